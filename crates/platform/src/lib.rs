@@ -1,0 +1,139 @@
+//! The seam: everything an ondeck lock asks of the machine it runs on.
+//!
+//! A lock in `ondeck-locks` is written once, generic over [`Platform`]. [`Hardware`] runs it on this machine; a model
+//! checker or a simulator runs the very same text by implementing the trait again. This crate is the only home of
+//! target-specific code.
+//!
+//! Three rules keep the locks usable everywhere (before `main`, inside a global allocator, in a signal-free fork
+//! child): nothing here allocates, takes a lock of the standard library, or registers a thread-local destructor.
+
+mod atomic;
+mod hardware;
+mod token;
+
+pub use atomic::{Atomic, AtomicPointer};
+pub use hardware::Hardware;
+pub use token::Token;
+
+use core::fmt::Debug;
+use core::num::NonZeroU64;
+
+/// A named transition of an algorithm: one row of the step table in the header of its file.
+///
+/// The name is the handle by which a trace, a coverage report or a scripted interleaving speaks of the transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// Name of the algorithm, as the command line spells it.
+    pub lock: &'static str,
+    /// Name of the transition, a verb.
+    pub name: &'static str,
+}
+
+/// How a call of [`Platform::wait_on`] or [`Platform::wait_on_upper`] ended.
+///
+/// A caller must look at the word again whatever the answer is: every answer but `TimedOut` may be spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// A wake arrived, a signal interrupted the wait, the word had changed already, or for no reason at all.
+    Woken,
+    /// The deadline has passed.
+    TimedOut,
+}
+
+/// Whether the thread that holds a lock is on a core at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// It is on a core.
+    Yes,
+    /// It is preempted or asleep.
+    No,
+    /// The platform cannot tell. User space on hardware mostly cannot.
+    Unknown,
+}
+
+/// Identity of a thread: never zero, unique among the threads alive.
+pub type ThreadId = NonZeroU64;
+
+/// What a lock needs of the machine: atomics, waiting, pausing, time, and a few facts about threads and cores.
+///
+/// # Time
+/// There are two clocks. [`now_ns`](Platform::now_ns) is the monotonic clock that deadlines are written in.
+/// [`ticks`](Platform::ticks) is a counter of unspecified rate that is cheap enough to read on every poll of a spinner;
+/// [`ns_to_ticks`](Platform::ns_to_ticks) converts.
+///
+/// # Waiting
+/// Two styles are offered because the published algorithms differ. [`wait_on`](Platform::wait_on) and
+/// [`wake`](Platform::wake) are the futex-like pair on a word; [`Token`] is one permit of one thread. `wake` works by
+/// address only and never dereferences, so it may be called with the address of a lock that has been freed meanwhile:
+/// at worst a stranger wakes spuriously.
+pub trait Platform: Copy + Debug + Send + Sync + 'static {
+    /// A 32-bit atomic.
+    type U32: Atomic<u32>;
+    /// A 64-bit atomic.
+    type U64: Atomic<u64>;
+    /// An atomic pointer.
+    type Ptr<T: 'static>: AtomicPointer<T>;
+
+    /// Sleeps while `word` holds `expected`, until woken or until the monotonic clock reaches `deadline_ns`.
+    ///
+    /// The comparison and falling asleep are one atomic step with respect to [`wake`](Platform::wake).
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited;
+
+    /// Wakes at most `n` threads that sleep on the address `word`. The address is not dereferenced.
+    fn wake(word: *const Self::U32, n: u32);
+
+    /// As [`wait_on`](Platform::wait_on), for the upper half of a 64-bit word.
+    ///
+    /// A platform may compare all 64 bits: a changed lower half may then end the wait, spuriously.
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited;
+
+    /// As [`wake`](Platform::wake), for threads in [`wait_on_upper`](Platform::wait_on_upper).
+    fn wake_upper(word: *const Self::U64, n: u32);
+
+    /// Tells the core that this is a spin loop: one PAUSE, ISB or the like, 10 to 80 ns.
+    fn pause();
+
+    /// Stays off shared memory for about `ns` nanoseconds, on the core. Never sleeps.
+    fn pause_ns(ns: u32);
+
+    /// Offers the core to another runnable thread.
+    fn yield_now();
+
+    /// The monotonic clock, in nanoseconds from an unspecified origin. Never zero.
+    fn now_ns() -> u64;
+
+    /// A cheap monotonic counter of unspecified rate. Differences between cores are below a microsecond.
+    fn ticks() -> u64;
+
+    /// How many [`ticks`](Platform::ticks) pass in `ns` nanoseconds.
+    fn ns_to_ticks(ns: u64) -> u64;
+
+    /// The calling thread.
+    fn thread_id() -> ThreadId;
+
+    /// Index of the core the calling thread runs on; stale as soon as it is returned. Zero where unknown.
+    fn current_core() -> u32;
+
+    /// How many threads of this process can run at once: affinity and CPU quota honoured, at least 1, refreshed about
+    /// once a second.
+    fn parallelism() -> u32;
+
+    /// Whether spinning can pay: more than one core may run us, and the user has not switched spinning off.
+    fn may_spin() -> bool;
+
+    /// Whether `thread` is on a core now.
+    fn is_running(thread: ThreadId) -> Running;
+
+    /// Marks a transition of an algorithm. Free on hardware.
+    fn step(step: Step);
+}
+
+/// A platform whose atomics can be built in a constant, so that a lock can be a `static`.
+///
+/// Model checkers cannot do this, so [`Platform`] does not ask for it.
+pub trait StaticPlatform: Platform {
+    /// A 32-bit atomic that holds 0.
+    const U32_ZERO: Self::U32;
+    /// A 64-bit atomic that holds 0.
+    const U64_ZERO: Self::U64;
+}

@@ -1,0 +1,58 @@
+//! One permit of one thread: the parking style of the algorithms that wake a chosen thread.
+
+use crate::{Atomic, Platform, Waited};
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+const ABSENT: u32 = 0;
+const PRESENT: u32 = 1;
+
+/// A permit that one thread waits for and another one gives: Go's `semasleep`/`semawakeup`, `thread::park` without a
+/// handle.
+///
+/// `unpark` touches the token in one store and then works by address only, so the owner may take the token away (it
+/// usually lives on its stack) as soon as `park` has returned true.
+///
+/// # Blocking
+/// `park` sleeps. `unpark` does not; it makes a system call.
+#[repr(transparent)]
+pub struct Token<P: Platform>(P::U32);
+
+impl<P: Platform> Token<P> {
+    /// A token without a permit.
+    #[inline]
+    pub fn new() -> Self {
+        Token(P::U32::new(ABSENT))
+    }
+
+    /// Sleeps until there is a permit and takes it; false if `deadline_ns` on the monotonic clock came first.
+    ///
+    /// What the giver did before [`unpark`](Token::unpark) happens before `park` returns true.
+    pub fn park(&self, deadline_ns: Option<u64>) -> bool {
+        loop {
+            if self.0.swap(ABSENT, Acquire) == PRESENT {
+                return true;
+            }
+            if P::wait_on(&self.0, ABSENT, deadline_ns) == Waited::TimedOut {
+                return self.0.swap(ABSENT, Acquire) == PRESENT;
+            }
+        }
+    }
+
+    /// Gives the permit. A second one before the first is taken is lost.
+    ///
+    /// # Safety
+    /// `token` is alive when called. It may be gone when this returns, or before: only its address is used after the
+    /// store that gives the permit.
+    pub unsafe fn unpark(token: *const Self) {
+        let word = token.cast::<P::U32>();
+        // SAFETY: the caller says that the token is alive until the store below, and `Token` is just its word.
+        unsafe { (*word).store(PRESENT, Release) };
+        P::wake(word, 1);
+    }
+}
+
+impl<P: Platform> Default for Token<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
