@@ -1,0 +1,4 @@
+//! Measures locks: workloads, drivers, statistics, result files.
+
+pub mod row;
+pub mod stats;
