@@ -1,1 +1,42 @@
-fn main(){}
+//! The workspace's own tools, `cargo xtask NAME`: what no stock tool checks.
+//!
+//! Each is also a step of `.ci/run`, and there is no other list of steps.
+
+mod asm;
+mod lexer;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TOOL
+
+  tidy       the rules of STYLE.md that a program can check
+  asm        machine code of the fast paths: one locked instruction each
+";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match words.first().map(String::as_str) {
+        Some("tidy") => tidy::run(&root()),
+        Some("asm") => asm::run(&root()),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The directory of the workspace, which holds the one of this crate.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,144 @@
+//! A small algorithm that passes, and one wrong line at a time.
+
+use super::super::file;
+use super::*;
+
+const GOOD: &str = r#"//! `flip`: an example.
+//!
+//! # Idea
+//! One bit.
+//! # Lineage
+//! None.
+//! # State word
+//! | bits | name |
+//! |---|---|
+//! | 0 | HELD |
+//! # Life of a word
+//! | step | from -> to |
+//! |---|---|
+//! | grab | FREE -> HELD |
+//! | vacate | HELD -> FREE |
+//! # Invariants
+//! - I1 vacate finds HELD. Asserted at: release.
+//! - I2 nobody sleeps. asserted: cannot be; checked by: `the_matrix`.
+//! # Orderings
+//! - E1 vacate -> grab: all that the last holder wrote.
+//! # Promises
+//! Mutual exclusion.
+//! # Cost
+//! 2 RMWs.
+//! # After release
+//! No.
+//! # Limits
+//! None.
+
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+const GRAB: Step = Step { lock: "flip", name: "grab" };
+const VACATE: Step = Step { lock: "flip", name: "vacate" };
+
+fn acquire(&self) -> bool {
+    P::step(GRAB);
+    self.word.swap(1, Acquire) == 0 // E1
+}
+
+fn release(&self) {
+    P::step(VACATE);
+    // E1: the section is published here.
+    let old = self.word.swap(0, Release);
+    debug_assert!(old == 1, "I1");
+}
+
+#[cfg(test)]
+mod tests {
+    fn weak() { x.swap(1, SeqCst) }
+}
+"#;
+
+/// The faults after replacing `from` by `to` in the good file.
+fn faults(from: &str, to: &str) -> Vec<String> {
+    assert!(GOOD.contains(from), "{from}");
+    let files = [file("crates/locks/src/flip.rs", &GOOD.replace(from, to))];
+    check(&files).iter().map(Fault::to_string).collect()
+}
+
+/// Asserts that the change gives exactly one fault, and that it says so.
+fn one_fault(from: &str, to: &str, says: &str) {
+    let faults = faults(from, to);
+    assert!(faults.len() == 1 && faults[0].contains(says), "{faults:#?}");
+}
+
+#[test]
+fn the_good_file_passes() {
+    assert_eq!(faults("flip", "flip"), [""; 0]);
+}
+
+#[test]
+fn files_beside_the_algorithms_are_left_alone() {
+    assert!(check(&[file("crates/locks/src/raw.rs", "//! Raw.\nx.load(Acquire);\n")]).is_empty());
+}
+
+#[test]
+fn sections_are_complete_in_order_and_filled() {
+    one_fault("//! # Lineage\n//! None.\n", "", "`Lineage` expected here, not `State word`");
+    one_fault("//! # Limits\n//! None.\n", "", "`Limits` expected here, not the end");
+    one_fault(
+        "//! # Cost\n//! 2 RMWs.\n//! # After release\n//! No.\n",
+        "//! # After release\n//! No.\n//! # Cost\n//! 2 RMWs.\n",
+        "`Cost` expected here, not `After release`",
+    );
+    one_fault("//! 2 RMWs.\n", "", "`Cost` is empty");
+    one_fault("//! `flip`: ", "//! `flop`: ", "begins with the name");
+}
+
+#[test]
+fn steps_have_rows_and_marks() {
+    one_fault("    P::step(GRAB);\n", "", "step `grab` is marked nowhere");
+    one_fault("//! | grab | FREE -> HELD |\n", "", "step `grab` has no row");
+    one_fault("P::step(VACATE);", "P::step(VACATE); P::step(OTHER);", "`OTHER` is no step constant");
+    one_fault("//! | vacate | HELD", "//! | never | x |\n//! | vacate | HELD", "step `never` is marked nowhere");
+}
+
+#[test]
+fn a_file_of_the_directory_counts_as_the_algorithm() {
+    let files = [
+        file("crates/locks/src/flip.rs", &GOOD.replace("P::step(GRAB);\n", "\n")),
+        file("crates/locks/src/flip/more.rs", "P::step(GRAB); x.load(Acquire);"),
+    ];
+    let faults: Vec<String> = check(&files).iter().map(Fault::to_string).collect();
+    assert_eq!(faults, ["crates/locks/src/flip/more.rs:1: this ordering names no edge (E1...) on its line or above"]);
+}
+
+#[test]
+fn orderings_name_edges_and_edges_have_two_ends() {
+    let unlabelled = faults(" // E1\n", "\n");
+    assert_eq!(unlabelled.len(), 2, "{unlabelled:#?}");
+    assert!(unlabelled[0].contains("names no edge"), "{unlabelled:#?}");
+    assert!(unlabelled[1].contains("E1 has no acquiring end"), "{unlabelled:#?}");
+    one_fault("swap(0, Release)", "swap(0, Relaxed)", "E1 has no releasing end");
+    one_fault("// E1: the", "// E1, E2: the", "E2 is not defined");
+    let twice = faults("//! # Promises", "//! - E2 to nowhere.\n//! # Promises");
+    assert_eq!(twice.len(), 2, "{twice:#?}");
+}
+
+#[test]
+fn the_comment_of_the_statement_before_does_not_count() {
+    let moved =
+        faults("let old = self.word.swap(0, Release);", "let a = b; // E1\n    let old = self.word.swap(0, Release);");
+    assert_eq!(moved.len(), 2, "{moved:#?}");
+}
+
+#[test]
+fn a_statement_over_several_lines_carries_its_label_at_its_beginning() {
+    let from = "let old = self.word.swap(0, Release);";
+    assert_eq!(faults(from, "let old = self\n.word\n.swap(0, Release);"), [""; 0]);
+}
+
+#[test]
+fn invariants_are_asserted_or_checked() {
+    one_fault("; checked by: `the_matrix`", "", "I2 does not say");
+    one_fault("asserted: cannot be;", "asserted at: acquire;", "I2 says it is asserted");
+    one_fault("// E1: the", "// I7 and E1: the", "I7 is not defined");
+    let bare = faults(", \"I1\"", "");
+    assert_eq!(bare.len(), 2, "{bare:#?}");
+}
