@@ -1,4 +1,8 @@
 //! Measures locks: workloads, drivers, statistics, result files.
 
+pub mod board;
+pub mod fingerprint;
+pub mod output;
+pub mod report;
 pub mod row;
 pub mod stats;

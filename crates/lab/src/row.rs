@@ -92,6 +92,8 @@ pub struct Metric {
 
 /// Operations per second.
 pub const OPS_PER_S: Metric = Metric { name: "ops_per_s", of: |row| row.ops_per_s, more_is_better: true };
+/// Nanoseconds per operation.
+pub const NS_PER_OP: Metric = Metric { name: "ns_per_op", of: |row| row.ns_per_op, more_is_better: false };
 /// CPU seconds used per second.
 pub const CPUS: Metric = Metric { name: "cpus", of: |row| row.cpus, more_is_better: false };
 /// Context switches per second.
@@ -102,11 +104,10 @@ pub const WAIT_P99_NS: Metric = Metric { name: "wait_p99_ns", of: |row| row.wait
 /// Longest wait.
 pub const WAIT_MAX_NS: Metric = Metric { name: "wait_max_ns", of: |row| row.wait_max_ns, more_is_better: false };
 
-impl Row {
-    /// What makes rows comparable across locks: the workload and the number of threads.
-    pub fn setting(&self) -> (&str, u32) {
-        (&self.workload, self.threads)
-    }
+/// The figure that a workload is about: a time where one operation at a time is what matters, else the throughput.
+pub fn main_metric(workload: &str) -> Metric {
+    let is_about_time = workload.starts_with("solo") || workload.starts_with("handoff-");
+    if is_about_time { NS_PER_OP } else { OPS_PER_S }
 }
 
 #[cfg(test)]

@@ -1,0 +1,192 @@
+//! Rows arranged for comparison: settings (workload and threads) down, locks across.
+//!
+//! Two rules of honest measuring live here. A figure is a median over rounds. A ratio is formed within each round,
+//! because what disturbs a round disturbs all its locks, and only then is its median taken; if the rounds do not agree
+//! on which of two locks is ahead, nothing is said about it.
+
+use crate::row::{Metric, Row, main_metric};
+use crate::stats::median;
+use std::collections::BTreeMap;
+
+/// Workload and number of threads: what locks are compared in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Name of the workload, with its parameters.
+    pub workload: String,
+    /// Number of threads.
+    pub threads: u32,
+}
+
+/// How many times as good one thing is as another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Median over rounds of the ratios within rounds.
+    pub median: f64,
+    /// Smallest ratio of a round.
+    pub low: f64,
+    /// Largest ratio of a round.
+    pub high: f64,
+    /// Number of rounds.
+    pub rounds: usize,
+}
+
+impl Ratio {
+    /// Whether two or more rounds all say the same: better, or worse.
+    pub fn is_clear(&self) -> bool {
+        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
+    }
+}
+
+/// The rows of one run.
+#[derive(Debug)]
+pub struct Board<'a> {
+    rows: &'a [Row],
+    /// Settings, in the order of display.
+    pub settings: Vec<Setting>,
+    /// Locks, in the order of display.
+    pub locks: Vec<String>,
+    /// Number of rounds of which there are rows.
+    pub rounds: usize,
+}
+
+impl<'a> Board<'a> {
+    /// Arranges rows, which may come in any order: workloads and locks as in the two lists (what they do not name comes
+    /// last), threads ascending.
+    pub fn new(rows: &'a [Row], workloads: &[String], locks: &[String]) -> Self {
+        let place = |list: &[String], name: &str| list.iter().position(|other| other == name).unwrap_or(list.len());
+        let mut settings: Vec<Setting> = Vec::new();
+        let mut found: Vec<String> = Vec::new();
+        for row in rows {
+            let setting = Setting { workload: row.workload.clone(), threads: row.threads };
+            if !settings.contains(&setting) {
+                settings.push(setting);
+            }
+            if !found.contains(&row.lock) {
+                found.push(row.lock.clone());
+            }
+        }
+        settings
+            .sort_by_key(|setting| (place(workloads, &setting.workload), setting.workload.clone(), setting.threads));
+        found.sort_by_key(|lock| place(locks, lock));
+        let rounds: std::collections::BTreeSet<u32> = rows.iter().map(|row| row.round).collect();
+        Board { rows, settings, locks: found, rounds: rounds.len() }
+    }
+
+    /// The figure in each round.
+    fn by_round(&self, setting: &Setting, lock: &str, metric: Metric) -> BTreeMap<u32, f64> {
+        let matches =
+            |row: &&Row| row.workload == setting.workload && row.threads == setting.threads && row.lock == lock;
+        let finite = |row: &Row| (metric.of)(row).filter(|value| value.is_finite()).map(|value| (row.round, value));
+        self.rows.iter().filter(matches).filter_map(finite).collect()
+    }
+
+    /// Median of the figure over rounds.
+    pub fn median(&self, setting: &Setting, lock: &str, metric: Metric) -> Option<f64> {
+        median(&self.by_round(setting, lock, metric).into_values().collect::<Vec<f64>>())
+    }
+
+    /// How many times as good `lock` in `setting` is as `other_lock` in `other_setting`, by the workload's main figure.
+    /// Above 1 is better whether the figure is a speed or a time.
+    pub fn ratio(
+        &self,
+        (setting, lock): (&Setting, &str),
+        (other_setting, other_lock): (&Setting, &str),
+    ) -> Option<Ratio> {
+        let metric = main_metric(&setting.workload);
+        let others = self.by_round(other_setting, other_lock, metric);
+        let mut ratios = Vec::new();
+        for (round, value) in self.by_round(setting, lock, metric) {
+            let Some(other) = others.get(&round) else { continue };
+            let ratio = if metric.more_is_better { value / other } else { other / value };
+            if ratio.is_finite() {
+                ratios.push(ratio);
+            }
+        }
+        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ratios.iter().copied().fold(0.0, f64::max);
+        Some(Ratio { median: median(&ratios)?, low, high, rounds: ratios.len() })
+    }
+
+    /// The lock that has the best median of the workload's main figure, among those for which `may` holds.
+    pub fn best(&self, setting: &Setting, may: impl Fn(&str) -> bool) -> Option<&str> {
+        let metric = main_metric(&setting.workload);
+        let mut best: Option<(&str, f64)> = None;
+        for lock in self.locks.iter().filter(|lock| may(lock)) {
+            let Some(value) = self.median(setting, lock, metric) else { continue };
+            let is_better = |than: f64| if metric.more_is_better { value > than } else { value < than };
+            if best.is_none_or(|(_, than)| is_better(than)) {
+                best = Some((lock, value));
+            }
+        }
+        best.map(|(lock, _)| lock)
+    }
+
+    /// The lock's main figure relative to what it has with one thread; above 1 is better. `None` without one thread.
+    pub fn relative_to_one_thread(&self, setting: &Setting, lock: &str) -> Option<Ratio> {
+        let one = Setting { workload: setting.workload.clone(), threads: 1 };
+        if setting.threads == 1 || !main_metric(&setting.workload).more_is_better {
+            return None;
+        }
+        self.ratio((setting, lock), (&one, lock))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::OPS_PER_S;
+
+    fn row(workload: &str, lock: &str, threads: u32, round: u32, figure: f64) -> Row {
+        let row = Row { workload: workload.into(), lock: lock.into(), threads, round, ..Row::default() };
+        Row { ops_per_s: Some(figure), ns_per_op: Some(figure), ..row }
+    }
+
+    fn setting(workload: &str, threads: u32) -> Setting {
+        Setting { workload: workload.into(), threads }
+    }
+
+    #[test]
+    fn display_order_does_not_depend_on_the_order_of_rows() {
+        let rows = [row("b", "std", 4, 0, 1.0), row("a", "ondeck", 2, 0, 1.0), row("b", "ondeck", 1, 1, 1.0)];
+        let board = Board::new(&rows, &["b".into(), "a".into()], &["ondeck".into(), "std".into()]);
+        assert_eq!(board.settings, [setting("b", 1), setting("b", 4), setting("a", 2)]);
+        assert_eq!(board.locks, ["ondeck", "std"]);
+        assert_eq!(board.rounds, 2);
+    }
+
+    /// Round 1 ran at half speed for both locks: medians over rounds alone would say 1.0, the ratio within rounds is 2.
+    #[test]
+    fn ratios_are_formed_within_rounds() {
+        let figures = [("x", 0, 20.0), ("y", 0, 10.0), ("x", 1, 10.0), ("y", 1, 5.0), ("x", 2, 30.0), ("y", 2, 10.0)];
+        let rows: Vec<Row> = figures.iter().map(|(lock, round, figure)| row("w", lock, 2, *round, *figure)).collect();
+        let board = Board::new(&rows, &[], &[]);
+        let at = setting("w", 2);
+        let ratio = board.ratio((&at, "x"), (&at, "y")).unwrap();
+        assert_eq!(ratio, Ratio { median: 2.0, low: 2.0, high: 3.0, rounds: 3 });
+        assert!(ratio.is_clear());
+        assert_eq!(board.median(&at, "x", OPS_PER_S), Some(20.0));
+        assert_eq!(board.best(&at, |_| true), Some("x"));
+        assert_eq!(board.best(&at, |lock| lock != "x"), Some("y"));
+    }
+
+    #[test]
+    fn less_time_is_better() {
+        let rows = [row("handoff-fast", "x", 2, 0, 100.0), row("handoff-fast", "y", 2, 0, 150.0)];
+        let board = Board::new(&rows, &[], &[]);
+        let at = setting("handoff-fast", 2);
+        assert_eq!(board.best(&at, |_| true), Some("x"));
+        let ratio = board.ratio((&at, "x"), (&at, "y")).unwrap();
+        assert_eq!(ratio.median, 1.5);
+        assert!(!ratio.is_clear(), "one round says nothing about spread");
+    }
+
+    #[test]
+    fn figures_that_are_absent_or_not_finite_do_not_count() {
+        let mut rows = vec![row("w", "x", 2, 0, f64::NAN), row("w", "x", 2, 1, 4.0)];
+        rows.push(Row { ops_per_s: None, ..row("w", "x", 2, 2, 0.0) });
+        let board = Board::new(&rows, &[], &[]);
+        assert_eq!(board.median(&setting("w", 2), "x", OPS_PER_S), Some(4.0));
+        assert_eq!(board.median(&setting("w", 4), "x", OPS_PER_S), None);
+        assert_eq!(board.relative_to_one_thread(&setting("w", 2), "x"), None);
+    }
+}

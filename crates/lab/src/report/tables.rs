@@ -1,0 +1,199 @@
+//! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
+
+use super::text::{duration_ns, three_digits};
+use super::{FLAGSHIP, Grid};
+use crate::board::{Board, Setting};
+use crate::row::{CPUS, Metric, OPS_PER_S, WAIT_MAX_NS, main_metric};
+
+/// All tables that the run has figures for, at most `width` columns wide. `peers` are the locks of other projects.
+pub fn tables(board: &Board, peers: &[&str], width: usize) -> String {
+    let mut parts = vec![main_table(board, peers, width)];
+    let cpus = cost_grid(board, CPUS, three_digits);
+    if !cpus.is_empty() {
+        parts.push(format!("CPUs used, while more than one thread wants the lock\n{}", cpus.render(width)));
+    }
+    let waits = cost_grid(board, WAIT_MAX_NS, duration_ns);
+    if !waits.is_empty() {
+        parts.push(format!("Longest wait for the lock\n{}", waits.render(width)));
+    }
+    parts.join("\n")
+}
+
+fn main_table(board: &Board, peers: &[&str], width: usize) -> String {
+    let has_one_thread = board.settings.iter().any(|setting| setting.threads == 1);
+    let has_more = board.settings.iter().any(|setting| setting.threads > 1);
+    let mut detail = if has_one_thread && has_more { Detail::Relative } else { Detail::Plain };
+    let mut grid = main_grid(board, peers, detail);
+    if grid.width() > width {
+        detail = Detail::Plain;
+        grid = main_grid(board, peers, detail);
+    }
+    let rounds = if board.rounds == 1 { "one round".to_string() } else { format!("median of {} rounds", board.rounds) };
+    let title = format!("Throughput in million operations a second (M/s), or time of one (ns); {rounds}");
+    let legend = legend(board, detail).join("\n");
+    format!("{title}\n{}{legend}\n", grid.render(width))
+}
+
+/// What the marks in the main table mean; only those that can occur.
+fn legend(board: &Board, detail: Detail) -> Vec<&'static str> {
+    let mut legend = Vec::new();
+    legend.push(match board.rounds {
+        1 => " *  best of its row",
+        _ => " *  best of its row, or not to be told from it: the rounds disagree on which is ahead (~ in the ratio)",
+    });
+    if detail == Detail::Relative {
+        legend.push(" %  of what the same lock does with 1 thread");
+    }
+    legend
+}
+
+/// How much a cell of the main table says.
+#[derive(Clone, Copy, PartialEq)]
+enum Detail {
+    /// The figure and its mark.
+    Plain,
+    /// Also the part of one thread's throughput.
+    Relative,
+}
+
+fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
+    let names: Vec<String> = board.locks.iter().map(|lock| two_lines(lock)).collect();
+    let mut header = vec!["workload", "threads", "unit"];
+    header.extend(names.iter().map(String::as_str));
+    let has_ratio =
+        board.locks.iter().any(|lock| lock == FLAGSHIP) && board.locks.iter().any(|lock| is_peer(peers, lock));
+    if has_ratio {
+        header.push("ondeck /\nbest peer");
+    }
+    let mut grid = Grid::new(&header, 3);
+    let mut above = None;
+    for setting in &board.settings {
+        let metric = main_metric(&setting.workload);
+        let mut cells = name_cells(setting, &mut above);
+        cells.push(if metric.more_is_better { "M/s" } else { "ns" }.to_string());
+        cells.extend(board.locks.iter().map(|lock| main_cell(board, setting, lock, detail)));
+        if has_ratio {
+            cells.push(ratio_cell(board, setting, peers));
+        }
+        grid.row(cells);
+    }
+    grid
+}
+
+fn main_cell(board: &Board, setting: &Setting, lock: &str, detail: Detail) -> String {
+    let metric = main_metric(&setting.workload);
+    let Some(value) = board.median(setting, lock, metric) else { return "-".to_string() };
+    let shown = if metric.name == OPS_PER_S.name { value / 1e6 } else { value };
+    let mark = if is_among_best(board, setting, lock) { "*" } else { " " };
+    let mut cell = format!("{}{mark}", three_digits(shown));
+    if detail == Detail::Relative {
+        let relative = board.relative_to_one_thread(setting, lock);
+        cell += &relative.map_or("     ".to_string(), |ratio| format!("{:>4.0}%", ratio.median * 100.0));
+    }
+    cell
+}
+
+/// Whether the lock is the best of its row or cannot be told from it.
+fn is_among_best(board: &Board, setting: &Setting, lock: &str) -> bool {
+    match board.best(setting, |_| true) {
+        Some(best) if best == lock => board.locks.len() > 1,
+        Some(best) => {
+            board.ratio((setting, lock), (setting, best)).is_some_and(|ratio| ratio.rounds > 1 && !ratio.is_clear())
+        }
+        None => false,
+    }
+}
+
+fn ratio_cell(board: &Board, setting: &Setting, peers: &[&str]) -> String {
+    let best = board.best(setting, |lock| is_peer(peers, lock));
+    let ratio = best.and_then(|peer| board.ratio((setting, FLAGSHIP), (setting, peer)));
+    match ratio {
+        Some(ratio) if ratio.rounds > 1 && !ratio.is_clear() => format!("~ {:.2}", ratio.median),
+        Some(ratio) => format!("{:.2}", ratio.median),
+        None => "-".to_string(),
+    }
+}
+
+/// A table of one figure that more than one thread makes interesting.
+fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
+    let names: Vec<String> = board.locks.iter().map(|lock| two_lines(lock)).collect();
+    let mut header = vec!["workload", "threads"];
+    header.extend(names.iter().map(String::as_str));
+    let mut grid = Grid::new(&header, 2);
+    let mut above = None;
+    for setting in board.settings.iter().filter(|setting| setting.threads > 1) {
+        let values: Vec<Option<f64>> = board.locks.iter().map(|lock| board.median(setting, lock, metric)).collect();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
+        let mut cells = name_cells(setting, &mut above);
+        cells.extend(values.into_iter().map(|value| value.map_or("-".to_string(), format)));
+        grid.row(cells);
+    }
+    grid
+}
+
+/// Workload and threads; the workload only where it differs from the row above.
+fn name_cells<'a>(setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<String> {
+    let is_same = above.replace(&setting.workload) == Some(&setting.workload);
+    vec![if is_same { String::new() } else { setting.workload.clone() }, setting.threads.to_string()]
+}
+
+/// A long name on two lines, cut at its last dash, so that the column is not wider than its figures.
+fn two_lines(lock: &str) -> String {
+    match lock.rsplit_once('-') {
+        Some((first, last)) if lock.len() > 11 => format!("{first}-\n{last}"),
+        _ => lock.to_string(),
+    }
+}
+
+fn is_peer(peers: &[&str], lock: &str) -> bool {
+    peers.contains(&lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Row;
+
+    /// Two rounds; std halves with 2 threads, ondeck does not.
+    fn rows() -> Vec<Row> {
+        let mut rows = Vec::new();
+        for round in 0..2 {
+            let noise = 1.0 + f64::from(round) / 100.0;
+            for (lock, threads, speed) in [("ondeck", 1, 60e6), ("std", 1, 60e6), ("ondeck", 2, 57e6), ("std", 2, 9e6)]
+            {
+                let row =
+                    Row { workload: "mutex-contention".into(), lock: lock.into(), threads, round, ..Row::default() };
+                let row = Row { ops_per_s: Some(speed * noise), cpus: Some(1.5), wait_max_ns: Some(2e6), ..row };
+                rows.push(row);
+            }
+            let row = Row { workload: "handoff-fast".into(), lock: "std".into(), threads: 2, round, ..Row::default() };
+            rows.push(Row { ns_per_op: Some(158.0), ..row });
+        }
+        rows
+    }
+
+    #[test]
+    fn the_tables_say_who_is_best_and_by_how_much() {
+        let rows = rows();
+        let board = Board::new(&rows, &["mutex-contention".into()], &["ondeck".into(), "std".into()]);
+        let text = tables(&board, &["std"], 100);
+        assert!(text.contains("57.3*  95%  9.04   15%       6.33\n"), "{text}");
+        assert!(text.contains(" handoff-fast      2        ns"), "{text}");
+        assert!(text.contains("CPUs used"), "{text}");
+        assert!(text.contains("2.00 ms"), "{text}");
+    }
+
+    #[test]
+    fn narrow_terminals_lose_the_percentages_first() {
+        let rows = rows();
+        let board = Board::new(&rows, &[], &[]);
+        for width in [45, 50, 60, 80, 120] {
+            let text = main_grid(&board, &["std"], Detail::Plain).render(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        }
+        assert!(!tables(&board, &["std"], 60).contains('%'));
+        assert!(tables(&board, &["std"], 80).contains('%'));
+    }
+}

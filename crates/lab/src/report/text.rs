@@ -1,0 +1,94 @@
+//! Figures as a person wants to read them: three digits and a unit.
+
+/// Three significant digits, without an exponent: `0.0123`, `1.23`, `12.3`, `1230`.
+pub fn three_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    // The number of digits before the point, after rounding: 9.999 is printed as 10.0.
+    let magnitude = format!("{:.2e}", value.abs());
+    let exponent: i32 = magnitude.split('e').nth(1).and_then(|e| e.parse().ok()).unwrap_or(0);
+    let decimals = (2 - exponent).clamp(0, 6) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// Nanoseconds in the unit that suits them: `15.3 ns`, `1.60 us`, `180 ms`, `2.50 s`.
+pub fn duration_ns(ns: f64) -> String {
+    let (value, unit) = match ns {
+        _ if ns < 999.5 => (ns, "ns"),
+        _ if ns < 999.5e3 => (ns / 1e3, "us"),
+        _ if ns < 999.5e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// A count in thousands or millions: `850`, `2.50 k`, `58.1 M`.
+pub fn count(value: f64) -> String {
+    match value {
+        _ if value < 999.5 => three_digits(value),
+        _ if value < 999.5e3 => format!("{} k", three_digits(value / 1e3)),
+        _ if value < 999.5e6 => format!("{} M", three_digits(value / 1e6)),
+        _ => format!("{} G", three_digits(value / 1e9)),
+    }
+}
+
+/// A length of a run: `0.2 s`, `45 s`, `3 min 20 s`.
+pub fn run_time(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    if whole < 120 { format!("{whole} s") } else { format!("{} min {} s", whole / 60, whole % 60) }
+}
+
+/// Words as in a sentence: `a`, `a and b`, `a, b and c`.
+pub fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_of_everything() {
+        let cases = [
+            (0.0, "0"),
+            (0.0123, "0.0123"),
+            (0.9996, "1.00"),
+            (1.234, "1.23"),
+            (9.999, "10.0"),
+            (58.14, "58.1"),
+            (99.96, "100"),
+            (1234.4, "1234"),
+            (-3.456, "-3.46"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+
+    #[test]
+    fn units() {
+        assert_eq!(duration_ns(15.27), "15.3 ns");
+        assert_eq!(duration_ns(999.7), "1.00 us");
+        assert_eq!(duration_ns(180e6), "180 ms");
+        assert_eq!(duration_ns(2.5e9), "2.50 s");
+        assert_eq!(count(850.0), "850");
+        assert_eq!(count(2500.0), "2.50 k");
+        assert_eq!(run_time(0.24), "0.2 s");
+        assert_eq!(run_time(44.6), "45 s");
+        assert_eq!(run_time(200.0), "3 min 20 s");
+    }
+
+    #[test]
+    fn lists() {
+        let words = |n: usize| ["a", "b", "c"][..n].iter().map(|word| word.to_string()).collect::<Vec<String>>();
+        assert_eq!([list(&words(1)), list(&words(2)), list(&words(3))], ["a", "a and b", "a, b and c"]);
+    }
+}
