@@ -1,57 +1,70 @@
-//! The processor's own counter, and delays in nanoseconds made from it.
+//! A counter that is cheap enough to read on every poll, and delays in nanoseconds made from it.
 //!
 //! PAUSE takes from 10 to 140 cycles depending on the model, so a delay is never a count of pauses: it is a loop of
-//! pauses until the counter has advanced far enough. The counter's rate is measured once, on first use, against the
-//! monotonic clock; that costs [`CALIBRATION_NS`] and neither allocates nor takes a lock.
+//! pauses until the counter has advanced far enough. One file per processor reads the counter (`ticks`), finds its
+//! rate (`measure_rate`) and says below how many ticks it is too coarse to time a delay (`MIN_TICKS`).
 
-use super::os;
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+use aarch64 as counter;
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as counter;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod other;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use other as counter;
+
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How long the rate of the counter is measured: reading both clocks takes some 50 ns, so the error is below 0.3 %.
-#[cfg(not(target_arch = "aarch64"))]
-const CALIBRATION_NS: u64 = 20_000;
+pub(super) use counter::ticks;
 
-/// Ticks per nanosecond in 32.32 fixed point; zero until measured. Threads that race to measure store the same value
-/// within the error, so either may stand.
+/// The rate of a counter that ticks once a nanosecond: rates are ticks per nanosecond in 32.32 fixed point.
+#[cfg(not(target_arch = "aarch64"))]
+const ONE_PER_NS: u64 = 1 << 32;
+
+/// The least that a pause of the processors we know takes; see [`pause_ns`].
+const MIN_PAUSE_NS: u32 = 10;
+
+/// The counter's rate; zero until measured. Threads that race to measure it find the same within the error of the
+/// measurement and store a whole value each, so either may stand.
 static RATE: AtomicU64 = AtomicU64::new(0);
 
-/// The counter. Falls back to the monotonic clock where the processor has none that counts at a steady rate.
-#[inline(always)]
-#[cfg(target_arch = "x86_64")]
-pub(super) fn ticks() -> u64 {
-    // SAFETY: RDTSC exists on every x86-64 processor, and Linux, macOS and Windows let user space execute it.
-    unsafe { core::arch::x86_64::_rdtsc() }
-}
-
-/// The counter: the generic timer's virtual count, which every operating system we know lets user space read.
-#[inline(always)]
-#[cfg(target_arch = "aarch64")]
-pub(super) fn ticks() -> u64 {
-    let count: u64;
-    // SAFETY: reads a register, touches neither memory nor flags.
-    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags)) };
-    count
-}
-
-/// The counter: the monotonic clock itself.
-#[inline]
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) fn ticks() -> u64 {
-    os::now_ns()
-}
-
-/// How many ticks pass in `ns` nanoseconds.
+/// How many ticks pass in `ns` nanoseconds, at most `u64::MAX`: a load, a multiplication and a shift.
 #[inline]
 pub(super) fn ns_to_ticks(ns: u64) -> u64 {
-    ((u128::from(ns) * u128::from(rate())) >> 32) as u64
+    let rate = match RATE.load(Relaxed) {
+        0 => find_rate(),
+        rate => rate,
+    };
+    u64::try_from((u128::from(ns) * u128::from(rate)) >> 32).unwrap_or(u64::MAX)
 }
 
-/// Spends about `ns` nanoseconds in pauses. The counter of some aarch64 machines ticks every 40 ns only; there a
-/// delay is rounded up to whole ticks.
+#[cold]
+fn find_rate() -> u64 {
+    // Zero means unknown, so a clock that stands still is given the slowest rate there is.
+    let rate = counter::measure_rate().max(1);
+    RATE.store(rate, Relaxed);
+    rate
+}
+
+/// Spends `ns` nanoseconds in pauses, and at most one pause more.
+///
+/// A counter that ticks too seldom for the delay cannot time it; pauses are counted then, each taken for the shortest
+/// known, so that the delay may be up to twice what was asked, but not less. A thread that is moved to a core whose
+/// counter is behind comes back early.
 #[inline]
 pub(super) fn pause_ns(ns: u32) {
     let start = ticks();
-    let wanted = ns_to_ticks(u64::from(ns)).max(1);
+    // One more than the conversion says: `start` may lie anywhere inside its tick.
+    let wanted = ns_to_ticks(u64::from(ns)).saturating_add(1);
+    if wanted < counter::MIN_TICKS {
+        return (0..ns.div_ceil(MIN_PAUSE_NS)).for_each(|_| pause());
+    }
     loop {
         pause();
         if ticks().wrapping_sub(start) >= wanted {
@@ -60,44 +73,8 @@ pub(super) fn pause_ns(ns: u32) {
     }
 }
 
-/// One hint that this is a spin loop. On aarch64 `spin_loop` is an ISB, which waits; YIELD would be a no-op there.
+/// One hint that this is a spin loop: PAUSE on x86; on aarch64 an ISB, which takes some 10 ns, where YIELD takes none.
 #[inline(always)]
-fn pause() {
+pub(super) fn pause() {
     core::hint::spin_loop();
-}
-
-#[inline]
-fn rate() -> u64 {
-    match RATE.load(Relaxed) {
-        0 => measure_rate(),
-        rate => rate,
-    }
-}
-
-/// Reads the rate from the register that states it.
-#[cold]
-#[cfg(target_arch = "aarch64")]
-fn measure_rate() -> u64 {
-    let hz: u64;
-    // SAFETY: reads a register, touches neither memory nor flags.
-    unsafe { core::arch::asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nomem, nostack, preserves_flags)) };
-    let rate = ((u128::from(hz) << 32) / 1_000_000_000) as u64;
-    RATE.store(rate.max(1), Relaxed);
-    rate.max(1)
-}
-
-/// Measures the rate against the monotonic clock.
-#[cold]
-#[cfg(not(target_arch = "aarch64"))]
-fn measure_rate() -> u64 {
-    let (ns_start, tick_start) = (os::now_ns(), ticks());
-    let (mut ns, mut tick) = (ns_start, tick_start);
-    while ns.wrapping_sub(ns_start) < CALIBRATION_NS {
-        core::hint::spin_loop();
-        (ns, tick) = (os::now_ns(), ticks());
-    }
-    let elapsed = u128::from(tick.wrapping_sub(tick_start));
-    let rate = ((elapsed << 32) / u128::from(ns - ns_start)) as u64;
-    RATE.store(rate.max(1), Relaxed);
-    rate.max(1)
 }

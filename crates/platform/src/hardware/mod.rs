@@ -1,21 +1,49 @@
-//! This machine. One file per operating system behind the same functions, one file for the processor's clock.
+//! This machine. One file per operating system behind the same functions, one file per processor for its clock.
+//!
+//! An operating system's file has: `wait`, `wait_upper`, `wake` (sleeping on an address), `yield_now`, `now_ns`,
+//! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached) and `environment_is`.
 
 mod clock;
 mod parallelism;
 
-#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "linux.rs")]
-#[cfg_attr(target_os = "macos", path = "macos.rs")]
-#[cfg_attr(windows, path = "windows.rs")]
-#[cfg_attr(
-    not(any(target_os = "linux", target_os = "android", target_os = "macos", windows)),
-    path = "portable.rs"
-)]
-mod os;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use linux as os;
+
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "macos")]
+use macos as os;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as os;
+
+// Compiled into the tests of every system, so that the fallback is run where there is no system that needs it.
+#[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_os = "macos", windows))))]
+mod portable;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos", windows)))]
+use portable as os;
+
+#[cfg(test)]
+mod tests;
 
 use crate::{Platform, Running, StaticPlatform, Step, ThreadId, Waited};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// The machine that the program runs on.
+///
+/// # Environment
+/// `ONDECK_SPIN=0` switches spinning off for the whole process: [`may_spin`](Platform::may_spin) is false then. It is
+/// meant for processes with a CPU quota, where a spinner spends what the holder needs. The variable is read once, when
+/// the question is first asked; `getenv` is not safe against a `setenv` in another thread at that moment in C
+/// libraries of before 2025, so a library that is loaded early asks early.
+///
+/// # System calls
+/// Beside waiting and waking, [`parallelism`](Platform::parallelism) makes some about once a second, on Linux among
+/// them `openat` and `read`. A sandbox that kills for those wants `ONDECK_SPIN=0`: `may_spin` then needs no answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Hardware;
 
@@ -26,7 +54,7 @@ impl Platform for Hardware {
 
     #[inline]
     fn wait_on(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
-        os::wait(word.as_ptr(), expected, deadline_ns)
+        os::wait(word, expected, deadline_ns)
     }
 
     #[inline]
@@ -36,17 +64,17 @@ impl Platform for Hardware {
 
     #[inline]
     fn wait_on_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
-        os::wait(upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
+        os::wait_upper(word, expected, deadline_ns)
     }
 
     #[inline]
     fn wake_upper(word: *const AtomicU64, n: u32) {
-        os::wake(upper_half(word.cast_mut().cast()), n);
+        os::wake(upper_half(word.cast()), n);
     }
 
     #[inline(always)]
     fn pause() {
-        core::hint::spin_loop();
+        clock::pause();
     }
 
     #[inline]
@@ -76,10 +104,8 @@ impl Platform for Hardware {
 
     #[inline]
     fn thread_id() -> ThreadId {
-        // The address of a thread-local is unique among living threads and costs no system call. The variable has no
-        // destructor, so it works while a thread is being torn down.
-        std::thread_local!(static MARK: u8 = const { 0 });
-        MARK.with(|mark| ThreadId::new(core::ptr::from_ref(mark).addr() as u64)).unwrap_or(ThreadId::MAX)
+        // No system gives out zero; the fallback only spares the callers a panic path.
+        ThreadId::new(os::thread_id()).unwrap_or(ThreadId::MAX)
     }
 
     #[inline]
@@ -112,6 +138,6 @@ impl StaticPlatform for Hardware {
 }
 
 /// The address of the half of a 64-bit word that holds its upper 32 bits.
-fn upper_half(word: *mut u64) -> *mut u32 {
+fn upper_half(word: *const u64) -> *const u32 {
     word.cast::<u32>().wrapping_add(cfg!(target_endian = "little") as usize)
 }

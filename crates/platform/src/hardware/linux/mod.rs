@@ -1,0 +1,141 @@
+//! Linux and Android: futexes, the vDSO clock, `sched_yield`.
+//!
+//! Nothing here changes `errno`: a lock that is put under a C program must not be seen in it. Files are read by bare
+//! system calls, because the C library's `open` and `read` are points where a thread can be cancelled, and other
+//! libraries like to wrap them.
+
+mod cgroup;
+mod cores;
+mod file;
+
+use crate::Waited;
+use core::ffi::CStr;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+#[cfg(target_os = "android")]
+use libc::__errno as errno_location;
+#[cfg(not(target_os = "android"))]
+use libc::__errno_location as errno_location;
+
+/// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`.
+pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    futex_wait(word.as_ptr(), expected, deadline_ns)
+}
+
+/// As [`wait`], for the upper half of `word`: the kernel compares that half only.
+pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    futex_wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
+}
+
+fn futex_wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    let deadline = deadline_ns.map(timespec);
+    let timeout = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // FUTEX_WAIT_BITSET rather than FUTEX_WAIT: its timeout is a point of the monotonic clock.
+    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let is_timeout = keeping_errno(|| {
+        let unused = ptr::null::<u32>();
+        // SAFETY: `word` is aligned and alive (callers hold a reference to it), `timeout` is null or points to a local.
+        let answer = unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, timeout, unused, u32::MAX) };
+        answer < 0 && errno() == libc::ETIMEDOUT
+    });
+    if is_timeout { Waited::TimedOut } else { Waited::Woken }
+}
+
+/// Wakes at most `n` sleepers on the address; never dereferences it.
+pub(super) fn wake(word: *const u32, n: u32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: a private FUTEX_WAKE uses the address as a key only; a key without sleepers, even one of freed memory, is
+    // no error. So `errno` stays as it is.
+    unsafe { libc::syscall(libc::SYS_futex, word, operation, n.min(i32::MAX as u32)) };
+}
+
+/// `sched_yield`.
+pub(super) fn yield_now() {
+    // SAFETY: no arguments, no memory; cannot fail.
+    unsafe { libc::sched_yield() };
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub(super) fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec that we own. The clock exists on every Linux, so the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The address of the thread's control block. A thread-local variable of ours would do too, but its first use in a
+/// library that was loaded late allocates.
+pub(super) fn thread_id() -> u64 {
+    // SAFETY: no arguments, no memory; cannot fail.
+    (unsafe { libc::pthread_self() }) as usize as u64
+}
+
+/// The core we run on. glibc answers from the restartable-sequences area of the thread, under 1 ns.
+pub(super) fn current_core() -> u32 {
+    // SAFETY: no arguments, no memory.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
+/// The cores that may run us, less what the quota of our control group forbids. What cannot be found out (no `/proc`,
+/// an unusual mount) limits nothing.
+pub(super) fn parallelism() -> u32 {
+    keeping_errno(|| cores::count().min(cgroup::quota()))
+}
+
+/// Whether the environment variable `name` is set to `value`.
+pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
+    // SAFETY: `name` is a C string. The answer is null or a C string; see `Hardware` for who might change it meanwhile.
+    let found = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: not null, so a C string, used before anything of ours could change the environment.
+    !found.is_null() && unsafe { CStr::from_ptr(found) } == value
+}
+
+/// A point of time as the kernel takes it. What does not fit is a point that never comes.
+fn timespec(ns: u64) -> libc::timespec {
+    let seconds = libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
+    libc::timespec { tv_sec: seconds, tv_nsec: (ns % 1_000_000_000) as _ }
+}
+
+/// Does `work` and puts `errno` back.
+fn keeping_errno<T>(work: impl FnOnce() -> T) -> T {
+    let before = errno();
+    let result = work();
+    set_errno(before);
+    result
+}
+
+fn errno() -> i32 {
+    // SAFETY: takes nothing.
+    let location = unsafe { errno_location() };
+    // SAFETY: the C library gives a valid pointer to this thread's errno.
+    unsafe { *location }
+}
+
+fn set_errno(value: i32) {
+    // SAFETY: takes nothing.
+    let location = unsafe { errno_location() };
+    // SAFETY: the C library gives a valid pointer to this thread's errno.
+    unsafe { *location = value };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errno_survives() {
+        set_errno(libc::EXDEV);
+        wait(&AtomicU32::new(1), 0, None);
+        wait(&AtomicU32::new(0), 0, Some(1));
+        wake(ptr::without_provenance(64), 1);
+        parallelism();
+        assert_eq!(errno(), libc::EXDEV);
+    }
+
+    #[test]
+    fn deadlines_in_the_far_future_are_deadlines() {
+        assert_eq!(wait(&AtomicU32::new(1), 0, Some(u64::MAX)), Waited::Woken);
+        assert_eq!(timespec(1_500_000_000).tv_nsec, 500_000_000);
+    }
+}
