@@ -3,7 +3,7 @@
 //! A header that nothing keeps goes wrong at the first hurried change. These rules keep the half of it that can be
 //! compared by name; whether the sentences are true is for tests and readers.
 
-use super::header::{Header, Item, SECTIONS, labels};
+use super::header::{Header, Item, SECTIONS, labels, quoted_after};
 use super::{Fault, File};
 use crate::lexer::{self, Kind, Token};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const HOME: &str = "crates/locks/src/";
 /// What tells an algorithm from the files beside it.
 const MARKER: &str = "\n//! # State word";
+/// Where the tests are that headers name after the word "conformance".
+const TESTS: &str = "crates/conformance/";
 
 /// An algorithm: the file with the header, then those of the directory of the same name.
 pub(super) struct Algorithm<'a> {
@@ -67,6 +69,7 @@ pub(super) fn check(files: &[File]) -> Vec<Fault> {
         faults.extend(check_steps(&algorithm));
         faults.extend(check_edges(&algorithm));
         faults.extend(check_invariants(&algorithm));
+        faults.extend(check_tests(&algorithm, files));
     }
     faults
 }
@@ -74,7 +77,7 @@ pub(super) fn check(files: &[File]) -> Vec<Fault> {
 /// Every section is there, in order, and says something.
 fn check_sections(algorithm: &Algorithm<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
-    if !algorithm.header.title.starts_with(&format!("`{}`: ", algorithm.name)) {
+    if !algorithm.header.title.replace('`', "").starts_with(&format!("{}: ", algorithm.name)) {
         faults.push(
             algorithm
                 .fault(1, format!("the first line begins with the name, as in `{}: one sentence`", algorithm.name)),
@@ -290,6 +293,17 @@ fn bare_assertions(part: &Part<'_>) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// Every conformance test that the header names exists.
+fn check_tests(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<Fault> {
+    let tests = files.iter().filter(|file| file.is_rust() && file.path.starts_with(TESTS));
+    let known: BTreeSet<&str> =
+        tests.flat_map(|file| lexer::tokens(&file.text)).filter_map(|token| token.word()).collect();
+    let text = algorithm.header.text();
+    let unknown: BTreeSet<&str> =
+        quoted_after(&text, "onformance").into_iter().filter(|name| !known.contains(name)).collect();
+    unknown.iter().map(|name| algorithm.fault(0, format!("there is no conformance test `{name}`"))).collect()
 }
 
 #[cfg(test)]

@@ -56,6 +56,12 @@ impl<'a> Header<'a> {
         header
     }
 
+    /// All lines of all sections, as one line.
+    pub(super) fn text(&self) -> String {
+        let lines = self.sections.iter().flat_map(|section| &section.lines);
+        lines.map(|(_, line)| format!("{} ", line.trim())).collect()
+    }
+
     pub(super) fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|section| section.name == name)
     }
@@ -128,6 +134,20 @@ pub(super) fn labels(text: &str, letter: char) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_label(word, letter)).collect()
 }
 
+/// The names in backquotes that follow `word` in a text, as in "conformance `a`, `b` and `c`".
+pub(super) fn quoted_after<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices(word) {
+        let mut rest = text[at + word.len()..].trim_start();
+        while let Some((name, after)) = rest.strip_prefix('`').and_then(|quoted| quoted.split_once('`')) {
+            names.push(name);
+            let after = after.trim_start_matches([',', ' ']);
+            rest = after.strip_prefix("and ").unwrap_or(after);
+        }
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +184,12 @@ mod tests {
             texts,
             [("I1".to_owned(), "- **I1** one more".to_owned()), ("I2".to_owned(), "- I2: two In short.".to_owned())]
         );
+    }
+
+    #[test]
+    fn quoted_names_follow_their_word() {
+        let text = "x `y`. Conformance `a`, `b` and `c`; checked by conformance `d` in `e`.";
+        assert_eq!(quoted_after(text, "onformance"), ["a", "b", "c", "d"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Run as `cargo xtask tidy` and by `cargo test`, so that a fault of style shows before any reviewer sees it.
 
+mod absences;
 mod anatomy;
 mod dependencies;
 mod forbidden;
@@ -63,6 +64,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 fn check(root: &Path, files: &[File]) -> Result<Vec<Fault>, String> {
     let mut faults = dependencies::check(root)?;
+    faults.extend(absences::check(files));
     faults.extend(anatomy::check(files));
     faults.extend(forbidden::check(files));
     faults.extend(size::check(files));

@@ -24,7 +24,8 @@ const GOOD: &str = r#"//! `flip`: an example.
 //! # Orderings
 //! - E1 vacate -> grab: all that the last holder wrote.
 //! # Promises
-//! Mutual exclusion.
+//! Mutual exclusion: conformance
+//! `the_matrix`.
 //! # Cost
 //! 2 RMWs.
 //! # After release
@@ -55,10 +56,14 @@ mod tests {
 }
 "#;
 
+fn the_tests() -> File {
+    file("crates/conformance/tests/a.rs", "fn the_matrix() {}")
+}
+
 /// The faults after replacing `from` by `to` in the good file.
 fn faults(from: &str, to: &str) -> Vec<String> {
     assert!(GOOD.contains(from), "{from}");
-    let files = [file("crates/locks/src/flip.rs", &GOOD.replace(from, to))];
+    let files = [file("crates/locks/src/flip.rs", &GOOD.replace(from, to)), the_tests()];
     check(&files).iter().map(Fault::to_string).collect()
 }
 
@@ -104,6 +109,7 @@ fn a_file_of_the_directory_counts_as_the_algorithm() {
     let files = [
         file("crates/locks/src/flip.rs", &GOOD.replace("P::step(GRAB);\n", "\n")),
         file("crates/locks/src/flip/more.rs", "P::step(GRAB); x.load(Acquire);"),
+        the_tests(),
     ];
     let faults: Vec<String> = check(&files).iter().map(Fault::to_string).collect();
     assert_eq!(faults, ["crates/locks/src/flip/more.rs:1: this ordering names no edge (E1...) on its line or above"]);
@@ -141,4 +147,9 @@ fn invariants_are_asserted_or_checked() {
     one_fault("// E1: the", "// I7 and E1: the", "I7 is not defined");
     let bare = faults(", \"I1\"", "");
     assert_eq!(bare.len(), 2, "{bare:#?}");
+}
+
+#[test]
+fn tests_that_are_named_exist() {
+    one_fault("conformance\n//! `the_matrix`", "conformance\n//! `the_metrics`", "no conformance test `the_metrics`");
 }
