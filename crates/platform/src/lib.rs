@@ -4,8 +4,28 @@
 //! checker or a simulator runs the very same text by implementing the trait again. This crate is the only home of
 //! target-specific code.
 //!
-//! Three rules keep the locks usable everywhere (before `main`, inside a global allocator, in a signal-free fork
-//! child): nothing here allocates, takes a lock of the standard library, or registers a thread-local destructor.
+//! Rules that keep the locks usable everywhere (before `main`, inside a global allocator, in the child of a fork, under
+//! a C program): nothing here allocates, takes a lock of the standard library, registers a thread-local destructor, or
+//! changes `errno`. The fallback for systems that have no file of their own cannot keep the first two; the head of
+//! `hardware/portable.rs` says what that costs. Windows has its own `errno`, `GetLastError`, which is not kept.
+//!
+//! # Example
+//! A lock of four lines, which runs wherever there is a [`Platform`]:
+//! ```
+//! use ondeck_platform::{Atomic, Hardware, Platform};
+//! use std::sync::atomic::Ordering::{Acquire, Release};
+//!
+//! fn with_lock<P: Platform>(word: &P::U32, section: impl FnOnce()) {
+//!     while word.swap(1, Acquire) == 1 {
+//!         P::pause_ns(100);
+//!     }
+//!     section();
+//!     word.store(0, Release);
+//! }
+//!
+//! let word = Atomic::new(0);
+//! with_lock::<Hardware>(&word, || println!("at bat"));
+//! ```
 
 mod atomic;
 mod hardware;
@@ -80,6 +100,8 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited;
 
     /// Wakes at most `n` threads that sleep on the address `word`. The address is not dereferenced.
+    ///
+    /// A platform may wake more of them, spuriously.
     fn wake(word: *const Self::U32, n: u32);
 
     /// As [`wait_on`](Platform::wait_on), for the upper half of a 64-bit word.
@@ -93,7 +115,8 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Tells the core that this is a spin loop: one PAUSE, ISB or the like, 10 to 80 ns.
     fn pause();
 
-    /// Stays off shared memory for about `ns` nanoseconds, on the core. Never sleeps.
+    /// Stays off shared memory for about `ns` nanoseconds, on the core. Never sleeps. On hardware it errs to the long
+    /// side, by a pause or so.
     fn pause_ns(ns: u32);
 
     /// Offers the core to another runnable thread.
@@ -102,7 +125,8 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// The monotonic clock, in nanoseconds from an unspecified origin. Never zero.
     fn now_ns() -> u64;
 
-    /// A cheap monotonic counter of unspecified rate. Differences between cores are below a microsecond.
+    /// A cheap monotonic counter of unspecified rate. Differences between cores are below a microsecond, unless the
+    /// machine's own counters are worse: subtract with care.
     fn ticks() -> u64;
 
     /// How many [`ticks`](Platform::ticks) pass in `ns` nanoseconds.
@@ -115,10 +139,11 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     fn current_core() -> u32;
 
     /// How many threads of this process can run at once: affinity and CPU quota honoured, at least 1, refreshed about
-    /// once a second.
+    /// once a second. A quota that is no whole number of cores is rounded up.
     fn parallelism() -> u32;
 
-    /// Whether spinning can pay: more than one core may run us, and the user has not switched spinning off.
+    /// Whether spinning can pay: more than one core may run us, and the user has not switched spinning off. Cheap
+    /// enough to ask once in each slow path.
     fn may_spin() -> bool;
 
     /// Whether `thread` is on a core now.

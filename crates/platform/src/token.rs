@@ -12,6 +12,17 @@ const PRESENT: u32 = 1;
 /// `unpark` touches the token in one store and then works by address only, so the owner may take the token away (it
 /// usually lives on its stack) as soon as `park` has returned true.
 ///
+/// ```
+/// use ondeck_platform::{Hardware, Token};
+///
+/// let token = Token::<Hardware>::new();
+/// std::thread::scope(|threads| {
+///     // SAFETY: the token outlives the scope.
+///     threads.spawn(|| unsafe { Token::unpark(&token) });
+///     assert!(token.park(None));
+/// });
+/// ```
+///
 /// # Blocking
 /// `park` sleeps. `unpark` does not; it makes a system call.
 #[repr(transparent)]

@@ -32,12 +32,16 @@ const MIN_PAUSE_NS: u32 = 10;
 
 /// The counter's rate; zero until measured. Threads that race to measure it find the same within the error of the
 /// measurement and store a whole value each, so either may stand.
-static RATE: AtomicU64 = AtomicU64::new(0);
+static RATE: OwnLine<AtomicU64> = OwnLine(AtomicU64::new(0));
+
+/// Keeps what every poll reads away from the variables of others: one that is written often would slow each poll down.
+#[repr(align(128))]
+struct OwnLine<T>(T);
 
 /// How many ticks pass in `ns` nanoseconds, at most `u64::MAX`: a load, a multiplication and a shift.
 #[inline]
 pub(super) fn ns_to_ticks(ns: u64) -> u64 {
-    let rate = match RATE.load(Relaxed) {
+    let rate = match RATE.0.load(Relaxed) {
         0 => find_rate(),
         rate => rate,
     };
@@ -48,7 +52,7 @@ pub(super) fn ns_to_ticks(ns: u64) -> u64 {
 fn find_rate() -> u64 {
     // Zero means unknown, so a clock that stands still is given the slowest rate there is.
     let rate = counter::measure_rate().max(1);
-    RATE.store(rate, Relaxed);
+    RATE.0.store(rate, Relaxed);
     rate
 }
 

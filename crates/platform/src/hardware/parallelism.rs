@@ -3,7 +3,8 @@
 use super::{clock, os};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// How old an answer may grow. Affinity and quota change rarely, and asking costs some 50 microseconds on Linux.
+/// How old an answer may grow. Affinity and quota change rarely, and asking costs 40 to 90 microseconds on Linux (2-CPU
+/// virtual machine).
 const REFRESH_NS: u64 = 1_000_000_000;
 
 /// The last answer; zero before the first. Any thread may store it, and a late one is as good as another.

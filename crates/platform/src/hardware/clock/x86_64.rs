@@ -3,7 +3,7 @@
 //! The kernel may distrust a counter that the processor calls steady (sockets out of step). We do not ask it: a
 //! counter out of step makes a delay wrong for the thread that is being moved, and deadlines use the other clock.
 
-use super::ONE_PER_NS;
+use super::{ONE_PER_NS, OwnLine};
 use crate::hardware::os;
 use core::arch::x86_64::{__cpuid, _rdtsc};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -22,12 +22,12 @@ const CLOCK: u8 = 2;
 
 /// What ticks are. Asked once, since CPUID traps in a virtual machine (tens of microseconds); settled before the
 /// first tick is given out, so that all ticks are of one kind. Threads that race to ask get the same answer.
-static SOURCE: AtomicU8 = AtomicU8::new(UNKNOWN);
+static SOURCE: OwnLine<AtomicU8> = OwnLine(AtomicU8::new(UNKNOWN));
 
 /// The counter.
 #[inline(always)]
 pub(in crate::hardware) fn ticks() -> u64 {
-    if SOURCE.load(Relaxed) == COUNTER { rdtsc() } else { other_ticks() }
+    if SOURCE.0.load(Relaxed) == COUNTER { rdtsc() } else { other_ticks() }
 }
 
 /// The counter before it is known to be steady, or what stands in for it.
@@ -43,10 +43,10 @@ fn rdtsc() -> u64 {
 }
 
 fn source() -> u8 {
-    let mut source = SOURCE.load(Relaxed);
+    let mut source = SOURCE.0.load(Relaxed);
     if source == UNKNOWN {
         source = if is_steady() { COUNTER } else { CLOCK };
-        SOURCE.store(source, Relaxed);
+        SOURCE.0.store(source, Relaxed);
     }
     source
 }
