@@ -43,15 +43,13 @@ pub struct Fingerprint {
     pub ondeck: String,
     /// Commit that it was built from, if the build said so in `ONDECK_COMMIT`.
     pub commit: Option<String>,
-    /// Command that made the measurement.
-    pub command: String,
     /// When it began, in UTC.
     pub date: String,
 }
 
 impl Fingerprint {
-    /// This machine, now, for a measurement that `command` makes.
-    pub fn of_this_machine(command: &str) -> Self {
+    /// This machine, now.
+    pub fn of_this_machine() -> Self {
         use ondeck_platform::{Hardware, Platform};
         let cpuinfo = CpuInfo::parse(&read("/proc/cpuinfo").unwrap_or_default());
         let online = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
@@ -71,7 +69,6 @@ impl Fingerprint {
             load_average: read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok()),
             ondeck: env!("CARGO_PKG_VERSION").to_string(),
             commit: option_env!("ONDECK_COMMIT").map(str::to_string),
-            command: command.to_string(),
             date: utc(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())),
             ..Fingerprint::default()
         };
@@ -253,7 +250,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_fingerprint() {
-        let fingerprint = Fingerprint::of_this_machine("ondeck bench");
+        let fingerprint = Fingerprint::of_this_machine();
         assert!(fingerprint.cpus_online >= 1 && fingerprint.cpus_allowed >= 1);
         assert!(fingerprint.line().starts_with(&fingerprint.machine));
         assert!(fingerprint.machine.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));

@@ -1,0 +1,200 @@
+//! What the steps of a lock cost on this machine: pauses, reads of clocks, system calls, wakes, moves of cache lines.
+//!
+//! These are the figures that decide how long a lock should spin before it sleeps, and what a simulated machine must
+//! charge to resemble this one. Each is the median of several rounds; the extremes stand beside it, because on a
+//! machine with neighbours they differ more than the median.
+
+mod machine_file;
+mod measures;
+
+pub use machine_file::machine_file;
+
+use crate::report::{Grid, text};
+use crate::stats::median;
+use crate::world::World;
+use measures::{PAIR_MEASURES, SINGLE_MEASURES, line_transfer};
+use ondeck_platform::Hardware;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Repetitions of each measurement.
+const ROUNDS: usize = 7;
+/// Pairs of cores at most: on a machine with 256 cores there are 32640, of a few distances.
+const MAX_PAIRS: usize = 64;
+
+/// A measured time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Time {
+    /// Median of the rounds.
+    pub ns: f64,
+    /// Shortest round.
+    pub low_ns: f64,
+    /// Longest round.
+    pub high_ns: f64,
+}
+
+impl Time {
+    fn of(rounds: &[f64]) -> Option<Time> {
+        let low_ns = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        let high_ns = rounds.iter().copied().fold(0.0, f64::max);
+        Some(Time { ns: median(rounds)?, low_ns, high_ns })
+    }
+}
+
+/// What one thing costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// Name in the machine file.
+    pub name: &'static str,
+    /// What was measured, in one line.
+    pub what: &'static str,
+    /// How long it takes.
+    pub time: Time,
+}
+
+/// What one move of a cache line between two cores costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineTransfer {
+    /// The two cores.
+    pub cores: (u32, u32),
+    /// From a write on one core until the other has read it.
+    pub time: Time,
+}
+
+/// What a machine was found to cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// Everything that is not about a certain pair of cores.
+    pub costs: Vec<Cost>,
+    /// Moves of a line, for each pair that was measured.
+    pub line_transfers: Vec<LineTransfer>,
+    /// How many pairs there are.
+    pub pairs: usize,
+}
+
+/// Measures this machine, in a few seconds. Ends early, with what it has, once `stop` is true. `on_progress` is told
+/// what comes next, and how many of how many measurements are done.
+///
+/// # Errors
+/// If a thread cannot be started or pinned; what the system said.
+pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usize)) -> Result<Calibration, String> {
+    let cores = Hardware::cores();
+    let pairs = all_pairs(&cores);
+    let chosen = spread_evenly(&pairs, MAX_PAIRS);
+    let total = SINGLE_MEASURES.len() + PAIR_MEASURES.len() + chosen.len();
+    let mut calibration = Calibration { pairs: pairs.len(), ..Calibration::default() };
+    let mut done = 0;
+    for measure in &SINGLE_MEASURES {
+        on_progress(measure.name, done, total);
+        calibration.costs.extend(cost(stop, measure.name, measure.what, || Ok((measure.run)()))?);
+        done += 1;
+    }
+    for measure in &PAIR_MEASURES {
+        on_progress(measure.name, done, total);
+        let second = if measure.same_core { cores.first() } else { cores.get(1) };
+        if let (Some(first), Some(second)) = (cores.first(), second) {
+            calibration.costs.extend(cost(stop, measure.name, measure.what, || (measure.run)(*first, *second))?);
+        }
+        done += 1;
+    }
+    for cores in chosen {
+        on_progress("line transfer", done, total);
+        if let Some(time) = time(stop, || line_transfer(cores.0, cores.1))? {
+            calibration.line_transfers.push(LineTransfer { cores, time });
+        }
+        done += 1;
+    }
+    Ok(calibration)
+}
+
+fn cost(
+    stop: &AtomicBool,
+    name: &'static str,
+    what: &'static str,
+    run: impl FnMut() -> Result<f64, String>,
+) -> Result<Option<Cost>, String> {
+    Ok(time(stop, run)?.map(|time| Cost { name, what, time }))
+}
+
+/// Runs the rounds of one measurement; `None` if it was stopped, because fewer rounds would be another figure.
+fn time(stop: &AtomicBool, mut run: impl FnMut() -> Result<f64, String>) -> Result<Option<Time>, String> {
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        if stop.load(Relaxed) {
+            return Ok(None);
+        }
+        rounds.push(run()?);
+    }
+    Ok(Time::of(&rounds))
+}
+
+fn all_pairs(cores: &[u32]) -> Vec<(u32, u32)> {
+    let later = |index: usize| cores[index + 1..].iter().map(move |second| (cores[index], *second));
+    (0..cores.len()).flat_map(later).collect()
+}
+
+/// At most `most` of the pairs, from all over the list.
+fn spread_evenly(pairs: &[(u32, u32)], most: usize) -> Vec<(u32, u32)> {
+    let n = pairs.len().min(most);
+    (0..n).map(|i| pairs[i * pairs.len() / n]).collect()
+}
+
+impl Calibration {
+    /// The figures as a table at most `width` columns wide.
+    pub fn table(&self, width: usize) -> String {
+        let mut grid = Grid::new(&["cost", "what", "median", "lowest", "highest"], 2);
+        let cells = |name: &str, what: &str, time: &Time| {
+            let [ns, low, high] = [time.ns, time.low_ns, time.high_ns].map(text::duration_ns);
+            vec![name.to_string(), what.to_string(), ns, low, high]
+        };
+        for cost in &self.costs {
+            grid.row(cells(cost.name, cost.what, &cost.time));
+        }
+        const SHOWN_PAIRS: usize = 8;
+        if self.line_transfers.len() <= SHOWN_PAIRS {
+            for transfer in &self.line_transfers {
+                let what = format!("a cache line moves between cores {} and {}", transfer.cores.0, transfer.cores.1);
+                grid.row(cells("line_transfer", &what, &transfer.time));
+            }
+        } else if let Some(time) = Time::of(&self.line_transfers.iter().map(|line| line.time.ns).collect::<Vec<f64>>())
+        {
+            let what = format!("a cache line moves; medians of {} of {} pairs", self.line_transfers.len(), self.pairs);
+            grid.row(cells("line_transfer", &what, &time));
+        }
+        grid.render(width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_spread_over_the_list() {
+        let cores: Vec<u32> = (0..20).collect();
+        let pairs = all_pairs(&cores);
+        assert_eq!(pairs.len(), 190);
+        let chosen = spread_evenly(&pairs, 64);
+        assert_eq!(chosen.len(), 64);
+        assert_eq!((chosen[0], chosen[63]), ((0, 1), pairs[187]));
+        assert_eq!(spread_evenly(&all_pairs(&[0]), 64), []);
+        assert_eq!(spread_evenly(&all_pairs(&[3, 5]), 64), [(3, 5)]);
+    }
+
+    #[test]
+    fn a_stopped_calibration_has_no_half_figures() {
+        let calibration = calibrate(&AtomicBool::new(true), &mut |_, _, _| ()).unwrap();
+        assert!(calibration.costs.is_empty() && calibration.line_transfers.is_empty());
+    }
+
+    #[test]
+    fn the_table_names_every_figure() {
+        let time = Time { ns: 43.2, low_ns: 43.0, high_ns: 50.0 };
+        let transfer = LineTransfer { cores: (0, 1), time };
+        let cost = Cost { name: "pause", what: "one PAUSE", time };
+        let few = Calibration { costs: vec![cost], line_transfers: vec![transfer.clone()], pairs: 1 };
+        let text = few.table(120);
+        assert!(text.contains("pause") && text.contains("43.2 ns") && text.contains("cores 0 and 1"), "{text}");
+        let many = Calibration { line_transfers: vec![transfer; 64], pairs: 190, ..Calibration::default() };
+        assert!(many.table(120).contains("64 of 190 pairs"), "{}", many.table(120));
+    }
+}

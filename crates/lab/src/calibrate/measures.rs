@@ -1,0 +1,259 @@
+//! The measurements themselves: what one thread can find out alone, then what takes two.
+
+use crate::stats::median;
+use crate::world::World;
+use ondeck_platform::{Hardware, Platform, Token};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+
+/// A measurement of one thread; gives nanoseconds.
+pub(super) struct Single {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) run: fn() -> f64,
+}
+
+/// A measurement of two threads on given cores; gives nanoseconds.
+pub(super) struct Pair {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    /// Both threads on the first core.
+    pub(super) same_core: bool,
+    pub(super) run: fn(u32, u32) -> Result<f64, String>,
+}
+
+/// What one thread can find out alone. The calls are so many that each round takes a millisecond or so: long beside
+/// the clock's resolution, short beside a time slice.
+pub(super) const SINGLE_MEASURES: [Single; 6] = [
+    Single { name: "pause", what: "one pause of a spin loop", run: || per_call(10_000, Hardware::pause) },
+    Single { name: "ticks_read", what: "a read of the tick counter", run: || per_call(50_000, read_ticks) },
+    Single { name: "clock_read", what: "a read of the monotonic clock", run: || per_call(20_000, read_clock) },
+    Single { name: "rmw", what: "an uncontended read-modify-write, line in the cache", run: rmw },
+    Single { name: "yield", what: "sched_yield with nobody else to run", run: || per_call(5_000, Hardware::yield_now) },
+    Single { name: "futex_wake_none", what: "a futex wake that finds no sleeper", run: futex_wake_none },
+];
+
+/// What takes two threads.
+pub(super) const PAIR_MEASURES: [Pair; 4] = [
+    Pair {
+        name: "futex_round_trip_same_core",
+        what: "two threads on one core wake each other in turn, both ways",
+        same_core: true,
+        run: futex_round_trip,
+    },
+    Pair {
+        name: "futex_round_trip_other_core",
+        what: "the same on two cores",
+        same_core: false,
+        run: futex_round_trip,
+    },
+    Pair {
+        name: "wake_call",
+        what: "a futex wake of a sleeper on another core, for the waker",
+        same_core: false,
+        run: |first, second| wake(first, second).map(|wake| wake.call_ns),
+    },
+    Pair {
+        name: "wake_latency",
+        what: "the same, until the sleeper runs",
+        same_core: false,
+        run: |first, second| wake(first, second).map(|wake| wake.latency_ns),
+    },
+];
+
+/// Nanoseconds per call of `f`, loop included.
+fn per_call(calls: u32, mut f: impl FnMut()) -> f64 {
+    let start = Hardware::now_ns();
+    for _ in 0..calls {
+        f();
+    }
+    (Hardware::now_ns() - start) as f64 / f64::from(calls)
+}
+
+fn read_ticks() {
+    black_box(Hardware::ticks());
+}
+
+fn read_clock() {
+    black_box(Hardware::now_ns());
+}
+
+fn rmw() -> f64 {
+    let word = AtomicU64::new(0);
+    per_call(100_000, || {
+        black_box(&word).fetch_add(1, Ordering::AcqRel);
+    })
+}
+
+fn futex_wake_none() -> f64 {
+    let word = AtomicU32::new(0);
+    per_call(5_000, || Hardware::wake(&word, 1))
+}
+
+/// Nanoseconds of a round trip: wake the other one, sleep until woken by it.
+fn futex_round_trip(first: u32, second: u32) -> Result<f64, String> {
+    const TRIPS: u32 = 500;
+    let tokens = Arc::new([Token::<Hardware>::new(), Token::<Hardware>::new()]);
+    let others = Arc::clone(&tokens);
+    let there = move || {
+        per_call(TRIPS, || {
+            give(&tokens[1]);
+            tokens[0].park(None);
+        })
+    };
+    let back = move || {
+        for _ in 0..TRIPS {
+            others[1].park(None);
+            give(&others[0]);
+        }
+    };
+    on_cores(first, second, there, back)
+}
+
+/// Gives the token its permit.
+fn give(token: &Token<Hardware>) {
+    // SAFETY: the reference keeps the token alive during the call, which is all that `unpark` asks for.
+    unsafe { Token::unpark(token) };
+}
+
+/// What waking a sleeper costs.
+struct Wake {
+    call_ns: f64,
+    latency_ns: f64,
+}
+
+/// Medians over a number of wakes of a thread that has slept for a while: a sleeper that has only just gone to sleep
+/// is still on its core.
+fn wake(first: u32, second: u32) -> Result<Wake, String> {
+    const WAKES: usize = 60;
+    const ASLEEP_NS: u32 = 100_000;
+    let shared = Arc::new((Token::<Hardware>::new(), AtomicU64::new(0)));
+    let sleeper = Arc::clone(&shared);
+    let waker = move || {
+        let (mut calls, mut latencies) = (Vec::new(), Vec::new());
+        for _ in 0..WAKES {
+            let (token, awake_at) = &*shared;
+            awake_at.store(0, Ordering::Release);
+            Hardware::pause_ns(ASLEEP_NS);
+            let start = Hardware::now_ns();
+            give(token);
+            calls.push((Hardware::now_ns() - start) as f64);
+            let awake_ns = wait_while_zero(awake_at);
+            latencies.push(awake_ns.saturating_sub(start) as f64);
+        }
+        let of = |values: &[f64]| median(values).expect("there was at least one wake");
+        Wake { call_ns: of(&calls), latency_ns: of(&latencies) }
+    };
+    let sleeping = move || {
+        for _ in 0..WAKES {
+            let (token, awake_at) = &*sleeper;
+            token.park(None);
+            awake_at.store(Hardware::now_ns(), Ordering::Release);
+        }
+    };
+    on_cores(first, second, waker, sleeping)
+}
+
+fn wait_while_zero(word: &AtomicU64) -> u64 {
+    // Ends when the woken thread has stored the time.
+    loop {
+        match word.load(Ordering::Acquire) {
+            0 => Hardware::pause(),
+            value => return value,
+        }
+    }
+}
+
+/// Nanoseconds from a write on one core until the other core has read it.
+pub(super) fn line_transfer(first: u32, second: u32) -> Result<f64, String> {
+    const TRIPS: u32 = 5_000;
+    /// Alone on its line and on the neighbour that some processors fetch with it.
+    #[repr(align(128))]
+    struct Line(AtomicU32);
+    let line = Arc::new(Line(AtomicU32::new(0)));
+    let other = Arc::clone(&line);
+    // Each waits for the other's value without pausing: a pause would be measured too. Ends as the other one answers.
+    let there = move || {
+        let mut turn = 0;
+        per_call(TRIPS, || {
+            turn += 2;
+            line.0.store(turn - 1, Ordering::Release);
+            while line.0.load(Ordering::Acquire) != turn {}
+        })
+    };
+    let back = move || {
+        for turn in (2..=2 * TRIPS).step_by(2) {
+            while other.0.load(Ordering::Acquire) != turn - 1 {}
+            other.0.store(turn, Ordering::Release);
+        }
+    };
+    on_cores(first, second, there, back).map(|round_trip| round_trip / 2.0)
+}
+
+/// What the starting line says.
+const WAIT: u32 = 0;
+const GO: u32 = 1;
+const GO_HOME: u32 = 2;
+
+/// Runs both at once, each on its core, and gives what the left one returns.
+fn on_cores<T: Send + 'static>(
+    first: u32,
+    second: u32,
+    left: impl FnOnce() -> T + Send + 'static,
+    right: impl FnOnce() + Send + 'static,
+) -> Result<T, String> {
+    let line = Arc::new(AtomicU32::new(WAIT));
+    let (sender, receiver) = mpsc::channel();
+    let (left_line, right_line) = (Arc::clone(&line), Arc::clone(&line));
+    let left = move || {
+        if may_go(&left_line) {
+            let _ = sender.send(left());
+        }
+    };
+    let right = move || {
+        if may_go(&right_line) {
+            right();
+        }
+    };
+    let left = Hardware::start_thread(Some(first), Box::new(left))?;
+    let right = Hardware::start_thread(Some(second), Box::new(right));
+    line.store(if right.is_ok() { GO } else { GO_HOME }, Ordering::Release);
+    Hardware::join(left);
+    Hardware::join(right?);
+    receiver.recv().map_err(|_| "a measuring thread panicked".to_string())
+}
+
+/// Waits at the starting line until both threads are on their cores; false if one of them could not be started.
+fn may_go(line: &AtomicU32) -> bool {
+    // Ends when `on_cores`, which never blocks in between, has started or failed to start the second thread.
+    while line.load(Ordering::Acquire) == WAIT {
+        Hardware::yield_now();
+    }
+    line.load(Ordering::Acquire) == GO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_takes_time() {
+        for measure in &SINGLE_MEASURES {
+            assert!((measure.run)() > 0.0, "{}", measure.name);
+        }
+        let cores = Hardware::cores();
+        for measure in PAIR_MEASURES.iter().filter(|measure| measure.same_core || cores.len() > 1) {
+            let second = if measure.same_core { cores[0] } else { cores[1] };
+            assert!((measure.run)(cores[0], second).unwrap() > 0.0, "{}", measure.name);
+        }
+        if let [first, second, ..] = cores[..] {
+            assert!(line_transfer(first, second).unwrap() > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_core_that_does_not_exist_is_an_error() {
+        assert!(futex_round_trip(Hardware::cores()[0], 1000).is_err());
+    }
+}
