@@ -183,6 +183,37 @@ pub(crate) fn end_of_item(tokens: &[Token<'_>], from: usize) -> usize {
     tokens.len()
 }
 
+/// A function, as indices of tokens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a str,
+    /// Its `fn`.
+    pub(crate) start: usize,
+    /// The opening brace of its body, or the end if it has none.
+    pub(crate) body: usize,
+    /// Behind its closing brace or semicolon.
+    pub(crate) end: usize,
+}
+
+impl Function<'_> {
+    pub(crate) fn contains(&self, at: usize) -> bool {
+        (self.start..self.end).contains(&at)
+    }
+}
+
+/// Every function in order of its beginning, so that of those around a token the last is the innermost.
+pub(crate) fn functions<'a>(tokens: &[Token<'a>]) -> Vec<Function<'a>> {
+    let mut found = Vec::new();
+    for (start, pair) in tokens.windows(2).enumerate() {
+        // A function pointer's `fn` is followed by a parenthesis.
+        let (true, Some(name)) = (pair[0].is_word("fn"), pair[1].word()) else { continue };
+        let end = end_of_item(tokens, start + 2);
+        let body = (start..end).find(|&at| tokens[at].is_mark('{')).unwrap_or(end);
+        found.push(Function { name, start, body, end });
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +242,13 @@ mod tests {
     fn lines_count_through_literals() {
         let lines: Vec<usize> = tokens("a\n\"x\ny\" b\n/*\n*/ c").iter().map(|token| token.line).collect();
         assert_eq!(lines, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn functions_nest_and_end_with_their_braces() {
+        let source = tokens("fn a(x: [u8; 2]) { fn b(f: fn()) {} } fn c();");
+        let found: Vec<_> = functions(&source).iter().map(|f| (f.name, f.end - f.body)).collect();
+        assert_eq!(found, [("a", 13), ("b", 2), ("c", 0)]);
     }
 
     #[test]

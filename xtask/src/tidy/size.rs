@@ -2,7 +2,7 @@
 //! without end stays about one thing.
 
 use super::{Fault, File};
-use crate::lexer::{self, Token};
+use crate::lexer::{self, Function};
 
 const MOST_FILE_LINES: usize = 600;
 /// Counted from `fn` to the closing brace.
@@ -42,7 +42,10 @@ fn too_long(file: &File) -> Vec<(String, Fault)> {
     if is_test(&file.path) {
         return found;
     }
-    for (name, line, n_lines) in functions(&lexer::without_tests(&lexer::tokens(&file.text))) {
+    let tokens = lexer::without_tests(&lexer::tokens(&file.text));
+    for Function { name, start, end, .. } in lexer::functions(&tokens) {
+        let line = tokens[start].line;
+        let n_lines = tokens[end - 1].last_line - line + 1;
         if n_lines > MOST_FUNCTION_LINES {
             let text = format!("`{name}` has {n_lines} lines; at most {MOST_FUNCTION_LINES}");
             found.push((name.to_owned(), Fault::new(&file.path, line, text)));
@@ -53,18 +56,6 @@ fn too_long(file: &File) -> Vec<(String, Fault)> {
 
 fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
-}
-
-/// Name, first line and number of lines of every function.
-fn functions<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, usize, usize)> {
-    let mut found = Vec::new();
-    for (at, pair) in tokens.windows(2).enumerate() {
-        // A function pointer's `fn` is followed by a parenthesis.
-        let (true, Some(name)) = (pair[0].is_word("fn"), pair[1].word()) else { continue };
-        let end = lexer::end_of_item(tokens, at + 2);
-        found.push((name, pair[0].line, tokens[end - 1].last_line - pair[0].line + 1));
-    }
-    found
 }
 
 #[cfg(test)]

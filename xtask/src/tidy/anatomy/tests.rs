@@ -98,17 +98,36 @@ fn sections_are_complete_in_order_and_filled() {
 
 #[test]
 fn steps_have_rows_and_marks() {
-    one_fault("    P::step(GRAB);\n", "", "step `grab` is marked nowhere");
+    let unmarked = faults("    P::step(GRAB);\n", "");
+    assert_eq!(unmarked.len(), 2, "{unmarked:#?}");
+    assert!(unmarked[0].contains("step `grab` is marked nowhere"), "{unmarked:#?}");
+    assert!(unmarked[1].contains("`swap` stands under no step"), "{unmarked:#?}");
     one_fault("//! | grab | FREE -> HELD |\n", "", "step `grab` has no row");
     one_fault("P::step(VACATE);", "P::step(VACATE); P::step(OTHER);", "`OTHER` is no step constant");
     one_fault("//! | vacate | HELD", "//! | never | x |\n//! | vacate | HELD", "step `never` is marked nowhere");
 }
 
 #[test]
+fn a_function_that_is_handed_its_ordering_acts_for_its_callers() {
+    let from = "fn release(&self) {\n    P::step(VACATE);\n    // E1: the section is published here.\n    let old = self.word.swap(0, Release);";
+    let helper = "fn set(&self, to: u32, order: Ordering) -> u32 { self.word.swap(to, order) }\nfn release(&self) {\n";
+    let marked = format!("{helper}P::step(VACATE);\nlet old = self.set(0, Release); // E1\n");
+    assert_eq!(faults(from, &marked), [""; 0]);
+    let unmarked = format!("{helper}let old = self.set(0, Release); // E1\n");
+    let found = faults(from, &unmarked);
+    assert!(found.len() == 2 && found[1].contains("`set` stands under no step"), "{found:#?}");
+    let handed_over = format!("{helper}let old = self.set(VACATE, Release); // E1\n");
+    assert_eq!(faults(from, &handed_over), [""; 0]);
+}
+
+#[test]
 fn a_file_of_the_directory_counts_as_the_algorithm() {
     let files = [
-        file("crates/locks/src/flip.rs", &GOOD.replace("P::step(GRAB);\n", "\n")),
-        file("crates/locks/src/flip/more.rs", "P::step(GRAB); x.load(Acquire);"),
+        file(
+            "crates/locks/src/flip.rs",
+            &GOOD.replace("const GRAB: Step = Step { lock: \"flip\", name: \"grab\" };\n", ""),
+        ),
+        file("crates/locks/src/flip/more.rs", "const GRAB: Step = (\"grab\"); x.load(Acquire);"),
         the_tests(),
     ];
     let faults: Vec<String> = check(&files).iter().map(Fault::to_string).collect();
