@@ -1,0 +1,403 @@
+//! The seam inside loom: every schedule (up to a bound on preemptions) and every outcome that the memory model allows.
+//!
+//! What is modelled how, and why:
+//! - **Waiting by address** is a table of sleepers beside loom. `wait_on` and `wake` meet in one relaxed RMW on an atomic
+//!   that stands for the kernel: it makes loom try both orders and publishes nothing. The compare of `wait_on` is a relaxed
+//!   RMW that changes nothing, because the kernel never compares with a stale value.
+//! - **Waking publishes too much**: loom's `unpark` makes the waker's past visible to the sleeper, which a lock must not
+//!   rely on. So models allow spurious returns: then the sleeper finds the new value by itself, without that edge.
+//! - **Time** has no speed. A *coin* is an atomic that holds 0 until the first thread of the model stores 1, relaxed and
+//!   concurrent with everything: each toss reads either, loom explores both, and once a thread has seen 1 it stays 1. Coins
+//!   decide whether the deadline has come, whether a tick counter has leapt, whether a wait ends for no reason.
+//! - **Pausing** is a yield, which loom needs to get out of a poll loop and which hides schedules: hence models with
+//!   `may_spin` off as well.
+//! - **The end of life** of an atomic is a write to a `loom::cell::UnsafeCell` that every access reads: an access that does
+//!   not happen before the end is a causality violation. Locks and waiter records are checked by the same rule.
+//!
+//! Not modelled: wake order other than first in, first out; more than one clock; failure of a weak compare-exchange.
+
+use crate::futex::Futex;
+use crate::reproduce::Reproduce;
+use crate::steps;
+use crate::watched::{Access, Watched, Witness};
+use crate::world::{Guarded, Job, World};
+use core::sync::atomic::Ordering::Relaxed;
+use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A deadline for timed attempts in models: it comes when the clock's coin says so.
+const DEADLINE_NS: u64 = 1_000_000_000;
+
+/// How the tick counter of a model moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// Never: no patience ever ends.
+    Stands,
+    /// By so many nanoseconds at each reading.
+    Leaps(u32),
+    /// By so many nanoseconds at a reading, or not: both are explored.
+    MayLeap(u32),
+}
+
+/// A loom model: the knobs of the modelled machine and the depth of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// What [`Platform::may_spin`] answers.
+    pub may_spin: bool,
+    /// The tick counter.
+    pub time: Time,
+    /// Whether the deadline of timed attempts may come.
+    pub may_expire: bool,
+    /// How many waits of one execution may end for no reason.
+    pub spurious_wakes: u32,
+    /// Most preemptions in one execution.
+    pub preemptions: usize,
+}
+
+impl Model {
+    /// No spinning, time stands, one spurious wake, three preemptions.
+    pub const fn new() -> Self {
+        Model { may_spin: false, time: Time::Stands, may_expire: false, spurious_wakes: 1, preemptions: 3 }
+    }
+
+    /// The same with spinning allowed and the given tick counter.
+    pub const fn spinning(self, time: Time) -> Self {
+        Model { may_spin: true, time, ..self }
+    }
+
+    /// The same with deadlines that may come at any moment.
+    pub const fn expiring(self) -> Self {
+        Model { may_expire: true, ..self }
+    }
+
+    /// The same with another bound on preemptions.
+    pub const fn preemptions(self, preemptions: usize) -> Self {
+        Model { preemptions, ..self }
+    }
+
+    /// The deadline to give to timed attempts in a model.
+    pub const fn deadline_ns() -> u64 {
+        DEADLINE_NS
+    }
+
+    /// Explores `body`. A failure panics, or, for a deadlock, aborts; either prints a line that reproduces it.
+    pub fn check(self, body: impl Fn() + Send + Sync + 'static) {
+        let _line = Reproduce::with("");
+        let executions = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let counted = executions.clone();
+        let mut builder = loom::model::Builder::new();
+        // Beyond loom's default because a poll loop takes several branches per turn; a livelock still hits it.
+        builder.max_branches = 20_000;
+        builder.preemption_bound = builder.preemption_bound.or(Some(self.preemptions));
+        builder.check(move || {
+            counted.fetch_add(1, Relaxed);
+            STATE.set(Some(Rc::new(State::new(self))));
+            body();
+        });
+        STATE.set(None);
+        eprintln!("loom: {} executions, {self:?}", executions.load(Relaxed));
+    }
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+thread_local! {
+    /// The execution that runs on this real thread; loom's threads are its coroutines.
+    static STATE: RefCell<Option<Rc<State>>> = const { RefCell::new(None) };
+}
+
+/// What one execution of a model consists of, besides loom's own objects.
+struct State {
+    model: Model,
+    /// The order of wait and wake calls; see the module's text.
+    kernel: AtomicU32,
+    expiry: AtomicU32,
+    leap: AtomicU32,
+    spurious: AtomicU32,
+    plain: RefCell<Plain>,
+}
+
+struct Plain {
+    futex: Futex<loom::thread::Thread>,
+    threads: Vec<loom::thread::ThreadId>,
+    spurious_left: u32,
+    now_ns: u64,
+    ticks: u64,
+    /// Memory of freed objects, kept so that a late access reads a witness instead of rubble.
+    graveyard: Vec<Box<dyn Any>>,
+}
+
+impl State {
+    fn new(model: Model) -> Self {
+        let plain = Plain {
+            futex: Futex::new(),
+            threads: Vec::new(),
+            spurious_left: model.spurious_wakes,
+            now_ns: 1,
+            ticks: 1,
+            graveyard: Vec::new(),
+        };
+        let coin = || AtomicU32::new(0);
+        State { model, kernel: coin(), expiry: coin(), leap: coin(), spurious: coin(), plain: RefCell::new(plain) }
+    }
+
+    fn current() -> Rc<State> {
+        STATE.with(|state| state.borrow().clone()).expect("LoomPlatform outside of Model::check")
+    }
+
+    /// Gives every coin its second side. Called when the other threads exist, so that it is concurrent with them.
+    fn arm_coins(&self) {
+        let coins = [
+            (self.model.may_expire, &self.expiry),
+            (matches!(self.model.time, Time::MayLeap(_)), &self.leap),
+            (self.model.spurious_wakes > 0, &self.spurious),
+        ];
+        for (_, coin) in coins.iter().filter(|(used, _)| *used) {
+            coin.store(1, Relaxed);
+        }
+    }
+
+    fn has_expired(&self) -> bool {
+        self.model.may_expire && self.expiry.load(Relaxed) == 1
+    }
+
+    fn is_spurious(&self) -> bool {
+        if self.plain.borrow().spurious_left == 0 || self.spurious.load(Relaxed) == 0 {
+            return false;
+        }
+        let mut plain = self.plain.borrow_mut();
+        let left = plain.spurious_left;
+        plain.spurious_left = left.saturating_sub(1);
+        left > 0
+    }
+
+    /// A point where loom tries this thread before and after the other threads' waits and wakes.
+    fn enter_kernel(&self) {
+        self.kernel.fetch_add(1, Relaxed);
+    }
+
+    fn wait(&self, address: usize, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> Waited {
+        self.enter_kernel();
+        let expires = deadline_ns.is_some() && self.has_expired();
+        if self.is_spurious() || !is_unchanged() {
+            return Waited::Woken;
+        }
+        let ticket = self.plain.borrow_mut().futex.enter(address, loom::thread::current());
+        if expires {
+            // Asleep until the deadline: a wake may come first, and is then ours.
+            self.enter_kernel();
+            let mut plain = self.plain.borrow_mut();
+            plain.now_ns = plain.now_ns.max(deadline_ns.unwrap_or(0));
+            return if plain.futex.leave(ticket) { Waited::TimedOut } else { Waited::Woken };
+        }
+        while self.plain.borrow().futex.sleeps(ticket) {
+            loom::thread::park();
+        }
+        Waited::Woken
+    }
+
+    fn wake(&self, address: usize, n: u32) {
+        self.enter_kernel();
+        for _ in 0..n {
+            let thread = self.plain.borrow_mut().futex.take(address, |_sleepers| 0);
+            match thread {
+                Some(thread) => thread.unpark(),
+                None => return,
+            }
+        }
+    }
+}
+
+/// The machine inside a loom model. Works only within [`Model::check`].
+#[derive(Clone, Copy, Debug)]
+pub struct LoomPlatform;
+
+/// Witness of an atomic's life under loom.
+pub struct Life {
+    end: loom::cell::UnsafeCell<()>,
+    is_over: std::sync::atomic::AtomicBool,
+}
+
+// SAFETY: loom checks at run time what `Sync` would promise, and all its threads are coroutines of one real thread.
+unsafe impl Sync for Life {}
+
+impl Witness for Life {
+    fn new() -> Self {
+        Life { end: loom::cell::UnsafeCell::new(()), is_over: false.into() }
+    }
+
+    // The end must come after every access, so the access is noted before it happens: noted later, it would look
+    // concurrent with the end that the releasing access itself permits.
+    fn before(&self) {
+        if !std::thread::panicking() {
+            assert!(!self.is_over.load(Relaxed), "an atomic was touched after the end of its life");
+            self.end.with(|_| ());
+        }
+    }
+
+    fn after(&self, _address: usize, _access: Access) {}
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.is_over.store(true, Relaxed);
+        if !std::thread::panicking() {
+            self.end.with_mut(|_| ());
+        }
+    }
+}
+
+impl Platform for LoomPlatform {
+    type U32 = Watched<AtomicU32, Life>;
+    type U64 = Watched<AtomicU64, Life>;
+    type Ptr<T: 'static> = Watched<AtomicPtr<T>, Life>;
+
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+        let address = core::ptr::from_ref(word).addr();
+        State::current().wait(address, || word.inner().fetch_or(0, Relaxed) == expected, deadline_ns)
+    }
+
+    fn wake(word: *const Self::U32, n: u32) {
+        State::current().wake(word.addr(), n);
+    }
+
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+        let address = core::ptr::from_ref(word).addr();
+        let is_unchanged = || word.inner().fetch_or(0, Relaxed) >> 32 == expected >> 32;
+        State::current().wait(address, is_unchanged, deadline_ns)
+    }
+
+    fn wake_upper(word: *const Self::U64, n: u32) {
+        State::current().wake(word.addr(), n);
+    }
+
+    fn pause() {
+        loom::thread::yield_now();
+    }
+
+    fn pause_ns(_ns: u32) {
+        loom::thread::yield_now();
+    }
+
+    fn yield_now() {
+        loom::thread::yield_now();
+    }
+
+    fn now_ns() -> u64 {
+        let state = State::current();
+        let expired = state.has_expired();
+        let mut plain = state.plain.borrow_mut();
+        if expired {
+            plain.now_ns = plain.now_ns.max(DEADLINE_NS);
+        }
+        plain.now_ns
+    }
+
+    fn ticks() -> u64 {
+        let state = State::current();
+        let leap = match state.model.time {
+            Time::Stands => 0,
+            Time::Leaps(ns) => ns,
+            Time::MayLeap(ns) => ns * u32::from(state.leap.load(Relaxed) == 1),
+        };
+        let mut plain = state.plain.borrow_mut();
+        plain.ticks += u64::from(leap);
+        plain.ticks
+    }
+
+    fn ns_to_ticks(ns: u64) -> u64 {
+        ns
+    }
+
+    fn thread_id() -> ThreadId {
+        let me = loom::thread::current().id();
+        let state = State::current();
+        let threads = &mut state.plain.borrow_mut().threads;
+        let at = threads.iter().position(|&thread| thread == me).unwrap_or_else(|| {
+            threads.push(me);
+            threads.len() - 1
+        });
+        ThreadId::MIN.saturating_add(at as u64)
+    }
+
+    fn current_core() -> u32 {
+        // Two cores, so that rules about cores see both cases.
+        (Self::thread_id().get() % 2) as u32
+    }
+
+    fn parallelism() -> u32 {
+        if Self::may_spin() { 2 } else { 1 }
+    }
+
+    fn may_spin() -> bool {
+        State::current().model.may_spin
+    }
+
+    fn is_running(_thread: ThreadId) -> Running {
+        Running::Unknown
+    }
+
+    fn step(step: Step) {
+        steps::record(step);
+    }
+}
+
+/// Loom's threads and cells. At most four threads at once.
+#[derive(Debug)]
+pub struct LoomWorld;
+
+/// A number in a `loom::cell::UnsafeCell`: two accesses that no edge orders are a causality violation.
+pub struct LoomCell(loom::cell::UnsafeCell<u64>);
+
+// SAFETY: loom checks at run time what `Sync` would promise, and all its threads are coroutines of one real thread.
+unsafe impl Sync for LoomCell {}
+// SAFETY: as above.
+unsafe impl Send for LoomCell {}
+
+impl Guarded for LoomCell {
+    fn new(value: u64) -> Self {
+        LoomCell(loom::cell::UnsafeCell::new(value))
+    }
+
+    unsafe fn update(&self, change: impl FnOnce(u64) -> u64) -> u64 {
+        self.0.with_mut(|value| {
+            // SAFETY: loom has just checked that nobody else is inside.
+            let value = unsafe { &mut *value };
+            *value = change(*value);
+            *value
+        })
+    }
+}
+
+impl World for LoomWorld {
+    type Platform = LoomPlatform;
+    type Cell = LoomCell;
+
+    fn run(mut jobs: Vec<Job>) {
+        // The model's first thread takes the last job: loom is limited to five threads, and each doubles the work.
+        let own = jobs.pop();
+        let threads: Vec<_> = jobs.into_iter().map(loom::thread::spawn).collect();
+        State::current().arm_coins();
+        if let Some(job) = own {
+            job();
+        }
+        for thread in threads {
+            thread.join().expect("a thread of the model panicked");
+        }
+    }
+
+    unsafe fn free<T: 'static>(object: *mut T) {
+        // SAFETY: the caller has the last reference.
+        unsafe { core::ptr::drop_in_place(object) };
+        // SAFETY: made by `Box::into_raw`; `ManuallyDrop` has the same layout and will not drop it twice.
+        let memory = unsafe { Box::from_raw(object.cast::<core::mem::ManuallyDrop<T>>()) };
+        State::current().plain.borrow_mut().graveyard.push(memory);
+    }
+}

@@ -1,0 +1,87 @@
+//! Checkers that watch every access of an execution: who polls, and who is bypassed.
+//!
+//! **Polling.** A thread polls a word from its [`PATIENT_LOOKS`]th look at it on, a look being a load or a
+//! compare-exchange that fails, until it writes any word, sleeps, or ends. A few looks are no polling: every contender
+//! looks before it decides what to be. The bound that a lock promises is on threads that poll the same word at once.
+//!
+//! **Bypass.** From a thread's first write in an acquisition (its doorway: from here on the lock can know of it) to the
+//! end of that acquisition, entries of other threads are counted.
+
+use crate::watched::Access;
+use std::collections::BTreeMap;
+
+/// Looks in a row that are still a first look. The flagship's first look polls six times at most with its default
+/// tuning, and one load goes before and one after it.
+const PATIENT_LOOKS: u32 = 8;
+
+/// The worst that the monitors saw, over all executions of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Most threads that polled one word at once.
+    pub pollers: usize,
+    /// Most entries of other threads between a thread's doorway and its own entry.
+    pub bypasses: u64,
+}
+
+impl Report {
+    pub(crate) fn merge(&mut self, other: Report) {
+        self.pollers = self.pollers.max(other.pollers);
+        self.bypasses = self.bypasses.max(other.bypasses);
+    }
+}
+
+/// Watches one execution.
+#[derive(Debug, Default)]
+pub(crate) struct Monitor {
+    threads: BTreeMap<usize, Watch>,
+    entries: u64,
+    pub(crate) report: Report,
+}
+
+#[derive(Debug, Default)]
+struct Watch {
+    /// Looks in a row, by address.
+    looks: BTreeMap<usize, u32>,
+    /// Whether the thread is inside an acquisition, and what `entries` was at its doorway.
+    arriving: bool,
+    doorway: Option<u64>,
+}
+
+impl Monitor {
+    pub(crate) fn access(&mut self, thread: usize, address: usize, access: Access) {
+        let entries = self.entries;
+        let watch = self.threads.entry(thread).or_default();
+        if access == Access::Write {
+            watch.looks.clear();
+            if watch.arriving && watch.doorway.is_none() {
+                watch.doorway = Some(entries);
+            }
+            return;
+        }
+        let looks = watch.looks.entry(address).or_default();
+        *looks += 1;
+        if *looks >= PATIENT_LOOKS {
+            let polls = |watch: &Watch| watch.looks.get(&address).is_some_and(|&looks| looks >= PATIENT_LOOKS);
+            let pollers = self.threads.values().filter(|watch| polls(watch)).count();
+            self.report.pollers = self.report.pollers.max(pollers);
+        }
+    }
+
+    pub(crate) fn sleeps(&mut self, thread: usize) {
+        self.threads.entry(thread).or_default().looks.clear();
+    }
+
+    pub(crate) fn arrives(&mut self, thread: usize) {
+        let watch = self.threads.entry(thread).or_default();
+        watch.arriving = true;
+        watch.doorway = None;
+    }
+
+    pub(crate) fn enters(&mut self, thread: usize) {
+        let watch = self.threads.entry(thread).or_default();
+        watch.arriving = false;
+        let bypasses = watch.doorway.take().map_or(0, |doorway| self.entries - doorway);
+        self.entries += 1;
+        self.report.bypasses = self.report.bypasses.max(bypasses);
+    }
+}

@@ -1,0 +1,175 @@
+//! The promises, one function each, generic over the world and the lock.
+//!
+//! A function returns when all its threads have finished, so each of them also claims that no wake-up is lost. How a
+//! violation shows depends on the world: loom reports a race, a deadlock or a touch after the end of life; on
+//! hardware a lost wake-up hangs until the test's watchdog ends it.
+
+use crate::world::{Guarded, Job, World};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use ondeck_locks::{RawLock, RawTimedLock};
+use std::sync::Arc;
+
+/// A lock, the data that it guards, and a count of acquisitions that does not rely on the lock.
+struct Shared<W: World, L> {
+    lock: L,
+    data: W::Cell,
+    entered: AtomicU64,
+}
+
+impl<W: World, L: RawLock<Platform = W::Platform>> Shared<W, L> {
+    fn new() -> Arc<Self> {
+        Arc::new(Shared { lock: L::new(), data: W::Cell::new(0), entered: AtomicU64::new(0) })
+    }
+
+    fn section(&self) {
+        // SAFETY: callers have just acquired the lock; that this is enough is what the property claims.
+        unsafe { self.data.update(|count| count + 1) };
+        self.entered.fetch_add(1, Relaxed);
+        // SAFETY: as above; nobody else releases for this thread.
+        unsafe { self.lock.release() };
+    }
+
+    /// Called when every thread has finished: nothing may be lost, nothing may be left behind.
+    fn assert_rests(&self) {
+        assert!(self.lock.is_at_rest(), "{}: a flag is left although nobody is inside", L::ENTRY.name);
+        assert!(self.lock.try_acquire(), "{}: taken although everybody has left", L::ENTRY.name);
+        // SAFETY: acquired in the line above; all other threads have finished.
+        let count = unsafe { self.data.update(|count| count) };
+        assert_eq!(count, self.entered.load(Relaxed), "{}: an update was lost", L::ENTRY.name);
+        // SAFETY: acquired above.
+        unsafe { self.lock.release() };
+        assert!(self.lock.is_at_rest(), "{}: a release without contenders leaves a flag", L::ENTRY.name);
+    }
+}
+
+/// Runs one job per entry of `roles` and then asserts that the lock rests.
+fn play<W: World, L: RawLock<Platform = W::Platform>>(roles: Vec<fn(&Shared<W, L>)>, rounds: usize) -> u64 {
+    let shared = Shared::<W, L>::new();
+    let jobs = roles.into_iter().map(|role| {
+        let shared = shared.clone();
+        Box::new(move || (0..rounds).for_each(|_| role(&shared))) as Job
+    });
+    W::run(jobs.collect());
+    shared.assert_rests();
+    shared.entered.load(Relaxed)
+}
+
+fn acquirer<W: World, L: RawLock<Platform = W::Platform>>(shared: &Shared<W, L>) {
+    shared.lock.acquire();
+    shared.section();
+}
+
+fn tryer<W: World, L: RawLock<Platform = W::Platform>>(shared: &Shared<W, L>) {
+    if shared.lock.try_acquire() {
+        shared.section();
+    }
+}
+
+/// Mutual exclusion, visibility of the data, no lost wake-up, rest at the end.
+pub fn exclusion<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize) {
+    let entered = play::<W, L>(vec![acquirer; threads], rounds);
+    assert_eq!(entered, (threads * rounds) as u64);
+}
+
+/// A try beside waiting threads disturbs nobody; alone it succeeds.
+pub fn tries<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize) {
+    let mut roles: Vec<fn(&Shared<W, L>)> = vec![acquirer; threads - 1];
+    roles.push(tryer);
+    let entered = play::<W, L>(roles, rounds);
+    assert!(entered >= ((threads - 1) * rounds) as u64);
+}
+
+/// Acquisitions with a deadline: `timed` of the threads give up whenever the world lets `deadline_ns` pass.
+pub fn timed<W, L>(threads: usize, timed: usize, rounds: usize, deadline_ns: u64)
+where
+    W: World,
+    L: RawTimedLock<Platform = W::Platform>,
+{
+    let shared = Shared::<W, L>::new();
+    let jobs = (0..threads).map(|index| {
+        let shared = shared.clone();
+        Box::new(move || {
+            for _ in 0..rounds {
+                if index >= timed {
+                    shared.lock.acquire();
+                } else if !shared.lock.try_acquire_until(deadline_ns) {
+                    continue;
+                }
+                shared.section();
+            }
+        }) as Job
+    });
+    W::run(jobs.collect());
+    shared.assert_rests();
+    assert!(shared.entered.load(Relaxed) >= ((threads - timed) * rounds) as u64);
+}
+
+/// An object that holds the lock and the count of its users, both to be freed by the last user.
+struct Counted<W: World, L> {
+    lock: L,
+    users: W::Cell,
+}
+
+/// A pointer that threads may share. Whoever brings `users` to zero frees the object.
+struct Reference<W: World, L>(*mut Counted<W, L>);
+
+// SAFETY: `Counted` is `Sync`, and the count of users keeps it alive while references exist.
+unsafe impl<W: World, L: RawLock> Send for Reference<W, L> {}
+
+impl<W: World, L: RawLock<Platform = W::Platform>> Reference<W, L> {
+    /// Gives the reference up: count down under the lock, release, free if it was the last one. Takes a pointer, as a
+    /// reference into the object must not outlive the release.
+    fn give_up(self, acquire: impl FnOnce(&L)) {
+        // SAFETY: this reference is counted, so the object is alive until the release below.
+        let lock = unsafe { &raw const (*self.0).lock };
+        // SAFETY: alive, as above.
+        acquire(unsafe { &*lock });
+        // SAFETY: alive, as above.
+        let users = unsafe { &raw const (*self.0).users };
+        // SAFETY: the lock is ours.
+        let left = unsafe { (*users).update(|users| users - 1) };
+        // SAFETY: the lock is ours and alive. If others are left, one of them may free it during this call.
+        unsafe { (*lock).release() };
+        if left == 0 {
+            // SAFETY: the count was zero under the lock, so this was the last reference.
+            unsafe { W::free(self.0) };
+        }
+    }
+}
+
+/// Nothing touches the lock after the releasing write: the last of `threads` users frees it right after its release,
+/// whatever the others are doing on their way out.
+pub fn freeing<W: World, L: RawLock<Platform = W::Platform>>(threads: usize) {
+    freeing_by::<W, L>(threads, |_, lock| lock.acquire());
+}
+
+/// As [`freeing`], with the even threads attempting a timed acquisition first: a waiter that has given up and comes
+/// back.
+pub fn freeing_timed<W, L>(threads: usize, deadline_ns: u64)
+where
+    W: World,
+    L: RawTimedLock<Platform = W::Platform>,
+{
+    freeing_by::<W, L>(threads, move |index, lock| {
+        if index % 2 == 1 || !lock.try_acquire_until(deadline_ns) {
+            lock.acquire();
+        }
+    });
+}
+
+fn freeing_by<W, L>(threads: usize, acquire: impl Fn(usize, &L) + Copy + Send + 'static)
+where
+    W: World,
+    L: RawLock<Platform = W::Platform>,
+{
+    let users = W::Cell::new(threads as u64);
+    let object = Box::into_raw(Box::new(Counted::<W, L> { lock: L::new(), users }));
+    let jobs = (0..threads).map(|index| {
+        let reference = Reference(object);
+        Box::new(move || {
+            let reference = reference;
+            reference.give_up(|lock| acquire(index, lock));
+        }) as Job
+    });
+    W::run(jobs.collect());
+}

@@ -1,0 +1,44 @@
+//! One line that reproduces a failure, printed beside the panic's own message.
+//!
+//! It is printed by the panic hook because a deadlock inside loom panics while panicking and so aborts the process:
+//! nothing that runs after the first panic can be relied on.
+
+use std::cell::RefCell;
+use std::sync::Once;
+
+thread_local! {
+    static LINE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// While this lives, a panic on this thread (or a coroutine of it) prints how to run the failing case again.
+pub(crate) struct Reproduce(());
+
+impl Reproduce {
+    /// `environment` is what must be set, as `NAME=value ` with a blank after each, or nothing.
+    pub(crate) fn with(environment: &str) -> Self {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(install_hook);
+        let test = std::thread::current().name().unwrap_or("").to_owned();
+        let binary = std::env::current_exe().ok().and_then(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+        let target = binary.as_deref().and_then(|name| name.rsplit_once('-')).map_or("", |(target, _hash)| target);
+        let line = format!("{environment}cargo test -p ondeck-conformance --test {target} -- --exact {test}");
+        LINE.set(Some(line));
+        Reproduce(())
+    }
+}
+
+impl Drop for Reproduce {
+    fn drop(&mut self) {
+        LINE.set(None);
+    }
+}
+
+fn install_hook() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        default(info);
+        if let Some(line) = LINE.with(|line| line.try_borrow_mut().ok()?.take()) {
+            eprintln!("reproduce: {line}");
+        }
+    }));
+}

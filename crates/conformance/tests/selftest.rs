@@ -1,0 +1,131 @@
+//! The check of the checks: every fault of the specimen is noticed by the property that is for it, and the healthy
+//! specimen passes all of them.
+//!
+//! A faulty lock is run in a child process, because a deadlock inside loom aborts.
+#![cfg(feature = "models")]
+
+use ondeck_conformance::child::test_in_child;
+use ondeck_conformance::properties::{exclusion, freeing, timed, tries};
+use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
+use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Schedule, SchedulePlatform, ScheduleWorld};
+
+/// The specimen under loom and under random schedules.
+type Small<S> = Specimen<LoomPlatform, S>;
+type Broad<S> = Specimen<SchedulePlatform, S>;
+
+const SEARCH: Schedule = Schedule { executions: 2_000 };
+
+struct Healthy;
+
+impl Seeded for Healthy {
+    const FAULT: Fault = Fault::None;
+}
+
+#[test]
+fn healthy_passes_loom() {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Healthy>>(2, 2));
+    Model::new().check(|| exclusion::<LoomWorld, Small<Healthy>>(3, 1));
+    Model::new().check(|| tries::<LoomWorld, Small<Healthy>>(2, 2));
+    Model::new().check(|| freeing::<LoomWorld, Small<Healthy>>(3));
+    Model::new().expiring().check(|| timed::<LoomWorld, Small<Healthy>>(3, 2, 1, Model::deadline_ns()));
+}
+
+#[test]
+fn healthy_passes_schedules() {
+    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Healthy>>(5, 3));
+    SEARCH.check(|| tries::<ScheduleWorld, Broad<Healthy>>(4, 3));
+    SEARCH.check(|| freeing::<ScheduleWorld, Broad<Healthy>>(6));
+    SEARCH.check(|| timed::<ScheduleWorld, Broad<Healthy>>(5, 3, 2, 1 << 20));
+}
+
+/// `noticed!(name, Fault, "what the failing child prints", body)`: two tests, of which the child's must fail.
+macro_rules! noticed {
+    ($name:ident, $fault:ident, $message:literal, $body:expr) => {
+        mod $name {
+            use super::*;
+
+            struct Faulty;
+
+            impl Seeded for Faulty {
+                const FAULT: Fault = Fault::$fault;
+            }
+
+            #[test]
+            #[ignore = "must fail; run by `is_noticed` in a child process"]
+            fn child() {
+                $body
+            }
+
+            #[test]
+            fn is_noticed() {
+                let output = test_in_child(concat!(stringify!($name), "::child")).output().expect("the child starts");
+                let text = String::from_utf8_lossy(&output.stderr);
+                assert!(!output.status.success(), "{:?} was not noticed", Fault::$fault);
+                assert!(text.contains($message), "{:?} failed in another way:\n{text}", Fault::$fault);
+                assert!(text.contains("reproduce: "), "no line that reproduces:\n{text}");
+            }
+        }
+    };
+}
+
+noticed!(loom_test_then_set, TestThenSet, "Causality violation", {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+});
+
+noticed!(loom_relaxed_release, RelaxedRelease, "Causality violation", {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+});
+
+noticed!(loom_relaxed_acquire, RelaxedAcquire, "Causality violation", {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+});
+
+noticed!(loom_relaxed_slow_acquire, RelaxedSlowAcquire, "Causality violation", {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+});
+
+noticed!(loom_look_then_release, LookThenRelease, "deadlock", {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+});
+
+// Needs three threads: with two there are no others to forget.
+noticed!(loom_forgets_others, ForgetsOthers, "deadlock", {
+    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(3, 1));
+});
+
+noticed!(loom_looks_after_release, LooksAfterRelease, "Causality violation", {
+    Model::new().check(|| freeing::<LoomWorld, Small<Faulty>>(2));
+});
+
+noticed!(loom_claims_after_timeout, ClaimsAfterTimeout, "Causality violation", {
+    Model::new().expiring().check(|| timed::<LoomWorld, Small<Faulty>>(2, 1, 1, Model::deadline_ns()));
+});
+
+noticed!(loom_marks_on_failed_try, MarksOnFailedTry, "a flag is left", {
+    Model::new().check(|| tries::<LoomWorld, Small<Faulty>>(2, 1));
+});
+
+noticed!(schedule_test_then_set, TestThenSet, "two threads are inside", {
+    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 1));
+});
+
+noticed!(schedule_look_then_release, LookThenRelease, "deadlock", {
+    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 2));
+});
+
+noticed!(schedule_forgets_others, ForgetsOthers, "deadlock", {
+    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 2));
+});
+
+noticed!(schedule_looks_after_release, LooksAfterRelease, "after the end of its life", {
+    SEARCH.check(|| freeing::<ScheduleWorld, Broad<Faulty>>(4));
+});
+
+noticed!(schedule_claims_after_timeout, ClaimsAfterTimeout, "two threads are inside", {
+    SEARCH.check(|| timed::<ScheduleWorld, Broad<Faulty>>(4, 2, 1, 1 << 20));
+});
+
+noticed!(schedule_crowd_polls, CrowdPolls, "poll the word", {
+    let report = SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 1));
+    assert!(report.pollers <= 1, "reproduce: {} threads poll the word at once", report.pollers);
+});
