@@ -1,11 +1,26 @@
 //! Measures locks: workloads, drivers, statistics, result files.
+//!
+//! [`driver::run`] carries out a plan and gives rows. A row is what one lock did in one workload at one thread count in
+//! one round; the workloads are in [`workload`], the locks in [`lock`], and what both need of an execution in
+//! [`world`]. The other modules read, write, compare and show rows.
 
 pub mod board;
 pub mod calibrate;
 pub mod compare;
+mod conditions;
+mod crew;
+pub mod driver;
+mod failure;
 pub mod fingerprint;
+mod histogram;
+pub mod lock;
+mod measure;
+mod noise;
 pub mod output;
+mod peers;
+mod random;
 pub mod report;
 pub mod row;
 pub mod stats;
+pub mod workload;
 pub mod world;

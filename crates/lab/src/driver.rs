@@ -1,0 +1,217 @@
+//! Runs a plan: every lock at every point, in every round, in an order that is fair to all.
+//!
+//! All locks of one workload and thread count are measured right after each other, in an order drawn anew for each
+//! round, so that whatever else happens to the machine happens to all of them. Nothing is averaged here.
+
+pub use crate::failure::Failure;
+
+use crate::conditions::{Conditions, End};
+use crate::lock::{BenchLock, TUNINGS, VisitLock, lock_names, with_lock};
+use crate::noise::Noise;
+use crate::random::Random;
+use crate::row::Row;
+use crate::workload::{self, Kind, WorkloadSpec};
+use crate::world::World;
+use ondeck_platform::Hardware;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The points, each measured once per round.
+    pub points: Vec<Point>,
+    /// How often each point is measured.
+    pub rounds: u32,
+    /// Length of each row's window. Warm-up and the timing of waits come on top: up to three quarters more.
+    pub seconds: f64,
+    /// Decides the order of the locks.
+    pub seed: u64,
+    /// Where the threads run.
+    pub pin: Pin,
+    /// Name of a set of constants of the locks, one of [`TUNINGS`].
+    pub tuning: String,
+}
+
+/// One lock in one workload at one number of threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The workload.
+    pub workload: WorkloadSpec,
+    /// Name of the lock.
+    pub lock: String,
+    /// Number of threads.
+    pub threads: u32,
+}
+
+/// Where the threads run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pin {
+    /// Wherever the system puts them.
+    #[default]
+    None,
+    /// Thread i on the i-th of the cores that the process may use, starting again after the last.
+    Alternate,
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A row is ready.
+    Row {
+        /// The row.
+        row: &'a Row,
+        /// How many are ready, with this one.
+        done: usize,
+        /// How many there will be.
+        total: usize,
+    },
+    /// Something makes the figures worth less, or means something else than it seems.
+    Warning(String),
+}
+
+/// How long nothing may move before a lock is said to be stuck.
+const PATIENCE_NS: u64 = 10_000_000_000;
+/// Shortest and longest window: enough for a clock to mean something, and an hour.
+const MIN_SECONDS: f64 = 0.001;
+const MAX_SECONDS: f64 = 3600.0;
+
+/// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
+/// [`Failure::Stuck`], threads are left behind that cannot be ended.
+pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<Row>, Failure> {
+    check(plan)?;
+    explain(plan, on_progress);
+    let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
+    let setting = Setting { plan, machine: &Hardware::machine(), cores: &cores, stop };
+    let total = plan.points.iter().map(|point| point.workload.rows()).sum::<usize>() * plan.rounds as usize;
+    let mut noise = Noise::<Hardware>::new();
+    let mut rows = Vec::with_capacity(total);
+    for (round, point) in order(plan) {
+        let measured = match setting.measure(round, point) {
+            Ok(measured) => measured,
+            Err(End::Interrupted) => break,
+            Err(End::Failed(failure)) => return Err(failure),
+        };
+        for row in measured {
+            on_progress(Progress::Row { row: &row, done: rows.len() + 1, total });
+            rows.push(row);
+        }
+        noise.heard().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    }
+    noise.heard_last().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    Ok(rows)
+}
+
+/// What all points of a run have in common.
+struct Setting<'a> {
+    plan: &'a Plan,
+    machine: &'a str,
+    cores: &'a [u32],
+    stop: &'a AtomicBool,
+}
+
+impl Setting<'_> {
+    fn measure(&self, round: u32, point: &Point) -> Result<Vec<Row>, End> {
+        if self.stop.load(Relaxed) {
+            return Err(End::Interrupted);
+        }
+        let workload = point.workload.to_string();
+        let conditions = Conditions {
+            platform: Hardware::NAME,
+            machine: self.machine,
+            workload: &workload,
+            lock: &point.lock,
+            threads: point.threads,
+            round,
+            window_ns: (self.plan.seconds * 1e9) as u64,
+            cores: self.cores,
+            patience_ns: PATIENCE_NS,
+            stop: self.stop,
+        };
+        let measure = Measure { spec: &point.workload, conditions: &conditions };
+        with_lock(&point.lock, &self.plan.tuning, measure)
+            .unwrap_or_else(|| Err(End::Failed(unknown_lock(&point.lock))))
+    }
+}
+
+struct Measure<'a> {
+    spec: &'a WorkloadSpec,
+    conditions: &'a Conditions<'a>,
+}
+
+impl VisitLock for Measure<'_> {
+    type Out = Result<Vec<Row>, End>;
+
+    fn visit<L: BenchLock>(self) -> Self::Out {
+        workload::run::<L, Hardware>(self.spec, self.conditions)
+    }
+}
+
+/// Which point is measured when, with its round: groups of points that differ in the lock only, each group in random
+/// order, in the order of the plan otherwise.
+fn order(plan: &Plan) -> Vec<(u32, &Point)> {
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
+    for point in &plan.points {
+        let alike = |group: &&mut Vec<&Point>| group[0].workload == point.workload && group[0].threads == point.threads;
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(point),
+            None => groups.push(vec![point]),
+        }
+    }
+    let mut random = Random::new(plan.seed);
+    let mut order = Vec::with_capacity(plan.points.len() * plan.rounds as usize);
+    for round in 0..plan.rounds {
+        for group in &mut groups {
+            random.shuffle(group);
+            order.extend(group.iter().map(|&point| (round, point)));
+        }
+    }
+    order
+}
+
+/// Refuses a plan that cannot be run, before anything is measured.
+fn check(plan: &Plan) -> Result<(), Failure> {
+    if !(MIN_SECONDS..=MAX_SECONDS).contains(&plan.seconds) {
+        let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
+        return Err(Failure::Plan(text));
+    }
+    if !TUNINGS.contains(&plan.tuning.as_str()) {
+        let text = format!("there is no tuning \"{}\"; accepted: {}", plan.tuning, TUNINGS.join(", "));
+        return Err(Failure::Plan(text));
+    }
+    let unknown = plan.points.iter().find(|point| !lock_names().contains(&point.lock.as_str()));
+    if let Some(point) = unknown {
+        return Err(unknown_lock(&point.lock));
+    }
+    let fault = plan.points.iter().find_map(|point| point.workload.fault(point.threads));
+    fault.map_or(Ok(()), |text| Err(Failure::Plan(text)))
+}
+
+fn unknown_lock(name: &str) -> Failure {
+    Failure::Plan(format!("there is no lock \"{name}\"; accepted: {}", lock_names().join(", ")))
+}
+
+/// Tells what a reader of the figures should know beforehand.
+fn explain(plan: &Plan, on_progress: &mut dyn FnMut(Progress)) {
+    let mut told: Vec<&str> = Vec::new();
+    for point in plan.points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
+        let blind = with_lock(&point.lock, &plan.tuning, IsBlind) == Some(true);
+        if blind && !told.contains(&point.lock.as_str()) {
+            told.push(&point.lock);
+        }
+    }
+    if !told.is_empty() {
+        let text = format!("handoff-slow: {} cannot show a sleeper; the holder waits 100 us instead", told.join(", "));
+        on_progress(Progress::Warning(text));
+    }
+}
+
+/// Whether a lock cannot tell that a thread sleeps in it.
+struct IsBlind;
+
+impl VisitLock for IsBlind {
+    type Out = bool;
+
+    fn visit<L: BenchLock>(self) -> bool {
+        L::new().shows_sleeper().is_none()
+    }
+}

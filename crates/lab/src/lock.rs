@@ -1,0 +1,141 @@
+//! What the workloads need of a lock, and which locks there are.
+//!
+//! A workload is compiled once per lock: it is generic over [`BenchLock`], and a lock is chosen by name through a
+//! [`VisitLock`], so that no indirect call lies on a measured path.
+
+use crate::peers::{Adaptive, ParkingLot, ParkingLot012, Posix, Std};
+use ondeck_locks::RawLock;
+
+/// A lock under measurement.
+pub trait BenchLock: Send + Sync + 'static {
+    /// A free lock. It may be moved until the first [`with`](BenchLock::with).
+    fn new() -> Self;
+
+    /// Runs `section` while holding the lock. `section` does not panic.
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R;
+
+    /// Whether some thread sleeps in the lock; `None` where the lock cannot tell.
+    fn shows_sleeper(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// A lock of the family, as the workloads see it.
+pub struct Family<L>(L);
+
+impl<L: RawLock> BenchLock for Family<L> {
+    fn new() -> Self {
+        Family(L::new())
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.0.acquire();
+        let result = section();
+        // SAFETY: this thread has acquired the lock three lines above, and `section` cannot reach it.
+        unsafe { self.0.release() };
+        result
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        self.0.shows_sleeper()
+    }
+}
+
+/// What `ondeck list locks` says of one lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockInfo {
+    /// Name as the command line spells it.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub idea: &'static str,
+    /// Whether it is somebody else's: the ones that the family is compared with.
+    pub peer: bool,
+}
+
+/// The locks of other libraries.
+const PEERS: [LockInfo; 5] = [
+    peer("std", "std::sync::Mutex: three-state futex that spins about 100 times before it sleeps"),
+    peer("parking-lot", "parking_lot 0.13: one byte, sleepers in a global table, releases before it looks for them"),
+    peer(
+        "parking-lot-012",
+        "parking_lot 0.12: as 0.13, but searches its table first and hands over fairly now and then",
+    ),
+    peer("pthread", "pthread_mutex_t as the C library makes it by default: three-state futex, sleeps at once"),
+    peer("pthread-adaptive", "pthread_mutex_t of type PTHREAD_MUTEX_ADAPTIVE_NP: learns how long to spin"),
+];
+
+const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
+    LockInfo { name, idea, peer: true }
+}
+
+/// All locks that can be measured, the family first, in the order in which they are best read.
+pub fn locks() -> Vec<LockInfo> {
+    PEERS.to_vec()
+}
+
+/// The names of [`locks`].
+pub fn lock_names() -> Vec<&'static str> {
+    locks().iter().map(|lock| lock.name).collect()
+}
+
+/// Something to be done with a lock whose type is chosen by name.
+pub trait VisitLock {
+    /// What comes out of it.
+    type Out;
+    /// Does it.
+    fn visit<L: BenchLock>(self) -> Self::Out;
+}
+
+/// Names of the sets of constants that the locks can be measured with. "default" is every lock's own.
+pub const TUNINGS: &[&str] = &["default"];
+
+/// Does `visitor` with the lock called `name`, with its constants from `tuning`; `None` if there is no such lock or
+/// tuning. The only place that knows what a tuning's name means.
+pub fn with_lock<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
+    if !TUNINGS.contains(&tuning) {
+        return None;
+    }
+    match name {
+        "std" => Some(visitor.visit::<Std>()),
+        "parking-lot" => Some(visitor.visit::<ParkingLot>()),
+        "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
+        "pthread" => Some(visitor.visit::<Posix>()),
+        "pthread-adaptive" => Some(visitor.visit::<Adaptive>()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct CanBeTaken;
+
+    impl VisitLock for CanBeTaken {
+        type Out = bool;
+        fn visit<L: BenchLock>(self) -> bool {
+            let lock = L::new();
+            lock.with(|| ());
+            lock.with(|| true)
+        }
+    }
+
+    #[test]
+    fn every_name_leads_to_a_lock() {
+        for name in lock_names() {
+            assert_eq!(with_lock(name, "default", CanBeTaken), Some(true), "{name}");
+        }
+        assert_eq!(with_lock("no-such-lock", "default", CanBeTaken), None);
+        assert_eq!(with_lock("std", "no-such-tuning", CanBeTaken), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names = lock_names();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

@@ -1,0 +1,245 @@
+//! From counters to figures: windows between two snapshots, and the loops that most workloads are.
+//!
+//! Throughput and waits come from two windows of one measurement. In the first the loops are bare: reading a clock
+//! costs half of an uncontended acquisition. In the second every acquisition is timed, from asking to having given the
+//! lock up again, with both readings outside the critical section.
+
+use crate::conditions::{Conditions, End};
+use crate::crew::{COUNT, Crew, Stage, TIME, WARM_UP, watch};
+use crate::histogram::Histogram;
+use crate::row::Row;
+use crate::world::{Usage, World};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the threads of a workload do, again and again.
+pub(crate) trait Job: Send + Sync + 'static {
+    /// What each thread keeps for itself.
+    type Local: Send + 'static;
+
+    /// Operations that one [`turn`](Job::turn) makes.
+    const OPS: u64 = 1;
+    /// Updates that one turn makes to the data under the lock.
+    const UPDATES: u64 = 1;
+
+    /// What thread number `me` begins with.
+    fn local(&self, me: u32) -> Self::Local;
+
+    /// Makes one turn, and every acquisition in it within `meter`.
+    fn turn<M: Meter>(&self, local: &mut Self::Local, meter: &mut M);
+
+    /// The updates that the data under the lock show, once all threads are gone.
+    fn updates(&self) -> u64;
+
+    /// Called by each thread when it sees that the counting window has begun.
+    fn window_begins(_local: &mut Self::Local) {}
+
+    /// Called by each thread when it sees that the counting window is over.
+    fn window_ends(_local: &mut Self::Local) {}
+
+    /// Adds what only this workload knows. `row` has all common figures already.
+    fn add_figures(_locals: &[Self::Local], _row: &mut Row) {}
+}
+
+/// What stands around each acquisition.
+pub(crate) trait Meter {
+    /// Does `acquisition`, which acquires, does its section and releases.
+    fn around<R>(&mut self, acquisition: impl FnOnce() -> R) -> R;
+}
+
+/// No clock at all.
+pub(crate) struct Bare;
+
+impl Meter for Bare {
+    #[inline(always)]
+    fn around<R>(&mut self, acquisition: impl FnOnce() -> R) -> R {
+        acquisition()
+    }
+}
+
+/// How long one thread's acquisitions took, in ticks, and how far they were apart.
+pub(crate) struct Waits {
+    waits: Histogram,
+    gaps: Histogram,
+    /// When the last acquisition was over.
+    last: u64,
+}
+
+impl Waits {
+    /// For a thread that comes, at `now`, out of an operation that it began before the window did.
+    fn new(from: u64, now: u64) -> Self {
+        let mut waits = Waits { waits: Histogram::new(), gaps: Histogram::new(), last: from };
+        // A lower bound of what it waited, and all that is known of a thread that got nothing in the window.
+        waits.waits.record_at_least(now.saturating_sub(from));
+        waits
+    }
+
+    #[inline]
+    fn record(&mut self, asked: u64, done: u64, until: u64) {
+        if asked >= until {
+            return;
+        }
+        // A wait that was in progress at the end of the window counts up to there: what follows it, with everybody
+        // leaving, is not what is being measured.
+        let done = done.min(until);
+        self.waits.record(done.saturating_sub(asked));
+        self.gaps.record(done.saturating_sub(self.last));
+        self.last = done;
+    }
+
+    /// The last gap lasts until the end of the window.
+    fn end(&mut self, until: u64) {
+        self.gaps.record_at_least(until.saturating_sub(self.last));
+    }
+
+    fn merge(&mut self, other: &Waits) {
+        self.waits.merge(&other.waits);
+        self.gaps.merge(&other.gaps);
+    }
+
+    /// Writes the figures into `row`.
+    pub(crate) fn fill<W: World>(&self, row: &mut Row) {
+        let ns = W::ns_per_tick();
+        let quantile = |p| self.waits.quantile(p).map(|ticks| ticks * ns);
+        row.wait_p50_ns = quantile(0.5);
+        row.wait_p99_ns = quantile(0.99);
+        row.wait_p999_ns = quantile(0.999);
+        row.wait_max_ns = Some(self.waits.max() as f64 * ns);
+        row.starve_p90_ns = self.gaps.quantile_by_size(0.9).map(|ticks| ticks * ns);
+        row.starve_max_ns = Some(self.gaps.max() as f64 * ns);
+    }
+}
+
+/// A clock before and after.
+struct Timed<'a, W: World> {
+    stage: &'a Stage<W>,
+    waits: &'a mut Waits,
+    world: PhantomData<W>,
+}
+
+impl<W: World> Meter for Timed<'_, W> {
+    #[inline(always)]
+    fn around<R>(&mut self, acquisition: impl FnOnce() -> R) -> R {
+        let asked = W::ticks();
+        let result = acquisition();
+        self.waits.record(asked, W::ticks(), self.stage.timed_until());
+        result
+    }
+}
+
+/// The state of everything that is counted, at one moment.
+pub(crate) struct Snapshot {
+    at_ns: u64,
+    usage: Usage,
+    counts: Vec<u64>,
+}
+
+impl Snapshot {
+    pub(crate) fn take<W: World, R: Send + 'static>(crews: &[&Crew<W, R>]) -> Self {
+        let counts = crews.iter().flat_map(|crew| crew.counts()).collect();
+        Snapshot { at_ns: W::now_ns(), usage: W::usage(), counts }
+    }
+
+    /// Writes what happened since `earlier` into `row`; a count stands for `ops` operations.
+    pub(crate) fn fill(&self, earlier: &Snapshot, ops: u64, row: &mut Row) {
+        let seconds = (self.at_ns - earlier.at_ns) as f64 / 1e9;
+        let counts: Vec<u64> = self.counts.iter().zip(&earlier.counts).map(|(now, then)| (now - then) * ops).collect();
+        let total: u64 = counts.iter().sum();
+        row.seconds = seconds;
+        row.ops = Some(total);
+        row.ops_per_s = Some(total as f64 / seconds);
+        row.ns_per_op = (total > 0).then(|| seconds * 1e9 / total as f64);
+        row.cpus = Some((self.usage.cpu_ns - earlier.usage.cpu_ns) as f64 / 1e9 / seconds);
+        row.ctx_switches_per_s = Some((self.usage.ctx_switches - earlier.usage.ctx_switches) as f64 / seconds);
+        (row.jain, row.min_share) = fairness(&counts).unzip();
+    }
+}
+
+/// Jain's index, and the smallest count as a part of the mean; `None` if nothing was done.
+fn fairness(counts: &[u64]) -> Option<(f64, f64)> {
+    let (n, sum) = (counts.len() as f64, counts.iter().sum::<u64>() as f64);
+    let squares: f64 = counts.iter().map(|&count| (count as f64).powi(2)).sum();
+    (sum > 0.0).then(|| (sum * sum / (n * squares), counts.iter().min().map_or(0.0, |&least| least as f64 * n / sum)))
+}
+
+/// What one thread of a job brings home.
+pub(crate) struct Report<J: Job> {
+    pub(crate) turns: u64,
+    pub(crate) local: J::Local,
+    pub(crate) waits: Waits,
+}
+
+/// All that one thread does.
+pub(crate) fn work<W: World, J: Job>(job: &J, stage: &Stage<W>, me: u32) -> Report<J> {
+    let (mut local, mut turns) = (job.local(me), 0);
+    turn_while::<W, J, _>(job, stage, me, WARM_UP, &mut local, &mut turns, &mut Bare);
+    J::window_begins(&mut local);
+    turn_while::<W, J, _>(job, stage, me, COUNT, &mut local, &mut turns, &mut Bare);
+    J::window_ends(&mut local);
+    let (from, until) = stage.timed_bounds();
+    let mut waits = Waits::new(from, W::ticks().min(until));
+    let mut timed = Timed { stage, waits: &mut waits, world: PhantomData };
+    turn_while::<W, J, _>(job, stage, me, TIME, &mut local, &mut turns, &mut timed);
+    waits.end(stage.timed_bounds().1);
+    Report { turns, local, waits }
+}
+
+/// The measured loop. It is kept out of line so that all its instances are compiled alike, whatever is around them.
+#[inline(never)]
+fn turn_while<W: World, J: Job, M: Meter>(
+    job: &J,
+    stage: &Stage<W>,
+    me: u32,
+    phase: u32,
+    local: &mut J::Local,
+    turns: &mut u64,
+    meter: &mut M,
+) {
+    let (counter, mut n) = (stage.counter(me), *turns);
+    while stage.phase() == phase {
+        job.turn(local, meter);
+        n += 1;
+        counter.store(n, Relaxed);
+    }
+    *turns = n;
+}
+
+/// Measures a job in the ordinary course: warm up, count, time if asked, stop, check.
+pub(crate) fn measure<W: World, J: Job>(conditions: &Conditions, job: J, timed: bool) -> Result<Row, End> {
+    let job = Arc::new(job);
+    let theirs = job.clone();
+    let crew = Crew::start(conditions, conditions.threads, move |stage, me| work::<W, J>(&theirs, stage, me))?;
+    crew.begin();
+    watch(&[&crew], conditions.warm_up_ns())?;
+    let mut row = conditions.row();
+    count_window(&crew, conditions, J::OPS, &mut row)?;
+    if timed {
+        crew.enter(TIME);
+        watch(&[&crew], conditions.timed_ns())?;
+    }
+    let reports = crew.dismiss()?;
+    conditions.check_updates(reports.iter().map(|report| report.turns).sum::<u64>() * J::UPDATES, job.updates())?;
+    if timed {
+        let mut waits = Waits::new(0, 0);
+        reports.iter().for_each(|report| waits.merge(&report.waits));
+        waits.fill::<W>(&mut row);
+    }
+    let locals: Vec<J::Local> = reports.into_iter().map(|report| report.local).collect();
+    J::add_figures(&locals, &mut row);
+    Ok(row)
+}
+
+/// Counts for one window.
+fn count_window<W: World, R: Send + 'static>(
+    crew: &Crew<W, R>,
+    conditions: &Conditions,
+    ops: u64,
+    row: &mut Row,
+) -> Result<(), End> {
+    crew.enter(COUNT);
+    let before = Snapshot::take(&[crew]);
+    watch(&[crew], conditions.window_ns)?;
+    Snapshot::take(&[crew]).fill(&before, ops, row);
+    Ok(())
+}

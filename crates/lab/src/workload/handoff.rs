@@ -1,0 +1,180 @@
+//! `handoff-fast` and `handoff-slow`, after Go's `BenchmarkMutexHandoff`: how long does the lock take to pass from a
+//! thread that releases it to the one that waits for it?
+//!
+//! The *giver* acquires, tells the *taker* to come, waits a while, reads the clock and releases. The taker acquires and
+//! reads the clock. The difference of the two readings is one pass. In the fast kind the giver does not wait, so the
+//! taker is still on its core; in the slow kind it waits until the taker sleeps in the lock.
+
+use super::{Conditions, add_one};
+use crate::conditions::End;
+use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
+use crate::histogram::Histogram;
+use crate::lock::BenchLock;
+use crate::measure::Snapshot;
+use crate::row::Row;
+use crate::world::World;
+use ondeck_platform::Atomic;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// What the giver does between telling the taker to come and releasing.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Delay {
+    /// Nothing.
+    None,
+    /// Waits until the taker sleeps.
+    UntilAsleep,
+}
+
+/// Added wait after the lock shows a sleeper: it may be on its way into the system only. The original's figure.
+const FALL_ASLEEP_NS: u64 = 10_000;
+/// Wait where the lock cannot show its sleepers, or has shown none in this time: a lock may keep a waiter awake for
+/// good. All peers sleep well before.
+const UNKNOWN_NS: u64 = 100_000;
+
+/// Whose turn it is, in `turn`.
+const GIVER: u64 = 0;
+const TAKER: u64 = 1;
+const OVER: u64 = 2;
+
+struct Handoff<L, W: World> {
+    lock: Alone<L>,
+    /// Acquisitions of both.
+    count: Alone<W::U64>,
+    baton: Alone<Baton<W>>,
+    delay: Delay,
+}
+
+struct Baton<W: World> {
+    turn: W::U64,
+    /// When the taker acquired, in ticks; written after its release, for the giver to read on its turn.
+    taken: W::U64,
+}
+
+/// What the giver brings home; of the taker's all fields are empty.
+struct Passes {
+    rounds: u64,
+    /// Passes of the counting window: their number, sum and distribution in ticks.
+    n: u64,
+    sum: u64,
+    spread: Histogram,
+}
+
+impl Passes {
+    fn new() -> Self {
+        Passes { rounds: 0, n: 0, sum: 0, spread: Histogram::new() }
+    }
+
+    fn record(&mut self, ticks: u64) {
+        self.n += 1;
+        self.sum += ticks;
+        self.spread.record(ticks);
+    }
+}
+
+impl<L: BenchLock, W: World> Handoff<L, W> {
+    fn new(delay: Delay) -> Self {
+        let baton = Baton { turn: W::U64::new(GIVER), taken: W::U64::new(0) };
+        Handoff { lock: Alone(L::new()), count: Alone(W::U64::new(0)), baton: Alone(baton), delay }
+    }
+
+    /// The giver's part.
+    fn give(&self, stage: &Stage<W>) -> Passes {
+        let mut passes = Passes::new();
+        while stage.phase() != STOP {
+            let released = self.lock.0.with(|| {
+                add_one::<W>(&self.count.0);
+                self.baton.0.turn.store(TAKER, Release);
+                self.wait_for_sleeper();
+                W::ticks()
+            });
+            self.wait_for_turn(|turn| turn == GIVER);
+            if stage.phase() == COUNT {
+                passes.record(self.baton.0.taken.load(Relaxed).saturating_sub(released));
+            }
+            passes.rounds += 1;
+            stage.counter(0).store(passes.rounds, Relaxed);
+        }
+        self.baton.0.turn.store(OVER, Release);
+        passes
+    }
+
+    /// The taker's part.
+    fn take(&self) -> Passes {
+        while self.wait_for_turn(|turn| turn != GIVER) == TAKER {
+            let taken = self.lock.0.with(|| {
+                let taken = W::ticks();
+                add_one::<W>(&self.count.0);
+                taken
+            });
+            self.baton.0.taken.store(taken, Relaxed);
+            self.baton.0.turn.store(GIVER, Release);
+        }
+        Passes::new()
+    }
+
+    fn wait_for_sleeper(&self) {
+        if self.delay == Delay::None {
+            return;
+        }
+        let began = W::now_ns();
+        while self.lock.0.shows_sleeper() != Some(true) {
+            if W::now_ns() - began >= UNKNOWN_NS {
+                return;
+            }
+            W::pause();
+        }
+        W::pause_ns(FALL_ASLEEP_NS as u32);
+    }
+
+    /// Stays on the core until the turn is as wanted. Yields now and then: the two may share one core.
+    fn wait_for_turn(&self, wanted: impl Fn(u64) -> bool) -> u64 {
+        let mut pauses = 0u32;
+        loop {
+            let turn = self.baton.0.turn.load(Acquire);
+            if wanted(turn) {
+                return turn;
+            }
+            pauses += 1;
+            if pauses.is_multiple_of(10_000) { W::yield_now() } else { W::pause() }
+        }
+    }
+}
+
+pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, delay: Delay) -> Result<Row, End> {
+    let handoff = Arc::new(Handoff::<L, W>::new(delay));
+    let theirs = handoff.clone();
+    let crew = Crew::start(
+        conditions,
+        2,
+        move |stage: &Stage<W>, me| {
+            if me == 0 { theirs.give(stage) } else { theirs.take() }
+        },
+    )?;
+    crew.begin();
+    watch(&[&crew], conditions.warm_up_ns())?;
+    crew.enter(COUNT);
+    let before = Snapshot::take(&[&crew]);
+    watch(&[&crew], conditions.window_ns)?;
+    let mut row = conditions.row();
+    Snapshot::take(&[&crew]).fill(&before, 1, &mut row);
+    let passes = crew.dismiss()?.swap_remove(0);
+    conditions.check_updates(2 * passes.rounds, handoff.count.0.load(Relaxed))?;
+    fill::<W>(&passes, &mut row);
+    Ok(row)
+}
+
+/// Figures of passes instead of those of operations: a round is mostly the giver's delay, so its rate says nothing, and
+/// the two threads take turns by construction.
+fn fill<W: World>(passes: &Passes, row: &mut Row) {
+    let ns = W::ns_per_tick();
+    let quantile = |p| passes.spread.quantile(p).map(|ticks| ticks * ns);
+    row.ops = Some(passes.n);
+    row.ops_per_s = None;
+    row.ns_per_op = (passes.n > 0).then(|| passes.sum as f64 / passes.n as f64 * ns);
+    row.wait_p50_ns = quantile(0.5);
+    row.wait_p99_ns = quantile(0.99);
+    row.wait_p999_ns = quantile(0.999);
+    row.wait_max_ns = (passes.n > 0).then(|| passes.spread.max() as f64 * ns);
+    (row.jain, row.min_share) = (None, None);
+}

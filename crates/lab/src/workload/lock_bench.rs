@@ -1,0 +1,44 @@
+//! `lock-bench`, after the program of that name: many locks, each with a counter beside it; every operation picks one
+//! at random.
+
+use super::{Conditions, add_one};
+use crate::conditions::End;
+use crate::crew::Alone;
+use crate::lock::BenchLock;
+use crate::measure::{Job, Meter, measure};
+use crate::random::Random;
+use crate::row::Row;
+use crate::world::World;
+use ondeck_platform::Atomic;
+use std::sync::atomic::Ordering::Relaxed;
+
+struct LockBench<L, W: World>(Box<[Alone<Slot<L, W>>]>);
+
+/// A lock and what it guards, together on their lines, as in a `Mutex<u32>`.
+struct Slot<L, W: World> {
+    lock: L,
+    count: W::U64,
+}
+
+impl<L: BenchLock, W: World> Job for LockBench<L, W> {
+    type Local = Random;
+
+    fn local(&self, me: u32) -> Random {
+        Random::new(u64::from(me))
+    }
+
+    #[inline(always)]
+    fn turn<M: Meter>(&self, random: &mut Random, meter: &mut M) {
+        let slot = &self.0[random.below(self.0.len() as u32) as usize].0;
+        meter.around(|| slot.lock.with(|| add_one::<W>(&slot.count)));
+    }
+
+    fn updates(&self) -> u64 {
+        self.0.iter().map(|slot| slot.0.count.load(Relaxed)).sum()
+    }
+}
+
+pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, locks: u32) -> Result<Row, End> {
+    let slot = |_| Alone(Slot { lock: L::new(), count: W::U64::new(0) });
+    measure::<W, _>(conditions, LockBench::<L, W>((0..locks).map(slot).collect()), true)
+}

@@ -1,0 +1,46 @@
+//! What the threads do with the lock. Each workload is written once, over a lock and a world.
+//!
+//! Every workload counts, with plain loads and stores under the lock, what its threads count for themselves; at the end
+//! the two must agree, or the lock let two threads in at once.
+
+mod chan_contended;
+mod handoff;
+mod lock_bench;
+mod mutex_capture;
+mod mutex_contention;
+mod sections;
+mod solo;
+mod spec;
+mod spike;
+
+pub use spec::{Kind, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
+
+use crate::conditions::{Conditions, End};
+use crate::lock::BenchLock;
+use crate::row::Row;
+use crate::world::World;
+use ondeck_platform::Atomic;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Measures lock `L` in the workload `spec`.
+pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    let one = |row: Result<Row, End>| row.map(|row| vec![row]);
+    match spec.kind {
+        Kind::Solo => one(solo::run::<L, W>(conditions)),
+        Kind::MutexContention => one(mutex_contention::run::<L, W>(conditions)),
+        Kind::MutexCapture => one(mutex_capture::run::<L, W>(conditions)),
+        Kind::HandoffFast => one(handoff::run::<L, W>(conditions, handoff::Delay::None)),
+        Kind::HandoffSlow => one(handoff::run::<L, W>(conditions, handoff::Delay::UntilAsleep)),
+        Kind::ChanContended => one(chan_contended::run::<L, W>(conditions)),
+        Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out)),
+        Kind::Spike => spike::run::<L, W>(conditions),
+        Kind::LockBench => one(lock_bench::run::<L, W>(conditions, spec.locks)),
+    }
+}
+
+/// Adds one with a plain load and store, as ordinary data under a lock is changed: a second thread inside loses an
+/// update. (Atomics only because a broken lock must be found out, not be undefined behaviour.)
+#[inline(always)]
+fn add_one<W: World>(count: &W::U64) {
+    count.store(count.load(Relaxed) + 1, Relaxed);
+}

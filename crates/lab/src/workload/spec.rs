@@ -1,0 +1,269 @@
+//! Names, parameters and limits of the workloads.
+
+use std::fmt;
+
+/// Which workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `solo`.
+    Solo,
+    /// `mutex-contention`.
+    MutexContention,
+    /// `mutex-capture`.
+    MutexCapture,
+    /// `handoff-fast`.
+    HandoffFast,
+    /// `handoff-slow`.
+    HandoffSlow,
+    /// `chan-contended`.
+    ChanContended,
+    /// `sections`.
+    Sections,
+    /// `spike`.
+    Spike,
+    /// `lock-bench`.
+    LockBench,
+}
+
+/// What `ondeck list workloads` says of one workload, and what it accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadInfo {
+    /// Which it is.
+    pub kind: Kind,
+    /// Name as the command line spells it.
+    pub name: &'static str,
+    /// What the threads do, in one line.
+    pub about: &'static str,
+    /// What one operation is, in the columns `ops`, `ops_per_s` and `ns_per_op`.
+    pub op: &'static str,
+    /// Thread counts that it is measured at if none are asked for.
+    pub default_threads: &'static [u32],
+    /// Fewest threads that it can be measured with.
+    pub min_threads: u32,
+    /// Most threads that it can be measured with.
+    pub max_threads: u32,
+}
+
+/// Most threads that any workload is run with: each has two histograms, and a machine's default limits allow it.
+const MAX_THREADS: u32 = 1024;
+
+/// All workloads.
+pub static WORKLOADS: [WorkloadInfo; 9] = [
+    WorkloadInfo {
+        kind: Kind::Solo,
+        name: "solo",
+        about: "one thread acquires and releases while a second thread of the process sleeps",
+        op: "one empty section",
+        default_threads: &[1],
+        min_threads: 1,
+        max_threads: 1,
+    },
+    WorkloadInfo {
+        kind: Kind::MutexContention,
+        name: "mutex-contention",
+        about: "all threads add to one atomic counter inside, nothing outside",
+        op: "one section",
+        default_threads: &[1, 2, 4, 16, 64],
+        min_threads: 1,
+        max_threads: MAX_THREADS,
+    },
+    WorkloadInfo {
+        kind: Kind::MutexCapture,
+        name: "mutex-capture",
+        about: "as mutex-contention; how long one thread keeps the lock to itself, and how long the others starve",
+        op: "one section",
+        default_threads: &[2, 16],
+        min_threads: 1,
+        max_threads: MAX_THREADS,
+    },
+    WorkloadInfo {
+        kind: Kind::HandoffFast,
+        name: "handoff-fast",
+        about: "two threads pass the lock to and fro; the next one is running and asks as the holder releases",
+        op: "one pass: ns_per_op is from before the release to after the acquisition",
+        default_threads: &[2],
+        min_threads: 2,
+        max_threads: 2,
+    },
+    WorkloadInfo {
+        kind: Kind::HandoffSlow,
+        name: "handoff-slow",
+        about: "as handoff-fast, but the holder waits until the next one sleeps (100 us if the lock cannot tell)",
+        op: "one pass: ns_per_op is from before the release to after the acquisition",
+        default_threads: &[2],
+        min_threads: 2,
+        max_threads: 2,
+    },
+    WorkloadInfo {
+        kind: Kind::ChanContended,
+        name: "chan-contended",
+        about: "a buffered channel as Go's runtime has it: three cache lines under one lock, never full, never empty",
+        op: "100 sends and 100 receives",
+        default_threads: &[1, 2, 4, 16],
+        min_threads: 1,
+        max_threads: MAX_THREADS,
+    },
+    WorkloadInfo {
+        kind: Kind::Sections,
+        name: "sections",
+        about: "--cs units of work inside, --out units outside; a unit is one turn of an empty loop",
+        op: "one section",
+        default_threads: &[1, 2, 4, 16, 64],
+        min_threads: 1,
+        max_threads: MAX_THREADS,
+    },
+    WorkloadInfo {
+        kind: Kind::Spike,
+        name: "spike",
+        about: "sections of 20 units, 60 outside: before, during and after a visit of 64 more threads",
+        op: "one section",
+        default_threads: &[2],
+        min_threads: 1,
+        max_threads: MAX_THREADS - 64,
+    },
+    WorkloadInfo {
+        kind: Kind::LockBench,
+        name: "lock-bench",
+        about: "each operation picks one of --locks locks at random and adds to its counter",
+        op: "one section",
+        default_threads: &[32],
+        min_threads: 1,
+        max_threads: MAX_THREADS,
+    },
+];
+
+/// The names of [`WORKLOADS`].
+pub fn workload_names() -> Vec<&'static str> {
+    WORKLOADS.iter().map(|info| info.name).collect()
+}
+
+/// A workload with its parameters. Written out, it is the column `workload` of a result; what is written out can be
+/// read back: `sections/cs20-out60`, `lock-bench/locks2`, `solo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkloadSpec {
+    /// Which workload.
+    pub kind: Kind,
+    /// Units of work inside the section; of `sections` only.
+    pub cs: u32,
+    /// Units of work outside; of `sections` only.
+    pub out: u32,
+    /// How many locks there are; of `lock-bench` only.
+    pub locks: u32,
+}
+
+impl WorkloadSpec {
+    /// A workload with its default parameters: empty sections, and two locks (the heaviest contention that the
+    /// original of `lock-bench` measures).
+    pub const fn new(kind: Kind) -> Self {
+        WorkloadSpec { kind, cs: 0, out: 0, locks: 2 }
+    }
+
+    /// Reads a name, with or without parameters; `None` if there is no such workload or parameter.
+    pub fn parse_name(text: &str) -> Option<Self> {
+        let (name, parameters) = text.split_once('/').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let info = WORKLOADS.iter().find(|info| info.name == name)?;
+        let mut spec = WorkloadSpec::new(info.kind);
+        for parameter in parameters.into_iter().flat_map(|list| list.split('-')) {
+            spec.set(parameter)?;
+        }
+        Some(spec)
+    }
+
+    fn set(&mut self, parameter: &str) -> Option<()> {
+        let digits = parameter.find(|c: char| c.is_ascii_digit())?;
+        let (name, value) = parameter.split_at(digits);
+        let field = match (self.kind, name) {
+            (Kind::Sections, "cs") => &mut self.cs,
+            (Kind::Sections, "out") => &mut self.out,
+            (Kind::LockBench, "locks") => &mut self.locks,
+            _ => return None,
+        };
+        *field = value.parse().ok()?;
+        Some(())
+    }
+
+    /// The workload's entry in [`WORKLOADS`].
+    pub fn info(&self) -> &'static WorkloadInfo {
+        // `WORKLOADS` lists the kinds in the order in which they are declared; a test says so.
+        &WORKLOADS[self.kind as usize]
+    }
+
+    /// How many rows one measurement gives.
+    pub(crate) fn rows(&self) -> usize {
+        if self.kind == Kind::Spike { 3 } else { 1 }
+    }
+
+    /// What is wrong with the workload at this many threads, and what is accepted.
+    pub(crate) fn fault(&self, threads: u32) -> Option<String> {
+        let WorkloadInfo { name, min_threads: min, max_threads: max, .. } = *self.info();
+        if threads < min || threads > max {
+            let accepted = if min == max { format!("exactly {min}") } else { format!("{min} to {max}") };
+            return Some(format!("{name} cannot run with {threads} threads; it takes {accepted}"));
+        }
+        if self.kind == Kind::LockBench && !(1..=MAX_LOCKS).contains(&self.locks) {
+            return Some(format!("{name} cannot run with {} locks; it takes 1 to {MAX_LOCKS}", self.locks));
+        }
+        if self.cs.max(self.out) > MAX_UNITS {
+            return Some(format!("{name} takes at most {MAX_UNITS} units of work inside and outside"));
+        }
+        None
+    }
+}
+
+/// Each lock has two cache lines of its own; a million is "no contention" in the original of `lock-bench`.
+const MAX_LOCKS: u32 = 1_000_000;
+/// About 10 ms: a longer section with many threads would look like a lock that is stuck.
+const MAX_UNITS: u32 = 30_000_000;
+
+impl fmt::Display for WorkloadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.info().name)?;
+        match self.kind {
+            Kind::Sections => write!(f, "/cs{}-out{}", self.cs, self.out),
+            Kind::LockBench => write!(f, "/locks{}", self.locks),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_kinds() {
+        for info in &WORKLOADS {
+            assert_eq!(WorkloadSpec::new(info.kind).info().name, info.name);
+            for &threads in info.default_threads {
+                assert_eq!(WorkloadSpec::new(info.kind).fault(threads), None, "{}", info.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        for name in workload_names() {
+            let spec = WorkloadSpec::parse_name(name).unwrap();
+            assert_eq!(WorkloadSpec::parse_name(&spec.to_string()), Some(spec));
+        }
+        let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::new(Kind::Sections) };
+        assert_eq!(spec.to_string(), "sections/cs20-out60");
+        assert_eq!(WorkloadSpec::parse_name("sections/cs20-out60"), Some(spec));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "sectons", "solo/cs1", "sections/", "sections/cs", "sections/cs-5", "lock-bench/locksx"] {
+            assert_eq!(WorkloadSpec::parse_name(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_say_what_is_accepted() {
+        let fault = WorkloadSpec::new(Kind::HandoffFast).fault(3).unwrap();
+        assert!(fault.contains("exactly 2"), "{fault}");
+        assert!(WorkloadSpec::new(Kind::Sections).fault(0).is_some());
+        assert!(WorkloadSpec::new(Kind::Sections).fault(1_000_000_000).is_some());
+        assert!(WorkloadSpec { locks: 0, ..WorkloadSpec::new(Kind::LockBench) }.fault(2).is_some());
+    }
+}
