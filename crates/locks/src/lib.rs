@@ -1,11 +1,62 @@
 //! Mutex algorithms, each a readable text in one file and one form, generic over the machine that runs it.
 //!
-//! Read them in the order of [`LOCKS`]: each adds one idea to the one before. Nothing here knows an operating system
-//! or a simulator; everything outside is asked for through [`ondeck_platform::Platform`].
+//! Read them in the order of [`LOCKS`]: each adds one idea to the one before. All have the same sections in the same
+//! order, described in STYLE.md. Nothing here knows an operating system or a simulator; everything outside is asked for
+//! through [`ondeck_platform::Platform`].
+//!
+//! # Example
+//!
+//! A lock whose type is known:
+//!
+//! ```
+//! use ondeck_locks::{RawLock, RawTicket};
+//! use ondeck_platform::Hardware;
+//!
+//! static LOCK: RawTicket<Hardware> = RawTicket::INIT;
+//!
+//! LOCK.acquire();
+//! assert!(!LOCK.try_acquire());
+//! // SAFETY: acquired above, by this thread.
+//! unsafe { LOCK.release() };
+//! ```
+//!
+//! A lock that is chosen by name:
+//!
+//! ```
+//! use ondeck_locks::{RawLock, Visit, with_lock};
+//! use ondeck_platform::Hardware;
+//!
+//! struct Size;
+//!
+//! impl Visit for Size {
+//!     type Out = usize;
+//!     fn visit<L: RawLock>(self) -> usize {
+//!         size_of::<L>()
+//!     }
+//! }
+//!
+//! assert_eq!(with_lock::<Hardware, _>("mcs", Size), Some(16));
+//! assert_eq!(with_lock::<Hardware, _>("no such lock", Size), None);
+//! ```
 
+pub mod go_spinbit;
+pub mod go_tristate_futex;
+pub mod mcs;
+pub mod ondeck;
 mod raw;
+pub mod tas;
+pub mod ticket;
+pub mod ttas;
+mod tuning;
 
+pub use go_spinbit::RawGoSpinbit;
+pub use go_tristate_futex::RawGoTristateFutex;
+pub use mcs::RawMcs;
 pub use raw::{RawLock, RawTimedLock};
+pub use tas::RawTas;
+pub use ticket::RawTicket;
+pub use ttas::RawTtas;
+pub use tuning::{Defaults, Tuned};
 
 use ondeck_platform::Platform;
 
@@ -23,9 +74,9 @@ pub struct Promises {
 }
 
 /// One row of the table of locks: what the command line, the benchmarks and the conformance matrix know of a lock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name as the command line spells it, and of the file.
+    /// Name as the command line spells it, and that of the file but for hyphens.
     pub name: &'static str,
     /// What it is, in one line.
     pub idea: &'static str,
@@ -33,4 +84,38 @@ pub struct Entry {
     pub bytes: usize,
     /// What it promises.
     pub promises: Promises,
+}
+
+/// Something to be done with a lock whose type is chosen by name.
+pub trait Visit {
+    /// What comes out of it.
+    type Out;
+    /// Does it.
+    fn visit<L: RawLock>(self) -> Self::Out;
+}
+
+/// Writes the table and the choice by name from one list of types and their files.
+macro_rules! table {
+    ($($lock:ident in $file:ident,)*) => {
+        /// All locks, in the order in which they are best read.
+        pub const LOCKS: &[Entry] = &[$($file::ENTRY),*];
+
+        /// Lets `visitor` visit the type of the lock called `name`, on the platform `P`, with its default constants;
+        /// `None` if there is no such lock.
+        pub fn with_lock<P: Platform, V: Visit>(name: &str, visitor: V) -> Option<V::Out> {
+            $(if name == $file::ENTRY.name {
+                return Some(visitor.visit::<$lock<P>>());
+            })*
+            None
+        }
+    };
+}
+
+table! {
+    RawTas in tas,
+    RawTtas in ttas,
+    RawTicket in ticket,
+    RawMcs in mcs,
+    RawGoTristateFutex in go_tristate_futex,
+    RawGoSpinbit in go_spinbit,
 }

@@ -1,0 +1,30 @@
+//! How the constants of an algorithm reach its text.
+
+/// A choice of constants for the algorithm whose constants form a `C`, made as a type.
+///
+/// As a type the choice costs no memory in the lock and no load on its paths, and one program can hold the same lock
+/// with several choices side by side: a model checker names its own to shrink the spinning, a simulator to sweep it.
+///
+/// # Example
+///
+/// ```
+/// use ondeck_locks::{RawLock, RawTas, Tuned, tas};
+/// use ondeck_platform::Hardware;
+///
+/// struct YieldAtOnce;
+///
+/// impl Tuned<tas::Tuning> for YieldAtOnce {
+///     const TUNING: tas::Tuning = tas::Tuning { tries_before_yield: 0 };
+/// }
+///
+/// let lock = RawTas::<Hardware, YieldAtOnce>::new();
+/// assert!(lock.try_acquire());
+/// ```
+pub trait Tuned<C>: Send + Sync + 'static {
+    /// The constants.
+    const TUNING: C;
+}
+
+/// The constants that each algorithm was published with; those of the yardsticks are argued in their files.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults;
