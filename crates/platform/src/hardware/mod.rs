@@ -37,9 +37,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 ///
 /// # Environment
 /// `ONDECK_SPIN=0` switches spinning off for the whole process: [`may_spin`](Platform::may_spin) is false then. It is
-/// meant for processes with a CPU quota, where a spinner spends what the holder needs. The variable is read once, when
-/// the question is first asked; `getenv` is not safe against a `setenv` in another thread at that moment in C
-/// libraries of before 2025, so a library that is loaded early asks early.
+/// meant for processes with a CPU quota, where a spinner spends what the holder needs. The variable is read once, by
+/// `getenv`, when the question is first asked. A `setenv` in another thread at that very moment is a data race in most
+/// C libraries (glibc is safe from 2.41 on), so a library that is loaded early asks early.
 ///
 /// # System calls
 /// Beside waiting and waking, [`parallelism`](Platform::parallelism) makes some about once a second, on Linux among

@@ -120,7 +120,7 @@ pub(super) fn parallelism() -> u32 {
     unsafe { GetActiveProcessorCount(ALL_PROCESSOR_GROUPS) }
 }
 
-/// Whether the environment variable `name` is set to `value`; both short and in ASCII.
+/// Whether the environment variable `name` is set to `value`; both short, in ASCII and not empty.
 pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
     let mut wide_name = [0; 32];
     let name = name.to_bytes();
@@ -129,8 +129,7 @@ pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
     let mut found = [0; 16];
     // SAFETY: the name ends with NUL; at most 16 units are written, into a buffer of that size.
     let length = unsafe { GetEnvironmentVariableW(wide_name.as_ptr(), found.as_mut_ptr(), found.len() as u32) };
-    // A value that does not fit is reported as longer than the buffer.
-    found
-        .get(..length as usize)
-        .is_some_and(|found| found.iter().copied().eq(value.to_bytes().iter().map(|&byte| u16::from(byte))))
+    // Zero: not set. More than there is room for: a longer value, which is not written.
+    let found = found.get(..length as usize).unwrap_or_default();
+    length > 0 && found.iter().copied().eq(value.to_bytes().iter().map(|&byte| u16::from(byte)))
 }
