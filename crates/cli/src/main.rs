@@ -1,1 +1,57 @@
-fn main(){}
+//! The program `ondeck`: words and flags. What they do is in `ondeck-lab`.
+//!
+//! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all); 2 the
+//! command line or an input file is wrong, in one line that says what is accepted; 130 ended by Ctrl-C.
+
+mod args;
+mod bench;
+mod calibrate;
+mod choice;
+mod compare;
+mod exit;
+mod list;
+mod plan;
+mod terminal;
+
+use args::{Cli, Command};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use exit::Exit;
+
+fn main() {
+    let done = match Cli::try_parse() {
+        Ok(cli) => match cli.command {
+            Command::Bench(args) => bench::run(&args),
+            Command::List { what } => list::run(what),
+            Command::Calibrate(args) => calibrate::run(&args),
+            Command::Compare(args) => compare::run(&args),
+        },
+        Err(error) => Err(explain(&error)),
+    };
+    // Leaving this way rather than by returning: threads of a lock that hangs cannot be ended otherwise.
+    std::process::exit(exit::code(done));
+}
+
+/// Help and version as clap prints them; errors in one line, with what is accepted instead of the usage.
+fn explain(error: &clap::Error) -> Exit {
+    let hint = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        ErrorKind::InvalidSubcommand => {
+            let command = Cli::command();
+            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            format!("; accepted: {}", names.join(", "))
+        }
+        ErrorKind::UnknownArgument => "; --help names what is accepted".to_string(),
+        _ => String::new(),
+    };
+    Exit::Usage(one_line(&error.render().to_string()) + &hint)
+}
+
+fn one_line(rendered: &str) -> String {
+    let is_usage = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more information");
+    let lines = rendered.lines().map(str::trim).take_while(|line| !is_usage(line)).filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<&str>>().join("; ");
+    line.trim_start_matches("error: ").to_string()
+}

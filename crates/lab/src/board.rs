@@ -53,11 +53,16 @@ impl<'a> Board<'a> {
     /// Arranges rows, which may come in any order: workloads and locks as in the two lists (what they do not name comes
     /// last), threads ascending.
     pub fn new(rows: &'a [Row], workloads: &[String], locks: &[String]) -> Self {
-        let place = |list: &[String], name: &str| list.iter().position(|other| other == name).unwrap_or(list.len());
+        let place =
+            |list: &[String], name: &str| list.iter().position(|other| is_of(name, other)).unwrap_or(list.len());
         let mut settings: Vec<Setting> = Vec::new();
+        let mut appeared: Vec<String> = Vec::new();
         let mut found: Vec<String> = Vec::new();
         for row in rows {
             let setting = Setting { workload: row.workload.clone(), threads: row.threads };
+            if !appeared.contains(&row.workload) {
+                appeared.push(row.workload.clone());
+            }
             if !settings.contains(&setting) {
                 settings.push(setting);
             }
@@ -65,8 +70,9 @@ impl<'a> Board<'a> {
                 found.push(row.lock.clone());
             }
         }
-        settings
-            .sort_by_key(|setting| (place(workloads, &setting.workload), setting.workload.clone(), setting.threads));
+        settings.sort_by_key(|setting| {
+            (place(workloads, &setting.workload), place(&appeared, &setting.workload), setting.threads)
+        });
         found.sort_by_key(|lock| place(locks, lock));
         let rounds: std::collections::BTreeSet<u32> = rows.iter().map(|row| row.round).collect();
         Board { rows, settings, locks: found, rounds: rounds.len() }
@@ -131,6 +137,11 @@ impl<'a> Board<'a> {
     }
 }
 
+/// Whether `name` is the workload or a phase of it: `spike/after` is one of `spike`.
+fn is_of(name: &str, workload: &str) -> bool {
+    name.strip_prefix(workload).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +163,14 @@ mod tests {
         assert_eq!(board.settings, [setting("b", 1), setting("b", 4), setting("a", 2)]);
         assert_eq!(board.locks, ["ondeck", "std"]);
         assert_eq!(board.rounds, 2);
+    }
+
+    #[test]
+    fn phases_keep_their_order() {
+        let rows = ["spike/before", "spike/during", "spike/after"].map(|phase| row(phase, "std", 2, 0, 1.0));
+        let board = Board::new(&rows, &["spike".into()], &[]);
+        let names: Vec<&str> = board.settings.iter().map(|setting| setting.workload.as_str()).collect();
+        assert_eq!(names, ["spike/before", "spike/during", "spike/after"]);
     }
 
     /// Round 1 ran at half speed for both locks: medians over rounds alone would say 1.0, the ratio within rounds is 2.

@@ -24,7 +24,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 
 /// The `n`-th root of the product of `n` values. `None` if there are none, or one is not above zero.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    if values.is_empty() || values.iter().any(|value| !(*value > 0.0)) {
+    if values.is_empty() || values.iter().any(|value| value.is_nan() || *value <= 0.0) {
         return None;
     }
     let logs: f64 = values.iter().map(|value| value.ln()).sum();

@@ -51,6 +51,27 @@ pub fn list(words: &[String]) -> String {
     }
 }
 
+/// The text in lines of at most `width` columns where its words allow it: the first line after `mark`, the others below
+/// the first word. Ends with a line break.
+pub fn wrap(mark: &str, text: &str, width: usize) -> String {
+    let indent = " ".repeat(mark.chars().count());
+    let mut lines = mark.to_string();
+    let mut column = indent.len();
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width {
+            lines += &format!("\n{indent}");
+            column = indent.len();
+        } else if index > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += length;
+    }
+    lines + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +105,13 @@ mod tests {
         assert_eq!(run_time(0.24), "0.2 s");
         assert_eq!(run_time(44.6), "45 s");
         assert_eq!(run_time(200.0), "3 min 20 s");
+    }
+
+    #[test]
+    fn wrapped_text_hangs_below_its_first_word() {
+        assert_eq!(wrap("- ", "one two three", 9), "- one two\n  three\n");
+        assert_eq!(wrap("- ", "one two three", usize::MAX), "- one two three\n");
+        assert_eq!(wrap("", "unbreakable", 3), "unbreakable\n");
     }
 
     #[test]

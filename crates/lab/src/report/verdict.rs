@@ -16,6 +16,7 @@ pub fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(against_one_thread(board));
     said.extend(against_peers(board, peers));
+    said.extend(after_the_spike(board));
     said.extend(longest_waits(board, peers));
     said.extend(costs(board, peers));
     if board.rounds == 1 {
@@ -24,15 +25,30 @@ pub fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
     said
 }
 
-/// The command that says more than this run did. `out` is where its results were written, if anywhere.
+/// The command that says more than this run did. `command` made the run, `out` is where its results are, if anywhere.
 pub fn next_command(board: &Board, command: &str, out: Option<&str>, is_disturbed: bool) -> String {
-    let rounds = crate::stats::rounds_needed(0.05).max(10);
+    /// As many as show a change of a few percent on a quiet machine, and the interval of a median.
+    const ROUNDS: usize = 10;
+    let base = without_flag(command, "--rounds");
     match out {
-        _ if is_disturbed => format!("on a quiet machine, again: {command}"),
-        Some(file) => format!("after a change: ondeck bench ... --out new.csv && ondeck compare {file} new.csv"),
-        None if board.rounds < rounds => format!("to compare two runs: {command} --rounds {rounds} --out old.csv"),
-        None => format!("to keep the figures: {command} --out results.json"),
+        _ if is_disturbed => format!("{base} --rounds {ROUNDS}    on a machine with less else to do"),
+        Some(_) if board.rounds < ROUNDS => format!("{base} --rounds {ROUNDS}    to see small differences too"),
+        Some(file) => format!("ondeck compare {file} FILE    with what the same command gives after a change"),
+        None => format!("{base} --rounds {ROUNDS} --out FILE.csv    to compare it with another run: ondeck compare"),
     }
+}
+
+/// The command line without a flag and its value.
+fn without_flag(command: &str, flag: &str) -> String {
+    let mut words = Vec::new();
+    let mut is_value = false;
+    for word in command.split(' ') {
+        if !is_value && word != flag && !word.starts_with(&format!("{flag}=")) {
+            words.push(word);
+        }
+        is_value = word == flag;
+    }
+    words.join(" ")
 }
 
 /// How a lock's throughput depends on the number of threads.
@@ -138,6 +154,15 @@ fn against_peers(board: &Board, peers: &[&str]) -> Option<String> {
     Some(said + ".")
 }
 
+/// Whether the locks have their speed back when the visitors are gone.
+fn after_the_spike(board: &Board) -> Option<String> {
+    let phase = |name: &str| board.settings.iter().find(|setting| setting.workload == name);
+    let (before, after) = (phase("spike/before")?, phase("spike/after")?);
+    let recovery = |lock: &String| Some(format!("{lock} {:.2}", board.ratio((after, lock), (before, lock))?.median));
+    let shown: Vec<String> = board.locks.iter().filter_map(recovery).collect();
+    (!shown.is_empty()).then(|| format!("Throughput after the spike, as a part of that before: {}.", shown.join(", ")))
+}
+
 /// Longest waits where most threads wanted the lock.
 fn longest_waits(board: &Board, peers: &[&str]) -> Option<String> {
     let has_waits =
@@ -239,6 +264,23 @@ mod tests {
     fn rounds_that_disagree_say_nothing() {
         let said = said(&[("ondeck", 2, [10.0, 11.0, 9.0]), ("std", 2, [10.5, 10.0, 10.0])]);
         assert_eq!(said, ["ondeck / best peer (std): 0.95; no difference can be told, the rounds disagree."]);
+    }
+
+    #[test]
+    fn the_next_command_can_be_typed() {
+        let board = Board::new(&[], &[], &[]);
+        let next = |out, is_disturbed| next_command(&board, "ondeck bench --rounds 2 --lock std", out, is_disturbed);
+        assert!(next(None, false).starts_with("ondeck bench --lock std --rounds 10 --out FILE.csv "));
+        assert!(next(Some("a.csv"), true).starts_with("ondeck bench --lock std --rounds 10 "));
+        assert_eq!(without_flag("ondeck bench --rounds=2 --rounds 3", "--rounds"), "ondeck bench");
+    }
+
+    #[test]
+    fn recovery_from_a_spike_is_told() {
+        let phase = |name: &str, mega| Row { workload: format!("spike/{name}"), ..row("std", 2, 0, mega) };
+        let rows = [phase("before", 10.0), phase("during", 2.0), phase("after", 8.0)];
+        let said = sentences(&Board::new(&rows, &[], &[]), &["std"]);
+        assert_eq!(said[0], "Throughput after the spike, as a part of that before: std 0.80.");
     }
 
     #[test]

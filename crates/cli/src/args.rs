@@ -1,0 +1,137 @@
+//! The words and flags. Their texts are the documentation that `--help` prints.
+
+use crate::choice::{self, Out};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ondeck_lab::driver::Pin;
+use ondeck_lab::workload::WorkloadSpec;
+use std::path::PathBuf;
+
+/// Locks that keep their speed under contention, and the tools to see whether yours do.
+#[derive(Debug, Parser)]
+#[command(name = "ondeck", version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure locks side by side on this machine
+    ///
+    /// Without flags: a set of workloads that shows, in under a minute, how ondeck, its ancestors and the mutexes in
+    /// common use behave as more threads want them. Ends with a table and what it says.
+    Bench(BenchArgs),
+    /// Name the locks, workloads or machines, one line each
+    List {
+        /// What to list
+        #[arg(value_enum, value_name = "locks|workloads|machines")]
+        what: What,
+    },
+    /// Measure what pauses, wakes and cache-line moves cost on this machine
+    Calibrate(CalibrateArgs),
+    /// Compare two result files: medians, change, and whether it can be told from noise
+    Compare(CompareArgs),
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum What {
+    Locks,
+    Workloads,
+    Machines,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Workloads; `ondeck list workloads` names them. Parameters may be part of the name: sections/cs20-out60
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
+    pub(crate) workload: Vec<WorkloadSpec>,
+
+    /// Locks, or `all`; `ondeck list locks` names them
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
+    pub(crate) lock: Vec<String>,
+
+    /// Numbers of threads [default: each workload's own]
+    #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
+    pub(crate) threads: Vec<u32>,
+
+    /// Set of constants of the locks
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = choice::tuning)]
+    pub(crate) tuning: String,
+
+    /// Length of each measurement; warming up and timing of waits take up to three quarters more
+    #[arg(long, value_name = "S", default_value = "0.15", value_parser = choice::seconds, allow_negative_numbers = true)]
+    pub(crate) seconds: f64,
+
+    /// How often everything is measured; 4 or more can show a difference between two runs, 10 a small one
+    #[arg(long, value_name = "N", default_value = "3", value_parser = choice::rounds, allow_negative_numbers = true)]
+    pub(crate) rounds: u32,
+
+    /// Workload sections: units of work inside (a unit is one turn of an empty loop)
+    #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
+    pub(crate) cs: Option<u32>,
+
+    /// File for the results; or, if it is only digits, as --think. May be given once for each
+    ///
+    /// The format follows the extension, .csv or .json, unless --format says otherwise; it is CSV where neither does.
+    /// Beside FILE.csv, FILE.fingerprint.json tells the machine and the command; JSON holds them itself. The file is
+    /// replaced only when everything is measured.
+    #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
+    pub(crate) out: Vec<Out>,
+
+    /// Workload sections: units of work outside
+    #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
+    pub(crate) think: Option<u32>,
+
+    /// Workload lock-bench: number of locks
+    #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
+    pub(crate) locks: Option<u32>,
+
+    /// Where threads run: wherever the system puts them, or each on a core of its own in turn
+    #[arg(long, value_enum, default_value = "none")]
+    pub(crate) pin: PinArg,
+
+    /// Decides the order in which locks are measured
+    #[arg(long, value_name = "N", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
+    pub(crate) seed: u64,
+
+    /// What to write, to the --out file or else to standard output [default: table]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    Table,
+    Csv,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PinArg {
+    None,
+    Alternate,
+}
+
+impl From<PinArg> for Pin {
+    fn from(pin: PinArg) -> Pin {
+        match pin {
+            PinArg::None => Pin::None,
+            PinArg::Alternate => Pin::Alternate,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Machine file to write, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Result file of before: CSV or JSON, as `ondeck bench --out` writes it
+    pub(crate) old: PathBuf,
+    /// Result file of after
+    pub(crate) new: PathBuf,
+}

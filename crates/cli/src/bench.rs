@@ -1,0 +1,136 @@
+//! `ondeck bench`.
+
+use crate::args::{BenchArgs, FormatArg};
+use crate::exit::Exit;
+use crate::plan::{estimated_seconds, out_file, plan};
+use crate::terminal::{print, progress_bar, say, stop_on_ctrl_c, width};
+use ondeck_lab::board::Board;
+use ondeck_lab::driver::{self, Failure, Plan, Progress};
+use ondeck_lab::fingerprint::Fingerprint;
+use ondeck_lab::lock::locks;
+use ondeck_lab::output::{Format, OutFile, Results};
+use ondeck_lab::report;
+use ondeck_lab::report::text::{run_time, wrap};
+use ondeck_lab::row::Row;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
+    let plan = plan(args).map_err(Exit::Usage)?;
+    let out = Destination::new(args)?;
+    let fingerprint = Fingerprint::of_this_machine();
+    say(&opening(&plan));
+    let stop = stop_on_ctrl_c();
+    let (rows, warnings) = measure(&plan, stop)?;
+    let is_interrupted = stop.load(Relaxed);
+    let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
+    if results.rows.is_empty() && is_interrupted {
+        say("interrupted before anything was finished; nothing is written");
+        return Err(Exit::Interrupted);
+    }
+    out.deliver(&plan, &results)?;
+    if is_interrupted { Err(Exit::Interrupted) } else { Ok(()) }
+}
+
+/// What is about to happen, and how long it takes.
+fn opening(plan: &Plan) -> String {
+    let rounds = if plan.rounds == 1 { "1 round".to_string() } else { format!("{} rounds", plan.rounds) };
+    let (points, seconds, all) = (plan.points.len(), plan.seconds, run_time(estimated_seconds(plan)));
+    format!("{points} measurements of {seconds} s in each of {rounds}: about {all}")
+}
+
+/// Runs the plan under a progress bar. Gives the rows that are ready, and the warnings.
+fn measure(plan: &Plan, stop: &AtomicBool) -> Result<(Vec<Row>, Vec<String>), Exit> {
+    let bar = progress_bar();
+    let mut warnings = Vec::new();
+    let rows = driver::run(plan, stop, &mut |progress| match progress {
+        Progress::Row { row, done, total } => {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+            bar.set_message(format!("{}, {} threads, {}", row.workload, row.threads, row.lock));
+        }
+        Progress::Warning(warning) => {
+            bar.suspend(|| say(&format!("warning: {warning}")));
+            warnings.push(warning);
+        }
+    });
+    bar.finish_and_clear();
+    match rows {
+        Ok(rows) => Ok((rows, warnings)),
+        Err(Failure::Plan(what)) => Err(Exit::Usage(what)),
+        Err(failure) => Err(Exit::Failed(failure.to_string())),
+    }
+}
+
+/// Where the results go, known to be writable before anything is measured.
+struct Destination<'a> {
+    file: Option<(&'a Path, OutFile)>,
+    format: Option<FormatArg>,
+}
+
+impl<'a> Destination<'a> {
+    fn new(args: &'a BenchArgs) -> Result<Self, Exit> {
+        let path = out_file(args).map_err(Exit::Usage)?;
+        let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
+        let file = path.map(check).transpose().map_err(|what| Exit::Usage(format!("--out: {what}")))?;
+        Ok(Destination { file, format: args.format })
+    }
+
+    /// Writes the file, then the table; or, without a file, whatever was asked for to standard output.
+    fn deliver(&self, plan: &Plan, results: &Results) -> Result<(), Exit> {
+        let Some((path, file)) = &self.file else {
+            return print(&match self.format {
+                Some(FormatArg::Csv) => results.to_text(Format::Csv),
+                Some(FormatArg::Json) => results.to_text(Format::Json),
+                Some(FormatArg::Table) | None => summary(plan, results, None, width()),
+            });
+        };
+        let written = match self.format {
+            // A file is as wide as it likes.
+            Some(FormatArg::Table) => file.replace(summary(plan, results, Some(path), usize::MAX).as_bytes()),
+            Some(FormatArg::Csv) => results.write(file, Format::Csv),
+            Some(FormatArg::Json) => results.write(file, Format::Json),
+            None => results.write(file, Format::of_extension(path).unwrap_or(Format::Csv)),
+        };
+        written.map_err(Exit::Failed)?;
+        print(&summary(plan, results, Some(path), width()))?;
+        say(&format!("\n{} rows written to {}", results.rows.len(), path.display()));
+        Ok(())
+    }
+}
+
+/// The text for a person: tables, what they say, what casts doubt on them, and what to do next.
+fn summary(plan: &Plan, results: &Results, out: Option<&Path>, width: usize) -> String {
+    let workloads: Vec<String> = plan.points.iter().map(|point| point.workload.to_string()).collect();
+    let names: Vec<String> = plan.points.iter().map(|point| point.lock.clone()).collect();
+    let peers: Vec<&str> = locks().iter().filter(|lock| lock.peer).map(|lock| lock.name).collect();
+    let board = Board::new(&results.rows, &workloads, &names);
+    let mut text = String::new();
+    if let Some(fingerprint) = &results.fingerprint {
+        text += &format!("{}\n\n", fingerprint.line());
+    }
+    text += &report::tables(&board, &peers, width);
+    let sentences = report::sentences(&board, &peers);
+    if !sentences.is_empty() {
+        text += "\nWhat the figures say\n";
+        text.extend(sentences.iter().map(|sentence| wrap("- ", sentence, width)));
+    }
+    if !results.warnings.is_empty() {
+        text += "\nWhat casts doubt on them\n";
+        text.extend(results.warnings.iter().map(|warning| wrap("- ", warning, width)));
+    }
+    let out = out.map(|path| path.display().to_string());
+    let next = report::next_command(&board, &results.command, out.as_deref(), !results.warnings.is_empty());
+    text + &format!("\nNext: {next}\n")
+}
+
+/// The command line, as it could be typed again.
+fn command() -> String {
+    let arguments = std::env::args().skip(1);
+    let quoted = arguments.map(|argument| {
+        let is_plain =
+            !argument.is_empty() && argument.chars().all(|c| c.is_alphanumeric() || "-_./,=:+@%".contains(c));
+        if is_plain { argument } else { format!("'{}'", argument.replace('\'', r"'\''")) }
+    });
+    std::iter::once("ondeck".to_string()).chain(quoted).collect::<Vec<String>>().join(" ")
+}

@@ -1,0 +1,114 @@
+//! Values of flags: read, or refused with what is accepted.
+
+use ondeck_lab::lock::{TUNINGS, lock_names};
+use ondeck_lab::workload::{MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
+use std::path::PathBuf;
+
+/// The value of `--out`, which the command line has for two things: its look decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Out {
+    /// Only digits: units of work outside the section.
+    Units(u32),
+    /// Anything else: the file for the results.
+    File(PathBuf),
+}
+
+pub(crate) fn out(text: &str) -> Result<Out, String> {
+    if text.is_empty() {
+        return Err("a file name, or a number of units of work, is accepted".to_string());
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        units(text).map(Out::Units)
+    } else {
+        Ok(Out::File(text.into()))
+    }
+}
+
+pub(crate) fn lock(text: &str) -> Result<String, String> {
+    let names = lock_names();
+    if text == "all" || names.contains(&text) {
+        return Ok(text.to_string());
+    }
+    Err(unknown("lock", text, &[&names[..], &["all"]].concat()))
+}
+
+pub(crate) fn workload(text: &str) -> Result<WorkloadSpec, String> {
+    WorkloadSpec::parse_name(text).ok_or_else(|| unknown("workload", text, &workload_names()))
+}
+
+pub(crate) fn tuning(text: &str) -> Result<String, String> {
+    if TUNINGS.contains(&text) { Ok(text.to_string()) } else { Err(unknown("tuning", text, TUNINGS)) }
+}
+
+pub(crate) fn threads(text: &str) -> Result<u32, String> {
+    let most = WORKLOADS.iter().map(|workload| workload.max_threads).max().unwrap_or(1);
+    whole_number(text, 1, most)
+}
+
+pub(crate) fn rounds(text: &str) -> Result<u32, String> {
+    whole_number(text, 1, 10_000)
+}
+
+/// Work inside or outside a section.
+pub(crate) fn units(text: &str) -> Result<u32, String> {
+    whole_number(text, 0, MAX_UNITS)
+}
+
+pub(crate) fn locks(text: &str) -> Result<u32, String> {
+    whole_number(text, 1, MAX_LOCKS)
+}
+
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("whole numbers from 0 to {} are accepted", u64::MAX))
+}
+
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let (least, most) = (ondeck_lab::driver::MIN_SECONDS, ondeck_lab::driver::MAX_SECONDS);
+    // A comparison with NaN is false, so NaN is refused too.
+    let accepted = |seconds: &f64| (least..=most).contains(seconds);
+    text.parse().ok().filter(accepted).ok_or_else(|| format!("{least} to {most} seconds are accepted"))
+}
+
+fn whole_number(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    let accepted = |number: &u32| (least..=most).contains(number);
+    text.parse().ok().filter(accepted).ok_or_else(|| format!("whole numbers from {least} to {most} are accepted"))
+}
+
+/// The message about a name that does not exist, with the name that was probably meant.
+fn unknown(what: &str, text: &str, names: &[&str]) -> String {
+    let meant = names.iter().map(|name| (strsim::jaro_winkler(text, name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
+    // 0.8 still finds two swapped or missing letters in a word of six, and rarely a stranger.
+    let hint = meant.filter(|meant| meant.0 > 0.8).map(|meant| format!("; did you mean '{}'?", meant.1));
+    format!("there is no such {what}{} Accepted: {}", hint.unwrap_or(".".to_string()), names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn out_is_units_or_a_file() {
+        assert_eq!(out("60"), Ok(Out::Units(60)));
+        assert_eq!(out("60.csv"), Ok(Out::File("60.csv".into())));
+        assert_eq!(out("./60"), Ok(Out::File("./60".into())));
+        assert!(out("99999999999").is_err());
+        assert!(out("").is_err());
+    }
+
+    #[test]
+    fn seconds_are_possible_ones() {
+        assert_eq!(seconds("0.02"), Ok(0.02));
+        for text in ["0", "-1", "nan", "inf", "1e9", "soon", ""] {
+            assert!(seconds(text).unwrap_err().contains("are accepted"), "{text}");
+        }
+    }
+
+    #[test]
+    fn near_misses_get_a_hint() {
+        let message = lock("pthread-adaptiv").unwrap_err();
+        assert!(message.contains("did you mean 'pthread-adaptive'?"), "{message}");
+        assert!(!lock("zzz").unwrap_err().contains("did you mean"));
+        assert!(workload("mutex-contenton").unwrap_err().contains("did you mean 'mutex-contention'?"));
+        assert!(tuning("best").unwrap_err().contains("default"));
+    }
+}

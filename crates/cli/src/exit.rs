@@ -1,0 +1,30 @@
+//! How the program ends.
+
+/// Any end but a plain success.
+pub(crate) enum Exit {
+    /// The command line or an input file is wrong; one line that says what is accepted.
+    Usage(String),
+    /// The run failed; one line that says what was seen.
+    Failed(String),
+    /// The user pressed Ctrl-C; what was ready has been printed.
+    Interrupted,
+    /// Whoever reads our output has gone.
+    BrokenPipe,
+}
+
+/// Says what is to be said and gives the exit code.
+pub(crate) fn code(done: Result<(), Exit>) -> i32 {
+    match done {
+        Ok(()) => 0,
+        Err(Exit::BrokenPipe) => 0,
+        Err(Exit::Failed(what)) => {
+            eprintln!("error: {what}");
+            1
+        }
+        Err(Exit::Usage(what)) => {
+            eprintln!("error: {what}");
+            2
+        }
+        Err(Exit::Interrupted) => 130,
+    }
+}

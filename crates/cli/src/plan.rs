@@ -1,0 +1,195 @@
+//! What `ondeck bench` measures: the flags' wishes, and the default where there are none.
+
+use crate::args::BenchArgs;
+use crate::choice::Out;
+use ondeck_lab::driver::{self, Plan, Point};
+use ondeck_lab::lock::lock_names;
+use ondeck_lab::workload::{Kind, WorkloadSpec};
+use std::path::Path;
+
+/// The flagship, the mutexes in common use, and two ancestors: the one whose collapse started it all, and its successor.
+pub(crate) const DEFAULT_LOCKS: [&str; 6] =
+    ["ondeck", "std", "parking-lot", "pthread", "go-tristate-futex", "go-spinbit"];
+
+/// A workload and its numbers of threads.
+type Choice = (WorkloadSpec, Vec<u32>);
+
+/// With the default locks, seconds and rounds this takes some 45 seconds: the price of one thread alone, a section that
+/// is all contention, one with moderate contention, and the pass between two running threads.
+fn default_workloads() -> Vec<Choice> {
+    let moderate = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::new(Kind::Sections) };
+    vec![
+        (WorkloadSpec::new(Kind::Solo), vec![1]),
+        (WorkloadSpec::new(Kind::MutexContention), vec![1, 2, 4, 16, 64]),
+        (moderate, vec![2, 16]),
+        (WorkloadSpec::new(Kind::HandoffFast), vec![2]),
+    ]
+}
+
+/// The plan, or one line that names the flag that is wrong.
+pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
+    let mut locks: Vec<String> = Vec::new();
+    let wanted = args.lock.iter().map(String::as_str);
+    let wanted: Vec<&str> = if args.lock.is_empty() { DEFAULT_LOCKS.to_vec() } else { wanted.collect() };
+    for lock in wanted {
+        let names = if lock == "all" { lock_names() } else { vec![lock] };
+        for name in names {
+            if !locks.iter().any(|lock| lock == name) {
+                locks.push(name.to_string());
+            }
+        }
+    }
+    let mut points = Vec::new();
+    for (workload, threads) in workloads(args)? {
+        for threads in threads {
+            let point = |lock: &String| Point { workload, lock: lock.clone(), threads };
+            points.extend(locks.iter().map(point).filter(|point| !points.contains(point)).collect::<Vec<Point>>());
+        }
+    }
+    let (seconds, seed, pin) = (args.seconds, args.seed, args.pin.into());
+    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin, tuning: args.tuning.clone() };
+    driver::check(&plan).map_err(|failure| failure.to_string())?;
+    Ok(plan)
+}
+
+/// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
+pub(crate) fn estimated_seconds(plan: &Plan) -> f64 {
+    let windows = |point: &Point| if point.workload.kind == Kind::Spike { 3.5 } else { 1.75 };
+    plan.points.iter().map(windows).sum::<f64>() * plan.seconds * f64::from(plan.rounds)
+}
+
+/// The file that `--out` names, if it names one.
+pub(crate) fn out_file(args: &BenchArgs) -> Result<Option<&Path>, String> {
+    let mut files = args.out.iter().filter_map(|out| match out {
+        Out::File(path) => Some(path.as_path()),
+        Out::Units(_) => None,
+    });
+    match (files.next(), files.next()) {
+        (file, None) => Ok(file),
+        (_, Some(_)) => Err("--out names two files; one is accepted (a number means units of work)".to_string()),
+    }
+}
+
+/// Units of work outside, from `--out` or `--think`.
+fn think_units(args: &BenchArgs) -> Result<Option<u32>, String> {
+    let from_out = args.out.iter().filter_map(|out| match out {
+        Out::Units(units) => Some(*units),
+        Out::File(_) => None,
+    });
+    let all: Vec<u32> = from_out.chain(args.think).collect();
+    match all[..] {
+        [] => Ok(None),
+        [units] => Ok(Some(units)),
+        _ => Err("--out and --think give the units of work outside twice; one number is accepted".to_string()),
+    }
+}
+
+/// The workloads with the parameters of the flags. Flags that only one workload has choose it if no other is named.
+fn workloads(args: &BenchArgs) -> Result<Vec<Choice>, String> {
+    let think = think_units(args)?;
+    let has_sections_flag = args.cs.is_some() || think.is_some();
+    let mut chosen: Vec<Choice> =
+        args.workload.iter().map(|spec| (*spec, spec.info().default_threads.to_vec())).collect();
+    if chosen.is_empty() {
+        let kinds = [(Kind::Sections, has_sections_flag), (Kind::LockBench, args.locks.is_some())];
+        let implied = kinds.iter().filter(|kind| kind.1).map(|kind| WorkloadSpec::new(kind.0));
+        chosen = implied.map(|spec| (spec, spec.info().default_threads.to_vec())).collect();
+    }
+    if chosen.is_empty() {
+        chosen = default_workloads();
+    }
+    let has = |kind| chosen.iter().any(|(spec, _)| spec.kind == kind);
+    if has_sections_flag && !has(Kind::Sections) {
+        return Err(
+            "--cs, --out UNITS and --think belong to workload sections, which --workload does not name".to_string()
+        );
+    }
+    if args.locks.is_some() && !has(Kind::LockBench) {
+        return Err("--locks belongs to workload lock-bench, which --workload does not name".to_string());
+    }
+    for (spec, threads) in &mut chosen {
+        if spec.kind == Kind::Sections {
+            spec.cs = args.cs.unwrap_or(spec.cs);
+            spec.out = think.unwrap_or(spec.out);
+        }
+        if spec.kind == Kind::LockBench {
+            spec.locks = args.locks.unwrap_or(spec.locks);
+        }
+        *threads = threads_for(spec, threads, &args.threads)?;
+    }
+    Ok(chosen)
+}
+
+/// The numbers of threads that were asked for; a workload that has only one keeps it beside others that have a choice.
+fn threads_for(spec: &WorkloadSpec, default: &[u32], asked: &[u32]) -> Result<Vec<u32>, String> {
+    let info = spec.info();
+    if asked.is_empty() || info.min_threads == info.max_threads {
+        return Ok(default.to_vec());
+    }
+    let accepted = info.min_threads..=info.max_threads;
+    match asked.iter().find(|threads| !accepted.contains(threads)) {
+        Some(threads) => Err(format!(
+            "--threads {threads}: {} takes {} to {} threads",
+            info.name, info.min_threads, info.max_threads
+        )),
+        None => Ok(asked.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn plan_of(line: &str) -> Result<Plan, String> {
+        let words = ["ondeck", "bench"].into_iter().chain(line.split_whitespace());
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Bench(args) => plan(&args),
+            _ => unreachable!("the line says bench"),
+        }
+    }
+
+    /// Workload, lock and threads of each point.
+    fn points_of(line: &str) -> Vec<(String, String, u32)> {
+        let point = |point: Point| (point.workload.to_string(), point.lock, point.threads);
+        plan_of(line).unwrap().points.into_iter().map(point).collect()
+    }
+
+    #[test]
+    fn the_default_takes_less_than_a_minute_and_has_locks_that_exist() {
+        let plan = plan_of("").unwrap();
+        assert!(estimated_seconds(&plan) < 50.0, "{}", estimated_seconds(&plan));
+        for lock in DEFAULT_LOCKS {
+            assert!(lock_names().contains(&lock), "{lock}");
+        }
+    }
+
+    #[test]
+    fn both_meanings_of_out() {
+        let expected = vec![("sections/cs20-out60".to_string(), "std".to_string(), 2)];
+        assert_eq!(points_of("--lock std --threads 2 --workload sections --cs 20 --out 60 --out a.csv"), expected);
+        assert_eq!(points_of("--lock std --threads 2 --cs 20 --think 60"), expected);
+        assert_eq!(points_of("--lock std --threads 2 --workload sections/cs20-out60"), expected);
+        assert!(plan_of("--out 60 --think 60").unwrap_err().contains("--think"));
+    }
+
+    #[test]
+    fn flags_of_other_workloads_are_refused() {
+        assert!(plan_of("--workload solo --cs 20").unwrap_err().contains("--cs"));
+        assert!(plan_of("--workload solo --locks 4").unwrap_err().contains("--locks"));
+        assert_eq!(points_of("--lock std --locks 7")[0].0, "lock-bench/locks7");
+    }
+
+    #[test]
+    fn a_workload_with_one_number_of_threads_keeps_it() {
+        let points = points_of("--lock std --threads 4 --workload handoff-fast,mutex-contention");
+        let threads: Vec<u32> = points.iter().map(|point| point.2).collect();
+        assert_eq!(threads, [2, 4]);
+    }
+
+    #[test]
+    fn nothing_is_measured_twice() {
+        assert_eq!(points_of("--lock std,all,std --threads 2,2 --workload mutex-contention").len(), lock_names().len());
+    }
+}

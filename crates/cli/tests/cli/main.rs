@@ -1,0 +1,5 @@
+//! The program's surface, tested from outside: its words, its errors, its output and its files.
+
+mod common;
+mod runs;
+mod usage;

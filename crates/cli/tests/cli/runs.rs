@@ -1,0 +1,161 @@
+//! Short real runs, of the locks that every machine has: what is printed, what is written, what is kept.
+
+use crate::common::{Scratch, command, ondeck};
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Duration;
+
+const HEADER: &str = "platform,machine,workload,lock,threads,round,seconds,ops,ops_per_s,ns_per_op,cpus,\
+    ctx_switches_per_s,jain,min_share,wait_p50_ns,wait_p99_ns,wait_p999_ns,wait_max_ns,streak_p90_ns,starve_p90_ns,\
+    starve_max_ns";
+
+/// A run of a fraction of a second.
+const SHORT: [&str; 10] =
+    ["bench", "--lock", "std,pthread", "--threads", "1,2", "--seconds", "0.02", "--rounds", "1", "--workload"];
+
+fn short(more: &[&str]) -> Vec<&'static str> {
+    let leak = |text: &&str| -> &'static str { String::from(*text).leak() };
+    SHORT.iter().chain(&["mutex-contention"]).chain(more).map(leak).collect()
+}
+
+/// Rows of a CSV text as pairs of name and value.
+fn rows_of(csv: &str) -> Vec<Vec<(String, String)>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let pairs = |record: csv::StringRecord| {
+        header.iter().zip(record.iter()).map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    };
+    reader.records().map(|record| pairs(record.unwrap())).collect()
+}
+
+#[test]
+fn the_table_names_workload_locks_and_the_next_command() {
+    let run = ondeck(&short(&[]));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for word in ["mutex-contention", "std", "pthread", "M/s", "CPUs used", "Next: ondeck bench --lock std,pthread"] {
+        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
+    }
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("Next:")), "{}", run.stdout);
+    assert!(run.stderr.contains("4 measurements of 0.02 s in each of 1 round"), "{}", run.stderr);
+}
+
+#[test]
+fn narrow_terminals_get_narrow_tables() {
+    let output = command(&short(&[])).env("COLUMNS", "60").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let tables = text.lines().take_while(|line| !line.starts_with("What"));
+    assert!(tables.skip(3).all(|line| line.chars().count() <= 110), "{text}");
+}
+
+#[test]
+fn csv_on_standard_output_has_the_published_header() {
+    let run = ondeck(&short(&["--format", "csv"]));
+    assert_eq!(run.stdout.lines().next(), Some(HEADER));
+    let rows = rows_of(&run.stdout);
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let value = |name: &str| row.iter().find(|(column, _)| column == name).unwrap().1.clone();
+        assert_eq!((value("platform").as_str(), value("round").as_str()), ("hardware", "0"));
+        assert!(value("ops_per_s").parse::<f64>().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn json_has_fingerprint_command_and_rows() {
+    let run = ondeck(&short(&["--format", "json"]));
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 4);
+    assert_eq!(json["rows"][0]["machine"], json["fingerprint"]["machine"]);
+    assert!(json["command"].as_str().unwrap().starts_with("ondeck bench --lock std,pthread"));
+    let names: Vec<&str> = json["rows"][0].as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected: Vec<&str> = HEADER.split(',').collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn files_follow_their_extension_and_leave_nothing_else() {
+    let scratch = Scratch::new("files");
+    let (csv, json) = (scratch.path("a.csv"), scratch.path("b.json"));
+    for file in [&csv, &json] {
+        let run = ondeck(&short(&["--out", file]));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(run.stdout.contains("mutex-contention"), "the table is shown too: {}", run.stdout);
+    }
+    assert_eq!(scratch.names(), ["a.csv", "a.fingerprint.json", "b.json"]);
+    assert_eq!(rows_of(&std::fs::read_to_string(&csv).unwrap()).len(), 4);
+    let beside = std::fs::read_to_string(scratch.path("a.fingerprint.json")).unwrap();
+    let beside: serde_json::Value = serde_json::from_str(&beside).unwrap();
+    assert!(beside["fingerprint"]["cpu"].is_string() && beside["command"].is_string());
+
+    let compared = ondeck(&["compare", &csv, &json]);
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    for word in ["ops_per_s", "mutex-contention", "~", "4 or more rounds", "geomean"] {
+        assert!(compared.stdout.contains(word), "no {word:?} in {}", compared.stdout);
+    }
+}
+
+#[test]
+fn out_takes_units_and_a_file_at_once() {
+    let scratch = Scratch::new("out");
+    let file = scratch.path("sections.csv");
+    let arguments = ["bench", "--workload", "sections", "--cs", "20", "--out", "60", "--out", &file];
+    let run =
+        ondeck(&[&arguments[..], &["--lock", "std", "--threads", "2", "--seconds", "0.02", "--rounds", "1"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(std::fs::read_to_string(&file).unwrap().contains(",sections/cs20-out60,std,2,"));
+}
+
+#[test]
+fn lists_have_one_line_each() {
+    for (what, name) in [("locks", "parking-lot"), ("workloads", "handoff-slow"), ("machines", "linux")] {
+        let run = ondeck(&["list", what]);
+        assert_eq!(run.code, Some(0));
+        assert!(run.stdout.contains(name) && !run.stdout.contains("\n\n"), "{}", run.stdout);
+    }
+    assert_eq!(ondeck(&["list", "machines"]).stdout.lines().count(), 1);
+}
+
+#[test]
+fn calibrate_writes_a_machine_file() {
+    let scratch = Scratch::new("calibrate");
+    let file = scratch.path("machine.toml");
+    let run = ondeck(&["calibrate", "--out", &file]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("futex_wake_none") && run.stdout.contains("pause"), "{}", run.stdout);
+    let machine: toml::Table = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+    assert!(machine["cost"]["rmw"]["ns"].as_float().unwrap() > 0.0);
+    assert_eq!(scratch.names(), ["machine.toml"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = command(&["list", "locks"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+/// Ctrl-C in the middle of a run that would take minutes.
+#[test]
+fn an_interrupted_run_keeps_its_finished_rows() {
+    let scratch = Scratch::new("interrupt");
+    let file = scratch.write("kept.csv", "an old file\n");
+    let arguments = ["bench", "--lock", "std", "--workload", "mutex-contention", "--threads", "2", "--seconds", "0.05"];
+    let mut child = command(&[&arguments[..], &["--rounds", "2000", "--out", &file]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "an old file\n", "it is replaced at the end only");
+    let pid = child.id().to_string();
+    std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let mut table = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(table.contains("mutex-contention"), "{table}");
+    assert!(!rows_of(&std::fs::read_to_string(&file).unwrap()).is_empty());
+    assert_eq!(scratch.names(), ["kept.csv", "kept.fingerprint.json"]);
+}

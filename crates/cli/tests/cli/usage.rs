@@ -1,0 +1,124 @@
+//! Every wrong command line ends with exit code 2 and one line that names the flag and what is accepted.
+
+use crate::common::{Scratch, ondeck};
+
+/// Runs the command; it must fail with 2, and its one line must have all the words.
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
+    let run = ondeck(arguments);
+    assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
+    assert_eq!(run.stderr.lines().count(), 1, "{arguments:?}: more than one line: {}", run.stderr);
+    assert!(run.stdout.is_empty(), "{arguments:?}: {}", run.stdout);
+    for word in words {
+        assert!(run.stderr.contains(word), "{arguments:?}: no {word:?} in: {}", run.stderr);
+    }
+}
+
+#[test]
+fn names() {
+    refused(&["bench", "--lock", "pthred"], &["--lock", "did you mean 'pthread'?", "parking-lot"]);
+    refused(&["bench", "--workload", "solo,sectoins"], &["--workload", "'sections'", "mutex-contention"]);
+    refused(&["bench", "--workload", "solo/cs1"], &["--workload"]);
+    refused(&["bench", "--tuning", "best"], &["--tuning", "default"]);
+    refused(&["bench", "--pin", "everywhere"], &["--pin", "none", "alternate"]);
+    refused(&["bench", "--format", "xml"], &["--format", "table", "csv", "json"]);
+}
+
+#[test]
+fn numbers() {
+    for threads in ["0", "-1", "1000000000", "4097", "two", "1,,2", ""] {
+        refused(&["bench", "--threads", threads], &["--threads", "from 1 to 1024"]);
+    }
+    for seconds in ["0", "-0.5", "nan", "inf", "1e30", "soon"] {
+        refused(&["bench", "--seconds", seconds], &["--seconds", "0.001 to 3600"]);
+    }
+    for rounds in ["0", "-3", "many"] {
+        refused(&["bench", "--rounds", rounds], &["--rounds", "from 1 to 10000"]);
+    }
+    refused(&["bench", "--cs", "-1"], &["--cs", "from 0"]);
+    refused(&["bench", "--cs", "4000000000"], &["--cs", "from 0 to"]);
+    refused(&["bench", "--out", "4000000000"], &["--out", "from 0 to"]);
+    refused(&["bench", "--think", "x"], &["--think", "from 0"]);
+    refused(&["bench", "--locks", "0"], &["--locks", "from 1"]);
+    refused(&["bench", "--seed", "-1"], &["--seed", "from 0"]);
+}
+
+#[test]
+fn combinations() {
+    refused(&["bench", "--workload", "spike", "--threads", "1024"], &["--threads 1024", "spike", "1 to 960"]);
+    refused(&["bench", "--workload", "solo", "--cs", "1"], &["--cs", "sections"]);
+    refused(&["bench", "--workload", "solo", "--locks", "2"], &["--locks", "lock-bench"]);
+    refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
+    refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);
+    refused(&["bench", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);
+}
+
+#[test]
+fn words() {
+    refused(&["bnech"], &["bnech", "bench, list, calibrate, compare"]);
+    refused(&["bench", "--thread", "2"], &["--thread", "--threads"]);
+    refused(&["bench", "now"], &["now", "--help"]);
+    refused(&["bench", "--rounds"], &["--rounds"]);
+    refused(&["list"], &["locks|workloads|machines"]);
+    refused(&["list", "planets"], &["planets", "locks", "workloads", "machines"]);
+    refused(&["compare", "one.csv"], &["<NEW>"]);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_refused_before_anything_runs() {
+    let start = std::time::Instant::now();
+    refused(&["bench", "--out", "/no/such/directory/a.csv"], &["--out", "/no/such/directory/a.csv", "No such file"]);
+    refused(&["calibrate", "--out", "/no/such/directory/a.toml"], &["--out", "a.toml", "No such file"]);
+    let scratch = Scratch::new("unwritable");
+    let directory = scratch.path("");
+    refused(&["bench", "--out", &directory], &["--out", "is a directory"]);
+    assert!(start.elapsed().as_secs() < 5, "something was measured");
+}
+
+#[test]
+fn files_that_cannot_be_compared() {
+    let scratch = Scratch::new("compare");
+    let header = "platform,machine,workload,lock,threads,round,seconds,ops\n";
+    let good = scratch.write("good.csv", &format!("{header}hardware,m,solo,std,1,0,0.1,5\n"));
+    let cut = scratch.write("cut.csv", &format!("{header}hardware,m,solo,std,1,0,0.1,5\nhardware,m,so"));
+    let foreign = scratch.write("foreign.csv", "name,age\nAda,36\n");
+    let odd = scratch.write("odd.csv", &format!("{header}hardware,m,solo,std,few,0,0.1,5\n"));
+    let empty = scratch.write("empty.json", "");
+    let json = scratch.write("cut.json", "{\"rows\": [\n{\"platform\": \"hard");
+    refused(&["compare", &good, "/no/such.csv"], &["/no/such.csv", "cannot be read"]);
+    refused(&["compare", &good, &cut], &["cut.csv, line 3", "cut off"]);
+    refused(&["compare", &foreign, &good], &["foreign.csv, line 1", "platform is missing", "ondeck bench"]);
+    refused(&["compare", &odd, &good], &["odd.csv, line 2", "threads"]);
+    refused(&["compare", &empty, &good], &["empty.json", "is empty"]);
+    refused(&["compare", &json, &good], &["cut.json, line 2", "cut off"]);
+    refused(&["compare", &scratch.path(""), &good], &["cannot be read"]);
+}
+
+#[test]
+fn help_names_every_flag() {
+    let help = ondeck(&["bench", "--help"]);
+    assert_eq!(help.code, Some(0));
+    for flag in [
+        "--workload",
+        "--lock",
+        "--threads",
+        "--tuning",
+        "--seconds",
+        "--rounds",
+        "--cs",
+        "--out",
+        "--think",
+        "--locks",
+        "--pin",
+        "--seed",
+        "--format",
+    ] {
+        assert!(help.stdout.contains(flag), "{flag}");
+    }
+    let commands = ondeck(&["--help"]);
+    for command in ["bench", "list", "calibrate", "compare"] {
+        assert!(commands.stdout.contains(command), "{command}");
+    }
+    assert_eq!(ondeck(&["--version"]).code, Some(0));
+    assert_eq!(ondeck(&[]).code, Some(2), "a bare `ondeck` shows help and fails");
+}
