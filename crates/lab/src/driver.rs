@@ -71,9 +71,10 @@ pub enum Progress<'a> {
 
 /// How long nothing may move before a lock is said to be stuck.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// Shortest and longest window: enough for a clock to mean something, and an hour.
-const MIN_SECONDS: f64 = 0.001;
-const MAX_SECONDS: f64 = 3600.0;
+/// Shortest window: enough for a clock to mean something.
+pub const MIN_SECONDS: f64 = 0.001;
+/// Longest window: an hour.
+pub const MAX_SECONDS: f64 = 3600.0;
 
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
@@ -168,8 +169,8 @@ fn order(plan: &Plan) -> Vec<(u32, &Point)> {
     order
 }
 
-/// Refuses a plan that cannot be run, before anything is measured.
-fn check(plan: &Plan) -> Result<(), Failure> {
+/// Refuses a plan that cannot be run. [`run`] begins with this.
+pub fn check(plan: &Plan) -> Result<(), Failure> {
     if !(MIN_SECONDS..=MAX_SECONDS).contains(&plan.seconds) {
         let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
         return Err(Failure::Plan(text));
@@ -213,5 +214,73 @@ impl VisitLock for IsBlind {
 
     fn visit<L: BenchLock>(self) -> bool {
         L::new().shows_sleeper().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(points: &[(&str, &str, u32)]) -> Plan {
+        let point = |&(workload, lock, threads): &(&str, &str, u32)| Point {
+            workload: WorkloadSpec::parse_name(workload).unwrap(),
+            lock: lock.into(),
+            threads,
+        };
+        let points = points.iter().map(point).collect();
+        Plan { points, rounds: 2, seconds: 0.02, seed: 1, pin: Pin::Alternate, tuning: "default".into() }
+    }
+
+    #[test]
+    fn every_round_has_every_point_and_locks_stay_together() {
+        let locks = ["std", "pthread", "parking-lot", "parking-lot-012"];
+        let points: Vec<_> = locks.iter().flat_map(|&lock| [("solo", lock, 1), ("spike", lock, 2)]).collect();
+        let plan = Plan { rounds: 6, ..plan(&points) };
+        let order = order(&plan);
+        let mut orders = std::collections::HashSet::new();
+        for (round, points) in order.chunks(8).enumerate() {
+            assert!(points.iter().all(|(of, _)| *of as usize == round));
+            assert!(points[..4].iter().all(|(_, point)| point.workload.kind == Kind::Solo));
+            assert!(plan.points.iter().all(|point| points.iter().filter(|(_, other)| *other == point).count() == 1));
+            orders.insert(points[..4].iter().map(|(_, point)| point.lock.clone()).collect::<Vec<_>>());
+        }
+        assert!(orders.len() > 1, "the order is drawn anew in each round");
+    }
+
+    #[test]
+    fn a_plan_gives_its_rows() {
+        let plan = plan(&[("solo", "tas", 1), ("spike", "pthread", 2), ("handoff-slow", "std", 2)]);
+        let mut told = (0, 0, Vec::new());
+        let rows = run(&plan, &AtomicBool::new(false), &mut |progress| match progress {
+            Progress::Row { done, total, .. } => (told.0, told.1) = (done, total),
+            Progress::Warning(text) => told.2.push(text),
+        });
+        let rows = rows.unwrap();
+        assert_eq!((rows.len(), told.0, told.1), (10, 10, 10));
+        assert!(told.2.iter().any(|text| text.contains("handoff-slow: std cannot show a sleeper")), "{:?}", told.2);
+        let phases: Vec<_> = rows.iter().filter(|row| row.lock == "pthread").map(|row| row.threads).collect();
+        assert_eq!(phases, [2, 66, 2, 2, 66, 2]);
+    }
+
+    #[test]
+    fn an_interrupted_run_keeps_its_rows() {
+        let stop = AtomicBool::new(false);
+        let plan = plan(&[("solo", "std", 1), ("solo", "pthread", 1)]);
+        let rows = run(&plan, &stop, &mut |progress| stop.store(matches!(progress, Progress::Row { .. }), Relaxed));
+        assert_eq!(rows.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn impossible_plans_are_refused_with_what_is_accepted() {
+        let refused = |plan: Plan, word: &str| {
+            let failure = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
+            assert!(failure.to_string().contains(word), "{failure}");
+        };
+        refused(plan(&[("solo", "sdt", 1)]), "parking-lot-012");
+        refused(plan(&[("solo", "std", 2)]), "exactly 1");
+        refused(plan(&[("sections", "std", 1_000_000_000)]), "1 to 1024");
+        refused(Plan { seconds: -1.0, ..plan(&[]) }, "0.001 to 3600");
+        refused(Plan { seconds: f64::NAN, ..plan(&[]) }, "0.001 to 3600");
+        refused(Plan { tuning: "fast".into(), ..plan(&[]) }, "accepted: default");
     }
 }

@@ -67,7 +67,7 @@ impl Histogram {
             below >= target
         });
         // Rounding may leave the sum just short of the target of p = 1.
-        let (index, _) = reached.or_else(|| filled().last())?;
+        let (index, _) = reached.or_else(|| filled().next_back())?;
         Some(middle(index).min(self.max as f64))
     }
 }

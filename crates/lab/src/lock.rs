@@ -4,7 +4,8 @@
 //! [`VisitLock`], so that no indirect call lies on a measured path.
 
 use crate::peers::{Adaptive, ParkingLot, ParkingLot012, Posix, Std};
-use ondeck_locks::RawLock;
+use ondeck_locks::{LOCKS, RawLock, Visit};
+use ondeck_platform::Hardware;
 
 /// A lock under measurement.
 pub trait BenchLock: Send + Sync + 'static {
@@ -71,7 +72,8 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
 
 /// All locks that can be measured, the family first, in the order in which they are best read.
 pub fn locks() -> Vec<LockInfo> {
-    PEERS.to_vec()
+    let family = LOCKS.iter().map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
+    family.chain(PEERS).collect()
 }
 
 /// The names of [`locks`].
@@ -102,7 +104,18 @@ pub fn with_lock<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V
         "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
         "pthread" => Some(visitor.visit::<Posix>()),
         "pthread-adaptive" => Some(visitor.visit::<Adaptive>()),
-        _ => None,
+        _ => ondeck_locks::with_lock::<Hardware, _>(name, OfFamily(visitor)),
+    }
+}
+
+/// Lets a visitor of measured locks visit a lock of the family.
+struct OfFamily<V>(V);
+
+impl<V: VisitLock> Visit for OfFamily<V> {
+    type Out = V::Out;
+
+    fn visit<L: RawLock>(self) -> V::Out {
+        self.0.visit::<Family<L>>()
     }
 }
 

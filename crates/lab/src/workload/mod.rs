@@ -12,8 +12,10 @@ mod sections;
 mod solo;
 mod spec;
 mod spike;
+#[cfg(test)]
+mod tests;
 
-pub use spec::{Kind, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
+pub use spec::{Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 
 use crate::conditions::{Conditions, End};
 use crate::lock::BenchLock;

@@ -210,10 +210,10 @@ impl WorkloadSpec {
     }
 }
 
-/// Each lock has two cache lines of its own; a million is "no contention" in the original of `lock-bench`.
-const MAX_LOCKS: u32 = 1_000_000;
-/// About 10 ms: a longer section with many threads would look like a lock that is stuck.
-const MAX_UNITS: u32 = 30_000_000;
+/// Most locks of `lock-bench`: each has two cache lines of its own, and a million is "no contention" in the original.
+pub const MAX_LOCKS: u32 = 1_000_000;
+/// Most units of work, about 10 ms: a longer section with many threads would look like a lock that is stuck.
+pub const MAX_UNITS: u32 = 30_000_000;
 
 impl fmt::Display for WorkloadSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,219 @@
+//! Every workload with good locks, and with locks that fail in each of the ways that must be found out.
+
+use super::*;
+use crate::failure::Failure;
+use crate::peers::Std;
+use ondeck_platform::Hardware;
+use std::hint::spin_loop;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread;
+
+/// A test-and-set lock that yields now and then, so that tests end on one core too.
+struct Tas(AtomicBool);
+
+impl BenchLock for Tas {
+    fn new() -> Self {
+        Tas(AtomicBool::new(false))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let mut tries = 0u32;
+        while self.0.swap(true, Acquire) {
+            tries += 1;
+            if tries.is_multiple_of(100) { thread::yield_now() } else { spin_loop() }
+        }
+        let result = section();
+        self.0.store(false, Release);
+        result
+    }
+}
+
+/// Lets everybody in.
+struct Broken;
+
+impl BenchLock for Broken {
+    fn new() -> Self {
+        Broken
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        section()
+    }
+}
+
+/// How many acquisitions the two locks below grant before they fail.
+const GRANTED: u64 = 50;
+
+/// Stops granting: everybody sleeps for good.
+struct Dead(Std, AtomicU64);
+
+impl BenchLock for Dead {
+    fn new() -> Self {
+        Dead(Std::new(), AtomicU64::new(0))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        while self.1.fetch_add(1, Relaxed) >= GRANTED {
+            thread::park();
+        }
+        self.0.with(section)
+    }
+}
+
+/// Forgets one waiter and serves all others.
+struct Forgetful(Std, AtomicU64);
+
+impl BenchLock for Forgetful {
+    fn new() -> Self {
+        Forgetful(Std::new(), AtomicU64::new(0))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        if self.1.fetch_add(1, Relaxed) == GRANTED {
+            loop {
+                thread::park();
+            }
+        }
+        self.0.with(section)
+    }
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Measures with a window that is long enough for something to happen.
+fn measure<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Result<Vec<Row>, End> {
+    measure_for::<L>(spec, threads, 20, 10_000)
+}
+
+/// Measures with a window that is too long to be waited for: the lock must fail, and must be given up for it.
+fn measure_until_stuck<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Failure {
+    match measure_for::<L>(spec, threads, 60_000, 200) {
+        Err(End::Failed(failure @ Failure::Stuck { .. })) => failure,
+        other => panic!("{spec}: {other:?}"),
+    }
+}
+
+fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience_ms: u64) -> Result<Vec<Row>, End> {
+    let workload = spec.to_string();
+    let conditions = Conditions {
+        platform: Hardware::NAME,
+        machine: "test",
+        workload: &workload,
+        lock: "lock-under-test",
+        threads,
+        round: 3,
+        window_ns: ms * 1_000_000,
+        cores: &Hardware::cores(),
+        patience_ns: patience_ms * 1_000_000,
+        stop: &NEVER,
+    };
+    run::<L, Hardware>(&spec, &conditions)
+}
+
+/// All workloads, small, at a number of threads that makes them contended where they can be.
+fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
+    WORKLOADS.iter().map(|info| {
+        let spec = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(info.kind) };
+        (spec, 4.clamp(info.min_threads, info.max_threads))
+    })
+}
+
+fn good_lock<L: BenchLock>() {
+    for (spec, threads) in all() {
+        let rows = measure::<L>(spec, threads).unwrap_or_else(|end| panic!("{spec}: {end:?}"));
+        assert_eq!(rows.len(), spec.rows(), "{spec}");
+        for row in rows {
+            assert!(row.workload.starts_with(&spec.to_string()), "{row:?}");
+            assert_eq!((row.round, row.lock.as_str(), row.platform.as_str()), (3, "lock-under-test", "hardware"));
+            assert!(row.ops.unwrap() > 0 && row.ns_per_op.unwrap() > 0.0, "{row:?}");
+            assert!(row.seconds >= 0.02 && row.cpus.is_some() && row.ctx_switches_per_s.is_some(), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn every_workload_runs_with_std() {
+    good_lock::<Std>();
+}
+
+#[test]
+fn every_workload_runs_with_test_and_set() {
+    good_lock::<Tas>();
+}
+
+#[test]
+fn waits_and_shares_are_where_they_belong() {
+    for (spec, threads) in all() {
+        for row in measure::<Std>(spec, threads).unwrap() {
+            let handoff = matches!(spec.kind, Kind::HandoffFast | Kind::HandoffSlow);
+            let timed = !matches!(spec.kind, Kind::Solo | Kind::Spike);
+            assert_eq!(row.wait_max_ns.is_some() && row.wait_p50_ns <= row.wait_max_ns, timed, "{row:?}");
+            assert_eq!(row.starve_max_ns.is_some(), timed && !handoff, "{row:?}");
+            assert_eq!(row.jain.is_some(), !handoff, "{row:?}");
+            assert_eq!(row.ops_per_s.is_some(), !handoff, "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_lets_everybody_in_is_found_out() {
+    // Nothing can overlap in `solo`, and in `handoff-fast` the giver is as good as gone when the taker comes.
+    let blind = |spec: &WorkloadSpec| matches!(spec.kind, Kind::Solo | Kind::HandoffFast);
+    for (spec, threads) in all().filter(|(spec, _)| !blind(spec)) {
+        // On one core it takes a preemption at the right moment, so it may take a few attempts.
+        let found = (0..100).find_map(|_| measure::<Broken>(spec, threads).err());
+        let Some(End::Failed(failure @ Failure::LostUpdate { .. })) = found else { panic!("{spec}: {found:?}") };
+        let text = failure.to_string();
+        assert!(text.contains("lock-under-test") && text.contains(&spec.to_string()), "{text}");
+    }
+}
+
+#[test]
+fn a_dead_lock_does_not_hang_the_run() {
+    for (spec, threads) in all() {
+        let text = measure_until_stuck::<Dead>(spec, threads).to_string();
+        assert!(text.contains("lock-under-test is stuck") && text.contains("operations done"), "{text}");
+    }
+}
+
+#[test]
+fn a_forgotten_waiter_is_missed_at_the_end() {
+    let spec = WorkloadSpec::new(Kind::Sections);
+    let end = measure_for::<Forgetful>(spec, 4, 20, 200).unwrap_err();
+    let End::Failed(failure @ Failure::Stuck { .. }) = end else { panic!("{end:?}") };
+    assert!(failure.to_string().contains("1 of 4 threads did not come back"), "{failure}");
+}
+
+#[test]
+fn a_thread_that_gets_nothing_has_waited_all_the_time() {
+    /// Gives the lock to whoever asks first, for good; the others get it when that thread is gone.
+    struct Captured(Std, std::sync::OnceLock<thread::ThreadId>, AtomicU64);
+
+    impl BenchLock for Captured {
+        fn new() -> Self {
+            Captured(Std::new(), std::sync::OnceLock::new(), AtomicU64::new(0))
+        }
+
+        fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+            if *self.1.get_or_init(|| thread::current().id()) == thread::current().id() {
+                self.2.fetch_add(1, Relaxed);
+            } else {
+                // Until the holder has not come for 5 ms.
+                let mut seen = u64::MAX;
+                while self.2.load(Relaxed) != seen {
+                    seen = self.2.load(Relaxed);
+                    thread::sleep(std::time::Duration::from_millis(5));
+                }
+            }
+            self.0.with(section)
+        }
+    }
+
+    let row = measure::<Captured>(WorkloadSpec::new(Kind::MutexContention), 2).unwrap().remove(0);
+    assert_eq!(row.min_share, Some(0.0), "{row:?}");
+    // The timed window is half of the counting window.
+    assert!(row.wait_max_ns.unwrap() >= 9.9e6 && row.wait_max_ns.unwrap() < 40e6, "{row:?}");
+    assert!(row.starve_max_ns.unwrap() >= 9.9e6, "{row:?}");
+    assert!(row.wait_p99_ns.unwrap() < 1e6, "{row:?}");
+}
