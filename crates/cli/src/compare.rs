@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 use ondeck_lab::compare::compare;
 use ondeck_lab::output::read;
+use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
     let [(old, old_warnings), (new, new_warnings)] =
@@ -13,8 +14,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
     for warning in old_warnings.iter().chain(&new_warnings).chain(&comparison.warnings) {
         say(&format!("warning: {warning}"));
     }
-    let [old, new] = [&args.old, &args.new].map(|path| path.display().to_string());
+    let [old, new] = names(&args.old, &args.new);
     print(&comparison.text(&old, &new, width()))
+}
+
+/// Names of the two files, without their directories if they differ anyway.
+fn names(old: &Path, new: &Path) -> [String; 2] {
+    let short = [old, new].map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
+    if short[0] == short[1] { [old, new].map(|path| path.display().to_string()) } else { short }
 }
 
 fn unusable(error: ondeck_lab::output::Unreadable) -> Exit {

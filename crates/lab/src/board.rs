@@ -40,7 +40,8 @@ impl Ratio {
 /// The rows of one run.
 #[derive(Debug)]
 pub struct Board<'a> {
-    rows: &'a [Row],
+    /// Rows by workload, threads and lock.
+    rows: BTreeMap<(&'a str, u32, &'a str), Vec<&'a Row>>,
     /// Settings, in the order of display.
     pub settings: Vec<Setting>,
     /// Locks, in the order of display.
@@ -58,7 +59,9 @@ impl<'a> Board<'a> {
         let mut settings: Vec<Setting> = Vec::new();
         let mut appeared: Vec<String> = Vec::new();
         let mut found: Vec<String> = Vec::new();
+        let mut by_cell: BTreeMap<(&str, u32, &str), Vec<&Row>> = BTreeMap::new();
         for row in rows {
+            by_cell.entry((&row.workload, row.threads, &row.lock)).or_default().push(row);
             let setting = Setting { workload: row.workload.clone(), threads: row.threads };
             if !appeared.contains(&row.workload) {
                 appeared.push(row.workload.clone());
@@ -75,15 +78,14 @@ impl<'a> Board<'a> {
         });
         found.sort_by_key(|lock| place(locks, lock));
         let rounds: std::collections::BTreeSet<u32> = rows.iter().map(|row| row.round).collect();
-        Board { rows, settings, locks: found, rounds: rounds.len() }
+        Board { rows: by_cell, settings, locks: found, rounds: rounds.len() }
     }
 
     /// The figure in each round.
     fn by_round(&self, setting: &Setting, lock: &str, metric: Metric) -> BTreeMap<u32, f64> {
-        let matches =
-            |row: &&Row| row.workload == setting.workload && row.threads == setting.threads && row.lock == lock;
-        let finite = |row: &Row| (metric.of)(row).filter(|value| value.is_finite()).map(|value| (row.round, value));
-        self.rows.iter().filter(matches).filter_map(finite).collect()
+        let rows = self.rows.get(&(setting.workload.as_str(), setting.threads, lock));
+        let finite = |row: &&Row| (metric.of)(row).filter(|value| value.is_finite()).map(|value| (row.round, value));
+        rows.into_iter().flatten().filter_map(finite).collect()
     }
 
     /// Median of the figure over rounds.

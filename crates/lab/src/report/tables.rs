@@ -57,7 +57,7 @@ enum Detail {
 }
 
 fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
-    let names: Vec<String> = board.locks.iter().map(|lock| two_lines(lock)).collect();
+    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock)).collect();
     let mut header = vec!["workload", "threads", "unit"];
     header.extend(names.iter().map(String::as_str));
     let has_ratio =
@@ -116,7 +116,7 @@ fn ratio_cell(board: &Board, setting: &Setting, peers: &[&str]) -> String {
 
 /// A table of one figure that more than one thread makes interesting.
 fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
-    let names: Vec<String> = board.locks.iter().map(|lock| two_lines(lock)).collect();
+    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock)).collect();
     let mut header = vec!["workload", "threads"];
     header.extend(names.iter().map(String::as_str));
     let mut grid = Grid::new(&header, 2);
@@ -139,12 +139,20 @@ fn name_cells<'a>(setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<Stri
     vec![if is_same { String::new() } else { setting.workload.clone() }, setting.threads.to_string()]
 }
 
-/// A long name on two lines, cut at its last dash, so that the column is not wider than its figures.
-fn two_lines(lock: &str) -> String {
-    match lock.rsplit_once('-') {
-        Some((first, last)) if lock.len() > 11 => format!("{first}-\n{last}"),
-        _ => lock.to_string(),
+/// A name broken at its dashes, so that its column is hardly wider than the figures below.
+fn broken(lock: &str) -> String {
+    const WIDTH: usize = 9;
+    let mut lines = String::new();
+    let mut column = 0;
+    for part in lock.split_inclusive('-') {
+        if column > 0 && column + part.len() > WIDTH {
+            lines.push('\n');
+            column = 0;
+        }
+        lines += part;
+        column += part.len();
     }
+    lines
 }
 
 fn is_peer(peers: &[&str], lock: &str) -> bool {
@@ -183,6 +191,27 @@ mod tests {
         assert!(text.contains(" handoff-fast      2        ns"), "{text}");
         assert!(text.contains("CPUs used"), "{text}");
         assert!(text.contains("2.00 ms"), "{text}");
+    }
+
+    #[test]
+    fn the_default_set_fits_120_columns_with_its_percentages() {
+        let locks = ["ondeck", "std", "parking-lot", "pthread", "go-tristate-futex", "go-spinbit"];
+        let mut rows = Vec::new();
+        for (lock, threads) in locks.iter().flat_map(|lock| [(lock, 1), (lock, 64)]) {
+            let row = Row { workload: "sections/cs20-out60".into(), lock: lock.to_string(), threads, ..Row::default() };
+            rows.push(Row { ops_per_s: Some(f64::from(threads + 10) * 1e6), wait_max_ns: Some(99.9e6), ..row });
+        }
+        let text = tables(&Board::new(&rows, &[], &locks.map(String::from)), &["std"], 120);
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        assert_eq!(text.matches("sections").count(), 2, "no table is cut in two: {text}");
+        assert!(text.contains("74.0* 673%"), "{text}");
+    }
+
+    #[test]
+    fn names_are_broken_at_dashes() {
+        let names = ["std", "parking-lot", "parking-lot-012", "go-tristate-futex", "go-spinbit"];
+        let expected = ["std", "parking-\nlot", "parking-\nlot-012", "go-\ntristate-\nfutex", "go-\nspinbit"];
+        assert_eq!(names.map(broken), expected);
     }
 
     #[test]

@@ -82,7 +82,9 @@ impl<'a> Course<'a> {
             (true, true) => format!("at {first}"),
             (false, _) => format!("at {}", list(&low.iter().map(u32::to_string).collect::<Vec<String>>())),
         };
-        Some(format!("{} {place} (down to {:.2})", self.lock, self.lowest().1))
+        let lowest = self.lowest().1;
+        let lowest = if lowest < 0.01 { "below 0.01".to_string() } else { format!("down to {lowest:.2}") };
+        Some(format!("{} {place} ({lowest})", self.lock))
     }
 }
 
