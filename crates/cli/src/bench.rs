@@ -34,9 +34,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
 
 /// What is about to happen, and how long it takes.
 fn opening(plan: &Plan) -> String {
-    let rounds = if plan.rounds == 1 { "1 round".to_string() } else { format!("{} rounds", plan.rounds) };
-    let (points, seconds, all) = (plan.points.len(), plan.seconds, run_time(estimated_seconds(plan)));
-    format!("{points} measurements of {seconds} s in each of {rounds}: about {all}")
+    let several = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let (points, rounds) = (several(plan.points.len(), "measurement"), several(plan.rounds as usize, "round"));
+    format!("{points} of {} s, {rounds}: about {}", plan.seconds, run_time(estimated_seconds(plan)))
 }
 
 /// Runs the plan under a progress bar. Gives the rows that are ready, and the warnings.
@@ -99,6 +99,9 @@ impl<'a> Destination<'a> {
     }
 }
 
+/// A machine that is busy all the time gives a warning every other second; so many are shown.
+const SHOWN_WARNINGS: usize = 4;
+
 /// The text for a person: tables, what they say, what casts doubt on them, and what to do next.
 fn summary(plan: &Plan, results: &Results, out: Option<&Path>, width: usize) -> String {
     let workloads: Vec<String> = plan.points.iter().map(|point| point.workload.to_string()).collect();
@@ -117,7 +120,11 @@ fn summary(plan: &Plan, results: &Results, out: Option<&Path>, width: usize) -> 
     }
     if !results.warnings.is_empty() {
         text += "\nWhat casts doubt on them\n";
-        text.extend(results.warnings.iter().map(|warning| wrap("- ", warning, width)));
+        text.extend(results.warnings.iter().take(SHOWN_WARNINGS).map(|warning| wrap("- ", warning, width)));
+        let more = results.warnings.len().saturating_sub(SHOWN_WARNINGS);
+        if more > 0 {
+            text += &format!("- and {more} more, which --out keeps\n");
+        }
     }
     let out = out.map(|path| path.display().to_string());
     let next = report::next_command(&board, &results.command, out.as_deref(), !results.warnings.is_empty());

@@ -36,7 +36,7 @@ fn the_table_names_workload_locks_and_the_next_command() {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
     assert!(run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("Next:")), "{}", run.stdout);
-    assert!(run.stderr.contains("4 measurements of 0.02 s in each of 1 round"), "{}", run.stderr);
+    assert!(run.stderr.contains("4 measurements of 0.02 s, 1 round: about"), "{}", run.stderr);
 }
 
 #[test]

@@ -33,13 +33,17 @@ pub fn count(value: f64) -> String {
     }
 }
 
-/// A length of a run: `0.2 s`, `45 s`, `3 min 20 s`.
+/// A length of a run: `0.2 s`, `45 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn run_time(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1} s");
     }
     let whole = seconds.round() as u64;
-    if whole < 120 { format!("{whole} s") } else { format!("{} min {} s", whole / 60, whole % 60) }
+    match whole {
+        0..120 => format!("{whole} s"),
+        120..7200 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
 }
 
 /// Words as in a sentence: `a`, `a and b`, `a, b and c`.
@@ -105,6 +109,7 @@ mod tests {
         assert_eq!(run_time(0.24), "0.2 s");
         assert_eq!(run_time(44.6), "45 s");
         assert_eq!(run_time(200.0), "3 min 20 s");
+        assert_eq!(run_time(7500.0), "2 h 5 min");
     }
 
     #[test]
