@@ -96,9 +96,9 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
             on_progress(Progress::Row { row: &row, done: rows.len() + 1, total });
             rows.push(row);
         }
-        noise.heard().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+        noise.after_point().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     }
-    noise.heard_last().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    noise.at_end().for_each(|warning| on_progress(Progress::Warning(warning)));
     Ok(rows)
 }
 

@@ -1,4 +1,7 @@
 //! Notices that somebody else uses the machine while we measure.
+//!
+//! Who uses our cores shows in the system's books. Who uses the other half of a core that runs two threads, or makes it
+//! clock lower, does not, least of all in a virtual machine; it shows in how long a fixed amount of work takes.
 
 use crate::world::{MachineTime, Usage, World};
 use std::marker::PhantomData;
@@ -10,9 +13,18 @@ const SPAN_NS: u64 = 2_000_000_000;
 /// The same for what is left at the end of a run, which had better be judged roughly than not at all.
 const LAST_SPAN_NS: u64 = 500_000_000;
 
-/// Compares what the machine did with what we did.
+/// Units of work per probe of the pace, about 40 us, and probes of which the fastest counts: long enough for the clock,
+/// short enough to fit between two interrupts.
+const PROBE_UNITS: u32 = 100_000;
+const PROBES: u32 = 4;
+/// A pace this much above the best is slow.
+const SLOW: f64 = 1.15;
+
+/// Compares what the machine did with what we did, and its pace now with its pace before.
 pub(crate) struct Noise<W> {
     since: Option<Books>,
+    /// Nanoseconds per unit of work, before the first point and after each.
+    paces: Vec<f64>,
     world: PhantomData<W>,
 }
 
@@ -48,17 +60,19 @@ impl Books {
 
 impl<W: World> Noise<W> {
     pub(crate) fn new() -> Self {
-        Noise { since: Books::read::<W>(), world: PhantomData }
+        Noise { since: Books::read::<W>(), paces: vec![pace::<W>()], world: PhantomData }
     }
 
-    /// A warning, if enough time has passed to judge and there was noise in it.
-    pub(crate) fn heard(&mut self) -> Option<String> {
+    /// To be called after each point: a warning, if enough time has passed to judge and others were busy in it.
+    pub(crate) fn after_point(&mut self) -> Option<String> {
+        self.paces.push(pace::<W>());
         self.judge(SPAN_NS)
     }
 
-    /// The same at the end of a run, for what is left.
-    pub(crate) fn heard_last(&mut self) -> Option<String> {
-        self.judge(LAST_SPAN_NS)
+    /// To be called at the end of a run: warnings about what was not judged yet, and about the run as a whole.
+    pub(crate) fn at_end(&mut self) -> impl Iterator<Item = String> {
+        let load = self.judge(LAST_SPAN_NS);
+        load.into_iter().chain(uneven(&self.paces))
     }
 
     fn judge(&mut self, span_ns: u64) -> Option<String> {
@@ -72,9 +86,43 @@ impl<W: World> Noise<W> {
     }
 }
 
+/// Nanoseconds that a unit of work takes now, on this core.
+fn pace<W: World>() -> f64 {
+    let probe = || {
+        let start = W::ticks();
+        W::spend(PROBE_UNITS);
+        W::ticks().saturating_sub(start)
+    };
+    let fastest = (0..PROBES).map(|_| probe()).min().unwrap_or(0);
+    fastest as f64 * W::ns_per_tick() / f64::from(PROBE_UNITS)
+}
+
+/// A complaint if the pace changed during the run.
+fn uneven(paces: &[f64]) -> Option<String> {
+    let best = paces.iter().copied().fold(f64::INFINITY, f64::min);
+    let worst = paces.iter().copied().fold(0.0, f64::max);
+    let slow = paces.iter().filter(|&&pace| pace > best * SLOW).count();
+    (slow as f64 > ACCEPTED * paces.len() as f64).then(|| {
+        format!(
+            "the machine's own pace changed: a unit of work took {best:.2} to {worst:.2} ns, and at {slow} of {} looks \
+             more than {:.0} % above the best (a busy neighbour on the same core, or the clock); trust ratios within a \
+             round rather than figures of their own, and take more rounds",
+            paces.len(),
+            (SLOW - 1.0) * 100.0
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_changing_pace_is_told() {
+        assert_eq!(uneven(&[0.4, 0.42, 0.41, 0.40]), None);
+        let text = uneven(&[0.4, 0.42, 0.8, 0.40]).unwrap();
+        assert!(text.contains("0.40 to 0.80 ns, and at 1 of 4 looks"), "{text}");
+    }
 
     fn books(at_s: u64, busy_s: f64, stolen_s: f64, ours_s: f64) -> Books {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
