@@ -4,7 +4,8 @@
 //! A lock collapses when many contenders poll its word. One bit of the word is the right to poll: whoever has it is on
 //! deck, and release wakes nobody while somebody is. The others push themselves on a stack and sleep on a permit of
 //! their own, so a wake is for one chosen thread. The newest sleeper is woken first, for its caches are warm; without
-//! a rule against it the oldest would sleep for ever, so one release in sixteen wakes the oldest instead.
+//! a rule against it the oldest would sleep for ever, so one in sixteen of the releases that look for sleepers wakes the
+//! oldest instead.
 //!
 //! # Lineage
 //! `lock2` and `unlock2` of Go 1.24 and later (runtime/lock_spinbit.go, read in 1.26.8; Go issue 68578). Kept: the
@@ -15,7 +16,8 @@
 //!   Rust, so all are on the whole word. A grab sets one bit and leaves SLEEPING alone; Go's clears it even when it
 //!   fails, on which Go's release finds no hint and wakes nobody, relying on that contender. So here more releases
 //!   look at the wake rule and toss the coin; nothing has to be repaired after a grab; and I1 holds. Release is a
-//!   fetch-and, which x86-64 makes a load and a compare-exchange where Go has one swap: some 4 ns more when alone.
+//!   fetch-and, which x86-64 makes a load and a compare-exchange where Go has one swap: a few nanoseconds more when
+//!   alone.
 //! - A node is on its thread's stack and gone after the wait; Go's are part of a thread record that is never freed. Who
 //!   may touch it when is in section 9.
 //! - The pop begins with the word as the latch left it. Go's first attempt compares with the word before the latch, so
@@ -82,6 +84,7 @@
 //!   the stack is not empty, or retires by a push. The holder of the queue latch cannot let go of it but by a pop that
 //!   wakes somebody or that sees, in the same RMW, SPINNING. A woken waiter takes the part of any other: it enters with
 //!   SLEEPING, pushes, or claims the spin (I4). Conformance `exclusion`.
+//! - Nothing is left in the word when nobody is inside or waiting. Conformance `exclusion`.
 //! - Bypass: unbounded, also among sleepers: the newest is woken first, and the oldest only by a coin. Starvation is
 //!   improbable, not impossible.
 //! - Polling: the waiter on deck, and a woken waiter that had been the oldest of the stack.

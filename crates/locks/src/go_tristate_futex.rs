@@ -63,7 +63,7 @@
 //!
 //! # After release
 //! Only by address: wake follows the releasing swap and never reads the word. A word freed in between can at worst give
-//! a stranger one spurious wake.
+//! a stranger one spurious wake. Conformance `freeing`.
 //!
 //! # Limits
 //! Not recursive; no deadline. A CROWDED that lingers costs one needless system call.
@@ -203,7 +203,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoTristateFutex<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, mut remembered: State) {
-        // Ended by a claim or announce that finds FREE. A sleeper is woken by a vacate that found its mark, or spuriously.
+        // Ended by a claim or announce that finds FREE. A sleeper is woken by a vacate that found its mark (I1).
         loop {
             if self.spin(remembered) {
                 return;

@@ -7,8 +7,8 @@
 //! Here it lives only while its thread waits: who leaves the queue for the inside moves the queue's head into the lock.
 //!
 //! # Lineage
-//! The queue lock of Mellor-Crummey and Scott (1991), in the form called K42 after the operating system where Auslander,
-//! Edelsohn, Krieger, Rosenburg and Wisniewski found it (2003; told in Scott, *Shared-Memory Synchronization*, section
+//! The queue lock of Mellor-Crummey and Scott (1991), in the form called K42 after the operating system for which
+//! Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski found it (2003; told in Scott, *Shared-Memory Synchronization*, section
 //! 4.3). Kept: the node that lives only during the wait, the head in the lock. Changed: an arrival that meets
 //! contention enters with a swap, as in the first MCS lock, not with a compare-exchange that may fail again and again;
 //! it may then find that the lock was free, holds it, and only has its node to put away. Changed too: the tail names
@@ -70,7 +70,8 @@
 //! to 128 so that two nodes never share a line or an adjacent pair.
 //!
 //! # After release
-//! No: `vacate` is the last access, or `grant`, which writes to the next holder's node and not to the lock.
+//! No: `vacate` is the last access, or `grant`, which writes to the next holder's node and not to the lock. Conformance
+//! `freeing`.
 //!
 //! # Limits
 //! The lock may be moved only while free: tail may hold its own address. Not recursive; no deadline. More threads than
@@ -114,13 +115,14 @@ const GRANT: Step = Step { lock: "mcs", name: "grant" };
 /// The constants of `mcs`.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
-    /// Looks, one pause apart, after which a contender offers its core before each further one. Default 1000: 10 to
-    /// 80 us of pauses, about what a trip through the scheduler costs. Chosen, not measured.
+    /// Looks, one pause apart, after which a contender offers its core before each further one. Default 100: 1 to 8 us
+    /// of pauses, several passes of a lock with short sections. Who has waited longer probably waits for a thread that
+    /// is off its core, and with more threads than cores each pass takes at least this long. Chosen, not measured.
     pub looks_before_yield: u32,
 }
 
 impl Tuned<Tuning> for Defaults {
-    const TUNING: Tuning = Tuning { looks_before_yield: 1000 };
+    const TUNING: Tuning = Tuning { looks_before_yield: 100 };
 }
 
 // -- 3. State ---------------------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawMcs<P, T> {
 // | last, until the next enqueue | nobody | its thread reads |
 // | not last, until linked | the arrival behind it stores once | its thread reads, the holder before it stores once |
 // | linked | nobody | as above |
-// | granted, until its thread leaves acquire_slow | its thread reads; the arrival behind it may be yet to store once | nobody |
+// | granted, until its thread leaves | its thread reads; the arrival behind it may be yet to store once | nobody |
 //
 // The thread leaves in two ways: its settle was the last change of the tail, so no arrival knows the link; or it has
 // read the link, so the one arrival that knew it has done its store (I3).

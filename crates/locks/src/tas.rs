@@ -45,7 +45,7 @@
 //! and pause; this is the collapse in its purest form. Lock 4 bytes, no waiter record.
 //!
 //! # After release
-//! No: `vacate` is the last access.
+//! No: `vacate` is the last access. Conformance `freeing`.
 //!
 //! # Limits
 //! Not recursive. Contenders burn their core. A deadline is noticed between two attempts, so up to a time slice late

@@ -55,7 +55,7 @@
 //! pass; backoff makes the distant ones look more rarely. Lock 8 bytes, no waiter record.
 //!
 //! # After release
-//! No: `vacate` is the last access.
+//! No: `vacate` is the last access. Conformance `freeing`.
 //!
 //! # Limits
 //! Fewer than 2^32 contenders at once. Not recursive; no deadline, since a number once drawn cannot be given back.

@@ -49,7 +49,7 @@
 //! number of threads that do is not bounded, only the rate of each. Lock 4 bytes, no waiter record.
 //!
 //! # After release
-//! No: `vacate` is the last access.
+//! No: `vacate` is the last access. Conformance `freeing`.
 //!
 //! # Limits
 //! Not recursive. Contenders burn their core. A free lock may stay untaken for the longest gap. A deadline is noticed

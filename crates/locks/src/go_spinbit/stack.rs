@@ -8,13 +8,14 @@
 //! | out, from the pop to the wake | the popper gives it, once | nobody |
 //! | awake, until the next push | its thread | its thread |
 //!
-//! A thread leaves acquire_slow only when new or awake. Awake it is only after the popper's one access to its node, which
-//! is the store that gives the permit; what `Token::unpark` does then needs the address only. So a node that can be
-//! reached from the word, or that a popper has chosen, is alive, and no node is touched after its thread may have left.
+//! A thread leaves acquire_slow only when new or awake. Awake it is only after the popper's one access to its node,
+//! which is the store that gives the permit; what `Token::unpark` does then needs the address only. So a node that can
+//! be reached from the word, or that a popper has chosen, is alive, and no node is touched after its thread may have
+//! left.
 //!
-//! A pusher does not follow the pointer it finds on top, so it does not matter to it if that node has been taken out and
-//! pushed again meanwhile: if the word is the same, it is the top again. For the holder of the queue latch the top cannot
-//! go and return, because nobody else takes nodes out.
+//! A pusher does not follow the pointer it finds on top, so it does not matter to it if that node has been taken out
+//! and pushed again meanwhile: if the word is the same, it is the top again. For the holder of the queue latch the top
+//! cannot go and return, because nobody else takes nodes out.
 
 use super::WAKE;
 use super::state::State;
