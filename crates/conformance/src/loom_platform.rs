@@ -10,7 +10,8 @@
 //!   concurrent with everything: each toss reads either, loom explores both, and once a thread has seen 1 it stays 1. Coins
 //!   decide whether the deadline has come, whether a tick counter has leapt, whether a wait ends for no reason.
 //! - **Pausing** is a yield, which loom needs to get out of a poll loop and which hides schedules: hence models with
-//!   `may_spin` off as well.
+//!   `may_spin` off as well. Once a thread has paused [`PAUSES`] times, the rest of the execution is run but not explored:
+//!   otherwise loom tries without end how two spinners can alternate while the holder is not scheduled.
 //! - **The end of life** of an atomic is a write to a `loom::cell::UnsafeCell` that every access reads: an access that does
 //!   not happen before the end is a causality violation. Locks and waiter records are checked by the same rule.
 //!
@@ -30,6 +31,9 @@ use std::rc::Rc;
 
 /// A deadline for timed attempts in models: it comes when the clock's coin says so.
 const DEADLINE_NS: u64 = 1_000_000_000;
+
+/// Pauses of one thread in one execution that loom explores.
+const PAUSES: u32 = 6;
 
 /// How the tick counter of a model moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +98,7 @@ impl Model {
         builder.preemption_bound = builder.preemption_bound.or(Some(self.preemptions));
         builder.check(move || {
             counted.fetch_add(1, Relaxed);
+            steps::forget();
             STATE.set(Some(Rc::new(State::new(self))));
             body();
         });
@@ -126,12 +131,20 @@ struct State {
 
 struct Plain {
     futex: Futex<loom::thread::Thread>,
-    threads: Vec<loom::thread::ThreadId>,
+    /// In the order of their first appearance here.
+    threads: Vec<Thread>,
     spurious_left: u32,
     now_ns: u64,
     ticks: u64,
     /// Memory of freed objects, kept so that a late access reads a witness instead of rubble.
     graveyard: Vec<Box<dyn Any>>,
+}
+
+struct Thread {
+    id: loom::thread::ThreadId,
+    /// Pauses with an access before each: a delay of thirty pauses is one.
+    pauses: u32,
+    has_paused: bool,
 }
 
 impl State {
@@ -169,13 +182,14 @@ impl State {
     }
 
     fn is_spurious(&self) -> bool {
-        if self.plain.borrow().spurious_left == 0 || self.spurious.load(Relaxed) == 0 {
-            return false;
+        // No borrow is held while the coin is tossed: that is where loom may run another thread.
+        let may = self.plain.borrow().spurious_left > 0;
+        let is = may && self.spurious.load(Relaxed) == 1;
+        if is {
+            let mut plain = self.plain.borrow_mut();
+            plain.spurious_left = plain.spurious_left.saturating_sub(1);
         }
-        let mut plain = self.plain.borrow_mut();
-        let left = plain.spurious_left;
-        plain.spurious_left = left.saturating_sub(1);
-        left > 0
+        is
     }
 
     /// A point where loom tries this thread before and after the other threads' waits and wakes.
@@ -201,6 +215,36 @@ impl State {
             loom::thread::park();
         }
         Waited::Woken
+    }
+
+    fn pause(&self) {
+        let me = self.thread_index();
+        {
+            let thread = &mut self.plain.borrow_mut().threads[me];
+            if thread.has_paused {
+                return;
+            }
+            thread.has_paused = true;
+            thread.pauses += 1;
+            if thread.pauses > PAUSES {
+                loom::skip_branch();
+            }
+        }
+        loom::thread::yield_now();
+    }
+
+    fn notes_access(&self) {
+        let me = self.thread_index();
+        self.plain.borrow_mut().threads[me].has_paused = false;
+    }
+
+    fn thread_index(&self) -> usize {
+        let me = loom::thread::current().id();
+        let threads = &mut self.plain.borrow_mut().threads;
+        threads.iter().position(|thread| thread.id == me).unwrap_or_else(|| {
+            threads.push(Thread { id: me, pauses: 0, has_paused: false });
+            threads.len() - 1
+        })
     }
 
     fn wake(&self, address: usize, n: u32) {
@@ -236,6 +280,7 @@ impl Witness for Life {
     // The end must come after every access, so the access is noted before it happens: noted later, it would look
     // concurrent with the end that the releasing access itself permits.
     fn before(&self) {
+        State::current().notes_access();
         if !std::thread::panicking() {
             assert!(!self.is_over.load(Relaxed), "an atomic was touched after the end of its life");
             self.end.with(|_| ());
@@ -279,15 +324,15 @@ impl Platform for LoomPlatform {
     }
 
     fn pause() {
-        loom::thread::yield_now();
+        State::current().pause();
     }
 
     fn pause_ns(_ns: u32) {
-        loom::thread::yield_now();
+        State::current().pause();
     }
 
     fn yield_now() {
-        loom::thread::yield_now();
+        State::current().pause();
     }
 
     fn now_ns() -> u64 {
@@ -317,14 +362,7 @@ impl Platform for LoomPlatform {
     }
 
     fn thread_id() -> ThreadId {
-        let me = loom::thread::current().id();
-        let state = State::current();
-        let threads = &mut state.plain.borrow_mut().threads;
-        let at = threads.iter().position(|&thread| thread == me).unwrap_or_else(|| {
-            threads.push(me);
-            threads.len() - 1
-        });
-        ThreadId::MIN.saturating_add(at as u64)
+        ThreadId::MIN.saturating_add(State::current().thread_index() as u64)
     }
 
     fn current_core() -> u32 {
@@ -345,7 +383,7 @@ impl Platform for LoomPlatform {
     }
 
     fn step(step: Step) {
-        steps::record(step);
+        steps::record(State::current().thread_index(), step);
     }
 }
 

@@ -4,7 +4,7 @@
 //! compare-exchange that fails, until it writes any word, sleeps, or ends. A few looks are no polling: every contender
 //! looks before it decides what to be. The bound that a lock promises is on threads that poll the same word at once.
 //!
-//! **Bypass.** From a thread's first write in an acquisition (its doorway: from here on the lock can know of it) to the
+//! **Bypass.** From a thread's first change of a word in an acquisition (its doorway: from here on the lock can know of it) to the
 //! end of that acquisition, entries of other threads are counted.
 
 use crate::watched::Access;
@@ -51,7 +51,7 @@ impl Monitor {
     pub(crate) fn access(&mut self, thread: usize, address: usize, access: Access) {
         let entries = self.entries;
         let watch = self.threads.entry(thread).or_default();
-        if access == Access::Write {
+        if access == Access::Change {
             watch.looks.clear();
             if watch.arriving && watch.doorway.is_none() {
                 watch.doorway = Some(entries);

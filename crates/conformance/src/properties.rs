@@ -4,6 +4,7 @@
 //! violation shows depends on the world: loom reports a race, a deadlock or a touch after the end of life; on
 //! hardware a lost wake-up hangs until the test's watchdog ends it.
 
+use crate::counted::{Counted, Reference};
 use crate::world::{Guarded, Job, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_locks::{RawLock, RawTimedLock};
@@ -104,41 +105,10 @@ where
     assert!(shared.entered.load(Relaxed) >= ((threads - timed) * rounds) as u64);
 }
 
-/// An object that holds the lock and the count of its users, both to be freed by the last user.
-struct Counted<W: World, L> {
-    lock: L,
-    users: W::Cell,
-}
-
-/// A pointer that threads may share. Whoever brings `users` to zero frees the object.
-struct Reference<W: World, L>(*mut Counted<W, L>);
-
-// SAFETY: `Counted` is `Sync`, and the count of users keeps it alive while references exist.
-unsafe impl<W: World, L: RawLock> Send for Reference<W, L> {}
-
-impl<W: World, L: RawLock<Platform = W::Platform>> Reference<W, L> {
-    /// Gives the reference up: count down under the lock, release, free if it was the last one. Takes a pointer, as a
-    /// reference into the object must not outlive the release.
-    fn give_up(self, acquire: impl FnOnce(&L)) {
-        // SAFETY: this reference is counted, so the object is alive until the release below.
-        let lock = unsafe { &raw const (*self.0).lock };
-        // SAFETY: alive, as above.
-        acquire(unsafe { &*lock });
-        // SAFETY: alive, as above.
-        let users = unsafe { &raw const (*self.0).users };
-        // SAFETY: the lock is ours.
-        let left = unsafe { (*users).update(|users| users - 1) };
-        // SAFETY: the lock is ours and alive. If others are left, one of them may free it during this call.
-        unsafe { (*lock).release() };
-        if left == 0 {
-            // SAFETY: the count was zero under the lock, so this was the last reference.
-            unsafe { W::free(self.0) };
-        }
-    }
-}
-
 /// Nothing touches the lock after the releasing write: the last of `threads` users frees it right after its release,
 /// whatever the others are doing on their way out.
+///
+/// Waiter records are checked by the way: the modelled worlds notice when one is touched after its owner has left.
 pub fn freeing<W: World, L: RawLock<Platform = W::Platform>>(threads: usize) {
     freeing_by::<W, L>(threads, |_, lock| lock.acquire());
 }
@@ -162,13 +132,16 @@ where
     W: World,
     L: RawLock<Platform = W::Platform>,
 {
-    let users = W::Cell::new(threads as u64);
-    let object = Box::into_raw(Box::new(Counted::<W, L> { lock: L::new(), users }));
+    let object = Box::into_raw(Box::new(Counted::<W, L>::new(threads as u64)));
     let jobs = (0..threads).map(|index| {
         let reference = Reference(object);
         Box::new(move || {
-            let reference = reference;
-            reference.give_up(|lock| acquire(index, lock));
+            // SAFETY: the object counts one user per job, and this is the only place where this one leaves.
+            let left = unsafe { Counted::leave(reference.pointer(), |lock| acquire(index, lock)) };
+            if left == 0 {
+                // SAFETY: this was the last user, and the object came from `Box::into_raw`.
+                unsafe { W::free(reference.pointer()) };
+            }
         }) as Job
     });
     W::run(jobs.collect());

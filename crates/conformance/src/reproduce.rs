@@ -1,8 +1,9 @@
-//! One line that reproduces a failure, printed beside the panic's own message.
+//! One line that reproduces a failure, and one with the steps that led to it, printed beside the panic's own message.
 //!
-//! It is printed by the panic hook because a deadlock inside loom panics while panicking and so aborts the process:
+//! They are printed by the panic hook because a deadlock inside loom panics while panicking and so aborts the process:
 //! nothing that runs after the first panic can be relied on.
 
+use crate::steps;
 use std::cell::RefCell;
 use std::sync::Once;
 
@@ -39,6 +40,7 @@ fn install_hook() {
         default(info);
         if let Some(line) = LINE.with(|line| line.try_borrow_mut().ok()?.take()) {
             eprintln!("reproduce: {line}");
+            eprintln!("steps:{}", steps::story());
         }
     }));
 }

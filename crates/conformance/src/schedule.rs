@@ -56,6 +56,7 @@ impl Schedule {
         for seed in seeds {
             let (body, report) = (body.clone(), report.clone());
             run_batch(seed, move || {
+                steps::forget();
                 STATE.set(Some(Rc::new(State::new())));
                 body();
                 let seen = State::current().monitor.borrow().report;
@@ -282,7 +283,7 @@ impl Platform for SchedulePlatform {
     }
 
     fn step(step: Step) {
-        steps::record(step);
+        steps::record(me(), step);
     }
 }
 

@@ -1,16 +1,42 @@
-//! Which steps of which algorithm have been taken in this process: coverage in the words of the step tables.
+//! Which steps of which algorithm have been taken: coverage of this process in the words of the step tables, and the
+//! story of the present execution, which a failure prints.
 
 use ondeck_platform::Step;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::Mutex;
 
 static TAKEN: Mutex<BTreeSet<(&str, &str)>> = Mutex::new(BTreeSet::new());
 
+thread_local! {
+    /// The present execution on this real thread: thread of the model and step.
+    static STORY: RefCell<Vec<(usize, &'static str)>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Called by the modelled platforms. Never held across a switch of coroutines.
-pub(crate) fn record(step: Step) {
+pub(crate) fn record(thread: usize, step: Step) {
+    STORY.with_borrow_mut(|story| story.push((thread, step.name)));
     if let Ok(mut taken) = TAKEN.lock() {
         taken.insert((step.lock, step.name));
     }
+}
+
+/// A new execution begins.
+pub(crate) fn forget() {
+    STORY.with_borrow_mut(Vec::clear);
+}
+
+/// The steps of the present execution in one line, each as thread and name.
+pub(crate) fn story() -> String {
+    let mut line = String::new();
+    STORY.with_borrow(|story| {
+        for (thread, name) in story {
+            // Writing to a string cannot fail.
+            let _ = write!(line, " {thread}:{name}");
+        }
+    });
+    line
 }
 
 /// The names of the steps of `lock` that some model or schedule of this process has taken.

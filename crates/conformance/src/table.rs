@@ -1,5 +1,5 @@
-//! Which locks there are to test, and which of them claim what: `tests/table.rs` holds these lists against the table
-//! in `ondeck-locks`.
+//! Which locks there are to test, and which of them claim what: `tests/api.rs` holds these lists against the table in
+//! `ondeck-locks`.
 //!
 //! The lists are macros because a test function per lock and property must exist by name. Each calls the given macro
 //! as `register!(module_name, RawType);`, the type being generic over its platform.
@@ -12,6 +12,17 @@ macro_rules! for_each_lock {
         $register!(ttas, RawTtas);
         $register!(ticket, RawTicket);
         $register!(mcs, RawMcs);
+        $register!(go_tristate_futex, RawGoTristateFutex);
+        $register!(go_spinbit, RawGoSpinbit);
+    };
+}
+
+/// Locks whose waiters sleep.
+#[macro_export]
+macro_rules! for_each_sleeping_lock {
+    ($register:ident) => {
+        $register!(go_tristate_futex, RawGoTristateFutex);
+        $register!(go_spinbit, RawGoSpinbit);
     };
 }
 
@@ -21,5 +32,35 @@ macro_rules! for_each_timed_lock {
     ($register:ident) => {
         $register!(tas, RawTas);
         $register!(ttas, RawTtas);
+    };
+}
+
+/// Locks that nothing touches after the releasing write.
+#[macro_export]
+macro_rules! for_each_freeable_lock {
+    ($register:ident) => {
+        $register!(tas, RawTas);
+        $register!(ttas, RawTtas);
+        $register!(ticket, RawTicket);
+        $register!(mcs, RawMcs);
+        $register!(go_tristate_futex, RawGoTristateFutex);
+    };
+}
+
+/// Locks that are both: those whose waiters may come and go around a free.
+#[macro_export]
+macro_rules! for_each_timed_freeable_lock {
+    ($register:ident) => {
+        $register!(tas, RawTas);
+        $register!(ttas, RawTtas);
+    };
+}
+
+/// Locks that let waiters in by their order at the doorway.
+#[macro_export]
+macro_rules! for_each_ordered_lock {
+    ($register:ident) => {
+        $register!(ticket, RawTicket);
+        $register!(mcs, RawMcs);
     };
 }

@@ -7,10 +7,10 @@ use ondeck_platform::{Atomic, AtomicPointer};
 /// What an access did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read the value and left it: a load, or a compare-exchange that failed.
+    /// Left the value as it was: a load, a compare-exchange that failed, a write of the value that was there.
     Look,
-    /// Wrote the value.
-    Write,
+    /// Changed the value.
+    Change,
 }
 
 /// The witness beside an atomic. Its `Drop` is the end of the atomic's life.
@@ -50,17 +50,13 @@ fn look<R>(_: &R) -> Access {
     Access::Look
 }
 
-fn write<R>(_: &R) -> Access {
-    Access::Write
-}
-
-fn exchange<R, E>(result: &Result<R, E>) -> Access {
-    if result.is_ok() { Access::Write } else { Access::Look }
+fn change_if(changed: bool) -> Access {
+    if changed { Access::Change } else { Access::Look }
 }
 
 /// Implements [`Atomic`] for a watched integer of a model checker.
 macro_rules! watched_integer {
-    ($atomic:ty, $value:ty) => {
+    ($atomic:ty, $value:ty, $store:ident) => {
         impl<W: Witness> Atomic<$value> for Watched<$atomic, W> {
             fn new(value: $value) -> Self {
                 Watched { inner: <$atomic>::new(value), witness: W::new() }
@@ -69,10 +65,10 @@ macro_rules! watched_integer {
                 self.access(|atomic| atomic.load(order), look)
             }
             fn store(&self, value: $value, order: Ordering) {
-                self.access(|atomic| atomic.store(value, order), write)
+                self.access(|atomic| atomic.$store(value, order), |_| Access::Change);
             }
             fn swap(&self, value: $value, order: Ordering) -> $value {
-                self.access(|atomic| atomic.swap(value, order), write)
+                self.access(|atomic| atomic.swap(value, order), |&old| change_if(old != value))
             }
             fn compare_exchange(
                 &self,
@@ -81,7 +77,10 @@ macro_rules! watched_integer {
                 ok: Ordering,
                 err: Ordering,
             ) -> Result<$value, $value> {
-                self.access(|atomic| atomic.compare_exchange(old, new, ok, err), exchange)
+                self.access(
+                    |atomic| atomic.compare_exchange(old, new, ok, err),
+                    |result| change_if(result.is_ok() && old != new),
+                )
             }
             fn compare_exchange_weak(
                 &self,
@@ -90,19 +89,22 @@ macro_rules! watched_integer {
                 ok: Ordering,
                 err: Ordering,
             ) -> Result<$value, $value> {
-                self.access(|atomic| atomic.compare_exchange_weak(old, new, ok, err), exchange)
+                self.access(
+                    |atomic| atomic.compare_exchange_weak(old, new, ok, err),
+                    |result| change_if(result.is_ok() && old != new),
+                )
             }
             fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                self.access(|atomic| atomic.fetch_add(value, order), write)
+                self.access(|atomic| atomic.fetch_add(value, order), |_| change_if(value != 0))
             }
             fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                self.access(|atomic| atomic.fetch_sub(value, order), write)
+                self.access(|atomic| atomic.fetch_sub(value, order), |_| change_if(value != 0))
             }
             fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                self.access(|atomic| atomic.fetch_and(value, order), write)
+                self.access(|atomic| atomic.fetch_and(value, order), |&old| change_if(old & value != old))
             }
             fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                self.access(|atomic| atomic.fetch_or(value, order), write)
+                self.access(|atomic| atomic.fetch_or(value, order), |&old| change_if(old | value != old))
             }
         }
     };
@@ -110,7 +112,7 @@ macro_rules! watched_integer {
 
 /// Implements [`AtomicPointer`] for a watched pointer of a model checker.
 macro_rules! watched_pointer {
-    ($atomic:ident) => {
+    ($atomic:ident, $store:ident) => {
         impl<T, W: Witness> AtomicPointer<T> for Watched<$atomic<T>, W> {
             fn new(pointer: *mut T) -> Self {
                 Watched { inner: $atomic::new(pointer), witness: W::new() }
@@ -119,10 +121,10 @@ macro_rules! watched_pointer {
                 self.access(|atomic| atomic.load(order), look)
             }
             fn store(&self, pointer: *mut T, order: Ordering) {
-                self.access(|atomic| atomic.store(pointer, order), write)
+                self.access(|atomic| atomic.$store(pointer, order), |_| Access::Change);
             }
             fn swap(&self, pointer: *mut T, order: Ordering) -> *mut T {
-                self.access(|atomic| atomic.swap(pointer, order), write)
+                self.access(|atomic| atomic.swap(pointer, order), |&old| change_if(old != pointer))
             }
             fn compare_exchange(
                 &self,
@@ -131,7 +133,10 @@ macro_rules! watched_pointer {
                 ok: Ordering,
                 err: Ordering,
             ) -> Result<*mut T, *mut T> {
-                self.access(|atomic| atomic.compare_exchange(old, new, ok, err), exchange)
+                self.access(
+                    |atomic| atomic.compare_exchange(old, new, ok, err),
+                    |result| change_if(result.is_ok() && old != new),
+                )
             }
         }
     };
@@ -140,9 +145,13 @@ macro_rules! watched_pointer {
 use loom::sync::atomic::AtomicPtr as LoomPtr;
 use shuttle::sync::atomic::AtomicPtr as ShuttlePtr;
 
-watched_integer!(loom::sync::atomic::AtomicU32, u32);
-watched_integer!(loom::sync::atomic::AtomicU64, u64);
-watched_pointer!(LoomPtr);
-watched_integer!(shuttle::sync::atomic::AtomicU32, u32);
-watched_integer!(shuttle::sync::atomic::AtomicU64, u64);
-watched_pointer!(ShuttlePtr);
+// A store is a swap under loom. Loom orders a plain store in time only against the writes that its thread has seen, so
+// an RMW of another thread may read the value from before it again and again: a spinner that never gets in, a kernel
+// that compares with the past. As a swap, each write follows all that were executed before it. What is lost: a relaxed
+// store no longer ends the release sequence of an earlier writer. ThreadSanitizer knows the difference.
+watched_integer!(loom::sync::atomic::AtomicU32, u32, swap);
+watched_integer!(loom::sync::atomic::AtomicU64, u64, swap);
+watched_pointer!(LoomPtr, swap);
+watched_integer!(shuttle::sync::atomic::AtomicU32, u32, store);
+watched_integer!(shuttle::sync::atomic::AtomicU64, u64, store);
+watched_pointer!(ShuttlePtr, store);

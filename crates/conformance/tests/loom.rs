@@ -1,0 +1,117 @@
+//! Every lock under loom: all schedules up to three preemptions, all outcomes that the declared orderings permit.
+//!
+//! Two threads with two acquisitions each come back to a lock (and to stack addresses) that somebody has used before;
+//! three threads are the least in which one waiter can forget another. Locks that sleep are run with spinning off and
+//! on: the yields of a spinner hide schedules from loom, but without them some branches are never taken.
+//!
+//! The flagship has a file of its own, `loom_ondeck.rs`.
+#![cfg(feature = "models")]
+
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_sleeping_lock};
+use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
+use ondeck_locks::*;
+
+/// A millisecond at each reading of the tick counter, or none: longer than any patience of any lock here.
+const LEAP: Time = Time::MayLeap(1_000_000);
+
+macro_rules! any_lock {
+    ($name:ident, $lock:ident) => {
+        mod $name {
+            use super::*;
+
+            type Lock = $lock<LoomPlatform>;
+
+            #[test]
+            fn mutual_exclusion() {
+                Model::new().check(|| exclusion::<LoomWorld, Lock>(2, 2));
+            }
+
+            #[test]
+            fn every_waiter_finishes() {
+                Model::new().check(|| exclusion::<LoomWorld, Lock>(3, 1));
+            }
+
+            #[test]
+            fn tries_disturb_nobody() {
+                Model::new().check(|| tries::<LoomWorld, Lock>(3, 1));
+            }
+        }
+    };
+}
+
+for_each_lock!(any_lock);
+
+mod sleepers {
+    use super::*;
+
+    macro_rules! sleeping_lock {
+        ($name:ident, $lock:ident) => {
+            mod $name {
+                use super::*;
+
+                type Lock = $lock<LoomPlatform>;
+
+                #[test]
+                fn every_waiter_finishes_spinning() {
+                    Model::new().spinning(LEAP).check(|| exclusion::<LoomWorld, Lock>(3, 1));
+                }
+
+                #[test]
+                fn nodes_outlive_their_use() {
+                    Model::new().spinning(LEAP).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+                }
+            }
+        };
+    }
+
+    for_each_sleeping_lock!(sleeping_lock);
+}
+
+mod given_up {
+    use super::*;
+
+    macro_rules! timed_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                let body = || timed::<LoomWorld, $lock<LoomPlatform>>(3, 2, 1, Model::deadline_ns());
+                Model::new().expiring().preemptions(2).check(body);
+            }
+        };
+    }
+
+    for_each_timed_lock!(timed_lock);
+}
+
+mod free_after_release {
+    use super::*;
+
+    macro_rules! freeable_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                Model::new().check(|| freeing::<LoomWorld, $lock<LoomPlatform>>(3));
+            }
+        };
+    }
+
+    for_each_freeable_lock!(freeable_lock);
+}
+
+mod free_after_giving_up {
+    use super::*;
+
+    macro_rules! timed_freeable_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                let body = || freeing_timed::<LoomWorld, $lock<LoomPlatform>>(3, Model::deadline_ns());
+                Model::new().expiring().preemptions(2).check(body);
+            }
+        };
+    }
+
+    for_each_timed_freeable_lock!(timed_freeable_lock);
+}

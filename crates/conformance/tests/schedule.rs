@@ -1,0 +1,132 @@
+//! Every lock under random schedules: more threads than loom can search, hostile clocks, wakes and timeouts, and
+//! monitors that count who polls and who is bypassed.
+//!
+//! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
+#![cfg(feature = "models")]
+
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock};
+use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
+use ondeck_locks::*;
+use std::sync::Arc;
+
+const SEARCH: Schedule = Schedule { executions: 5_000 };
+/// A deadline in the middle of what the random clock passes through in one execution.
+const DEADLINE_NS: u64 = 1 << 20;
+
+macro_rules! any_lock {
+    ($name:ident, $lock:ident) => {
+        mod $name {
+            use super::*;
+
+            type Lock = $lock<SchedulePlatform>;
+
+            #[test]
+            fn no_lost_wakeup() {
+                SEARCH.check(|| exclusion::<ScheduleWorld, Lock>(5, 3));
+            }
+
+            #[test]
+            fn crowd_of_eight() {
+                SEARCH.check(|| exclusion::<ScheduleWorld, Lock>(8, 1));
+            }
+
+            #[test]
+            fn tries_disturb_nobody() {
+                SEARCH.check(|| tries::<ScheduleWorld, Lock>(4, 3));
+            }
+        }
+    };
+}
+
+for_each_lock!(any_lock);
+
+mod given_up {
+    use super::*;
+
+    macro_rules! timed_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                SEARCH.check(|| timed::<ScheduleWorld, $lock<SchedulePlatform>>(6, 4, 2, DEADLINE_NS));
+            }
+        };
+    }
+
+    for_each_timed_lock!(timed_lock);
+}
+
+mod free_after_release {
+    use super::*;
+
+    macro_rules! freeable_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                SEARCH.check(|| freeing::<ScheduleWorld, $lock<SchedulePlatform>>(6));
+            }
+        };
+    }
+
+    for_each_freeable_lock!(freeable_lock);
+}
+
+mod free_after_giving_up {
+    use super::*;
+
+    macro_rules! timed_freeable_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                SEARCH.check(|| freeing_timed::<ScheduleWorld, $lock<SchedulePlatform>>(6, DEADLINE_NS));
+            }
+        };
+    }
+
+    for_each_timed_freeable_lock!(timed_freeable_lock);
+}
+
+/// Acquisitions whose beginning and end the monitor knows.
+fn observed<L: RawLock<Platform = SchedulePlatform>>(threads: usize, rounds: usize) {
+    let shared = Arc::new((L::new(), <ScheduleWorld as World>::Cell::new(0)));
+    let jobs = (0..threads).map(|_| {
+        let shared = shared.clone();
+        Box::new(move || {
+            for _ in 0..rounds {
+                ScheduleWorld::arrives();
+                shared.0.acquire();
+                ScheduleWorld::enters();
+                // SAFETY: acquired above.
+                unsafe { shared.1.update(|count| count + 1) };
+                // SAFETY: acquired above.
+                unsafe { shared.0.release() };
+            }
+        }) as Job
+    });
+    ScheduleWorld::run(jobs.collect());
+}
+
+/// Nobody who came later gets in earlier: at most the others who are in the queue already.
+mod bypass_is_bounded {
+    use super::*;
+
+    macro_rules! ordered_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                let report = SEARCH.check(|| observed::<$lock<SchedulePlatform>>(5, 3));
+                assert!(report.bypasses <= 4, "{} threads went past a waiter", report.bypasses);
+            }
+        };
+    }
+
+    for_each_ordered_lock!(ordered_lock);
+
+    /// The check of the check: a lock that promises nothing is seen to bypass.
+    #[test]
+    fn is_noticed_in_an_unordered_lock() {
+        let report = SEARCH.check(|| observed::<RawTtas<SchedulePlatform>>(5, 3));
+        assert!(report.bypasses > 4, "the monitor sees no bypass in a lock without order");
+    }
+}

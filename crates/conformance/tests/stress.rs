@@ -1,0 +1,243 @@
+//! Real threads on real cores: up to 1024 of them, timed attempts mixed in, threads frozen at arbitrary instructions,
+//! the whole process stopped, one core only.
+//!
+//! Boxes: each test lets its threads contend for the time that its name's constant says, and is ended by a watchdog
+//! after [`PATIENCE`]. All together take below a minute on two cores.
+
+use ondeck_conformance::child::test_in_child;
+use ondeck_conformance::{Guarded, HardwareWorld, Random, World, for_each_lock, for_each_timed_lock, within};
+use ondeck_locks::*;
+use ondeck_platform::{Hardware, Platform};
+use std::os::unix::process::CommandExt as _;
+use std::os::unix::thread::JoinHandleExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long threads contend per lock and number of threads.
+const BOX: Duration = Duration::from_millis(200);
+/// How long anything may take: far more than ever seen on a loaded machine of two cores.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Hold and think times to draw from, in nanoseconds: mostly short, at times long enough to make everybody sleep.
+const HOLD_NS: [u32; 8] = [0, 0, 0, 0, 20, 200, 2_000, 20_000];
+const THINK_NS: [u32; 5] = [0, 0, 100, 1_000, 10_000];
+
+struct Arena<L> {
+    lock: L,
+    data: <HardwareWorld as World>::Cell,
+    entered: AtomicU64,
+    is_over: AtomicBool,
+}
+
+/// How a thread asks for the lock; false if it gave up.
+type Attempt<L> = fn(&L, &mut Random) -> bool;
+
+fn patient<L: RawLock>(lock: &L, _: &mut Random) -> bool {
+    lock.acquire();
+    true
+}
+
+fn trying<L: RawLock>(lock: &L, random: &mut Random) -> bool {
+    if random.below(4) == 0 {
+        return lock.try_acquire();
+    }
+    patient(lock, random)
+}
+
+fn timed<L: RawTimedLock>(lock: &L, random: &mut Random) -> bool {
+    match random.below(4) {
+        0 => lock.try_acquire(),
+        1 => patient(lock, random),
+        _ => {
+            // From "already over" to two milliseconds, the shorter the more frequent.
+            let most = 1 << random.below(22);
+            lock.try_acquire_until(L::Platform::now_ns() + random.below(most))
+        }
+    }
+}
+
+fn contender<L: RawLock>(arena: &Arena<L>, mut random: Random, attempt: Attempt<L>) {
+    while !arena.is_over.load(Relaxed) {
+        if attempt(&arena.lock, &mut random) {
+            Hardware::pause_ns(HOLD_NS[random.below(HOLD_NS.len() as u64) as usize]);
+            // SAFETY: the lock is held; that this suffices is what the test is about.
+            unsafe { arena.data.update(|count| count + 1) };
+            arena.entered.fetch_add(1, Relaxed);
+            // SAFETY: held.
+            unsafe { arena.lock.release() };
+        }
+        Hardware::pause_ns(THINK_NS[random.below(THINK_NS.len() as u64) as usize]);
+    }
+}
+
+/// Lets `threads` contend for [`BOX`] while `disturb` is called with them again and again, then checks the count.
+fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMut(&[JoinHandle<()>])) {
+    let name = L::ENTRY.name;
+    within(PATIENCE, name, || {
+        let data = Guarded::new(0);
+        let arena = Arc::new(Arena { lock: L::new(), data, entered: 0.into(), is_over: false.into() });
+        let spawn = |seed| {
+            let arena = arena.clone();
+            std::thread::spawn(move || contender(&arena, Random::new(seed), attempt))
+        };
+        let crew: Vec<_> = (0..threads).map(spawn).collect();
+        let start = Instant::now();
+        while start.elapsed() < BOX {
+            disturb(&crew);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        arena.is_over.store(true, Relaxed);
+        for thread in crew {
+            thread.join().expect("a contender panicked");
+        }
+        arena.lock.acquire();
+        // SAFETY: just acquired; nobody else is left.
+        let count = unsafe { arena.data.update(|count| count) };
+        // SAFETY: acquired above.
+        unsafe { arena.lock.release() };
+        let entered = arena.entered.load(Relaxed);
+        assert_eq!(count, entered, "{name}: {threads} threads lost an update");
+        assert!(entered > 0, "{name}: nobody got in");
+        assert!(arena.lock.is_at_rest(), "{name}: a flag is left after {threads} threads");
+    });
+}
+
+fn undisturbed(_: &[JoinHandle<()>]) {}
+
+/// Freezes a random thread of the crew for two milliseconds at whatever instruction it has reached, and interrupts its
+/// futex call if it is in one.
+fn freezing() -> impl FnMut(&[JoinHandle<()>]) {
+    extern "C" fn freeze(_signal: libc::c_int) {
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+        // SAFETY: nanosleep may be called in a signal handler; both pointers are valid or null.
+        unsafe { libc::nanosleep(&pause, std::ptr::null_mut()) };
+    }
+    // SAFETY: all zeros is a valid `sigaction`: no flags (so that system calls are interrupted), empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = freeze as *const () as libc::sighandler_t;
+    // SAFETY: the handler only calls nanosleep.
+    let answer = unsafe { libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()) };
+    assert_eq!(answer, 0, "SIGUSR1 has a handler");
+    let mut random = Random::new(7);
+    move |crew| {
+        let victim = &crew[random.below(crew.len() as u64) as usize];
+        // SAFETY: a contender runs until it is told to stop, which is after the last disturbance.
+        unsafe { libc::pthread_kill(victim.as_pthread_t(), libc::SIGUSR1) };
+    }
+}
+
+/// Two threads, and where waiters sleep also crowds: spinners by the dozen only show what a time slice is.
+fn crowds<L: RawLock>() -> &'static [u64] {
+    if L::ENTRY.promises.sleeps { &[2, 8, 64, 256, 1024] } else { &[2, 4] }
+}
+
+fn on_one_core<L: RawLock>(attempt: Attempt<L>) {
+    // SAFETY: all zeros is an empty CPU set.
+    let mut cores: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: writes within the set.
+    let found = unsafe { libc::sched_getaffinity(0, size_of_val(&cores), &mut cores) };
+    assert_eq!(found, 0, "the affinity can be read");
+    let is_usable = |&core: &usize| {
+        // SAFETY: below the size of the set.
+        unsafe { libc::CPU_ISSET(core, &cores) }
+    };
+    let core = (0..libc::CPU_SETSIZE as usize).find(is_usable).expect("there is a core");
+    // SAFETY: all zeros is an empty CPU set.
+    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: below the size of the set.
+    unsafe { libc::CPU_SET(core, &mut one) };
+    // SAFETY: reads the set. This is the child's first thread that matters; its contenders inherit the affinity.
+    let set = unsafe { libc::sched_setaffinity(0, size_of_val(&one), &one) };
+    assert_eq!(set, 0, "the affinity can be set to a core that we had");
+    contend::<L>(4, attempt, undisturbed);
+}
+
+fn succeed(mut child: std::process::Child) {
+    let status = child.wait().expect("the child can be waited for");
+    assert!(status.success(), "the child failed: {status}");
+}
+
+/// Runs the test in a child and stops and continues the whole process some ten times while it contends.
+fn stop_and_go(test: &str) {
+    let child = test_in_child(test).process_group(0).spawn().expect("the child starts");
+    let mut random = Random::new(11);
+    for _ in 0..10 {
+        for signal in [libc::SIGSTOP, libc::SIGCONT] {
+            std::thread::sleep(Duration::from_millis(5 + random.below(20)));
+            // SAFETY: our own child, not waited for yet, so its number is still its own.
+            unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+        }
+    }
+    succeed(child);
+}
+
+/// The tests of one lock; `$attempt` is how its contenders ask.
+macro_rules! stress {
+    ($name:ident, $lock:ident, $attempt:ident) => {
+        mod $name {
+            use super::*;
+
+            type Lock = $lock<Hardware>;
+
+            #[test]
+            fn crowd() {
+                for &threads in crowds::<Lock>() {
+                    contend::<Lock>(threads, $attempt, undisturbed);
+                }
+            }
+
+            #[test]
+            fn frozen_threads() {
+                contend::<Lock>(if Lock::ENTRY.promises.sleeps { 16 } else { 3 }, $attempt, freezing());
+            }
+
+            #[test]
+            #[ignore = "the child's half"]
+            fn child_on_one_core() {
+                on_one_core::<Lock>($attempt);
+            }
+
+            #[test]
+            fn one_core() {
+                let test = concat!(module_path!(), "::child_on_one_core");
+                let test = test.split_once("::").expect("a path begins with the crate").1;
+                succeed(test_in_child(test).spawn().expect("the child starts"));
+            }
+
+            #[test]
+            #[ignore = "the child's half"]
+            fn child_contends() {
+                contend::<Lock>(if Lock::ENTRY.promises.sleeps { 16 } else { 2 }, $attempt, undisturbed);
+            }
+
+            #[test]
+            fn stopped_process() {
+                let test = concat!(module_path!(), "::child_contends");
+                stop_and_go(test.split_once("::").expect("a path begins with the crate").1);
+            }
+        }
+    };
+}
+
+macro_rules! untimed {
+    ($name:ident, $lock:ident) => {
+        stress!($name, $lock, trying);
+    };
+}
+
+for_each_lock!(untimed);
+
+/// The same for locks whose attempts can be given up, with deadlines mixed in.
+mod with_deadlines {
+    use super::*;
+
+    macro_rules! timed_lock {
+        ($name:ident, $lock:ident) => {
+            stress!($name, $lock, timed);
+        };
+    }
+
+    for_each_timed_lock!(timed_lock);
+}
