@@ -243,3 +243,48 @@ fn count_window<W: World, R: Send + 'static>(
     Snapshot::take(&[crew]).fill(&before, ops, row);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_by_hand() {
+        assert_eq!(fairness(&[10, 10]), Some((1.0, 1.0)));
+        assert_eq!(fairness(&[20, 0]), Some((0.5, 0.0)));
+        assert_eq!(fairness(&[1, 3]), Some((0.8, 0.5)));
+        assert_eq!(fairness(&[0, 0]), None);
+    }
+
+    #[test]
+    fn a_window_is_what_lies_between_two_snapshots() {
+        let snapshot = |at_ns, cpu_ns, ctx_switches, counts: &[u64]| Snapshot {
+            at_ns,
+            usage: Usage { cpu_ns, ctx_switches },
+            counts: counts.to_vec(),
+        };
+        let mut row = Row::default();
+        let before = snapshot(1_000, 500, 10, &[7, 9]);
+        snapshot(2_000_001_000, 3_000_000_500, 50, &[107, 309]).fill(&before, 2, &mut row);
+        assert_eq!((row.seconds, row.ops, row.ops_per_s, row.ns_per_op), (2.0, Some(800), Some(400.0), Some(2.5e6)));
+        assert_eq!((row.cpus, row.ctx_switches_per_s), (Some(1.5), Some(20.0)));
+        assert_eq!((row.jain, row.min_share), (Some(0.8), Some(0.5)));
+    }
+
+    #[test]
+    fn waits_end_with_the_window() {
+        // Came out of an old acquisition 30 ticks into the window, which is open from 100 to 1000.
+        let mut waits = Waits::new(100, 130);
+        waits.record(200, 210, 1000);
+        waits.record(300, 5000, 1000);
+        waits.record(6000, 7000, 1000);
+        waits.end(1000);
+        assert_eq!((waits.waits.max(), waits.waits.quantile(0.1)), (700, Some(10.0)));
+        assert_eq!((waits.gaps.max(), waits.gaps.quantile(0.1)), (790, Some(110.5)));
+        // Got nothing at all: waited for the whole window.
+        let mut waits = Waits::new(100, 1000);
+        waits.end(1000);
+        assert_eq!((waits.waits.max(), waits.gaps.max()), (900, 900));
+        assert_eq!(waits.waits.quantile(0.5), None);
+    }
+}

@@ -17,12 +17,12 @@ use ondeck_platform::Atomic;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// What the giver does between telling the taker to come and releasing.
+/// How long the giver holds the lock after it has told the taker to come.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Delay {
-    /// Nothing.
-    None,
-    /// Waits until the taker sleeps.
+pub(crate) enum Hold {
+    /// Not at all.
+    Short,
+    /// Until the taker sleeps.
     UntilAsleep,
 }
 
@@ -41,7 +41,7 @@ struct Handoff<L, W: World> {
     /// Acquisitions of both.
     count: Alone<W::U64>,
     baton: Alone<Baton<W>>,
-    delay: Delay,
+    hold: Hold,
 }
 
 struct Baton<W: World> {
@@ -73,9 +73,9 @@ impl Passes {
 }
 
 impl<L: BenchLock, W: World> Handoff<L, W> {
-    fn new(delay: Delay) -> Self {
+    fn new(hold: Hold) -> Self {
         let baton = Baton { turn: W::U64::new(GIVER), taken: W::U64::new(0) };
-        Handoff { lock: Alone(L::new()), count: Alone(W::U64::new(0)), baton: Alone(baton), delay }
+        Handoff { lock: Alone(L::new()), count: Alone(W::U64::new(0)), baton: Alone(baton), hold }
     }
 
     /// The giver's part.
@@ -121,7 +121,7 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
     }
 
     fn wait_for_sleeper(&self) {
-        if self.delay == Delay::None {
+        if self.hold == Hold::Short {
             return;
         }
         let began = W::now_ns();
@@ -149,8 +149,8 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, delay: Delay) -> Result<Row, End> {
-    let handoff = Arc::new(Handoff::<L, W>::new(delay));
+pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, hold: Hold) -> Result<Row, End> {
+    let handoff = Arc::new(Handoff::<L, W>::new(hold));
     let theirs = handoff.clone();
     let crew = Crew::start(
         conditions,
@@ -172,7 +172,7 @@ pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, delay: Delay)
     Ok(row)
 }
 
-/// Figures of passes instead of those of operations: a round is mostly the giver's delay, so its rate says nothing, and
+/// Figures of passes instead of those of operations: a round is mostly the giver's hold time, so its rate says nothing, and
 /// the two threads take turns by construction.
 fn fill<W: World>(passes: &Passes, row: &mut Row) {
     let ns = W::ns_per_tick();

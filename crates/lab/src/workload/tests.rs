@@ -7,6 +7,7 @@ use ondeck_platform::Hardware;
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// A test-and-set lock that yields now and then, so that tests end on one core too.
@@ -79,6 +80,8 @@ impl BenchLock for Forgetful {
     }
 }
 
+/// Held by whoever measures: tests that share the cores would have each other's threads fail to move.
+static CORES: Mutex<()> = Mutex::new(());
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Measures with a window that is long enough for something to happen.
@@ -95,6 +98,7 @@ fn measure_until_stuck<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Failur
 }
 
 fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience_ms: u64) -> Result<Vec<Row>, End> {
+    let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
     let workload = spec.to_string();
     let conditions = Conditions {
         platform: Hardware::NAME,
@@ -199,11 +203,11 @@ fn a_thread_that_gets_nothing_has_waited_all_the_time() {
             if *self.1.get_or_init(|| thread::current().id()) == thread::current().id() {
                 self.2.fetch_add(1, Relaxed);
             } else {
-                // Until the holder has not come for 5 ms.
+                // Until the holder has not come for 100 ms, which is long after the window.
                 let mut seen = u64::MAX;
                 while self.2.load(Relaxed) != seen {
                     seen = self.2.load(Relaxed);
-                    thread::sleep(std::time::Duration::from_millis(5));
+                    thread::sleep(std::time::Duration::from_millis(100));
                 }
             }
             self.0.with(section)
@@ -213,7 +217,7 @@ fn a_thread_that_gets_nothing_has_waited_all_the_time() {
     let row = measure::<Captured>(WorkloadSpec::new(Kind::MutexContention), 2).unwrap().remove(0);
     assert_eq!(row.min_share, Some(0.0), "{row:?}");
     // The timed window is half of the counting window.
-    assert!(row.wait_max_ns.unwrap() >= 9.9e6 && row.wait_max_ns.unwrap() < 40e6, "{row:?}");
+    assert!(row.wait_max_ns.unwrap() >= 9.9e6 && row.wait_max_ns.unwrap() < 90e6, "{row:?}");
     assert!(row.starve_max_ns.unwrap() >= 9.9e6, "{row:?}");
     assert!(row.wait_p99_ns.unwrap() < 1e6, "{row:?}");
 }
