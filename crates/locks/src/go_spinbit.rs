@@ -75,7 +75,8 @@
 //!
 //! Every write to the word is an RMW, so each of these writes stays at the head of a release sequence: an edge holds
 //! whatever others do to the word in between. From the popper to the woken the permit is the edge. Looks, survey and
-//! claim_spin lead to no node and to no protected data, so Relaxed is enough.
+//! claim_spin lead to no node and to no protected data, so Relaxed is enough. A model needs four threads to tell whether
+//! the pop keeps E2 and E3: one inside, one with the queue latch, two on the stack.
 //!
 //! # Promises
 //! - Mutual exclusion: each way in is one RMW that found LOCKED clear. Conformance `exclusion`.

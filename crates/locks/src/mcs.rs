@@ -55,7 +55,8 @@
 //! - E2 `grant` -> `look`: everything the last holder wrote.
 //! - E3 `enqueue`, `settle` -> `enqueue`: the link whose address is handed on is 0 before somebody fills it.
 //! - E4 `link` -> `read_link`: the node's first values, before anybody grants it. Stores to `first` are by the holder
-//!   for itself and need no order; the RMWs of tail continue each other's release sequences.
+//!   for itself and need no order; the RMWs of tail continue each other's release sequences. A model in which stores to one
+//!   place cannot overtake each other does not miss the settle's end of E3.
 //!
 //! # Promises
 //! - Mutual exclusion: one thread turns tail from 0, and each holder lets in one node or nobody. Conformance
