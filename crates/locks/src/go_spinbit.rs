@@ -3,8 +3,8 @@
 //! # Idea
 //! A lock collapses when many contenders poll its word. One bit of the word is the right to poll: whoever has it is on
 //! deck, and release wakes nobody while somebody is. The others push themselves on a stack and sleep on a permit of
-//! their own, so a wake is for one chosen thread. The newest sleeper is woken first, for its caches are warm; without
-//! a rule against it the oldest would sleep for ever, so one in sixteen of the releases that look for sleepers wakes the
+//! their own, so a wake is for one chosen thread. The newest sleeper is woken first, for its caches are warm; without a
+//! rule against it the oldest would sleep for ever, so one in sixteen of the releases that look for sleepers wakes the
 //! oldest instead.
 //!
 //! # Lineage
@@ -75,8 +75,8 @@
 //!
 //! Every write to the word is an RMW, so each of these writes stays at the head of a release sequence: an edge holds
 //! whatever others do to the word in between. From the popper to the woken the permit is the edge. Looks, survey and
-//! claim_spin lead to no node and to no protected data, so Relaxed is enough. A model needs four threads to tell whether
-//! the pop keeps E2 and E3: one inside, one with the queue latch, two on the stack.
+//! claim_spin lead to no node and to no protected data, so Relaxed is enough. A model needs four threads to tell
+//! whether the pop keeps E2 and E3: one inside, one with the queue latch, two on the stack.
 //!
 //! # Promises
 //! - Mutual exclusion: each way in is one RMW that found LOCKED clear. Conformance `exclusion`.

@@ -8,11 +8,12 @@
 //!
 //! # Lineage
 //! The queue lock of Mellor-Crummey and Scott (1991), in the form called K42 after the operating system for which
-//! Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski found it (2003; told in Scott, *Shared-Memory Synchronization*, section
-//! 4.3). Kept: the node that lives only during the wait, the head in the lock. Changed: an arrival that meets
-//! contention enters with a swap, as in the first MCS lock, not with a compare-exchange that may fail again and again;
-//! it may then find that the lock was free, holds it, and only has its node to put away. Changed too: the tail names
-//! the *link* that the next arrival fills, so that the lock's own link and a node's look alike. Added: yields.
+//! Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski found it (2003; told in Scott, *Shared-Memory
+//! Synchronization*, section 4.3). Kept: the node that lives only during the wait, the head in the lock. Changed: an
+//! arrival that meets contention enters with a swap, as in the first MCS lock, not with a compare-exchange that may
+//! fail again and again; it may then find that the lock was free, holds it, and only has its node to put away. Changed
+//! too: the tail names the *link* that the next arrival fills, so that the lock's own link and a node's look alike.
+//! Added: yields.
 //!
 //! # State word
 //!
@@ -55,8 +56,8 @@
 //! - E2 `grant` -> `look`: everything the last holder wrote.
 //! - E3 `enqueue`, `settle` -> `enqueue`: the link whose address is handed on is 0 before somebody fills it.
 //! - E4 `link` -> `read_link`: the node's first values, before anybody grants it. Stores to `first` are by the holder
-//!   for itself and need no order; the RMWs of tail continue each other's release sequences. A model in which stores to one
-//!   place cannot overtake each other does not miss the settle's end of E3.
+//!   for itself and need no order; the RMWs of tail continue each other's release sequences. A model in which stores to
+//!   one place cannot overtake each other does not miss the settle's end of E3.
 //!
 //! # Promises
 //! - Mutual exclusion: one thread turns tail from 0, and each holder lets in one node or nobody. Conformance
