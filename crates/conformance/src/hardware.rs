@@ -2,7 +2,9 @@
 
 use crate::world::{Guarded, Job, World};
 use core::cell::UnsafeCell;
-use ondeck_platform::Hardware;
+use ondeck_platform::{Hardware, Platform};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -37,7 +39,20 @@ impl World for HardwareWorld {
     type Cell = HardwareCell;
 
     fn run(jobs: Vec<Job>) {
-        let threads: Vec<_> = jobs.into_iter().map(std::thread::spawn).collect();
+        // All begin together: a thread takes longer to start than most jobs take to run. Counted in an atomic, since
+        // ThreadSanitizer cannot see into the standard library's barrier.
+        let missing = Arc::new(AtomicUsize::new(jobs.len()));
+        let begin = |job: Job| {
+            let missing = missing.clone();
+            std::thread::spawn(move || {
+                missing.fetch_sub(1, Relaxed);
+                while missing.load(Relaxed) > 0 {
+                    Hardware::yield_now();
+                }
+                job();
+            })
+        };
+        let threads: Vec<_> = jobs.into_iter().map(begin).collect();
         for thread in threads {
             thread.join().expect("a thread of the property panicked");
         }

@@ -254,3 +254,29 @@ mod timed {
 
     for_each_timed_freeable_lock!(timed_freeable);
 }
+
+/// The check of the check: a lock that looks at its word after the release is caught red-handed.
+mod selftest {
+    use super::*;
+    use ondeck_conformance::child::test_in_child;
+    use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
+    use std::os::unix::process::ExitStatusExt as _;
+
+    struct Faulty;
+
+    impl Seeded for Faulty {
+        const FAULT: Fault = Fault::LooksAfterRelease;
+    }
+
+    #[test]
+    #[ignore = "must crash; run by `late_touch_is_noticed` in a child process"]
+    fn late_touch() {
+        churn::<Specimen<Hardware, Faulty>, Pages>(frees(50_000), plainly);
+    }
+
+    #[test]
+    fn late_touch_is_noticed() {
+        let output = test_in_child("selftest::late_touch").output().expect("the child starts");
+        assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "a late touch went unnoticed");
+    }
+}

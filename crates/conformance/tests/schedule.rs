@@ -5,13 +5,14 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World};
+use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, steps};
 use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const SEARCH: Schedule = Schedule { executions: 5_000 };
+const SEARCH: Schedule = Schedule { executions: 20_000 };
 /// A deadline in the middle of what the random clock passes through in one execution.
 const DEADLINE_NS: u64 = 1 << 20;
 
@@ -36,11 +37,32 @@ macro_rules! any_lock {
             fn tries_disturb_nobody() {
                 SEARCH.check(|| tries::<ScheduleWorld, Lock>(4, 3));
             }
+
+            /// Every row of the step table happens here. Where some rows need a deadline, `given_up` checks that.
+            #[test]
+            fn every_step_is_taken() {
+                SEARCH.check(|| exclusion::<ScheduleWorld, Lock>(5, 3));
+                if !Lock::ENTRY.promises.timed {
+                    assert_all_taken(
+                        Lock::ENTRY.name,
+                        include_str!(concat!("../../locks/src/", stringify!($name), ".rs")),
+                    );
+                }
+            }
         }
     };
 }
 
 for_each_lock!(any_lock);
+
+/// The steps that the source of a lock declares, one constant of type `Step` each, have all been taken.
+fn assert_all_taken(lock: &str, source: &str) {
+    let declared = source.lines().filter(|line| line.starts_with("const ") && line.contains(": Step = "));
+    let names: BTreeSet<&str> = declared.filter_map(|line| line.split('"').rev().nth(1)).collect();
+    let taken = steps::taken(lock);
+    let missed: Vec<_> = names.difference(&taken).collect();
+    assert!(!names.is_empty() && missed.is_empty(), "{lock}: steps never taken: {missed:?}");
+}
 
 mod given_up {
     use super::*;
@@ -50,6 +72,8 @@ mod given_up {
             #[test]
             fn $name() {
                 SEARCH.check(|| timed::<ScheduleWorld, $lock<SchedulePlatform>>(6, 4, 2, DEADLINE_NS));
+                let text = include_str!(concat!("../../locks/src/", stringify!($name), ".rs"));
+                assert_all_taken($lock::<SchedulePlatform>::ENTRY.name, text);
             }
         };
     }
@@ -107,6 +131,25 @@ fn observed<L: RawLock<Platform = SchedulePlatform>>(threads: usize, rounds: usi
     ScheduleWorld::run(jobs.collect());
 }
 
+/// At most so many threads poll the lock's word at once, whatever the number of contenders.
+mod polling_is_bounded {
+    use super::*;
+
+    /// The waiter on deck, and one that had been the oldest sleeper.
+    #[test]
+    fn go_spinbit() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawGoSpinbit<SchedulePlatform>>(8, 2));
+        assert!(report.pollers <= 2, "{} threads poll at once", report.pollers);
+    }
+
+    /// The check of the check: where everybody polls, the monitor sees it.
+    #[test]
+    fn is_noticed_where_all_poll() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawTtas<SchedulePlatform>>(8, 2));
+        assert!(report.pollers > 2, "the monitor sees no crowd polling");
+    }
+}
+
 /// Nobody who came later gets in earlier: at most the others who are in the queue already.
 mod bypass_is_bounded {
     use super::*;
@@ -126,7 +169,7 @@ mod bypass_is_bounded {
     /// The check of the check: a lock that promises nothing is seen to bypass.
     #[test]
     fn is_noticed_in_an_unordered_lock() {
-        let report = SEARCH.check(|| observed::<RawTtas<SchedulePlatform>>(5, 3));
+        let report = SEARCH.check(|| observed::<RawGoSpinbit<SchedulePlatform>>(5, 3));
         assert!(report.bypasses > 4, "the monitor sees no bypass in a lock without order");
     }
 }

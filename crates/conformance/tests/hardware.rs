@@ -1,0 +1,86 @@
+//! The same properties on real threads: few threads, many rounds. Also what ThreadSanitizer runs (`cargo xtask
+//! sanitize`), since here all sharing goes through the lock, atomics, and the start and end of threads.
+
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::{HardwareWorld, within};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_timed_freeable_lock, for_each_timed_lock};
+use ondeck_locks::*;
+use ondeck_platform::{Hardware, Platform};
+use std::time::Duration;
+
+/// More threads than the cores of a small machine, so that some sleep or are preempted.
+const THREADS: usize = 3;
+const ROUNDS: usize = 30_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+macro_rules! any_lock {
+    ($name:ident, $lock:ident) => {
+        mod $name {
+            use super::*;
+
+            type Lock = $lock<Hardware>;
+
+            #[test]
+            fn mutual_exclusion() {
+                within(PATIENCE, "exclusion", || exclusion::<HardwareWorld, Lock>(THREADS, ROUNDS));
+            }
+
+            #[test]
+            fn tries_disturb_nobody() {
+                within(PATIENCE, "tries", || tries::<HardwareWorld, Lock>(THREADS, ROUNDS));
+            }
+        }
+    };
+}
+
+for_each_lock!(any_lock);
+
+mod given_up {
+    use super::*;
+
+    macro_rules! timed_lock {
+        ($name:ident, $lock:ident) => {
+            /// The deadline passes in the middle: first nobody gives up, then everybody at once.
+            #[test]
+            fn $name() {
+                let deadline_ns = Hardware::now_ns() + 2_000_000;
+                let body = || timed::<HardwareWorld, $lock<Hardware>>(THREADS, 2, ROUNDS, deadline_ns);
+                within(PATIENCE, "timed", body);
+            }
+        };
+    }
+
+    for_each_timed_lock!(timed_lock);
+}
+
+mod free_after_release {
+    use super::*;
+
+    macro_rules! freeable_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                let body = || (0..100).for_each(|_| freeing::<HardwareWorld, $lock<Hardware>>(THREADS));
+                within(PATIENCE, "freeing", body);
+            }
+        };
+    }
+
+    for_each_freeable_lock!(freeable_lock);
+}
+
+mod free_after_giving_up {
+    use super::*;
+
+    macro_rules! timed_freeable_lock {
+        ($name:ident, $lock:ident) => {
+            #[test]
+            fn $name() {
+                let once = |_| freeing_timed::<HardwareWorld, $lock<Hardware>>(THREADS, Hardware::now_ns() + 5_000);
+                within(PATIENCE, "freeing", || (0..100).for_each(once));
+            }
+        };
+    }
+
+    for_each_timed_freeable_lock!(timed_freeable_lock);
+}
