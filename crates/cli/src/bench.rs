@@ -16,8 +16,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
-    let plan = plan(args).map_err(Exit::Usage)?;
     let out = Destination::new(args)?;
+    let plan = plan(args).map_err(Exit::Usage)?;
     let fingerprint = Fingerprint::of_this_machine();
     say(&opening(&plan));
     let stop = stop_on_ctrl_c();
