@@ -50,7 +50,7 @@ fn combinations() {
     refused(&["bench", "--workload", "solo", "--locks", "2"], &["--locks", "lock-bench"]);
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
     refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);
-    refused(&["bench", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);
+    refused(&["bench", "--lock", "std", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);
 }
 
 #[test]
