@@ -52,6 +52,7 @@ mod tuning;
 pub use go_spinbit::RawGoSpinbit;
 pub use go_tristate_futex::RawGoTristateFutex;
 pub use mcs::RawMcs;
+pub use ondeck::RawOndeck;
 pub use raw::{RawLock, RawTimedLock};
 pub use tas::RawTas;
 pub use ticket::RawTicket;
@@ -118,4 +119,5 @@ table! {
     RawMcs in mcs,
     RawGoTristateFutex in go_tristate_futex,
     RawGoSpinbit in go_spinbit,
+    RawOndeck in ondeck,
 }

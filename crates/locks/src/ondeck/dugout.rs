@@ -1,0 +1,225 @@
+//! The dugout: the list of sleepers behind the state word of the flagship.
+//!
+//! Pushed by anybody with one compare-exchange of the word; everything else is done by the holder of the latch. Links
+//! towards older sleepers are written before the push. Links towards newer ones are filled in lazily by
+//! [`Node::link`], which walks from the head to the *anchor*, the one node that carries a valid `tail`, so that each
+//! node is walked once.
+//!
+//! Who may read or write what:
+//!
+//! | field | before the push | in the list | called, not yet granted | granted |
+//! |---|---|---|---|---|
+//! | next, prev, tail, skipped | sleeper | latch holder | nobody | nobody |
+//! | core | sleeper | latch holder reads | caller reads | nobody |
+//! | is_called | sleeper | latch holder writes, sleeper reads under the latch | sleeper reads under the latch | sleeper |
+//! | grant | sleeper | sleeper reads | caller writes once; sleeper reads | sleeper |
+//!
+//! A node lives on the stack of its sleeper, which leaves only after it has seen its grant, or after it has unlinked
+//! itself under the latch. So a node in the list is alive for whoever holds the latch, and a called node is alive for
+//! its caller until the store of its grant; after that store only its address is used.
+
+use super::state::{NODE_ALIGN_BITS, State};
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use ondeck_platform::{Atomic, AtomicPointer, Platform};
+
+const WAITING: u32 = 0;
+const CALLED: u32 = 1;
+
+/// How often the oldest sleeper may be passed over for one on a better core. Part of the stated bound on waiting.
+pub(super) const MOST_SKIPS: u32 = 2;
+
+/// Where the sleeper to be called should have slept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// On this core: the caller is about to leave it.
+    HereIfPossible,
+    /// Elsewhere: the caller goes on running.
+    ElsewhereIfPossible,
+}
+
+/// A sleeper.
+#[repr(align(512))]
+pub(super) struct Node<P: Platform> {
+    next: P::Ptr<Node<P>>,
+    prev: P::Ptr<Node<P>>,
+    tail: P::Ptr<Node<P>>,
+    grant: P::U32,
+    is_called: P::U32,
+    core: P::U32,
+    skipped: P::U32,
+}
+
+const _: () = assert!(align_of::<Node<ondeck_platform::Hardware>>() == 1 << NODE_ALIGN_BITS);
+
+impl<P: Platform> Node<P> {
+    pub(super) fn new() -> Self {
+        let null = || AtomicPointer::new(ptr::null_mut());
+        let zero = || P::U32::new(0);
+        Node {
+            next: null(),
+            prev: null(),
+            tail: null(),
+            grant: zero(),
+            is_called: zero(),
+            core: zero(),
+            skipped: zero(),
+        }
+    }
+
+    /// Makes the node ready to be pushed on top of `state`; gives the state after the push, `None` if the address of
+    /// the node does not fit into the word.
+    pub(super) fn on_top_of(&self, state: State) -> Option<State> {
+        self.next.store(Self::head(state).cast_mut(), Relaxed);
+        self.prev.store(ptr::null_mut(), Relaxed);
+        self.tail.store(ptr::null_mut(), Relaxed);
+        self.grant.store(WAITING, Relaxed);
+        self.is_called.store(0, Relaxed);
+        self.skipped.store(0, Relaxed);
+        self.core.store(P::current_core(), Relaxed);
+        let next = state.with_head(pack(self));
+        ptr::eq(Self::head(next), self).then_some(next)
+    }
+
+    /// The newest sleeper, null if there is none.
+    pub(super) fn head(state: State) -> *const Node<P> {
+        ptr::with_exposed_provenance((state.head() << NODE_ALIGN_BITS) as usize)
+    }
+
+    /// What a sleeper waits on, and the value while it has not been granted the seat.
+    pub(super) fn grant_word(&self) -> (&P::U32, u32) {
+        (&self.grant, WAITING)
+    }
+
+    pub(super) fn is_granted(&self) -> bool {
+        self.grant.load(Acquire) == CALLED // E4
+    }
+
+    /// Whether somebody has called this node; asked and answered under the latch.
+    pub(super) fn is_called(&self) -> bool {
+        self.is_called.load(Relaxed) == 1
+    }
+
+    pub(super) fn core(&self) -> u32 {
+        self.core.load(Relaxed)
+    }
+
+    pub(super) fn call(&self) {
+        self.is_called.store(1, Relaxed);
+    }
+
+    /// Tells a called sleeper so. The node may be gone as soon as the store is done; the wake uses its address only.
+    ///
+    /// # Safety
+    /// `node` has been called by this thread and not been granted yet.
+    pub(super) unsafe fn grant(node: *const Self) {
+        // SAFETY: the node is alive until its grant (see the file's table), and this does not read it.
+        let word = unsafe { &raw const (*node).grant };
+        // SAFETY: alive until this very store is seen.
+        unsafe { &*word }.store(CALLED, Release); // E4
+        P::wake(word, 1);
+    }
+
+    /// Fills in the links of the list that begins at `head`, and makes `head` the anchor.
+    ///
+    /// # Safety
+    /// The caller holds the latch, and `head` is the head it read under the latch.
+    pub(super) unsafe fn link(head: *const Self) {
+        let mut node = head;
+        let tail = loop {
+            // SAFETY: in the list, and the caller holds the latch.
+            let here = unsafe { &*node };
+            let tail = here.tail.load(Relaxed);
+            if !tail.is_null() {
+                here.tail.store(ptr::null_mut(), Relaxed);
+                break tail;
+            }
+            let older = here.next.load(Relaxed);
+            if older.is_null() {
+                break node.cast_mut();
+            }
+            // SAFETY: in the list, and the caller holds the latch.
+            unsafe { &*older }.prev.store(node.cast_mut(), Relaxed);
+            node = older;
+        };
+        // SAFETY: in the list, and the caller holds the latch.
+        unsafe { &*head }.tail.store(tail, Relaxed);
+    }
+
+    /// The sleeper to be called next: the oldest, or one of the next oldest if it slept on a better core and the
+    /// oldest has not been passed over too often.
+    ///
+    /// # Safety
+    /// As for [`link`](Node::link), which has been called for this `head`.
+    pub(super) unsafe fn choose(head: *const Self, wanted: Wanted, among: u32) -> *const Self {
+        // SAFETY: in the list, and the caller holds the latch.
+        let oldest = unsafe { &*head }.tail.load(Relaxed).cast_const();
+        // SAFETY: as above.
+        let skipped = unsafe { &(*oldest).skipped };
+        let here = P::current_core();
+        let mut node = oldest;
+        for _ in 0..among {
+            // SAFETY: as above; the walk ends at the head.
+            let candidate = unsafe { &*node };
+            if (candidate.core() == here) == (wanted == Wanted::HereIfPossible) {
+                if node != oldest {
+                    skipped.store(skipped.load(Relaxed) + 1, Relaxed);
+                }
+                return node;
+            }
+            if node == head || skipped.load(Relaxed) >= MOST_SKIPS {
+                break;
+            }
+            node = candidate.prev.load(Relaxed);
+        }
+        oldest
+    }
+
+    /// Takes a node that is not the head out of the list.
+    ///
+    /// # Safety
+    /// The caller holds the latch, [`link`](Node::link) has been called for `head`, and `self` is in the list behind
+    /// `head`.
+    pub(super) unsafe fn unlink(&self, head: *const Self) {
+        let (newer, older) = (self.prev.load(Relaxed), self.next.load(Relaxed));
+        // SAFETY: in the list, and the caller holds the latch.
+        unsafe { &*newer }.next.store(older, Relaxed);
+        if older.is_null() {
+            // SAFETY: as above; the head is the anchor.
+            unsafe { &*head }.tail.store(newer, Relaxed);
+        } else {
+            // SAFETY: as above.
+            unsafe { &*older }.prev.store(newer, Relaxed);
+        }
+    }
+
+    /// What the head becomes when this node, the head and anchor, is taken away; the next node is made the anchor,
+    /// until [`keep_anchor`](Node::keep_anchor) should the removal fail.
+    ///
+    /// # Safety
+    /// The caller holds the latch and the node is the anchor.
+    pub(super) unsafe fn bequeath_anchor(&self) -> u64 {
+        let older = self.next.load(Relaxed);
+        if !older.is_null() {
+            // SAFETY: in the list, and the caller holds the latch.
+            unsafe { &*older }.tail.store(self.tail.load(Relaxed), Relaxed);
+        }
+        pack(older)
+    }
+
+    /// Undoes [`bequeath_anchor`](Node::bequeath_anchor).
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn keep_anchor(&self) {
+        let older = self.next.load(Relaxed);
+        if !older.is_null() {
+            // SAFETY: in the list, and the caller holds the latch.
+            unsafe { &*older }.tail.store(ptr::null_mut(), Relaxed);
+        }
+    }
+}
+
+fn pack<P: Platform>(node: *const Node<P>) -> u64 {
+    node.expose_provenance() as u64 >> NODE_ALIGN_BITS
+}

@@ -1,0 +1,233 @@
+//! The state word of the flagship: its fields, what they mean together, and every change of it as a pure function.
+
+/// Node addresses are multiples of 512, so 39 bits hold 48 bits of address.
+pub(super) const NODE_ALIGN_BITS: u32 = 9;
+const HEAD_BITS: u32 = 39;
+const HEAD: u64 = (1 << HEAD_BITS) - 1;
+const EPOCH_SHIFT: u32 = 39;
+const EPOCH: u64 = 0b11 << EPOCH_SHIFT;
+const CORE_SHIFT: u32 = 41;
+const CORE: u64 = 0b11 << CORE_SHIFT;
+pub(super) const LATCHED: u64 = 1 << 43;
+pub(super) const VACANT: u64 = 1 << 44;
+pub(super) const DECK: u64 = 1 << 45;
+pub(super) const FLIGHT: u64 = 1 << 46;
+pub(super) const STANDIN: u64 = 1 << 47;
+pub(super) const FAIR: u64 = 1 << 48;
+pub(super) const PASSED: u64 = 1 << 49;
+pub(super) const NAPPING: u64 = 1 << 50;
+pub(super) const HOT: u64 = 1 << 51;
+pub(super) const LOCKED: u64 = 1 << 52;
+const COUNT_SHIFT: u32 = 53;
+const COUNT_MASK: u64 = (1 << (64 - COUNT_SHIFT)) - 1;
+
+const FLAGS: u64 = LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const _: () =
+    assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ (COUNT_MASK << COUNT_SHIFT) == u64::MAX, "fields overlap or leave gaps");
+const _: () = assert!(LOCKED << 1 == 1 << COUNT_SHIFT, "the carry out of LOCKED must count a release");
+const _: () = assert!(HEAD_BITS + NODE_ALIGN_BITS == 48);
+const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
+
+/// One value of the word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct State(pub(super) u64);
+
+impl State {
+    // Questions.
+
+    /// Whether any of `flags` is set.
+    pub(super) const fn has(self, flags: u64) -> bool {
+        self.0 & flags != 0
+    }
+
+    pub(super) const fn has_sleepers(self) -> bool {
+        self.0 & HEAD != 0
+    }
+
+    /// Whether nobody is known to wait.
+    pub(super) const fn is_alone(self) -> bool {
+        self.0 & (HEAD | DECK) == 0
+    }
+
+    /// Whether somebody sits on deck: not while the seat is kept for a sleeper on its way.
+    pub(super) const fn is_seat_occupied(self) -> bool {
+        self.has(DECK) && (self.has(STANDIN) || !self.has(FLIGHT))
+    }
+
+    /// Nothing left but the counter and the two hints of the last call.
+    pub(super) const fn is_at_rest(self) -> bool {
+        self.0 & (HEAD | FLAGS) == 0
+    }
+
+    /// How many releases lie between two values, modulo 2048.
+    pub(super) const fn releases_since(self, earlier: State) -> u64 {
+        (self.0 >> COUNT_SHIFT).wrapping_sub(earlier.0 >> COUNT_SHIFT) & COUNT_MASK
+    }
+
+    pub(super) const fn epoch(self) -> u64 {
+        (self.0 & EPOCH) >> EPOCH_SHIFT
+    }
+
+    /// Whether the sleeper called last slept on `core`, as far as two bits can tell.
+    pub(super) const fn is_coming_to(self, core: u32) -> bool {
+        (self.0 ^ ((core as u64) << CORE_SHIFT)) & CORE == 0
+    }
+
+    /// Address of the newest sleeper, without its low zero bits.
+    pub(super) const fn head(self) -> u64 {
+        self.0 & HEAD
+    }
+
+    // Building blocks.
+
+    pub(super) const fn with(self, flags: u64) -> State {
+        State(self.0 | flags)
+    }
+
+    pub(super) const fn without(self, flags: u64) -> State {
+        State(self.0 & !flags)
+    }
+
+    pub(super) const fn with_head(self, head: u64) -> State {
+        State(self.0 & !HEAD | head)
+    }
+
+    /// VACANT made true to its meaning (I3), and HOT forgotten once nobody is left to read it (I7).
+    pub(super) const fn settled(self) -> State {
+        match (self.has_sleepers(), self.has(DECK)) {
+            (true, false) => self.with(VACANT),
+            (false, false) => self.without(VACANT | HOT),
+            (_, true) => self.without(VACANT),
+        }
+    }
+
+    // Transitions, each installed by one RMW.
+
+    /// Free, and one more release counted: the carry out of LOCKED.
+    pub(super) const fn released(self) -> State {
+        State(self.0.wrapping_add(LOCKED))
+    }
+
+    /// Given to whoever sits on deck, or to the sleeper that the seat is kept for; then, as with a napping occupant,
+    /// nobody may take it back for want of an answer (I5).
+    pub(super) const fn passed(self) -> State {
+        let next = self.released().with(LOCKED | PASSED);
+        if self.is_seat_occupied() { next } else { next.with(NAPPING) }
+    }
+
+    /// The occupant of the deck goes to bat. A stand-in leaves the seat to the sleeper that was called to it.
+    pub(super) const fn at_bat(self) -> State {
+        let seat = if self.has(STANDIN) { STANDIN } else { DECK };
+        self.with(LOCKED).without(seat | FAIR | PASSED | NAPPING).settled()
+    }
+
+    /// A stand-in leaves its seat to the called sleeper; what it asked for is void.
+    pub(super) const fn ceded(self) -> State {
+        self.without(STANDIN | FAIR)
+    }
+
+    /// The occupant gives up, with nobody asleep.
+    pub(super) const fn left(self) -> State {
+        self.without(DECK | FAIR | NAPPING | HOT)
+    }
+
+    /// The occupant gives up; it holds the latch from here on and will call a sleeper.
+    pub(super) const fn handed_down(self) -> State {
+        self.without(DECK | FAIR | NAPPING).with(LATCHED).settled()
+    }
+
+    /// The deck goes to sleep on the word. On its first nap it takes its request back: a lock passed to a sleeper is
+    /// idle until that one runs.
+    pub(super) const fn napping(self, keeps_asking: bool) -> State {
+        let next = self.with(NAPPING);
+        if keeps_asking { next } else { next.without(FAIR) }
+    }
+
+    /// A sleeper has been unlinked and will be woken: the seat is its, or its next if somebody sits there. Drops the
+    /// latch.
+    pub(super) fn called(self, epoch: u64, core: u32) -> State {
+        debug_assert!(!self.has(FLIGHT | STANDIN), "I4: one call at a time");
+        let hints = (epoch << EPOCH_SHIFT & EPOCH) | (u64::from(core) << CORE_SHIFT & CORE);
+        let seat = if self.has(DECK) { STANDIN } else { DECK };
+        State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(FLIGHT | seat).settled()
+    }
+
+    /// The latch dropped; `None` if its holder must call a sleeper first, since the lock is free and nobody else
+    /// would (I2).
+    pub(super) const fn unlatched(self) -> Option<State> {
+        let next = self.without(LATCHED).settled();
+        if next.has(VACANT) && !next.has(LOCKED) { None } else { Some(next) }
+    }
+}
+
+// -- 11. Tests --------------------------------------------------------------------------------------------------------
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every combination of flags, with and without a sleeper.
+    fn all() -> impl Iterator<Item = State> {
+        (0..1u64 << 10).flat_map(|bits| [State(bits << 43), State(bits << 43 | 0x1234)])
+    }
+
+    #[test]
+    fn settled_is_exact_and_idempotent() {
+        for state in all() {
+            let settled = state.settled();
+            assert_eq!(settled.has(VACANT), state.has_sleepers() && !state.has(DECK));
+            assert_eq!(settled.settled(), settled);
+            assert_eq!(settled.without(VACANT | HOT), state.without(VACANT | HOT));
+            assert!(settled.has_sleepers() || settled.has(DECK) || !settled.has(HOT));
+        }
+    }
+
+    #[test]
+    fn a_release_counts_and_clears_locked_only() {
+        for state in all().filter(|state| state.has(LOCKED)) {
+            let next = state.released();
+            assert_eq!(next.releases_since(state), 1);
+            assert_eq!(next.0 & (HEAD | FLAGS), state.without(LOCKED).0 & (HEAD | FLAGS));
+        }
+        let last = State(u64::MAX);
+        assert_eq!(last.released().releases_since(last), 1, "the counter wraps off the top");
+    }
+
+    #[test]
+    fn a_pass_keeps_the_lock_taken() {
+        for state in all().filter(|state| state.has(LOCKED)) {
+            assert!(state.passed().has(LOCKED) && state.passed().has(PASSED));
+            assert_eq!(state.passed().releases_since(state), 1);
+        }
+    }
+
+    #[test]
+    fn going_to_bat_leaves_nothing_of_the_occupant() {
+        for state in all() {
+            let next = state.at_bat();
+            assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING));
+            assert!(!next.has(STANDIN));
+            assert_eq!(next.has(DECK), state.has(STANDIN) && state.has(DECK));
+            assert!(next.has_sleepers() || next.has(DECK) || !next.has(HOT));
+        }
+    }
+
+    #[test]
+    fn a_call_fills_the_seat_or_lines_up() {
+        for state in all().filter(|state| !state.has(FLIGHT | STANDIN)) {
+            let next = state.called(3, 2);
+            assert!(next.has(DECK) && next.has(FLIGHT) && !next.has(LATCHED | VACANT));
+            assert_eq!(next.has(STANDIN), state.has(DECK));
+            assert_eq!(next.epoch(), 3);
+            assert!(next.is_coming_to(2) && next.is_coming_to(6) && !next.is_coming_to(1));
+        }
+    }
+
+    #[test]
+    fn the_latch_is_not_dropped_on_a_free_lock_with_sleepers_and_an_empty_deck() {
+        for state in all() {
+            let stuck = state.has_sleepers() && !state.has(DECK) && !state.has(LOCKED);
+            assert_eq!(state.unlatched().is_none(), stuck);
+        }
+    }
+}
