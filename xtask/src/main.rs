@@ -4,6 +4,8 @@
 
 mod asm;
 mod lexer;
+mod mutants;
+mod sanitize;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ usage: cargo xtask TOOL
 
   tidy       the rules of STYLE.md that a program can check
   asm        machine code of the fast paths: one locked instruction each
+  mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
+  sanitize   the hardware tests under the sanitizers [address|thread]
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +25,8 @@ fn main() -> ExitCode {
     let outcome = match words.first().map(String::as_str) {
         Some("tidy") => tidy::run(&root()),
         Some("asm") => asm::run(&root()),
+        Some("mutants") => mutants::run(&root(), &words[1..]),
+        Some("sanitize") => sanitize::run(&root(), &words[1..]),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::from(2);

@@ -6,12 +6,13 @@
 //!   RMW that changes nothing, because the kernel never compares with a stale value.
 //! - **Waking publishes too much**: loom's `unpark` makes the waker's past visible to the sleeper, which a lock must not
 //!   rely on. So models allow spurious returns: then the sleeper finds the new value by itself, without that edge.
-//! - **Time** has no speed. A *coin* is an atomic that holds 0 until the first thread of the model stores 1, relaxed and
-//!   concurrent with everything: each toss reads either, loom explores both, and once a thread has seen 1 it stays 1. Coins
-//!   decide whether the deadline has come, whether a tick counter has leapt, whether a wait ends for no reason.
-//! - **Pausing** is a yield, which loom needs to get out of a poll loop and which hides schedules: hence models with
-//!   `may_spin` off as well. Once a thread has paused [`PAUSES`] times, the rest of the execution is run but not explored:
-//!   otherwise loom tries without end how two spinners can alternate while the holder is not scheduled.
+//! - **Time** has no speed. Whether the deadline has come, whether the tick counter has leapt, whether a wait ends for no
+//!   reason: each is a toss of a *coin* ([`Coins`]), of which loom explores both sides. Heads stays heads for a thread that
+//!   has seen it, and for one that has paused since it saw tails.
+//! - **Pausing** is a yield, which loom needs to get out of a poll loop and which hides schedules, as it makes some other
+//!   thread move. So a thread's first pause is nothing at all, and models with `may_spin` off pause less. Once a thread
+//!   has paused [`PAUSES`] times, the rest of the execution is run but not explored: otherwise loom tries without end how
+//!   two spinners can alternate while the holder is not scheduled.
 //! - **The end of life** of an atomic is a write to a `loom::cell::UnsafeCell` that every access reads: an access that does
 //!   not happen before the end is a causality violation. Locks and waiter records are checked by the same rule.
 //!
@@ -19,15 +20,16 @@
 
 use crate::futex::Futex;
 use crate::reproduce::Reproduce;
-use crate::steps;
+use crate::steps::{self, Coverage};
 use crate::watched::{Access, Watched, Witness};
 use crate::world::{Guarded, Job, World};
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 /// A deadline for timed attempts in models: it comes when the clock's coin says so.
 const DEADLINE_NS: u64 = 1_000_000_000;
@@ -87,23 +89,30 @@ impl Model {
         DEADLINE_NS
     }
 
-    /// Explores `body`. A failure panics, or, for a deadlock, aborts; either prints a line that reproduces it.
-    pub fn check(self, body: impl Fn() + Send + Sync + 'static) {
+    /// Explores `body` and returns which steps its executions took. A failure panics, or, for a deadlock, aborts; either
+    /// prints a line that reproduces it.
+    pub fn check(self, body: impl Fn() + Send + Sync + 'static) -> Coverage {
         let _line = Reproduce::with("");
-        let executions = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-        let counted = executions.clone();
+        let seen = Arc::new(Mutex::new((0_u64, Coverage::default())));
+        let seen_inside = seen.clone();
         let mut builder = loom::model::Builder::new();
         // Beyond loom's default because a poll loop takes several branches per turn; a livelock still hits it.
         builder.max_branches = 20_000;
         builder.preemption_bound = builder.preemption_bound.or(Some(self.preemptions));
         builder.check(move || {
-            counted.fetch_add(1, Relaxed);
-            steps::forget();
+            {
+                let mut seen = seen_inside.lock().expect("nobody panics while holding it");
+                seen.0 += 1;
+                seen.1.add(steps::begin_execution());
+            }
             STATE.set(Some(Rc::new(State::new(self))));
             body();
         });
         STATE.set(None);
-        eprintln!("loom: {} executions, {self:?}", executions.load(Relaxed));
+        let (executions, mut coverage) = seen.lock().expect("nobody panics while holding it").clone();
+        coverage.add(steps::begin_execution());
+        eprintln!("loom: {executions} executions, {self:?}, steps: {}", coverage.all());
+        coverage
     }
 }
 
@@ -123,10 +132,48 @@ struct State {
     model: Model,
     /// The order of wait and wake calls; see the module's text.
     kernel: AtomicU32,
+    coins: Arc<Coins>,
+    plain: RefCell<Plain>,
+}
+
+/// Choices that loom makes: atomics with a 0 that everybody may read and a 1 that nobody has to.
+///
+/// A thread of its own makes them, publishes them holding 0, stores 1 and ends, before anything is explored. The store
+/// is relaxed and happens before nothing, so a later load may return either value, in every thread and every schedule.
+struct Coins {
     expiry: AtomicU32,
     leap: AtomicU32,
     spurious: AtomicU32,
-    plain: RefCell<Plain>,
+}
+
+impl Coins {
+    fn mint() -> Arc<Self> {
+        loom::stop_exploring();
+        let minted = Arc::new(Mutex::new(None));
+        let is_published = Arc::new(AtomicU32::new(0));
+        let (mint, publish) = (minted.clone(), is_published.clone());
+        loom::thread::spawn(move || {
+            let coin = || AtomicU32::new(0);
+            let coins = Arc::new(Coins { expiry: coin(), leap: coin(), spurious: coin() });
+            *mint.lock().expect("nobody panics while holding it") = Some(coins.clone());
+            publish.store(1, Release);
+            for coin in [&coins.expiry, &coins.leap, &coins.spurious] {
+                coin.store(1, Relaxed);
+            }
+        });
+        // Ended by the first yield: with nothing else to run, the mint runs to its end.
+        while is_published.load(Acquire) == 0 {
+            loom::thread::yield_now();
+        }
+        loom::explore();
+        let coins = minted.lock().expect("nobody panics while holding it").take();
+        coins.expect("the mint has published")
+    }
+
+    /// True for heads.
+    fn toss(coin: &AtomicU32) -> bool {
+        coin.load(Relaxed) == 1
+    }
 }
 
 struct Plain {
@@ -157,34 +204,21 @@ impl State {
             ticks: 1,
             graveyard: Vec::new(),
         };
-        let coin = || AtomicU32::new(0);
-        State { model, kernel: coin(), expiry: coin(), leap: coin(), spurious: coin(), plain: RefCell::new(plain) }
+        State { model, kernel: AtomicU32::new(0), coins: Coins::mint(), plain: RefCell::new(plain) }
     }
 
     fn current() -> Rc<State> {
         STATE.with(|state| state.borrow().clone()).expect("LoomPlatform outside of Model::check")
     }
 
-    /// Gives every coin its second side. Called when the other threads exist, so that it is concurrent with them.
-    fn arm_coins(&self) {
-        let coins = [
-            (self.model.may_expire, &self.expiry),
-            (matches!(self.model.time, Time::MayLeap(_)), &self.leap),
-            (self.model.spurious_wakes > 0, &self.spurious),
-        ];
-        for (_, coin) in coins.iter().filter(|(used, _)| *used) {
-            coin.store(1, Relaxed);
-        }
-    }
-
     fn has_expired(&self) -> bool {
-        self.model.may_expire && self.expiry.load(Relaxed) == 1
+        self.model.may_expire && Coins::toss(&self.coins.expiry)
     }
 
     fn is_spurious(&self) -> bool {
         // No borrow is held while the coin is tossed: that is where loom may run another thread.
         let may = self.plain.borrow().spurious_left > 0;
-        let is = may && self.spurious.load(Relaxed) == 1;
+        let is = may && Coins::toss(&self.coins.spurious);
         if is {
             let mut plain = self.plain.borrow_mut();
             plain.spurious_left = plain.spurious_left.saturating_sub(1);
@@ -226,6 +260,9 @@ impl State {
             }
             thread.has_paused = true;
             thread.pauses += 1;
+            if thread.pauses == 1 {
+                return;
+            }
             if thread.pauses > PAUSES {
                 loom::skip_branch();
             }
@@ -350,7 +387,7 @@ impl Platform for LoomPlatform {
         let leap = match state.model.time {
             Time::Stands => 0,
             Time::Leaps(ns) => ns,
-            Time::MayLeap(ns) => ns * u32::from(state.leap.load(Relaxed) == 1),
+            Time::MayLeap(ns) => ns * u32::from(Coins::toss(&state.coins.leap)),
         };
         let mut plain = state.plain.borrow_mut();
         plain.ticks += u64::from(leap);
@@ -419,10 +456,9 @@ impl World for LoomWorld {
     type Cell = LoomCell;
 
     fn run(mut jobs: Vec<Job>) {
-        // The model's first thread takes the last job: loom is limited to five threads, and each doubles the work.
+        // The model's first thread takes the last job: loom is limited to five threads, and the coins took one.
         let own = jobs.pop();
         let threads: Vec<_> = jobs.into_iter().map(loom::thread::spawn).collect();
-        State::current().arm_coins();
         if let Some(job) = own {
             job();
         }

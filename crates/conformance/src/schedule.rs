@@ -56,7 +56,7 @@ impl Schedule {
         for seed in seeds {
             let (body, report) = (body.clone(), report.clone());
             run_batch(seed, move || {
-                steps::forget();
+                steps::begin_execution();
                 STATE.set(Some(Rc::new(State::new())));
                 body();
                 let seen = State::current().monitor.borrow().report;

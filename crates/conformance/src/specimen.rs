@@ -25,7 +25,7 @@ pub enum Fault {
     LookThenRelease,
     /// A waked thread takes the lock without saying that others may still sleep.
     ForgetsOthers,
-    /// Release reads the lock again after it is free.
+    /// Release reads the lock again after it is free and somebody has been waked.
     LooksAfterRelease,
     /// An acquisition that has timed out claims to hold the lock.
     ClaimsAfterTimeout,
@@ -128,11 +128,11 @@ impl<P: Platform, S: Seeded> RawLock for Specimen<P, S> {
         } else {
             self.word.swap(FREE, order)
         };
-        if Self::has(Fault::LooksAfterRelease) && self.word.load(Relaxed) == HELD {
-            return;
-        }
         if before == CROWDED {
             P::wake(word, 1);
+            if Self::has(Fault::LooksAfterRelease) {
+                self.word.load(Relaxed);
+            }
         }
     }
 

@@ -7,7 +7,11 @@
 use ondeck_conformance::child::test_in_child;
 use ondeck_conformance::properties::{exclusion, freeing, timed, tries};
 use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
-use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Schedule, SchedulePlatform, ScheduleWorld};
+use ondeck_conformance::{Job, LoomPlatform, LoomWorld, Model, Time, World};
+use ondeck_conformance::{Schedule, SchedulePlatform, ScheduleWorld};
+use ondeck_platform::Platform;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 /// The specimen under loom and under random schedules.
 type Small<S> = Specimen<LoomPlatform, S>;
@@ -36,6 +40,25 @@ fn healthy_passes_schedules() {
     SEARCH.check(|| tries::<ScheduleWorld, Broad<Healthy>>(4, 3));
     SEARCH.check(|| freeing::<ScheduleWorld, Broad<Healthy>>(6));
     SEARCH.check(|| timed::<ScheduleWorld, Broad<Healthy>>(5, 3, 2, 1 << 20));
+}
+
+/// The model's own choices are choices for every thread, whatever the schedule.
+#[test]
+fn coins_have_two_sides_for_every_thread() {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen_inside = seen.clone();
+    Model::new().spinning(Time::MayLeap(100)).preemptions(0).check(move || {
+        let job = |name: &'static str| {
+            let seen = seen_inside.clone();
+            Box::new(move || {
+                let (before, after) = (LoomPlatform::ticks(), LoomPlatform::ticks());
+                seen.lock().expect("nobody panics while holding it").insert((name, after - before));
+            }) as Job
+        };
+        LoomWorld::run(vec![job("spawned"), job("first")]);
+    });
+    let all = BTreeSet::from([("first", 0), ("first", 100), ("spawned", 0), ("spawned", 100)]);
+    assert_eq!(*seen.lock().expect("nobody panics while holding it"), all);
 }
 
 /// `noticed!(name, Fault, "what the failing child prints", body)`: two tests, of which the child's must fail.

@@ -1,0 +1,251 @@
+//! `cargo xtask mutants`: breaks each lock one edit at a time and demands that a named test notices.
+//!
+//! `crates/conformance/mutants/<lock>.toml` lists the edits: what to find (it must occur exactly once), what to put in
+//! its place, and the rung (test target and filter) that must fail. Failing is anything but success: a panic, the
+//! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
+//! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a rung may run. The slowest takes a fifth of it when nothing is broken.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// One deliberate breakage.
+struct Mutant {
+    lock: String,
+    name: String,
+    file: PathBuf,
+    find: String,
+    replace: String,
+    rung: String,
+}
+
+/// What became of a mutant.
+enum Fate {
+    /// By which test, or in which other way.
+    Killed(String),
+    Survived,
+}
+
+/// Runs all mutants, or those of the one lock that `--lock NAME` names.
+pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
+    let only = match words {
+        [] => None,
+        [flag, lock] if flag == "--lock" => Some(lock.as_str()),
+        _ => return Err("usage: cargo xtask mutants [--lock NAME]".into()),
+    };
+    let mutants = load(&root.join("crates/conformance/mutants"), only)?;
+    let nursery = Nursery::prepare(root)?;
+    for mutant in &mutants {
+        mutant.edited(root)?;
+    }
+    for rung in mutants.iter().map(|mutant| mutant.rung.as_str()).collect::<BTreeSet<_>>() {
+        if let Fate::Killed(by) = nursery.try_rung(rung)? {
+            return Err(format!("the rung `{rung}` fails before anything is broken: {by}"));
+        }
+    }
+    let width = |of: fn(&Mutant) -> &str| mutants.iter().map(|mutant| of(mutant).len()).max().unwrap_or(0);
+    let (locks, names) = (width(|mutant| &mutant.lock), width(|mutant| &mutant.name));
+    let mut survivors = 0;
+    for mutant in &mutants {
+        let start = Instant::now();
+        let fate = nursery.with_edit(mutant, || nursery.try_rung(&mutant.rung))?;
+        let verdict = match &fate {
+            Fate::Killed(by) => format!("killed by {by}"),
+            Fate::Survived => "SURVIVED".to_owned(),
+        };
+        survivors += usize::from(matches!(fate, Fate::Survived));
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{:locks$}  {:names$}  {seconds:5.1} s  {verdict}  [{}]", mutant.lock, mutant.name, mutant.rung);
+    }
+    println!("{} mutants, {survivors} survived", mutants.len());
+    if survivors == 0 { Ok(()) } else { Err(format!("{survivors} mutants survived")) }
+}
+
+fn load(directory: &Path, only: Option<&str>) -> Result<Vec<Mutant>, String> {
+    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    let mut mutants = Vec::new();
+    for file in files {
+        let lock = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+        if only.is_none_or(|only| only == lock) {
+            let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            mutants.extend(parse(&lock, &text).map_err(|error| format!("{}: {error}", file.display()))?);
+        }
+    }
+    if mutants.is_empty() { Err("no mutants; --lock takes the name of a file there".into()) } else { Ok(mutants) }
+}
+
+fn parse(lock: &str, text: &str) -> Result<Vec<Mutant>, String> {
+    let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
+    let file = table.get("file").and_then(toml::Value::as_str).ok_or("no `file`")?;
+    let list = table.get("mutant").and_then(toml::Value::as_array).ok_or("no `[[mutant]]`")?;
+    let one = |value: &toml::Value| {
+        let field = |name: &str| {
+            let text = value.get(name).and_then(toml::Value::as_str).map(str::to_owned);
+            text.ok_or_else(|| format!("a mutant without `{name}`: {value:?}"))
+        };
+        Ok(Mutant {
+            lock: lock.to_owned(),
+            name: field("name")?,
+            file: value.get("file").and_then(toml::Value::as_str).unwrap_or(file).into(),
+            find: field("find")?,
+            replace: field("replace")?,
+            rung: field("rung")?,
+        })
+    };
+    list.iter().map(one).collect()
+}
+
+impl Mutant {
+    /// The text of its file in the workspace at `root`, with the edit.
+    fn edited(&self, root: &Path) -> Result<String, String> {
+        let text = read(&root.join(&self.file))?;
+        match text.matches(&self.find).count() {
+            1 => Ok(text.replacen(&self.find, &self.replace, 1)),
+            n => Err(format!("{} / {}: `find` occurs {n} times in {}", self.lock, self.name, self.file.display())),
+        }
+    }
+}
+
+/// The copy of the workspace in which mutants live.
+struct Nursery {
+    work: PathBuf,
+    target: PathBuf,
+}
+
+impl Nursery {
+    fn prepare(root: &Path) -> Result<Self, String> {
+        let home = root.join("target/mutants");
+        let nursery = Nursery { work: home.join("work"), target: home.join("target") };
+        fs::create_dir_all(&nursery.work).map_err(|error| format!("{}: {error}", nursery.work.display()))?;
+        for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
+            mirror(&root.join(part), &nursery.work.join(part))?;
+        }
+        Ok(nursery)
+    }
+
+    /// Runs `body` while the mutant's file is edited.
+    fn with_edit<R>(&self, mutant: &Mutant, body: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
+        let file = self.work.join(&mutant.file);
+        let healthy = read(&file)?;
+        write(&file, &mutant.edited(&self.work)?)?;
+        let result = body().map_err(|error| format!("{} / {}: {error}", mutant.lock, mutant.name));
+        write(&file, &healthy)?;
+        result
+    }
+
+    /// Builds and runs a rung: the name of a test target, then words for the test binary.
+    fn try_rung(&self, rung: &str) -> Result<Fate, String> {
+        let mut words = rung.split_whitespace();
+        let target = words.next().ok_or("an empty rung")?;
+        let mut test = Command::new(self.build(target)?);
+        test.args(words).arg("--nocapture").current_dir(self.work.join("crates/conformance"));
+        test.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that the children of a test end with it.
+        let child = test.process_group(0).spawn().map_err(|error| format!("{rung}: {error}"))?;
+        judge(child, rung)
+    }
+
+    fn build(&self, target: &str) -> Result<PathBuf, String> {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["test", "--quiet", "--package", "ondeck-conformance", "--no-run", "--test", target]);
+        cargo.arg("--message-format=json-render-diagnostics").current_dir(&self.work);
+        let output = cargo.env("CARGO_TARGET_DIR", &self.target).output().map_err(|error| format!("cargo: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("does not compile:\n{}", String::from_utf8_lossy(&output.stderr)));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let mut executables = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+        executables.next_back().ok_or_else(|| format!("cargo names no executable for `{target}`"))
+    }
+}
+
+/// Waits for a test run and names what failed in it.
+fn judge(mut child: Child, rung: &str) -> Result<Fate, String> {
+    let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|error| format!("{rung}: {error}"))? {
+            break Some(status);
+        }
+        if start.elapsed() > PATIENCE {
+            // The group has the number of its first process, which we have not waited for: it is still ours.
+            let group = format!("-{}", child.id());
+            Command::new("kill").args(["-KILL", "--", &group]).status().map_err(|error| format!("kill: {error}"))?;
+            child.wait().map_err(|error| format!("{rung}: {error}"))?;
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let text = stdout.join().unwrap_or_default() + &stderr.join().unwrap_or_default();
+    match status {
+        Some(status) if status.success() => {
+            let ran = !text.contains("running 0 tests");
+            if ran { Ok(Fate::Survived) } else { Err(format!("the rung `{rung}` selects no test")) }
+        }
+        Some(status) => Ok(Fate::Killed(culprit(&text).unwrap_or_else(|| status.to_string()))),
+        None => Ok(Fate::Killed(format!("no end within {PATIENCE:?}"))),
+    }
+}
+
+/// The name of the thread that panicked first, which is that of its test.
+fn culprit(text: &str) -> Option<String> {
+    let name = text.split_once("thread '")?.1.split_once('\'')?.0;
+    let reason = text.split_once("panicked at ")?.1.lines().nth(1)?;
+    let mut brief = String::new();
+    let _ = write!(brief, "{name}: {}", reason.chars().take(60).collect::<String>());
+    Some(brief)
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // A broken pipe loses the name of the culprit, not the verdict.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Makes `copy` the same as `original`, touching only what differs, so that cargo builds only that again.
+fn mirror(original: &Path, copy: &Path) -> Result<(), String> {
+    if original.is_file() {
+        let text = fs::read(original).map_err(|error| format!("{}: {error}", original.display()))?;
+        if fs::read(copy).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        return fs::write(copy, text).map_err(|error| format!("{}: {error}", copy.display()));
+    }
+    fs::create_dir_all(copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+    let names = |directory: &Path| -> Result<BTreeSet<_>, String> {
+        let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect())
+    };
+    let originals = names(original)?;
+    for stale in names(copy)?.difference(&originals) {
+        let stale = copy.join(stale);
+        let removed = if stale.is_dir() { fs::remove_dir_all(&stale) } else { fs::remove_file(&stale) };
+        removed.map_err(|error| format!("{}: {error}", stale.display()))?;
+    }
+    originals.iter().try_for_each(|name| mirror(&original.join(name), &copy.join(name)))
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
