@@ -9,11 +9,13 @@ use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step, Waited};
 use state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
 use watch::{Wait, Watch, epoch_now, may_barge};
 
+mod condvar;
 mod dugout;
 mod state;
 mod tuning;
 mod watch;
 
+pub use condvar::RawCondvar;
 pub use tuning::{BALANCED, Balanced, LOW_LATENCY, LowLatency, Policy, THROUGHPUT, Throughput, Tuning};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
@@ -141,6 +143,18 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         } else {
             Self::release_slow(self, true);
         }
+    }
+
+    /// Whether some thread holds the lock; stale at once.
+    #[inline]
+    pub fn is_taken(&self) -> bool {
+        self.load().has(LOCKED)
+    }
+
+    /// Whether some thread is known to wait for the lock; stale at once.
+    #[inline]
+    pub fn is_contended(&self) -> bool {
+        !self.load().is_alone()
     }
 
     #[inline(always)]
@@ -469,7 +483,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 if lock.cas(state, state.released().with(LATCHED), AcqRel) {
                     // E1 E3
                     // SAFETY: as above.
-                    return unsafe { Self::call_a_sleeper(this, Wanted::ElsewhereIfPossible) };
+                    return unsafe { Self::call_a_sleeper(this, Wanted::HereIfPossible) };
                 }
             } else {
                 P::step(VACATE);
@@ -504,7 +518,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // SAFETY: in the list, and alive until its grant.
         let chosen = unsafe { &*node };
         chosen.call();
-        let core = chosen.core();
+        // The kernel tends to put it behind its caller.
+        let core = P::current_core();
         lock.detach(chosen, |state| state.called(epoch, core));
         // SAFETY: called by us, just now.
         unsafe { Node::grant(node) };

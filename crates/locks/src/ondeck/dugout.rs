@@ -27,7 +27,7 @@ const WAITING: u32 = 0;
 const CALLED: u32 = 1;
 
 /// How often the oldest sleeper may be passed over for one on a better core. Part of the stated bound on waiting.
-pub(super) const MOST_SKIPS: u32 = 2;
+pub(super) const MOST_SKIPS: u32 = 8;
 
 /// Where the sleeper to be called should have slept.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,8 +100,13 @@ impl<P: Platform> Node<P> {
         self.is_called.load(Relaxed) == 1
     }
 
-    pub(super) fn core(&self) -> u32 {
+    fn core(&self) -> u32 {
         self.core.load(Relaxed)
+    }
+
+    /// Corrects the core of a node that is made ready by another thread than its sleeper.
+    pub(super) fn slept_on(&self, core: u32) {
+        self.core.store(core, Relaxed);
     }
 
     pub(super) fn call(&self) {
