@@ -1,0 +1,332 @@
+//! The condition variable of the flagship: waiters wait in a list of their own, and a notification moves them to the
+//! dugout of their lock.
+//!
+//! # Idea
+//! A notified thread needs the lock before it can do anything, and the notifier mostly still holds it. So a
+//! notification wakes nobody who would only have to wait again: it pushes the waiter's node onto the lock's list of
+//! sleepers, where it is called like any other. Only if nobody waits for the lock is the waiter invited to the empty
+//! seat, and woken. Without this, `notify_all` is a herd.
+//!
+//! # Lineage
+//! Moving waiters to the queue of the lock is the idea of Linux's FUTEX_CMP_REQUEUE and of wait morphing. Here a waiter
+//! carries the pointer to its lock in its own record, so waiters of several locks may wait together.
+//!
+//! # Life of a waiter
+//! The record lives on the stack of its thread. Its `place` says who may do what with it:
+//!
+//! | place | meaning | who writes next and prev | goes on to |
+//! |---|---|---|---|
+//! | QUEUED | in the list | holder of the list's lock | MOVING by a notifier (`summon`), LEAVING by the thread (`withdraw`) |
+//! | LEAVING | timed out; in the list until the thread has taken it out | holder of the list's lock | (returns) |
+//! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`) or called to its seat (`invite`) | the notifier | granted, ALONE |
+//! | ALONE | notified, but its address fits into no state word: acquires by itself | nobody | granted |
+//!
+//! One compare-exchange on `place` decides between a notification and a timeout, so no notification is spent on a thread
+//! that reports a timeout. Who wins MOVING owns the record until the push or the grant; after either it may be gone.
+//!
+//! # Responsibility
+//! A list of sleepers must always have somebody who will call the next one. If the word shows an occupant of the deck
+//! or a sleeper, there is such a somebody already, and one more sleeper changes nothing: with the deck empty, VACANT has
+//! been set since before the holder acquired the lock, or by a holder of the latch that will call (I2, I3). Otherwise
+//! the pushed node would be on its own, since a release that has read the word already would not see it. So the waiter
+//! is seated instead, which is right whether the lock is taken or free.
+//!
+//! # Orderings
+//! The list and the records in it are ordered by the list's lock. `enlist` publishes a record as `enqueue` does (E2), a
+//! grant is E4. Everything else is Relaxed: `place` decides who, not what. The look at `oldest` without the lock may miss
+//! only waiters that the caller has no claim to notify: one that released its lock before the caller acquired it is
+//! ordered before the look by that lock (E1).
+//!
+//! # Promises
+//! No spurious return: a wait ends with a notification or its deadline. Oldest first. A waiter that has been notified
+//! acquires its lock without a deadline, with the lock's promises. Conformance: `condvar_wakes_all_and_loses_none`,
+//! `condvar_timeouts_race_with_notifications`.
+//!
+//! # Cost
+//! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
+//! one of its lock's word, a wake only for an invited one. 16 bytes; a waiter's record is 1 KiB of its stack.
+//!
+//! # After release
+//! A notification does not touch the condition variable after it has released the list's lock, whose release does not
+//! touch it after its releasing write. A waiter does not touch it after it has been notified. So whoever is woken may
+//! free it, and so may a notifier of all, unless waiters with deadlines may still be LEAVING.
+
+use super::dugout::Node;
+use super::state::{DECK, LATCHED};
+use super::watch::epoch_now;
+use super::{Balanced, Policy, RawOndeck, Turn};
+use crate::RawLock;
+use core::fmt;
+use core::ptr;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, Waited};
+
+const SUMMON: Step = super::step("summon");
+const WITHDRAW: Step = super::step("withdraw");
+const ENLIST: Step = super::step("enlist");
+const INVITE: Step = super::step("invite");
+
+const QUEUED: u32 = 0;
+const MOVING: u32 = 1;
+const LEAVING: u32 = 2;
+const ALONE: u32 = 3;
+
+/// A condition variable for [`RawOndeck`]: see the head of this file.
+pub struct RawCondvar<P: Platform, T: Policy = Balanced> {
+    /// Guards the list; held for a few loads and stores per waiter.
+    list_lock: RawOndeck<P, T>,
+    /// Address of the waiter that has waited longest, 0 if there is none. The list is a ring, so its `prev` is the
+    /// newest. A number, since pointers of a platform cannot be built in a constant.
+    oldest: P::U64,
+}
+
+/// A thread that waits for a notification.
+struct Waiter<P: Platform, T: Policy> {
+    node: Node<P>,
+    next: P::Ptr<Waiter<P, T>>,
+    prev: P::Ptr<Waiter<P, T>>,
+    place: P::U32,
+    /// Where the thread fell asleep.
+    core: u32,
+    mutex: *const RawOndeck<P, T>,
+}
+
+impl<P: StaticPlatform, T: Policy> RawCondvar<P, T> {
+    /// Nobody waits; for statics.
+    pub const INIT: Self = RawCondvar { list_lock: RawOndeck::INIT, oldest: P::U64_ZERO };
+}
+
+impl<P: Platform, T: Policy> RawCondvar<P, T> {
+    /// Nobody waits.
+    pub fn new() -> Self {
+        RawCondvar { list_lock: RawOndeck::new(), oldest: P::U64::new(0) }
+    }
+
+    /// Releases `mutex`, waits for a notification or until the platform's clock has reached `deadline_ns`, and acquires
+    /// `mutex` again. True if it was notified, false if the deadline came first.
+    ///
+    /// A notifier that acquires `mutex` after this has released it finds the caller waiting.
+    ///
+    /// # Safety
+    /// The calling thread holds `mutex`.
+    pub unsafe fn wait(&self, mutex: &RawOndeck<P, T>, deadline_ns: Option<u64>) -> bool {
+        let waiter = Waiter::new(mutex);
+        self.append(&waiter);
+        // SAFETY: the caller holds it.
+        unsafe { mutex.release() };
+        let is_notified = self.sleep(&waiter, deadline_ns);
+        let has_seat = is_notified && waiter.place.load(Relaxed) == MOVING;
+        if !has_seat || mutex.show_up(None) != Turn::AtBat {
+            mutex.acquire();
+        }
+        is_notified
+    }
+
+    /// Ends the wait of the thread that has waited longest; false if nobody waits.
+    #[inline]
+    pub fn notify_one(&self) -> bool {
+        !self.oldest().is_null() && self.notify(1) == 1
+    }
+
+    /// Ends the wait of all threads that wait now; tells how many they were.
+    #[inline]
+    pub fn notify_all(&self) -> usize {
+        if self.oldest().is_null() { 0 } else { self.notify(usize::MAX) }
+    }
+
+    /// Sleeps until granted, which gives true, or until the deadline takes us off the list.
+    fn sleep(&self, waiter: &Waiter<P, T>, mut deadline: Option<u64>) -> bool {
+        let (word, waiting) = waiter.node.grant_word();
+        while !waiter.node.is_granted() {
+            if P::wait_on(word, waiting, deadline) == Waited::TimedOut {
+                if self.withdraw(waiter) {
+                    return false;
+                }
+                // Notified already, and perhaps in the dugout of the lock: only a grant gets us out of there.
+                deadline = None;
+            }
+        }
+        true
+    }
+
+    /// True if the waiter has left the list, false if it has been notified before.
+    #[cold]
+    fn withdraw(&self, waiter: &Waiter<P, T>) -> bool {
+        P::step(WITHDRAW);
+        if waiter.place.compare_exchange(QUEUED, LEAVING, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        self.list_lock.acquire();
+        self.unlink(waiter);
+        // SAFETY: acquired above.
+        unsafe { self.list_lock.release() };
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notify(&self, most: usize) -> usize {
+        let (mut waiter, n_detached) = self.detach(most);
+        // From here on `self` may be gone.
+        for _ in 0..n_detached {
+            // SAFETY: detached by us, hence alive until it is enlisted.
+            let next = unsafe { &*waiter }.next.load(Relaxed);
+            // SAFETY: as above, and this is the only time.
+            unsafe { RawOndeck::enlist(waiter) };
+            waiter = next;
+        }
+        n_detached
+    }
+
+    // -- The list, under its lock --------------------------------------------------------------------------------------
+
+    fn oldest(&self) -> *const Waiter<P, T> {
+        ptr::with_exposed_provenance(self.oldest.load(Relaxed) as usize)
+    }
+
+    /// Null if there is none. The caller holds the list's lock.
+    fn newest(&self) -> *const Waiter<P, T> {
+        let oldest = self.oldest();
+        if oldest.is_null() {
+            return oldest;
+        }
+        // SAFETY: in the list, whose lock the caller holds.
+        unsafe { &*oldest }.prev.load(Relaxed)
+    }
+
+    fn set_oldest(&self, waiter: *const Waiter<P, T>) {
+        self.oldest.store(waiter.expose_provenance() as u64, Relaxed);
+    }
+
+    fn append(&self, waiter: &Waiter<P, T>) {
+        self.list_lock.acquire();
+        let oldest = self.oldest();
+        if oldest.is_null() {
+            waiter.link_behind(waiter);
+            self.set_oldest(waiter);
+        } else {
+            // SAFETY: in the list, whose lock we hold.
+            waiter.link_behind(unsafe { &*self.newest() });
+            // SAFETY: as above.
+            unsafe { &*oldest }.link_behind(waiter);
+        }
+        // SAFETY: acquired above.
+        unsafe { self.list_lock.release() };
+    }
+
+    /// Takes `waiter`, which is in the list, out of it. The caller holds the list's lock.
+    fn unlink(&self, waiter: &Waiter<P, T>) {
+        let (next, prev) = (waiter.next.load(Relaxed), waiter.prev.load(Relaxed));
+        if ptr::eq(next, waiter) {
+            return self.set_oldest(ptr::null());
+        }
+        // SAFETY: in the list, whose lock the caller holds.
+        let next = unsafe { &*next };
+        // SAFETY: as above.
+        next.link_behind(unsafe { &*prev });
+        if ptr::eq(self.oldest(), waiter) {
+            self.set_oldest(next);
+        }
+    }
+
+    /// Takes the oldest waiters off the list, `most` or as many as there are, and gives the first and their number. Each
+    /// leads to the following one by its `next`.
+    fn detach(&self, most: usize) -> (*const Waiter<P, T>, usize) {
+        let (mut first, mut last, mut n_detached) = (ptr::null(), None, 0);
+        self.list_lock.acquire();
+        let newest = self.newest();
+        let mut waiter = self.oldest();
+        let mut is_done = waiter.is_null();
+        while !is_done {
+            // SAFETY: in the list, whose lock we hold.
+            let here = unsafe { &*waiter };
+            is_done = ptr::eq(waiter, newest);
+            waiter = here.next.load(Relaxed);
+            P::step(SUMMON);
+            if here.place.compare_exchange(QUEUED, MOVING, Relaxed, Relaxed).is_ok() {
+                self.unlink(here);
+                match last {
+                    None => first = ptr::from_ref(here),
+                    Some(last) => here.link_behind(last),
+                }
+                (last, n_detached) = (Some(here), n_detached + 1);
+                is_done |= n_detached == most;
+            }
+        }
+        // SAFETY: acquired above.
+        unsafe { self.list_lock.release() };
+        (first, n_detached)
+    }
+}
+
+impl<P: Platform, T: Policy> Waiter<P, T> {
+    fn new(mutex: &RawOndeck<P, T>) -> Self {
+        let null = || AtomicPointer::new(ptr::null_mut());
+        Waiter {
+            node: Node::new(),
+            next: null(),
+            prev: null(),
+            place: P::U32::new(QUEUED),
+            core: P::current_core(),
+            mutex,
+        }
+    }
+
+    /// Makes `self` the one that comes after `older`.
+    fn link_behind(&self, older: &Self) {
+        self.prev.store(ptr::from_ref(older).cast_mut(), Relaxed);
+        older.next.store(ptr::from_ref(self).cast_mut(), Relaxed);
+    }
+}
+
+// -- The way to the lock ----------------------------------------------------------------------------------------------
+
+impl<P: Platform, T: Policy> RawOndeck<P, T> {
+    /// Makes a notified waiter a sleeper of its lock. If nobody waits for that lock, the waiter is called at once.
+    ///
+    /// # Safety
+    /// - The caller has won MOVING of `waiter` and does this once. The waiter may be gone when this returns.
+    unsafe fn enlist(waiter: *const Waiter<P, T>) {
+        // SAFETY: its thread sleeps until it is granted, which takes the push or the grant below.
+        let here = unsafe { &*waiter };
+        // SAFETY: that thread has borrowed its lock for as long as it waits.
+        let lock = unsafe { &*here.mutex };
+        // Each further turn is caused by another thread's step.
+        loop {
+            let state = lock.load();
+            if state.has(DECK) || state.has_sleepers() {
+                let Some(next) = here.node.on_top_of(state) else {
+                    here.place.store(ALONE, Relaxed);
+                    break;
+                };
+                here.node.slept_on(here.core);
+                P::step(ENLIST);
+                if lock.cas(state, next, Release) {
+                    // E2
+                    return;
+                }
+            } else {
+                debug_assert!(!state.has(LATCHED), "I6: the latch is taken over sleepers or for an occupied seat only");
+                P::step(INVITE);
+                // The core, as when a sleeper is called: the kernel tends to put it behind its caller.
+                if lock.cas(state, state.called(epoch_now::<P>(T::tuning()), P::current_core()), Relaxed) {
+                    break;
+                }
+            }
+        }
+        // SAFETY: still ours, since it has not been granted. Neither it nor its lock is touched after this.
+        unsafe { Node::grant(ptr::from_ref(&here.node)) };
+    }
+}
+
+impl<P: Platform, T: Policy> Default for RawCondvar<P, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform, T: Policy> fmt::Debug for RawCondvar<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawCondvar").field("has_waiters", &!self.oldest().is_null()).finish()
+    }
+}
