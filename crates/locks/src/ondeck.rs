@@ -1,15 +1,156 @@
-//! ondeck: draft
+//! ondeck: at most one waiter is awake; it leaves a busy lock to its holder until it is time, then asks for it.
+//!
+//! # Idea
+//! Waiters that poll take the cache line away from the holder, and waiters that are woken at each release take its time.
+//! So one contender is *on deck*: awake, and next. All others sleep in the *dugout*, and a release wakes nobody while
+//! the deck is taken. Two things more are needed to keep the speed of one thread:
+//!
+//! - The deck must not take a lock that its holder is about to take again, or the two swap places at each release. The
+//!   upper bits of the word count releases, so one poll tells the deck how often the lock turned over since the last:
+//!   above some rate the lock is *hot*, and passing it around costs more than it gives. The deck of a hot lock polls
+//!   every few microseconds, and after its patience *asks*: the next release *passes* the lock to it.
+//! - The release must stay one RMW although it may owe somebody a wake. It reads the word first; what it may not miss
+//!   between that read and its write is made impossible (I2, I3), or can be paid by address alone (a napping deck).
+//!
+//! The dugout rotates: with the pass, the ex-holder calls the oldest sleeper to the seat that falls vacant. A sleeper
+//! takes time to get up and may find its core taken, so the seat is *kept* for it, and an arrival may *stand in*.
+//!
+//! # Lineage
+//! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
+//! Monitor (PR 14216): a waiter signalled is not signalled again until it is up. nsync and WebKit: one designated waker,
+//! and relief for the oldest. parking_lot 0.13: release first, wake after. The list that is pushed by one
+//! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter that is
+//! incremented by the carry out of LOCKED; the seat that never falls vacant under a foreign holder, which makes the
+//! plain read in release safe; the seat kept with a stand-in. Left out after measuring (see results/experiments.md):
+//! a learned spin budget, a turnover flag toggled by release, waking the newest sleeper.
+//!
+//! # State word
+//!
+//! | bits | name | meaning when set | set by | cleared by | may be stale? |
+//! |---|---|---|---|---|---|
+//! | 0-38 | head | newest sleeper, its address without 9 low zero bits | enqueue, enlist | detach | exact |
+//! | 39-40 | epoch | time of the last call, in rotations, modulo 4 | detach | - | a hint |
+//! | 41-42 | core | core of the last caller, modulo 4 | detach | - | a hint |
+//! | 43 | LATCHED | somebody has the right to edit the dugout, and will drop it without waiting for anybody | pass_on, call_up, hand_down, latch | detach, unlatch | exact |
+//! | 44 | VACANT | somebody sleeps and nobody has the seat: the next release must call | take, accept, hand_down | claim, detach, call_up | exact but for an instant in claim; see I3 |
+//! | 45 | DECK | the seat on deck is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave, hand_down | exact |
+//! | 46 | FLIGHT | a called sleeper is not up yet | detach, invite | show_up | exact |
+//! | 47 | STANDIN | the occupant of the seat keeps it for the called sleeper | stand_in, detach | cede, take, accept, break_line | exact |
+//! | 48 | FAIR | the occupant of the seat asks the next release to pass the lock | ask | take, accept, cede, leave, hand_down, nap | exact |
+//! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
+//! | 50 | NAPPING | the occupant sleeps on the word: release owes it a wake. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
+//! | 51 | HOT | turnover was above the rate at which passing pays | ask | take, accept, leave, and when nobody waits | may linger while somebody waits |
+//! | 52 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
+//! | 53-63 | count | releases and passes, modulo 2048 | vacate, rouse, call_up, pass, pass_on | - | exact |
+//!
+//! # Life of a word
+//!
+//! The lock: free -> held -> free, or held -> PASSED -> held. The seat:
+//!
+//! ```text
+//!           claim              (with a call)                  show_up
+//! empty ------------> occupied ------------> stand-in, called ------> stand-in, called one in line
+//!   |                  |  ^ ^                 |  ^                      |
+//!   |  call     at bat,|  | |                 |  | stand_in             | stand-in at bat or ceded,
+//!   |       given up   |  | +---- show_up --- |  |                      | or the one in line gone
+//!   +-----> kept <---- | -|------ at bat, ----+  |                      |
+//!             |        v  |       ceded          |                      |
+//!             |      empty+----------------------|----------------------+
+//!             +----------------------------------+
+//! ```
+//!
+//! | step | from -> to | who | operation and ordering |
+//! |---|---|---|---|
+//! | grab | free -> held | arrival | fetch-or, Acquire (E1); inside if it was not LOCKED |
+//! | claim | empty seat -> occupied | arrival | fetch-or DECK, Relaxed; if it shows VACANT, fetch-and clears that |
+//! | stand_in | kept -> stand-in | arrival | compare-exchange, Relaxed |
+//! | enqueue | pushed on the list, with DECK set | arrival | compare-exchange, Release (E2) |
+//! | revoke | PASSED -> held by the revoker | arrival | compare-exchange, Acquire (E1) |
+//! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
+//! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
+//! | cede | stand-in -> kept, or the seat of the one in line | stand-in | compare-exchange, Relaxed |
+//! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
+//! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
+//! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
+//! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
+//! | hand_down | occupied -> empty and LATCHED | occupant that gives up | compare-exchange, Acquire (E3); a call follows |
+//! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
+//! | break_line | STANDIN cleared | called one in line that takes the lock or gives up | compare-exchange, Acquire (E1) |
+//! | vacate | held -> free | holder | fetch-add, Release (E1); then wake by address if it shows NAPPING. In the slow path a compare-exchange |
+//! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
+//! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
+//! | pass_on | held -> PASSED and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
+//! | call_up | held -> free and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
+//! | detach | sleeper off the list; call or removal done; latch dropped | latch holder | compare-exchange, AcqRel (E2, E3) |
+//! | latch | LATCHED set | sleeper past its deadline | compare-exchange, Acquire (E3) |
+//! | unlatch | LATCHED cleared | the same, called meanwhile | compare-exchange, Release (E3) |
+//!
+//! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
+//!
+//! # Invariants
+//! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`.
+//! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on its
+//!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`.
+//! - I3 VACANT if and only if somebody sleeps and not DECK, but for the instant between the two writes of claim, when
+//!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED. checked by:
+//!   state.rs `settled_is_exact_and_idempotent`.
+//! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile.
+//!   asserted: `State::called`, `show_up`; checked by: `every_waiter_finishes`.
+//! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it. checked by: `nap_is_ended_by_a_pass`.
+//! - I6 LATCHED with a sleeper in the list pins the sleepers, whose acquisitions keep the lock's memory alive. checked by: `freeing`.
+//! - I7 At rest the word is its counter and hints. checked by: `exclusion`.
+//!
+//! # Orderings
+//! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`, `revoke`, `break_line`: everything
+//!   the last holder wrote. All writes to the word are RMWs, so those in between continue the release sequence.
+//! - E2 `enqueue`, `detach` -> the loads of the head under the latch: the fields of the sleeper, and the links.
+//! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `hand_down`, `latch`: the links that the last latch holder edited.
+//! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
+//! - The seat publishes nothing, so claims and polls are Relaxed: whoever goes to bat from it does so by E1.
+//!
+//! # Promises
+//! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
+//! - No lost wake-up: by I2. The fast release reads the word and then adds. In between, with the lock ours, (a) VACANT
+//!   cannot appear without a latch holder that calls (I3): the seat falls empty when its occupant goes to bat, which
+//!   needs our release, or hands it down latched; and a push needs DECK. (b) NAPPING that appears is in the value that
+//!   the add returns, and wants a wake by address. (c) FAIR that appears is seen by the next release. Conformance
+//!   `every_waiter_finishes`, `no_lost_wakeup`.
+//! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
+//!   arrivals for the length of their first look. Conformance `few_poll`.
+//! - Waiting: an occupant with nobody asleep waits at most patience + H + L; a sleeper with k older ones at most
+//!   (k + 10) (rotation + H + L), where H is the longest hold and L the time in which the system runs a thread that
+//!   may run. (k + 10: the seat itself, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
+//!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
+//!   release. Conformance `waits_are_bounded`.
+//! - Deadlines are kept in every phase. Conformance `timed`.
+//!
+//! # Cost
+//! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
+//! deck; no system call while nobody sleeps. A rotation: one wake, paid by the ex-holder after its pass. Lock 8 bytes,
+//! sleeper 512 bytes of stack.
+//!
+//! # After release
+//! No, unless a sleeper pins the lock: the fast release and pass, rouse, vacate end with their write, and wake by
+//! address; call_up and pass_on go on under LATCHED with a sleeper in the list (I6), until detach drops it. After that
+//! only the called node is touched, once, and then its address. Conformance `freeing`.
+//!
+//! # Limits
+//! Not recursive. Sleepers' stacks below 2^48; others look in from time to time. More than 2047 releases between two
+//! polls look like fewer: at 16 us between polls that is below 8 ns a release, and the error is one of judgement only.
+//! 17 unsafe blocks here and in dugout.rs, all about the lives of nodes and of the lock after its release.
+
 use crate::{Entry, Promises, RawLock, RawTimedLock};
-use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
-use dugout::{Node, Wanted};
-use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step, Waited};
-use state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
-use watch::{Wait, Watch, epoch_now, may_barge};
+use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use dugout::Node;
+use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
+use state::{DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
+use watch::{Wait, may_barge};
 
+mod calls;
 mod condvar;
+mod deck;
 mod dugout;
 mod state;
 mod tuning;
@@ -212,416 +353,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 Turn::Left => return false,
                 Turn::Ceded => may_stand_in = false,
                 Turn::Again => {}
-            }
-        }
-    }
-
-    /// The lock is on its way to the deck: a moment later the seat is vacant. If nothing happens, takes the lock back.
-    fn give_way(&self, state: State, wait: &Wait<P>) -> Turn {
-        if !wait.longer_than(T::tuning().revoke_ns) {
-            wait.briefly();
-            return Turn::Again;
-        }
-        P::step(REVOKE);
-        if self.cas(state, state.without(PASSED), Acquire) { Turn::AtBat } else { Turn::Again } // E1
-    }
-
-    fn claim(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
-        P::step(CLAIM);
-        let before = State(self.word.fetch_or(DECK, Relaxed));
-        if before.has(DECK) {
-            return Turn::Again;
-        }
-        if before.has(VACANT) {
-            // Ours to clear: nobody sets it while the deck is taken (I3).
-            P::step(CLAIM);
-            self.word.fetch_and(!VACANT, Relaxed);
-        }
-        self.on_deck(is_hot, deadline)
-    }
-
-    /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
-    fn enqueue(&self, state: State, node: &Node<P>, deadline: Option<u64>) -> Turn {
-        let Some(next) = node.on_top_of(state) else {
-            // An address beyond 48 bits: this thread cannot be written into the word, so it looks in now and then.
-            let (word, waiting) = node.grant_word();
-            P::wait_on(word, waiting, Some(P::now_ns() + u64::from(T::tuning().rotate_ns)));
-            return Turn::Again;
-        };
-        P::step(ENQUEUE);
-        if !self.cas(state, next, Release) {
-            // E2
-            return Turn::Again;
-        }
-        let (word, waiting) = node.grant_word();
-        while !node.is_granted() {
-            if P::wait_on(word, waiting, deadline) == Waited::TimedOut && self.cancel(node) {
-                return Turn::Left;
-            }
-        }
-        self.show_up(deadline)
-    }
-
-    /// A called sleeper takes its seat, or lines up behind whoever stands in for it.
-    fn show_up(&self, deadline: Option<u64>) -> Turn {
-        P::step(SHOW_UP);
-        let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
-        debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
-        if before.has(STANDIN) {
-            let turn = self.wait_in_line(deadline);
-            if turn != Turn::Ceded {
-                return turn;
-            }
-        }
-        self.on_deck(before.has(HOT), deadline)
-    }
-
-    /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
-    /// then we may take the lock past it, which leaves it the seat.
-    fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
-        const GAP_NS: u32 = 2_000;
-        let mut has_waked = false;
-        let wait = Wait::<P>::new();
-        loop {
-            let state = self.load();
-            if !state.has(STANDIN) {
-                return Turn::Ceded;
-            }
-            if state.has(NAPPING) && !has_waked {
-                // It fell asleep before it was made a stand-in.
-                Self::wake_the_deck(self);
-                has_waked = true;
-            }
-            let is_late = wait.longer_than(T::tuning().revoke_ns);
-            let (next, turn) = if !state.has(LOCKED) && (is_late || !state.has(HOT)) {
-                (state.with(LOCKED).without(STANDIN), Turn::AtBat)
-            } else if state.has(PASSED) && is_late {
-                (state.without(PASSED | STANDIN), Turn::AtBat)
-            } else if is_past::<P>(deadline) {
-                (state.without(STANDIN), Turn::Left)
-            } else {
-                if is_late {
-                    P::yield_now()
-                } else {
-                    P::pause_ns(GAP_NS)
-                }
-                continue;
-            };
-            P::step(BREAK_LINE);
-            if self.cas(state, next, Acquire) {
-                // E1
-                return turn;
-            }
-        }
-    }
-
-    // -- 7. Spinning --------------------------------------------------------------------------------------------------
-
-    /// Looks at a taken lock for a little while without writing to the word.
-    #[inline(never)]
-    fn first_look(&self) -> bool {
-        let tuning = T::tuning();
-        let first = self.load();
-        if first.has(HOT | PASSED) {
-            return false;
-        }
-        let wait = Wait::<P>::new();
-        let mut state = first;
-        let mut gap = tuning.look_gap_ns;
-        // Ends by the clock, if not before.
-        loop {
-            if !state.has(LOCKED) && self.grab() {
-                return true;
-            }
-            let is_captured = state.releases_since(first) > u64::from(tuning.look_releases);
-            if state.has(PASSED) || is_captured || wait.longer_than(tuning.look_ns) {
-                return false;
-            }
-            P::pause_ns(gap);
-            gap = gap.saturating_mul(2);
-            state = self.load();
-        }
-    }
-
-    /// Sits on deck until at bat, or gives the seat up.
-    #[inline(never)]
-    fn on_deck(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
-        let tuning = T::tuning();
-        let spins = P::may_spin();
-        let mut watch = Watch::<P>::new(self.load(), is_hot, tuning);
-        // One step a turn; ends when the lock comes, the deadline passes, or the seat's rightful owner shows up.
-        loop {
-            let state = self.load();
-            watch.observe(state, tuning);
-            if state.has(PASSED) {
-                P::step(ACCEPT);
-                if self.cas(state, state.at_bat(), Acquire) {
-                    // E1
-                    return Turn::AtBat;
-                }
-            } else if !state.has(LOCKED)
-                && (!spins || watch.has_asked || watch.may_take(tuning) || is_past::<P>(deadline))
-            {
-                let cooled = if watch.is_hot { state } else { state.without(HOT) };
-                P::step(TAKE);
-                if self.cas(state, cooled.at_bat(), Acquire) {
-                    // E1
-                    return Turn::AtBat;
-                }
-            } else if is_past::<P>(deadline) {
-                if self.give_up(state) {
-                    return Turn::Left;
-                }
-            } else if state.has(STANDIN) && (!state.has(FLIGHT) || !spins || watch.is_still_for(tuning.nap_after_ns)) {
-                P::step(CEDE);
-                if self.cas(state, state.ceded(), Relaxed) {
-                    return Turn::Ceded;
-                }
-            } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
-                self.ask(&mut watch, tuning);
-            } else if state.has(LOCKED) && (!spins || watch.is_still_for(tuning.nap_after_ns)) {
-                self.nap(state, &mut watch, deadline);
-            } else if watch.is_still_for(tuning.quiet_ns) {
-                P::yield_now();
-            } else {
-                P::pause_ns(watch.next_gap_ns(tuning));
-            }
-        }
-    }
-
-    /// Asks that the next release pass the lock.
-    fn ask(&self, watch: &mut Watch<P>, tuning: &Tuning) {
-        watch.has_asked = true;
-        P::step(ASK);
-        self.word.fetch_or(if watch.is_hot { FAIR | HOT } else { FAIR }, Relaxed);
-        P::pause_ns(watch.next_gap_ns(tuning));
-    }
-
-    /// Sleeps on the word until the next release.
-    fn nap(&self, state: State, watch: &mut Watch<P>, deadline: Option<u64>) {
-        let napping = state.napping(watch.naps > 0);
-        P::step(NAP);
-        if !self.cas(state, napping, Relaxed) {
-            return;
-        }
-        P::wait_on_upper(&self.word, napping.0, deadline);
-        loop {
-            let state = self.load();
-            // Together with PASSED the flag stays until the lock is accepted (I5).
-            if !state.has(NAPPING) || state.has(PASSED) {
-                break;
-            }
-            P::step(RISE);
-            if self.cas(state, state.without(NAPPING), Relaxed) {
-                break;
-            }
-        }
-        watch.rise(self.load(), T::tuning());
-    }
-
-    /// The deadline has passed and `state` shows the lock taken and not passed: true if the seat is given up.
-    fn give_up(&self, state: State) -> bool {
-        if state.has(STANDIN) {
-            P::step(CEDE);
-            return self.cas(state, state.ceded(), Relaxed);
-        }
-        if !state.has_sleepers() {
-            P::step(LEAVE);
-            return self.cas(state, state.left(), Relaxed);
-        }
-        if state.has(LATCHED) {
-            P::yield_now();
-            return false;
-        }
-        P::step(HAND_DOWN);
-        if !self.cas(state, state.handed_down(), Acquire) {
-            // E3
-            return false;
-        }
-        // SAFETY: we hold the latch over a list that was not empty, and `self` outlives the call.
-        unsafe { Self::call_a_sleeper(self, Wanted::ElsewhereIfPossible) };
-        true
-    }
-
-    // -- 8. release_slow ----------------------------------------------------------------------------------------------
-
-    /// Releases a lock that shows work to do. Takes a pointer because the lock may be freed while this runs, once the
-    /// releasing write is done.
-    #[cold]
-    #[inline(never)]
-    fn release_slow(this: *const Self, is_fair: bool) {
-        loop {
-            // SAFETY: the caller holds the lock until one of the writes below succeeds, and they end this loop.
-            let lock = unsafe { &*this };
-            let state = lock.load();
-            let gives = state.has(FAIR) || is_fair;
-            let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN | NAPPING);
-            if gives && may_call {
-                P::step(PASS_ON);
-                if lock.cas(state, state.passed().with(LATCHED), AcqRel) {
-                    // E1 E3
-                    // SAFETY: as in `give_up`; the latch pins the sleepers, and they pin the lock (I6).
-                    return unsafe { Self::call_a_sleeper(this, Wanted::HereIfPossible) };
-                }
-            } else if gives && state.has(DECK) {
-                P::step(PASS);
-                if lock.cas(state, state.passed(), Release) {
-                    // E1
-                    if state.has(NAPPING) {
-                        Self::wake_the_deck(this);
-                    }
-                    return;
-                }
-            } else if state.has(NAPPING) {
-                P::step(ROUSE);
-                if lock.cas(state, state.released().without(NAPPING), Release) {
-                    // E1
-                    return Self::wake_the_deck(this);
-                }
-            } else if state.has(VACANT) && !state.has(DECK | LATCHED) {
-                P::step(CALL_UP);
-                if lock.cas(state, state.released().with(LATCHED), AcqRel) {
-                    // E1 E3
-                    // SAFETY: as above.
-                    return unsafe { Self::call_a_sleeper(this, Wanted::HereIfPossible) };
-                }
-            } else {
-                P::step(VACATE);
-                if lock.cas(state, state.released(), Release) {
-                    // E1
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Wakes a deck that naps on the word. By address only: the lock may be gone.
-    #[cold]
-    fn wake_the_deck(this: *const Self) {
-        P::wake_upper(this.cast::<P::U64>(), 1);
-    }
-
-    // -- 9. The dugout, under the latch; the list itself is in dugout.rs ---------------------------------------------
-
-    /// Calls a sleeper to the deck and drops the latch.
-    ///
-    /// # Safety
-    /// - The caller holds the latch, and there is a sleeper. Both keep `*this` alive until the latch is dropped (I6).
-    unsafe fn call_a_sleeper(this: *const Self, wanted: Wanted) {
-        let tuning = T::tuning();
-        let epoch = epoch_now::<P>(tuning);
-        // SAFETY: alive, as the caller says; not used after `detach`, which drops the latch.
-        let lock = unsafe { &*this };
-        let head = lock.link();
-        // SAFETY: we hold the latch and have linked from this head.
-        let node = unsafe { Node::choose(head, wanted, tuning.prefer_core_among) };
-        // SAFETY: in the list, and alive until its grant.
-        let chosen = unsafe { &*node };
-        chosen.call();
-        // The kernel tends to put it behind its caller.
-        let core = P::current_core();
-        lock.detach(chosen, |state| state.called(epoch, core));
-        // SAFETY: called by us, just now.
-        unsafe { Node::grant(node) };
-    }
-
-    /// Links the list and gives its head. The caller holds the latch, and there is a sleeper.
-    fn link(&self) -> *const Node<P> {
-        let head = Node::<P>::head(State(self.word.load(Acquire))); // E2
-        // SAFETY: the caller holds the latch.
-        unsafe { Node::link(head) };
-        head
-    }
-
-    /// Takes `node` off the list and changes the word by `then`, which drops the latch, in the same write. The caller
-    /// holds the latch and has linked the list.
-    fn detach(&self, node: &Node<P>, then: impl Fn(State) -> State) {
-        let mut is_unlinked = false;
-        // Each further turn is caused by another thread's step: a push, a release, an acquisition.
-        loop {
-            let state = State(self.word.load(Acquire)); // E2
-            P::step(DETACH);
-            if is_unlinked {
-                if self.cas(state, then(state), AcqRel) {
-                    // E2 E3
-                    return;
-                }
-            } else if core::ptr::eq(Node::head(state), node) {
-                // SAFETY: we hold the latch, and a head that has been linked is the anchor.
-                let older = unsafe { node.bequeath_anchor() };
-                if self.cas(state, then(state.with_head(older)), AcqRel) {
-                    // E2 E3
-                    return;
-                }
-                // SAFETY: as above.
-                unsafe { node.keep_anchor() };
-            } else {
-                let head = self.link();
-                // SAFETY: we hold the latch, and `node` is not the head.
-                unsafe { node.unlink(head) };
-                is_unlinked = true;
-            }
-        }
-    }
-
-    /// The deadline of a sleeper has passed: true if it has left the list, false if it has been called already.
-    #[cold]
-    fn cancel(&self, node: &Node<P>) -> bool {
-        if !self.latch(node) {
-            return false;
-        }
-        if node.is_called() {
-            self.unlatch();
-            let (word, waiting) = node.grant_word();
-            // Ends: the caller grants right after it has dropped the latch.
-            while !node.is_granted() {
-                P::wait_on(word, waiting, None);
-            }
-            return false;
-        }
-        self.link();
-        let must_call = Cell::new(false);
-        self.detach(node, |state| {
-            let next = state.unlatched();
-            must_call.set(next.is_none());
-            next.unwrap_or(state)
-        });
-        if must_call.get() {
-            // SAFETY: the latch is still ours, the lock is free, and somebody sleeps; `self` outlives the call.
-            unsafe { Self::call_a_sleeper(self, Wanted::ElsewhereIfPossible) };
-        }
-        true
-    }
-
-    /// Takes the latch for a sleeper that wants to leave; false if it has been granted the seat meanwhile.
-    fn latch(&self, node: &Node<P>) -> bool {
-        // Ends: a latch holder runs straight through.
-        while !node.is_granted() {
-            let state = self.load();
-            if state.has(LATCHED) {
-                P::yield_now();
-                continue;
-            }
-            P::step(LATCH);
-            if self.cas(state, state.with(LATCHED), Acquire) {
-                // E3
-                return true;
-            }
-        }
-        false
-    }
-
-    fn unlatch(&self) {
-        loop {
-            let state = self.load();
-            let Some(next) = state.unlatched() else {
-                // SAFETY: we hold the latch and somebody sleeps; `self` outlives the call.
-                return unsafe { Self::call_a_sleeper(self, Wanted::ElsewhereIfPossible) };
-            };
-            P::step(UNLATCH);
-            if self.cas(state, next, Release) {
-                // E3
-                return;
             }
         }
     }

@@ -29,15 +29,6 @@ const CALLED: u32 = 1;
 /// How often the oldest sleeper may be passed over for one on a better core. Part of the stated bound on waiting.
 pub(super) const MOST_SKIPS: u32 = 8;
 
-/// Where the sleeper to be called should have slept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// On this core: the caller is about to leave it.
-    HereIfPossible,
-    /// Elsewhere: the caller goes on running.
-    ElsewhereIfPossible,
-}
-
 /// A sleeper.
 #[repr(align(512))]
 pub(super) struct Node<P: Platform> {
@@ -151,12 +142,13 @@ impl<P: Platform> Node<P> {
         unsafe { &*head }.tail.store(tail, Relaxed);
     }
 
-    /// The sleeper to be called next: the oldest, or one of the next oldest if it slept on a better core and the
-    /// oldest has not been passed over too often.
+    /// The sleeper to be called next: the oldest, or one of the next oldest if it slept on the caller's core and the
+    /// oldest has not been passed over too often. The caller is about to give that core up; a sleeper from another
+    /// one may be put behind the holder, and then nobody is on deck for a time slice.
     ///
     /// # Safety
     /// As for [`link`](Node::link), which has been called for this `head`.
-    pub(super) unsafe fn choose(head: *const Self, wanted: Wanted, among: u32) -> *const Self {
+    pub(super) unsafe fn choose(head: *const Self, among: u32) -> *const Self {
         // SAFETY: in the list, and the caller holds the latch.
         let oldest = unsafe { &*head }.tail.load(Relaxed).cast_const();
         // SAFETY: as above.
@@ -166,7 +158,7 @@ impl<P: Platform> Node<P> {
         for _ in 0..among {
             // SAFETY: as above; the walk ends at the head.
             let candidate = unsafe { &*node };
-            if (candidate.core() == here) == (wanted == Wanted::HereIfPossible) {
+            if candidate.core() == here {
                 if node != oldest {
                     skipped.store(skipped.load(Relaxed) + 1, Relaxed);
                 }

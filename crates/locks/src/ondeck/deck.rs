@@ -1,0 +1,238 @@
+//! On deck: looking before, sitting there, standing in, waiting in line, napping, giving up.
+
+use super::dugout::Node;
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
+use super::watch::{Wait, Watch};
+use super::{
+    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck, SHOW_UP,
+    TAKE, Tuning, Turn, is_past,
+};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use ondeck_platform::{Atomic, Platform, Waited};
+
+impl<P: Platform, T: Policy> RawOndeck<P, T> {
+    /// The lock is on its way to the deck: a moment later the seat is vacant. If nothing happens, takes the lock back.
+    pub(super) fn give_way(&self, state: State, wait: &Wait<P>) -> Turn {
+        if !wait.longer_than(T::tuning().revoke_ns) {
+            wait.briefly();
+            return Turn::Again;
+        }
+        P::step(REVOKE);
+        if self.cas(state, state.without(PASSED), Acquire) { Turn::AtBat } else { Turn::Again } // E1
+    }
+
+    pub(super) fn claim(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
+        P::step(CLAIM);
+        let before = State(self.word.fetch_or(DECK, Relaxed));
+        if before.has(DECK) {
+            return Turn::Again;
+        }
+        if before.has(VACANT) {
+            // Ours to clear: nobody sets it while the deck is taken (I3).
+            P::step(CLAIM);
+            self.word.fetch_and(!VACANT, Relaxed);
+        }
+        self.on_deck(is_hot, deadline)
+    }
+
+    /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
+    pub(super) fn enqueue(&self, state: State, node: &Node<P>, deadline: Option<u64>) -> Turn {
+        let Some(next) = node.on_top_of(state) else {
+            // An address beyond 48 bits: this thread cannot be written into the word, so it looks in now and then.
+            let (word, waiting) = node.grant_word();
+            P::wait_on(word, waiting, Some(P::now_ns() + u64::from(T::tuning().rotate_ns)));
+            return Turn::Again;
+        };
+        P::step(ENQUEUE);
+        // E2
+        if !self.cas(state, next, Release) {
+            return Turn::Again;
+        }
+        let (word, waiting) = node.grant_word();
+        while !node.is_granted() {
+            if P::wait_on(word, waiting, deadline) == Waited::TimedOut && self.cancel(node) {
+                return Turn::Left;
+            }
+        }
+        self.show_up(deadline)
+    }
+
+    /// A called sleeper takes its seat, or lines up behind whoever stands in for it.
+    pub(super) fn show_up(&self, deadline: Option<u64>) -> Turn {
+        P::step(SHOW_UP);
+        let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
+        debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
+        if before.has(STANDIN) {
+            let turn = self.wait_in_line(deadline);
+            if turn != Turn::Ceded {
+                return turn;
+            }
+        }
+        self.on_deck(before.has(HOT), deadline)
+    }
+
+    /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
+    /// then we may take the lock past it, which leaves it the seat.
+    pub(super) fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
+        const GAP_NS: u32 = 2_000;
+        let mut has_waked = false;
+        let wait = Wait::<P>::new();
+        loop {
+            let state = self.load();
+            if !state.has(STANDIN) {
+                return Turn::Ceded;
+            }
+            if state.has(NAPPING) && !has_waked {
+                // It fell asleep before it was made a stand-in.
+                Self::wake_the_deck(self);
+                has_waked = true;
+            }
+            let is_late = wait.longer_than(T::tuning().revoke_ns);
+            let (next, turn) = if !state.has(LOCKED) && (is_late || !state.has(HOT)) {
+                (state.with(LOCKED).without(STANDIN), Turn::AtBat)
+            } else if state.has(PASSED) && is_late {
+                (state.without(PASSED | STANDIN), Turn::AtBat)
+            } else if is_past::<P>(deadline) {
+                (state.without(STANDIN), Turn::Left)
+            } else {
+                if is_late {
+                    P::yield_now()
+                } else {
+                    P::pause_ns(GAP_NS)
+                }
+                continue;
+            };
+            P::step(BREAK_LINE);
+            // E1
+            if self.cas(state, next, Acquire) {
+                return turn;
+            }
+        }
+    }
+
+    /// Looks at a taken lock for a little while without writing to the word.
+    #[inline(never)]
+    pub(super) fn first_look(&self) -> bool {
+        let tuning = T::tuning();
+        let first = self.load();
+        if first.has(HOT | PASSED) {
+            return false;
+        }
+        let wait = Wait::<P>::new();
+        let mut state = first;
+        let mut gap = tuning.look_gap_ns;
+        // Ends by the clock, if not before.
+        loop {
+            if !state.has(LOCKED) && self.grab() {
+                return true;
+            }
+            let is_captured = state.releases_since(first) > u64::from(tuning.look_releases);
+            if state.has(PASSED) || is_captured || wait.longer_than(tuning.look_ns) {
+                return false;
+            }
+            P::pause_ns(gap);
+            gap = gap.saturating_mul(2);
+            state = self.load();
+        }
+    }
+
+    /// Sits on deck until at bat, or gives the seat up.
+    #[inline(never)]
+    pub(super) fn on_deck(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
+        let tuning = T::tuning();
+        let spins = P::may_spin();
+        let mut watch = Watch::<P>::new(self.load(), is_hot, tuning);
+        // One step a turn; ends when the lock comes, the deadline passes, or the seat's rightful owner shows up.
+        loop {
+            let state = self.load();
+            watch.observe(state, tuning);
+            if state.has(PASSED) {
+                P::step(ACCEPT);
+                // E1
+                if self.cas(state, state.at_bat(), Acquire) {
+                    return Turn::AtBat;
+                }
+            } else if !state.has(LOCKED)
+                && (!spins || watch.has_asked || watch.may_take(tuning) || is_past::<P>(deadline))
+            {
+                let cooled = if watch.is_hot { state } else { state.without(HOT) };
+                P::step(TAKE);
+                // E1
+                if self.cas(state, cooled.at_bat(), Acquire) {
+                    return Turn::AtBat;
+                }
+            } else if is_past::<P>(deadline) {
+                if self.give_up(state) {
+                    return Turn::Left;
+                }
+            } else if state.has(STANDIN) && (!state.has(FLIGHT) || !spins || watch.is_still_for(tuning.nap_after_ns)) {
+                P::step(CEDE);
+                if self.cas(state, state.ceded(), Relaxed) {
+                    return Turn::Ceded;
+                }
+            } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
+                self.ask(&mut watch, tuning);
+            } else if state.has(LOCKED) && (!spins || watch.is_still_for(tuning.nap_after_ns)) {
+                self.nap(state, &mut watch, deadline);
+            } else if watch.is_still_for(tuning.quiet_ns) {
+                P::yield_now();
+            } else {
+                P::pause_ns(watch.next_gap_ns(tuning));
+            }
+        }
+    }
+
+    /// Asks that the next release pass the lock.
+    pub(super) fn ask(&self, watch: &mut Watch<P>, tuning: &Tuning) {
+        watch.has_asked = true;
+        P::step(ASK);
+        self.word.fetch_or(if watch.is_hot { FAIR | HOT } else { FAIR }, Relaxed);
+        P::pause_ns(watch.next_gap_ns(tuning));
+    }
+
+    /// Sleeps on the word until the next release.
+    pub(super) fn nap(&self, state: State, watch: &mut Watch<P>, deadline: Option<u64>) {
+        let napping = state.napping(watch.naps > 0);
+        P::step(NAP);
+        if !self.cas(state, napping, Relaxed) {
+            return;
+        }
+        P::wait_on_upper(&self.word, napping.0, deadline);
+        loop {
+            let state = self.load();
+            // Together with PASSED the flag stays until the lock is accepted (I5).
+            if !state.has(NAPPING) || state.has(PASSED) {
+                break;
+            }
+            P::step(RISE);
+            if self.cas(state, state.without(NAPPING), Relaxed) {
+                break;
+            }
+        }
+        watch.rise(self.load(), T::tuning());
+    }
+
+    /// The deadline has passed and `state` shows the lock taken and not passed: true if the seat is given up.
+    pub(super) fn give_up(&self, state: State) -> bool {
+        if state.has(STANDIN) {
+            P::step(CEDE);
+            return self.cas(state, state.ceded(), Relaxed);
+        }
+        if !state.has_sleepers() {
+            P::step(LEAVE);
+            return self.cas(state, state.left(), Relaxed);
+        }
+        if state.has(LATCHED) {
+            P::yield_now();
+            return false;
+        }
+        P::step(HAND_DOWN);
+        // E3
+        if !self.cas(state, state.handed_down(), Acquire) {
+            return false;
+        }
+        // SAFETY: we hold the latch over a list that was not empty, and `self` outlives the call.
+        unsafe { Self::call_a_sleeper(self) };
+        true
+    }
+}
