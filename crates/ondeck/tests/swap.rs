@@ -1,0 +1,26 @@
+//! A program that uses every stable method compiles and runs the same against both of two libraries: only its `use` line
+//! differs.
+
+mod std_sync {
+    mod theirs {
+        use std::sync::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, TryLockError, WaitTimeoutResult};
+        include!("swap/std_program.rs");
+    }
+
+    mod ours {
+        use ondeck::poison::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, TryLockError, WaitTimeoutResult};
+        include!("swap/std_program.rs");
+    }
+}
+
+mod parking_lot {
+    mod theirs {
+        use parking_lot::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+        include!("swap/parking_lot_program.rs");
+    }
+
+    mod ours {
+        use ondeck::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+        include!("swap/parking_lot_program.rs");
+    }
+}
