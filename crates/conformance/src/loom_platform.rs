@@ -20,7 +20,7 @@
 
 use crate::futex::Futex;
 use crate::reproduce::Reproduce;
-use crate::steps::{self, Coverage};
+use crate::steps;
 use crate::watched::{Access, Watched, Witness};
 use crate::world::{Guarded, Job, World};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -89,30 +89,44 @@ impl Model {
         DEADLINE_NS
     }
 
-    /// Explores `body` and returns which steps its executions took. A failure panics, or, for a deadlock, aborts; either
-    /// prints a line that reproduces it.
-    pub fn check(self, body: impl Fn() + Send + Sync + 'static) -> Coverage {
+    /// Explores `body`. A failure panics, or, for a deadlock, aborts; either prints a line that reproduces it.
+    pub fn check(self, body: impl Fn() + Send + Sync + 'static) {
+        self.check_containing(&[], body);
+    }
+
+    /// As [`check`](Model::check), and demands that each of `patterns` occurs: that some execution takes its steps in
+    /// this order, whatever else happens between. A model that is named after a race must contain it.
+    pub fn check_containing(self, patterns: &[&'static [&'static str]], body: impl Fn() + Send + Sync + 'static) {
         let _line = Reproduce::with("");
-        let seen = Arc::new(Mutex::new((0_u64, Coverage::default())));
-        let seen_inside = seen.clone();
+        let search = Arc::new(Mutex::new(Search { executions: 0, missing: patterns.to_vec() }));
+        let search_inside = search.clone();
         let mut builder = loom::model::Builder::new();
         // Beyond loom's default because a poll loop takes several branches per turn; a livelock still hits it.
         builder.max_branches = 20_000;
         builder.preemption_bound = builder.preemption_bound.or(Some(self.preemptions));
         builder.check(move || {
-            {
-                let mut seen = seen_inside.lock().expect("nobody panics while holding it");
-                seen.0 += 1;
-                seen.1.add(steps::begin_execution());
-            }
+            steps::begin_execution();
             STATE.set(Some(Rc::new(State::new(self))));
             body();
+            search_inside.lock().expect("nobody panics while holding it").note_execution();
         });
         STATE.set(None);
-        let (executions, mut coverage) = seen.lock().expect("nobody panics while holding it").clone();
-        coverage.add(steps::begin_execution());
-        eprintln!("loom: {executions} executions, {self:?}, steps: {}", coverage.all());
-        coverage
+        let search = search.lock().expect("nobody panics while holding it");
+        eprintln!("loom: {} executions, {self:?}", search.executions);
+        assert!(search.missing.is_empty(), "no execution takes these steps in this order: {:?}", search.missing);
+    }
+}
+
+/// What a check has seen so far.
+struct Search {
+    executions: u64,
+    missing: Vec<&'static [&'static str]>,
+}
+
+impl Search {
+    fn note_execution(&mut self) {
+        self.executions += 1;
+        self.missing.retain(|pattern| !steps::contain(pattern));
     }
 }
 

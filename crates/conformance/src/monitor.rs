@@ -19,6 +19,8 @@ const PATIENT_LOOKS: u32 = 8;
 pub struct Report {
     /// Most threads that polled one word at once.
     pub pollers: usize,
+    /// Over all looks of polling threads, how many threads polled that word just then: sum and number.
+    pub polled_by: (u64, u64),
     /// Most entries of other threads between a thread's doorway and its own entry.
     pub bypasses: u64,
 }
@@ -27,6 +29,13 @@ impl Report {
     pub(crate) fn merge(&mut self, other: Report) {
         self.pollers = self.pollers.max(other.pollers);
         self.bypasses = self.bypasses.max(other.bypasses);
+        self.polled_by.0 += other.polled_by.0;
+        self.polled_by.1 += other.polled_by.1;
+    }
+
+    /// How many threads poll a word, on average while anybody does.
+    pub fn mean_pollers(self) -> f64 {
+        self.polled_by.0 as f64 / self.polled_by.1.max(1) as f64
     }
 }
 
@@ -64,6 +73,8 @@ impl Monitor {
             let polls = |watch: &Watch| watch.looks.get(&address).is_some_and(|&looks| looks >= PATIENT_LOOKS);
             let pollers = self.threads.values().filter(|watch| polls(watch)).count();
             self.report.pollers = self.report.pollers.max(pollers);
+            self.report.polled_by.0 += pollers as u64;
+            self.report.polled_by.1 += 1;
         }
     }
 

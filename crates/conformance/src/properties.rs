@@ -105,6 +105,31 @@ where
     assert!(shared.entered.load(Relaxed) >= ((threads - timed) * rounds) as u64);
 }
 
+/// As [`timed`], with one round, behind a holder that has the lock before the others come and only has to release it.
+pub fn behind_a_holder<W, L>(waiters: usize, timed: usize, deadline_ns: u64)
+where
+    W: World,
+    L: RawTimedLock<Platform = W::Platform>,
+{
+    let shared = Shared::<W, L>::new();
+    shared.lock.acquire();
+    let wait = |index: usize| {
+        let shared = shared.clone();
+        Box::new(move || {
+            if index >= timed {
+                acquirer(&shared);
+            } else if shared.lock.try_acquire_until(deadline_ns) {
+                shared.section();
+            }
+        }) as Job
+    };
+    let mut jobs: Vec<Job> = (0..waiters).map(wait).collect();
+    let held = shared.clone();
+    jobs.push(Box::new(move || held.section()));
+    W::run(jobs);
+    shared.assert_rests();
+}
+
 /// Nothing touches the lock after the releasing write: the last of `threads` users frees it right after its release,
 /// whatever the others are doing on their way out.
 ///

@@ -46,25 +46,38 @@ impl Schedule {
     /// Seeds are 0, 1, 2, ...; even ones use the random scheduler, odd ones PCT. `ONDECK_SEED` runs a single one. A
     /// failure panics and prints a line that reproduces it.
     pub fn check(self, body: impl Fn() + Send + Sync + 'static) -> Report {
+        self.check_containing(&[], body)
+    }
+
+    /// As [`check`](Schedule::check), and demands that each of `patterns` occurs: that some execution takes its steps in
+    /// this order, whatever else happens between.
+    pub fn check_containing(
+        self,
+        patterns: &[&'static [&'static str]],
+        body: impl Fn() + Send + Sync + 'static,
+    ) -> Report {
         let body = Arc::new(body);
-        let report = Arc::new(Mutex::new(Report::default()));
+        let seen = Arc::new(Mutex::new((Report::default(), patterns.to_vec())));
         let executions = number("ONDECK_EXECUTIONS").map_or(self.executions, |n| n as usize);
         let seeds = match number("ONDECK_SEED") {
             Some(seed) => seed..seed + 1,
             None => 0..executions.div_ceil(BATCH) as u64,
         };
         for seed in seeds {
-            let (body, report) = (body.clone(), report.clone());
+            let (body, seen) = (body.clone(), seen.clone());
             run_batch(seed, move || {
                 steps::begin_execution();
                 STATE.set(Some(Rc::new(State::new())));
                 body();
-                let seen = State::current().monitor.borrow().report;
-                report.lock().expect("nobody panics while holding it").merge(seen);
+                let (report, missing) = &mut *seen.lock().expect("nobody panics while holding it");
+                report.merge(State::current().monitor.borrow().report);
+                missing.retain(|pattern| !steps::contain(pattern));
             });
         }
-        let report = *report.lock().expect("nobody panics while holding it");
-        eprintln!("schedule: {executions} executions, {report:?}");
+        let (report, missing) = seen.lock().expect("nobody panics while holding it").clone();
+        eprintln!("schedule: {executions} executions, {report:?}, {:.2} pollers on average", report.mean_pollers());
+        let is_replay = number("ONDECK_SEED").is_some();
+        assert!(is_replay || missing.is_empty(), "no execution takes these steps in this order: {missing:?}");
         report
     }
 }

@@ -22,33 +22,20 @@ pub(crate) fn record(thread: usize, step: Step) {
     }
 }
 
-/// A new execution begins; returns the names of the steps of the one before.
-pub(crate) fn begin_execution() -> BTreeSet<&'static str> {
-    STORY.with_borrow_mut(|story| story.drain(..).map(|(_, name)| name).collect())
+/// A new execution begins.
+pub(crate) fn begin_execution() {
+    STORY.with_borrow_mut(Vec::clear);
 }
 
-/// Which steps the executions of one model took, execution by execution.
-#[derive(Clone, Debug, Default)]
-pub struct Coverage {
-    kinds: BTreeSet<BTreeSet<&'static str>>,
-}
-
-impl Coverage {
-    pub(crate) fn add(&mut self, execution: BTreeSet<&'static str>) {
-        self.kinds.insert(execution);
-    }
-
-    /// Every step that some execution took, in one line.
-    pub(crate) fn all(&self) -> String {
-        let all: BTreeSet<&str> = self.kinds.iter().flatten().copied().collect();
-        all.into_iter().collect::<Vec<_>>().join(" ")
-    }
-
-    /// Panics unless some execution took all of `steps`: a model that is named after a race must contain it.
-    pub fn assert_together(&self, steps: &[&str]) {
-        let has_all = |kind: &BTreeSet<&str>| steps.iter().all(|step| kind.contains(step));
-        assert!(self.kinds.iter().any(has_all), "no execution took all of {steps:?}");
-    }
+/// Whether the present execution took the steps of `pattern` in this order, by whatever threads, with any others between.
+pub(crate) fn contain(pattern: &[&str]) -> bool {
+    STORY.with_borrow(|story| {
+        let mut wanted = pattern.iter().peekable();
+        for (_, name) in story {
+            wanted.next_if(|next| *next == name);
+        }
+        wanted.peek().is_none()
+    })
 }
 
 /// The steps of the present execution in one line, each as thread and name.

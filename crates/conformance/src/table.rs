@@ -14,6 +14,7 @@ macro_rules! for_each_lock {
         $register!(mcs, RawMcs);
         $register!(go_tristate_futex, RawGoTristateFutex);
         $register!(go_spinbit, RawGoSpinbit);
+        $register!(ondeck, RawOndeck);
     };
 }
 
@@ -23,6 +24,7 @@ macro_rules! for_each_sleeping_lock {
     ($register:ident) => {
         $register!(go_tristate_futex, RawGoTristateFutex);
         $register!(go_spinbit, RawGoSpinbit);
+        $register!(ondeck, RawOndeck);
     };
 }
 
@@ -32,6 +34,7 @@ macro_rules! for_each_timed_lock {
     ($register:ident) => {
         $register!(tas, RawTas);
         $register!(ttas, RawTtas);
+        $register!(ondeck, RawOndeck);
     };
 }
 
@@ -44,6 +47,7 @@ macro_rules! for_each_freeable_lock {
         $register!(ticket, RawTicket);
         $register!(mcs, RawMcs);
         $register!(go_tristate_futex, RawGoTristateFutex);
+        $register!(ondeck, RawOndeck);
     };
 }
 
@@ -53,6 +57,7 @@ macro_rules! for_each_timed_freeable_lock {
     ($register:ident) => {
         $register!(tas, RawTas);
         $register!(ttas, RawTtas);
+        $register!(ondeck, RawOndeck);
     };
 }
 

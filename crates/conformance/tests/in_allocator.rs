@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-type Lock = ondeck_locks::RawGoSpinbit<Hardware>;
+type Lock = ondeck_locks::RawOndeck<Hardware>;
 
 static LOCK: Lock = Lock::INIT;
 static GUARDED: AtomicU64 = AtomicU64::new(0);

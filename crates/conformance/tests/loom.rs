@@ -17,6 +17,7 @@ use ondeck_locks::*;
 const LEAP: Time = Time::MayLeap(1_000_000);
 
 macro_rules! any_lock {
+    (ondeck, $lock:ident) => {};
     ($name:ident, $lock:ident) => {
         mod $name {
             use super::*;
@@ -47,6 +48,7 @@ mod sleepers {
     use super::*;
 
     macro_rules! sleeping_lock {
+        (ondeck, $lock:ident) => {};
         ($name:ident, $lock:ident) => {
             mod $name {
                 use super::*;
@@ -73,6 +75,7 @@ mod given_up {
     use super::*;
 
     macro_rules! timed_lock {
+        (ondeck, $lock:ident) => {};
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
@@ -89,6 +92,7 @@ mod free_after_release {
     use super::*;
 
     macro_rules! freeable_lock {
+        (ondeck, $lock:ident) => {};
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
@@ -104,6 +108,7 @@ mod free_after_giving_up {
     use super::*;
 
     macro_rules! timed_freeable_lock {
+        (ondeck, $lock:ident) => {};
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {

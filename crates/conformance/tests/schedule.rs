@@ -142,11 +142,19 @@ mod polling_is_bounded {
         assert!(report.pollers <= 2, "{} threads poll at once", report.pollers);
     }
 
+    /// The one on deck. While a pass is in flight, contenders that are awake wait for its end looking, so there are
+    /// moments with more; hence the average.
+    #[test]
+    fn ondeck() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawOndeck<SchedulePlatform>>(8, 2));
+        assert!(report.mean_pollers() < 1.2, "{:.2} threads poll on average", report.mean_pollers());
+    }
+
     /// The check of the check: where everybody polls, the monitor sees it.
     #[test]
     fn is_noticed_where_all_poll() {
         let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawTtas<SchedulePlatform>>(8, 2));
-        assert!(report.pollers > 2, "the monitor sees no crowd polling");
+        assert!(report.pollers > 2 && report.mean_pollers() > 2.0, "the monitor sees no crowd polling");
     }
 }
 
@@ -171,5 +179,38 @@ mod bypass_is_bounded {
     fn is_noticed_in_an_unordered_lock() {
         let report = SEARCH.check(|| observed::<RawGoSpinbit<SchedulePlatform>>(5, 3));
         assert!(report.bypasses > 4, "the monitor sees no bypass in a lock without order");
+    }
+}
+
+/// Races of the flagship that need more threads than loom can search; the numbers are those of `src/races.rs`. The steps
+/// are given in the order in which some execution must take them.
+mod races_of_ondeck {
+    use super::*;
+
+    type Lock = RawOndeck<SchedulePlatform>;
+
+    #[test]
+    fn r07_push_between_call_and_detach() {
+        let all = [["call_up", "enqueue", "detach"].as_slice(), &["pass_on", "enqueue", "detach"]];
+        SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 2));
+    }
+
+    #[test]
+    fn r11_two_cancel_while_the_lock_is_released() {
+        let both = ["latch", "latch", "vacate", "detach", "detach"].as_slice();
+        SEARCH.check_containing(&[both], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
+    }
+
+    /// A thread that sleeps twice does so at the same address.
+    #[test]
+    fn r18_address_of_a_sleeper_returns() {
+        let again = ["enqueue", "show_up", "enqueue", "show_up", "enqueue"].as_slice();
+        SEARCH.check_containing(&[again], || exclusion::<ScheduleWorld, Lock>(4, 4));
+    }
+
+    #[test]
+    fn stand_in_meets_the_one_it_stands_in_for() {
+        let all = [["stand_in", "show_up", "cede"].as_slice(), &["stand_in", "take", "show_up"], &["break_line"]];
+        SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 3));
     }
 }

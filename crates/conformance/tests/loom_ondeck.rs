@@ -1,0 +1,142 @@
+//! The flagship under loom: its promises, and the races that its design must survive, each by name.
+//!
+//! A race is a model that must contain it: the steps are given in the order in which some execution has to take them,
+//! else the test fails as decoration. The numbers are those of the list in `src/races.rs`, which also says which races
+//! need more threads (those are in `schedule.rs`) or no model at all, and which do not exist in this design. All models end with the lock at rest, and all but those that
+//! say otherwise let one wait end for no reason.
+//!
+//! `MODEL` does not spin: waiters nap or sleep at once, and time stands. `SPINNING` waits and polls; each reading of the
+//! tick counter may leap beyond every patience, so that asking, passing, revoking and napping happen at every moment
+//! and not at all. Its executions are long, so its preemptions are few.
+#![cfg(feature = "models")]
+
+use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
+use ondeck_locks::RawOndeck;
+
+type Lock = RawOndeck<LoomPlatform>;
+
+const MODEL: Model = Model::new();
+const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
+const DEADLINE_NS: u64 = Model::deadline_ns();
+
+#[test]
+fn mutual_exclusion() {
+    MODEL.check(|| exclusion::<LoomWorld, Lock>(2, 2));
+}
+
+#[test]
+fn mutual_exclusion_spinning() {
+    SPINNING.preemptions(3).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+}
+
+#[test]
+fn every_waiter_finishes() {
+    MODEL.check(|| exclusion::<LoomWorld, Lock>(3, 1));
+}
+
+/// Four threads: one at bat, one on deck, two in the dugout.
+#[test]
+fn every_waiter_finishes_in_a_crowd() {
+    let model = Model { spurious_wakes: 0, ..MODEL.preemptions(2) };
+    model.check(|| behind_a_holder::<LoomWorld, Lock>(3, 0, DEADLINE_NS));
+}
+
+#[test]
+fn tries_disturb_nobody() {
+    MODEL.preemptions(2).check(|| tries::<LoomWorld, Lock>(3, 1));
+}
+
+/// A lock that is released again and again between two looks of the deck: time hardly passes.
+#[test]
+fn captured_lock_is_left_to_its_holder() {
+    let slow = Time::MayLeap(1_000);
+    MODEL.spinning(slow).preemptions(1).check(|| exclusion::<LoomWorld, Lock>(2, 3));
+}
+
+#[test]
+fn r01_deck_leaves_while_the_lock_is_released() {
+    let both = [["leave", "vacate"].as_slice(), &["vacate", "leave"]];
+    MODEL.expiring().preemptions(2).check_containing(&both, || timed::<LoomWorld, Lock>(2, 1, 2, DEADLINE_NS));
+}
+
+#[test]
+fn r02_deck_takes_what_an_arrival_grabs() {
+    let both = [["claim", "take", "grab"].as_slice(), &["claim", "grab", "take"]];
+    MODEL.preemptions(2).check_containing(&both, || exclusion::<LoomWorld, Lock>(3, 1));
+}
+
+#[test]
+fn r03_request_meets_release() {
+    let all = [["ask", "vacate", "take"].as_slice(), &["ask", "vacate", "grab"], &["ask", "pass", "accept"]];
+    SPINNING.check_containing(&all, || exclusion::<LoomWorld, Lock>(3, 1));
+}
+
+#[test]
+fn r04_pass_meets_deadline() {
+    let body = || timed::<LoomWorld, Lock>(2, 1, 2, DEADLINE_NS);
+    SPINNING.expiring().check_containing(&[&["pass", "accept"]], body);
+}
+
+#[test]
+fn r05_pass_is_accepted_or_revoked() {
+    let both = [["pass", "accept"].as_slice(), &["pass", "revoke"]];
+    SPINNING.check_containing(&both, || exclusion::<LoomWorld, Lock>(3, 1));
+}
+
+#[test]
+fn r06_revoked_twice() {
+    let twice = ["pass", "revoke", "pass", "revoke"].as_slice();
+    SPINNING.check_containing(&[twice], || exclusion::<LoomWorld, Lock>(2, 3));
+}
+
+#[test]
+fn r08_cancelled_after_the_call() {
+    let called = ["latch", "unlatch", "show_up"].as_slice();
+    MODEL.expiring().preemptions(2).check_containing(&[called], || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+}
+
+#[test]
+fn r09_canceller_holds_the_latch_while_the_lock_is_released() {
+    let released = ["latch", "vacate", "detach"].as_slice();
+    MODEL.expiring().preemptions(2).check_containing(&[released], || timed::<LoomWorld, Lock>(3, 1, 1, DEADLINE_NS));
+}
+
+#[test]
+fn r10_last_sleeper_cancels_after_a_request() {
+    let body = || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS);
+    SPINNING.expiring().check_containing(&[&["ask", "latch", "detach"]], body);
+}
+
+#[test]
+fn r13_pass_to_the_only_sleeper() {
+    SPINNING.check_containing(&[&["pass_on", "show_up"]], || exclusion::<LoomWorld, Lock>(3, 1));
+}
+
+#[test]
+fn r15_called_after_the_deadline() {
+    let all = [["show_up", "leave"].as_slice(), &["hand_down", "show_up"]];
+    MODEL.expiring().preemptions(2).check_containing(&all, || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+}
+
+/// Twice as many waits that end for no reason as in the other models.
+#[test]
+fn r16_spurious_wakes() {
+    let model = Model { spurious_wakes: 2, ..MODEL.preemptions(2) };
+    model.check_containing(&[&["nap", "rise", "nap"]], || exclusion::<LoomWorld, Lock>(3, 1));
+}
+
+#[test]
+fn r17_free_after_release() {
+    MODEL.preemptions(2).check(|| freeing::<LoomWorld, Lock>(3));
+}
+
+#[test]
+fn r17_free_after_release_spinning() {
+    SPINNING.check(|| freeing::<LoomWorld, Lock>(3));
+}
+
+#[test]
+fn r17_free_after_giving_up() {
+    MODEL.expiring().preemptions(2).check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+}
