@@ -84,3 +84,21 @@ mod free_after_giving_up {
 
     for_each_timed_freeable_lock!(timed_freeable_lock);
 }
+
+/// The check of the check, for ThreadSanitizer: a lock whose release publishes nothing.
+mod selftest {
+    use super::*;
+    use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
+
+    struct Faulty;
+
+    impl Seeded for Faulty {
+        const FAULT: Fault = Fault::RelaxedRelease;
+    }
+
+    #[test]
+    #[ignore = "must be noticed by ThreadSanitizer; run by `cargo xtask sanitize`"]
+    fn relaxed_release() {
+        exclusion::<HardwareWorld, Specimen<Hardware, Faulty>>(THREADS, ROUNDS);
+    }
+}
