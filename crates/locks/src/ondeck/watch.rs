@@ -40,7 +40,6 @@ pub(super) struct Watch<P> {
     moved_at: u64,
     free_since: u64,
     period: u64,
-    fresh_releases: u64,
     pub(super) gap_ns: u32,
     pub(super) has_asked: bool,
     pub(super) is_hot: bool,
@@ -57,8 +56,7 @@ impl<P: Platform> Watch<P> {
             seen_at: now,
             moved_at: now,
             free_since: now,
-            period: u64::MAX,
-            fresh_releases: 0,
+            period: u64::MAX / 2,
             gap_ns: if is_hot { tuning.poll_first_hot_ns } else { tuning.poll_first_ns },
             has_asked: false,
             is_hot,
@@ -73,9 +71,11 @@ impl<P: Platform> Watch<P> {
         if let Some(period) = now.wrapping_sub(self.seen_at).checked_div(releases) {
             self.period = period;
         }
-        // One release is an ending; two are a turnover.
+        // One release is an ending; two are a turnover. What is hot stays so until it is well below the limit: near it
+        // a change of mind costs more than either choice.
         if releases > 1 {
-            self.is_hot = self.is_fast(tuning);
+            let slack = if self.is_hot { 3 } else { 2 };
+            self.is_hot = self.period * 2 < P::ns_to_ticks(u64::from(tuning.hot_period_ns)) * slack;
         }
         if releases > 0 || self.seen.has(LOCKED) {
             self.free_since = now;
@@ -83,21 +83,14 @@ impl<P: Platform> Watch<P> {
         if releases > 0 || !state.has(LOCKED) {
             self.moved_at = now;
         }
-        (self.fresh_releases, self.seen, self.seen_at) = (releases, state, now);
-    }
-
-    fn is_fast(&self, tuning: &Tuning) -> bool {
-        self.period < P::ns_to_ticks(u64::from(tuning.hot_period_ns))
+        (self.seen, self.seen_at) = (state, now);
     }
 
     /// Whether a lock that looks free should be taken: it is, unless it is hot and its last holder is about to take
     /// it again.
     pub(super) fn may_take(&self, tuning: &Tuning) -> bool {
-        if self.is_hot {
-            let free_for = self.seen_at.wrapping_sub(self.free_since);
-            return free_for > P::ns_to_ticks(u64::from(tuning.idle_ns));
-        }
-        self.fresh_releases <= 1 || !self.is_fast(tuning)
+        let free_for = self.seen_at.wrapping_sub(self.free_since);
+        !self.is_hot || free_for > P::ns_to_ticks(u64::from(tuning.idle_ns))
     }
 
     /// Whether the occupant should ask for the lock: it or the dugout has waited long enough, or nothing moves.
