@@ -10,6 +10,7 @@
 //! edit at a time.
 
 pub mod child;
+pub mod condvar;
 pub mod counted;
 #[cfg(feature = "models")]
 mod futex;

@@ -47,6 +47,13 @@ fn tries_disturb_nobody() {
     MODEL.preemptions(2).check(|| tries::<LoomWorld, Lock>(3, 1));
 }
 
+/// A lock that was given to somebody asleep is not taken back.
+#[test]
+fn nap_is_ended_by_a_pass() {
+    let model = Model { time: Time::MayLeap(1_000_000), ..MODEL.preemptions(1) };
+    model.check_containing(&[&["nap", "pass", "accept"]], || exclusion::<LoomWorld, Lock>(3, 1));
+}
+
 /// A lock that is released again and again between two looks of the deck: time hardly passes.
 #[test]
 fn captured_lock_is_left_to_its_holder() {

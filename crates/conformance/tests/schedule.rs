@@ -132,7 +132,7 @@ fn observed<L: RawLock<Platform = SchedulePlatform>>(threads: usize, rounds: usi
 }
 
 /// At most so many threads poll the lock's word at once, whatever the number of contenders.
-mod polling_is_bounded {
+mod few_poll {
     use super::*;
 
     /// The waiter on deck, and one that had been the oldest sleeper.

@@ -241,3 +241,38 @@ mod with_deadlines {
 
     for_each_timed_lock!(timed_lock);
 }
+
+/// Without a rule against it one thread would keep the flagship for whole time slices while the others wait for the end
+/// of the box. The limit is far above the bound of the lock's header and far below the box, as other load on the machine
+/// may hold up anybody.
+#[test]
+fn waits_are_bounded() {
+    const THREADS: u64 = 16;
+    const LONG_BOX: Duration = Duration::from_secs(2);
+    const LIMIT_NS: u64 = 1_000_000_000;
+    type Lock = RawOndeck<Hardware>;
+    static LOCK: Lock = Lock::INIT;
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    let contender = || {
+        let (mut longest_ns, mut entries) = (0, 0_u64);
+        while !IS_OVER.load(Relaxed) {
+            let arrival_ns = Hardware::now_ns();
+            LOCK.acquire();
+            longest_ns = longest_ns.max(Hardware::now_ns() - arrival_ns);
+            entries += 1;
+            // SAFETY: acquired above.
+            unsafe { LOCK.release() };
+        }
+        (longest_ns, entries)
+    };
+    within(PATIENCE, "waits_are_bounded", || {
+        let crew: Vec<_> = (0..THREADS).map(|_| std::thread::spawn(contender)).collect();
+        std::thread::sleep(LONG_BOX);
+        IS_OVER.store(true, Relaxed);
+        for thread in crew {
+            let (longest_ns, entries) = thread.join().expect("a contender panicked");
+            assert!(longest_ns < LIMIT_NS, "a wait of {longest_ns} ns, {entries} entries");
+            assert!(entries > 1, "a thread got in {entries} times");
+        }
+    });
+}
