@@ -46,7 +46,10 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<WorkloadSpec>,
 
-    /// Locks, or `all`; `ondeck list locks` names them
+    /// Locks, or `all`; `ondeck list locks` names them. A tuning may be part of the name: 'ondeck[poll_max_ns=4000]'
+    ///
+    /// So variants can be measured beside each other: 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. See
+    /// --tuning for what may stand in the brackets; most shells want them quoted.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
     pub(crate) lock: Vec<String>,
 
@@ -54,8 +57,12 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<u32>,
 
-    /// Set of constants of the locks
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = choice::tuning)]
+    /// Constants of ondeck: default, balanced, throughput or low-latency, or FIELD=NUMBER, or these joined by +
+    ///
+    /// For every `ondeck` in --lock that has no brackets; the same as to write 'ondeck[TUNING]' there. The other locks
+    /// have no tunings. balanced is the default; a FIELD is a constant of the lock, as in rotate_ns=100000, and a wrong
+    /// one gets the list of all.
+    #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
     pub(crate) tuning: String,
 
     /// Length of each measurement; warming up and timing of waits take up to three quarters more

@@ -1,6 +1,7 @@
 //! Values of flags: read, or refused with what is accepted.
 
-use ondeck_lab::lock::{TUNINGS, lock_names};
+use ondeck_lab::lock::lock_names;
+use ondeck_lab::tuning;
 use ondeck_lab::workload::{MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
 use std::path::PathBuf;
 
@@ -26,10 +27,14 @@ pub(crate) fn out(text: &str) -> Result<Out, String> {
 
 pub(crate) fn lock(text: &str) -> Result<String, String> {
     let names = lock_names();
-    if text == "all" || names.contains(&text) {
-        return Ok(text.to_string());
+    let (name, tuning) = tuning::split(text);
+    if text != "all" && !names.contains(&name) {
+        return Err(unknown("lock", name, &[&names[..], &["all"]].concat()));
     }
-    Err(unknown("lock", text, &[&names[..], &["all"]].concat()))
+    match tuning.and_then(|tuning| tuning::fault(name, tuning)) {
+        Some(fault) => Err(fault),
+        None => Ok(text.to_string()),
+    }
 }
 
 pub(crate) fn workload(text: &str) -> Result<WorkloadSpec, String> {
@@ -37,7 +42,7 @@ pub(crate) fn workload(text: &str) -> Result<WorkloadSpec, String> {
 }
 
 pub(crate) fn tuning(text: &str) -> Result<String, String> {
-    if TUNINGS.contains(&text) { Ok(text.to_string()) } else { Err(unknown("tuning", text, TUNINGS)) }
+    tuning::parse(text).map(|_| text.to_string())
 }
 
 pub(crate) fn threads(text: &str) -> Result<u32, String> {
@@ -109,6 +114,5 @@ mod tests {
         assert!(message.contains("did you mean 'pthread-adaptive'?"), "{message}");
         assert!(!lock("zzz").unwrap_err().contains("did you mean"));
         assert!(workload("mutex-contenton").unwrap_err().contains("did you mean 'mutex-contention'?"));
-        assert!(tuning("best").unwrap_err().contains("default"));
     }
 }

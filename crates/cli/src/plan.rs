@@ -4,6 +4,7 @@ use crate::args::BenchArgs;
 use crate::choice::Out;
 use ondeck_lab::driver::{self, Plan, Point};
 use ondeck_lab::lock::lock_names;
+use ondeck_lab::tuning::{self, TUNED_LOCK};
 use ondeck_lab::workload::{Kind, WorkloadSpec};
 use std::path::Path;
 
@@ -28,17 +29,7 @@ fn default_workloads() -> Vec<Choice> {
 
 /// The plan, or one line that names the flag that is wrong.
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
-    let mut locks: Vec<String> = Vec::new();
-    let wanted = args.lock.iter().map(String::as_str);
-    let wanted: Vec<&str> = if args.lock.is_empty() { DEFAULT_LOCKS.to_vec() } else { wanted.collect() };
-    for lock in wanted {
-        let names = if lock == "all" { lock_names() } else { vec![lock] };
-        for name in names {
-            if !locks.iter().any(|lock| lock == name) {
-                locks.push(name.to_string());
-            }
-        }
-    }
+    let locks = locks(args)?;
     let mut points = Vec::new();
     for (workload, threads) in workloads(args)? {
         for threads in threads {
@@ -47,9 +38,41 @@ pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
         }
     }
     let (seconds, seed, pin) = (args.seconds, args.seed, args.pin.into());
-    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin, tuning: args.tuning.clone() };
+    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
+}
+
+/// The locks with their tunings, each once.
+fn locks(args: &BenchArgs) -> Result<Vec<String>, String> {
+    let wanted = args.lock.iter().map(String::as_str);
+    let wanted: Vec<&str> = if args.lock.is_empty() { DEFAULT_LOCKS.to_vec() } else { wanted.collect() };
+    let names = wanted.into_iter().flat_map(|lock| if lock == "all" { lock_names() } else { vec![lock] });
+    let is_tuned = !tuning::is_default(&args.tuning);
+    let mut locks: Vec<String> = Vec::new();
+    for name in names {
+        let is_meant = is_tuned && name == TUNED_LOCK;
+        let lock = if is_meant { format!("{name}[{}]", args.tuning) } else { name.to_string() };
+        if !locks.contains(&lock) {
+            locks.push(lock);
+        }
+    }
+    if is_tuned && locks.iter().all(|lock| tuning::split(lock).0 != TUNED_LOCK) {
+        return Err(format!("--tuning belongs to {TUNED_LOCK}, which --lock does not name"));
+    }
+    Ok(locks)
+}
+
+/// What a user of `--tuning` should know of the other locks.
+pub(crate) fn tuning_note(args: &BenchArgs, plan: &Plan) -> Option<String> {
+    let mut others: Vec<&str> = Vec::new();
+    for point in plan.points.iter().filter(|point| tuning::split(&point.lock).0 != TUNED_LOCK) {
+        if !others.contains(&point.lock.as_str()) {
+            others.push(&point.lock);
+        }
+    }
+    let is_needed = !tuning::is_default(&args.tuning) && !others.is_empty();
+    is_needed.then(|| format!("--tuning is for {TUNED_LOCK}; without tunings, and unchanged: {}", others.join(", ")))
 }
 
 /// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
@@ -186,6 +209,20 @@ mod tests {
         let points = points_of("--lock std --threads 4 --workload handoff-fast,mutex-contention");
         let threads: Vec<u32> = points.iter().map(|point| point.2).collect();
         assert_eq!(threads, [2, 4]);
+    }
+
+    #[test]
+    fn a_tuning_is_part_of_the_name_or_given_to_every_ondeck() {
+        let locks_of = |line: &str| -> Vec<String> {
+            points_of(&format!("--workload solo {line}")).into_iter().map(|point| point.1).collect()
+        };
+        let expected = ["ondeck", "ondeck[poll_max_ns=4000]", "std"];
+        assert_eq!(locks_of("--lock ondeck,ondeck[poll_max_ns=4000],std"), expected);
+        assert_eq!(locks_of("--lock std,ondeck --tuning throughput"), ["std", "ondeck[throughput]"]);
+        let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning throughput+look_ns=9");
+        assert_eq!(both, ["ondeck[throughput+look_ns=9]", "ondeck[look_ns=0]"]);
+        assert_eq!(locks_of("--lock ondeck --tuning balanced"), ["ondeck"], "measured with the real constants");
+        assert!(plan_of("--lock std --tuning throughput").unwrap_err().contains("--tuning belongs to ondeck"));
     }
 
     #[test]

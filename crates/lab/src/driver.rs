@@ -6,7 +6,7 @@
 pub use crate::failure::Failure;
 
 use crate::conditions::{Conditions, End};
-use crate::lock::{BenchLock, TUNINGS, VisitLock, lock_names, with_lock};
+use crate::lock::{self, BenchLock, VisitLock, with_lock};
 use crate::noise::Noise;
 use crate::random::Random;
 use crate::row::Row;
@@ -28,8 +28,6 @@ pub struct Plan {
     pub seed: u64,
     /// Where the threads run.
     pub pin: Pin,
-    /// Name of a set of constants of the locks, one of [`TUNINGS`].
-    pub tuning: String,
 }
 
 /// One lock in one workload at one number of threads.
@@ -37,7 +35,7 @@ pub struct Plan {
 pub struct Point {
     /// The workload.
     pub workload: WorkloadSpec,
-    /// Name of the lock.
+    /// The lock, spelled as [`lock::with_lock`] wants it.
     pub lock: String,
     /// Number of threads.
     pub threads: u32,
@@ -129,8 +127,7 @@ impl Setting<'_> {
             stop: self.stop,
         };
         let measure = Measure { spec: &point.workload, conditions: &conditions };
-        with_lock(&point.lock, &self.plan.tuning, measure)
-            .unwrap_or_else(|| Err(End::Failed(unknown_lock(&point.lock))))
+        with_lock(&point.lock, measure).expect("check has found no fault in the locks")
     }
 }
 
@@ -175,27 +172,15 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
         return Err(Failure::Plan(text));
     }
-    if !TUNINGS.contains(&plan.tuning.as_str()) {
-        let text = format!("there is no tuning \"{}\"; accepted: {}", plan.tuning, TUNINGS.join(", "));
-        return Err(Failure::Plan(text));
-    }
-    let unknown = plan.points.iter().find(|point| !lock_names().contains(&point.lock.as_str()));
-    if let Some(point) = unknown {
-        return Err(unknown_lock(&point.lock));
-    }
-    let fault = plan.points.iter().find_map(|point| point.workload.fault(point.threads));
-    fault.map_or(Ok(()), |text| Err(Failure::Plan(text)))
-}
-
-fn unknown_lock(name: &str) -> Failure {
-    Failure::Plan(format!("there is no lock \"{name}\"; accepted: {}", lock_names().join(", ")))
+    let fault = |point: &Point| lock::fault(&point.lock).or_else(|| point.workload.fault(point.threads));
+    plan.points.iter().find_map(fault).map_or(Ok(()), |text| Err(Failure::Plan(text)))
 }
 
 /// Tells what a reader of the figures should know beforehand.
 fn explain(plan: &Plan, on_progress: &mut dyn FnMut(Progress)) {
     let mut told: Vec<&str> = Vec::new();
     for point in plan.points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
-        let blind = with_lock(&point.lock, &plan.tuning, IsBlind) == Some(true);
+        let blind = with_lock(&point.lock, IsBlind) == Some(true);
         if blind && !told.contains(&point.lock.as_str()) {
             told.push(&point.lock);
         }
@@ -228,7 +213,7 @@ mod tests {
             threads,
         };
         let points = points.iter().map(point).collect();
-        Plan { points, rounds: 2, seconds: 0.02, seed: 1, pin: Pin::Alternate, tuning: "default".into() }
+        Plan { points, rounds: 2, seconds: 0.02, seed: 1, pin: Pin::Alternate }
     }
 
     #[test]
@@ -249,17 +234,23 @@ mod tests {
 
     #[test]
     fn a_plan_gives_its_rows() {
-        let plan = plan(&[("solo", "tas", 1), ("spike", "pthread", 2), ("handoff-slow", "std", 2)]);
+        let plan = plan(&[
+            ("solo", "tas", 1),
+            ("spike", "pthread", 2),
+            ("handoff-slow", "std", 2),
+            ("solo", "ondeck[look_ns=9]", 1),
+        ]);
         let mut told = (0, 0, Vec::new());
         let rows = run(&plan, &AtomicBool::new(false), &mut |progress| match progress {
             Progress::Row { done, total, .. } => (told.0, told.1) = (done, total),
             Progress::Warning(text) => told.2.push(text),
         });
         let rows = rows.unwrap();
-        assert_eq!((rows.len(), told.0, told.1), (10, 10, 10));
+        assert_eq!((rows.len(), told.0, told.1), (12, 12, 12));
         assert!(told.2.iter().any(|text| text.contains("handoff-slow: std cannot show a sleeper")), "{:?}", told.2);
         let phases: Vec<_> = rows.iter().filter(|row| row.lock == "pthread").map(|row| row.threads).collect();
         assert_eq!(phases, [2, 66, 2, 2, 66, 2]);
+        assert!(rows.iter().any(|row| row.lock == "ondeck[look_ns=9]"), "rows tell the tuning");
     }
 
     #[test]
@@ -281,6 +272,7 @@ mod tests {
         refused(plan(&[("sections", "std", 1_000_000_000)]), "1 to 1024");
         refused(Plan { seconds: -1.0, ..plan(&[]) }, "0.001 to 3600");
         refused(Plan { seconds: f64::NAN, ..plan(&[]) }, "0.001 to 3600");
-        refused(Plan { tuning: "fast".into(), ..plan(&[]) }, "accepted: default");
+        refused(plan(&[("solo", "ondeck[fast]", 1)]), "accepted: default");
+        refused(plan(&[("solo", "std[throughput]", 1)]), "has no tunings");
     }
 }

@@ -22,5 +22,6 @@ mod random;
 pub mod report;
 pub mod row;
 pub mod stats;
+pub mod tuning;
 pub mod workload;
 pub mod world;

@@ -4,6 +4,7 @@
 //! [`VisitLock`], so that no indirect call lies on a measured path.
 
 use crate::peers::{Adaptive, ParkingLot, ParkingLot012, Posix, Std};
+use crate::tuning;
 use ondeck_locks::{LOCKS, RawLock, Visit};
 use ondeck_platform::Hardware;
 
@@ -89,14 +90,21 @@ pub trait VisitLock {
     fn visit<L: BenchLock>(self) -> Self::Out;
 }
 
-/// Names of the sets of constants that the locks can be measured with. "default" is every lock's own.
-pub const TUNINGS: &[&str] = &["default"];
+/// What is wrong with a lock spelled so, in one line with what is accepted: a name, or `NAME[TUNING]` where the lock
+/// has tunings.
+pub fn fault(lock: &str) -> Option<String> {
+    let (name, tuning) = tuning::split(lock);
+    if !lock_names().contains(&name) {
+        return Some(format!("there is no lock \"{name}\"; accepted: {}", lock_names().join(", ")));
+    }
+    tuning.and_then(|tuning| tuning::fault(name, tuning))
+}
 
-/// Does `visitor` with the lock called `name`, with its constants from `tuning`; `None` if there is no such lock or
-/// tuning. The only place that knows what a tuning's name means.
-pub fn with_lock<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
-    if !TUNINGS.contains(&tuning) {
-        return None;
+/// Does `visitor` with the lock spelled so; `None` where [`fault`] says why.
+pub fn with_lock<V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
+    let (name, tuning) = tuning::split(lock);
+    if let Some(tuning) = tuning {
+        return tuning::with_tuning(name, tuning, visitor);
     }
     match name {
         "std" => Some(visitor.visit::<Std>()),
@@ -137,10 +145,20 @@ mod tests {
     #[test]
     fn every_name_leads_to_a_lock() {
         for name in lock_names() {
-            assert_eq!(with_lock(name, "default", CanBeTaken), Some(true), "{name}");
+            assert_eq!(with_lock(name, CanBeTaken), Some(true), "{name}");
+            assert_eq!(fault(name), None, "{name}");
         }
-        assert_eq!(with_lock("no-such-lock", "default", CanBeTaken), None);
-        assert_eq!(with_lock("std", "no-such-tuning", CanBeTaken), None);
+        for lock in ["no-such-lock", "std[throughput]", "ondeck[fast]", "ondeck[", "[throughput]"] {
+            assert_eq!(with_lock(lock, CanBeTaken), None, "{lock}");
+            assert!(fault(lock).is_some(), "{lock}");
+        }
+    }
+
+    #[test]
+    fn a_tuning_leads_to_a_lock_that_has_it() {
+        for lock in ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "ondeck[throughput]"] {
+            assert_eq!(with_lock(lock, CanBeTaken), Some(true), "{lock}");
+        }
     }
 
     #[test]

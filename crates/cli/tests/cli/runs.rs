@@ -107,6 +107,19 @@ fn out_takes_units_and_a_file_at_once() {
 }
 
 #[test]
+fn variants_of_one_lock_are_measured_beside_each_other() {
+    let arguments = ["bench", "--workload", "solo", "--seconds", "0.02", "--rounds", "2", "--format", "csv", "--lock"];
+    let run = ondeck(&[&arguments[..], &["ondeck,ondeck[look_ns=0],std", "--tuning", "low-latency"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let mut locks: Vec<String> = rows_of(&run.stdout).into_iter().map(|row| row[3].1.clone()).collect();
+    locks.sort();
+    locks.dedup();
+    assert_eq!(locks, ["ondeck[look_ns=0]", "ondeck[low-latency]", "std"]);
+    let warnings: Vec<&str> = run.stderr.lines().filter(|line| line.contains("unchanged: std")).collect();
+    assert_eq!(warnings.len(), 1, "{}", run.stderr);
+}
+
+#[test]
 fn lists_have_one_line_each() {
     for (what, name) in [("locks", "parking-lot"), ("workloads", "handoff-slow"), ("machines", "linux")] {
         let run = ondeck(&["list", what]);

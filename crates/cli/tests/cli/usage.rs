@@ -19,7 +19,12 @@ fn names() {
     refused(&["bench", "--lock", "pthred"], &["--lock", "did you mean 'pthread'?", "parking-lot"]);
     refused(&["bench", "--workload", "solo,sectoins"], &["--workload", "'sections'", "mutex-contention"]);
     refused(&["bench", "--workload", "solo/cs1"], &["--workload"]);
-    refused(&["bench", "--tuning", "best"], &["--tuning", "default"]);
+    refused(&["bench", "--tuning", "best"], &["--tuning", "default", "low-latency", "rotate_ns"]);
+    refused(&["bench", "--tuning", "throughput+rotate=1"], &["--tuning", "'rotate=1'", "rotate_ns"]);
+    refused(&["bench", "--tuning", "rotate_ns=soon"], &["--tuning", "rotate_ns=soon", "from 0 to"]);
+    refused(&["bench", "--lock", "std,ondeck[rotate_ns=-1]"], &["--lock", "rotate_ns=-1", "from 0 to"]);
+    refused(&["bench", "--lock", "ondekc[rotate_ns=1]"], &["--lock", "did you mean 'ondeck'?"]);
+    refused(&["bench", "--lock", "std[rotate_ns=1]"], &["--lock", "std has no tunings", "ondeck"]);
     refused(&["bench", "--pin", "everywhere"], &["--pin", "none", "alternate"]);
     refused(&["bench", "--format", "xml"], &["--format", "table", "csv", "json"]);
 }
@@ -49,6 +54,9 @@ fn combinations() {
     refused(&["bench", "--workload", "solo", "--cs", "1"], &["--cs", "sections"]);
     refused(&["bench", "--workload", "solo", "--locks", "2"], &["--locks", "lock-bench"]);
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
+    refused(&["bench", "--lock", "std", "--tuning", "throughput"], &["--tuning", "ondeck", "--lock"]);
+    let nine: Vec<String> = (1..=9).map(|n| format!("ondeck[look_ns={n}]")).collect();
+    refused(&["bench", "--lock", &nine.join(",")], &["look_ns=9", "8 in one run"]);
     refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);
     refused(&["bench", "--lock", "std", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);
 }

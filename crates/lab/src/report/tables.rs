@@ -139,12 +139,12 @@ fn name_cells<'a>(setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<Stri
     vec![if is_same { String::new() } else { setting.workload.clone() }, setting.threads.to_string()]
 }
 
-/// A name broken at its dashes, so that its column is hardly wider than the figures below.
+/// A name broken at its dashes, and its tuning at its marks, so that its column is hardly wider than the figures below.
 fn broken(lock: &str) -> String {
     const WIDTH: usize = 9;
     let mut lines = String::new();
     let mut column = 0;
-    for part in lock.split_inclusive('-') {
+    for part in lock.split_inclusive(['-', '[', '_', '=', '+']) {
         if column > 0 && column + part.len() > WIDTH {
             lines.push('\n');
             column = 0;
@@ -208,10 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_broken_at_dashes() {
+    fn names_are_broken_at_dashes_and_tunings_at_marks() {
         let names = ["std", "parking-lot", "parking-lot-012", "go-tristate-futex", "go-spinbit"];
         let expected = ["std", "parking-\nlot", "parking-\nlot-012", "go-\ntristate-\nfutex", "go-\nspinbit"];
         assert_eq!(names.map(broken), expected);
+        assert_eq!(broken("ondeck[throughput+idle_ns=300]"), "ondeck[\nthroughput+\nidle_ns=\n300]");
     }
 
     #[test]
