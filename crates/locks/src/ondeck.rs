@@ -85,6 +85,15 @@
 //! | latch | LATCHED set | sleeper past its deadline | compare-exchange, Acquire (E3) |
 //! | unlatch | LATCHED cleared | the same, called meanwhile | compare-exchange, Release (E3) |
 //!
+//! The condition variable of condvar.rs adds:
+//!
+//! | step | from -> to | who | operation and ordering |
+//! |---|---|---|---|
+//! | summon | a waiter's place: queued -> moving | notifier | compare-exchange, Relaxed |
+//! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
+//! | enlist | pushed on the list, with DECK set or somebody asleep | notifier | compare-exchange, Release (E2) |
+//! | invite | empty seat, nobody asleep -> kept for the waiter | notifier | compare-exchange, Relaxed |
+//!
 //! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
 //!
 //! # Invariants
@@ -116,7 +125,8 @@
 //!   the add returns, and wants a wake by address. (c) FAIR that appears is seen by the next release. Conformance
 //!   `every_waiter_finishes`, `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
-//!   arrivals for the length of their first look. Conformance `few_poll`.
+//!   arrivals for the length of their first look, or of a pass that they see under way. Conformance
+//!   polling_is_bounded.
 //! - Waiting: an occupant with nobody asleep waits at most patience + H + L; a sleeper with k older ones at most
 //!   (k + 10) (rotation + H + L), where H is the longest hold and L the time in which the system runs a thread that
 //!   may run. (k + 10: the seat itself, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass

@@ -22,7 +22,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             let state = lock.load();
             let gives = state.has(FAIR) || is_fair;
             let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN | NAPPING);
-            if gives && may_call {
+            // A seat whose occupant has not asked may be that of a called sleeper that still believes it is in line (I4).
+            if may_call && (state.has(FAIR) || is_fair && !state.has(DECK)) {
                 P::step(PASS_ON);
                 // E1 E3
                 if lock.cas(state, state.passed().with(LATCHED), AcqRel) {

@@ -54,17 +54,17 @@
 use super::dugout::Node;
 use super::state::{DECK, LATCHED};
 use super::watch::epoch_now;
-use super::{Balanced, Policy, RawOndeck, Turn};
+use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
 use core::fmt;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, Waited};
 
-const SUMMON: Step = super::step("summon");
-const WITHDRAW: Step = super::step("withdraw");
-const ENLIST: Step = super::step("enlist");
-const INVITE: Step = super::step("invite");
+const SUMMON: Step = step("summon");
+const WITHDRAW: Step = step("withdraw");
+const ENLIST: Step = step("enlist");
+const INVITE: Step = step("invite");
 
 const QUEUED: u32 = 0;
 const MOVING: u32 = 1;
@@ -301,8 +301,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 };
                 here.node.slept_on(here.core);
                 P::step(ENLIST);
+                // E2
                 if lock.cas(state, next, Release) {
-                    // E2
                     return;
                 }
             } else {
