@@ -3,11 +3,14 @@
 //!
 //! ```text
 //! threads   std::sync::Mutex      ondeck::Mutex   (millions a second)
-//!       1               63.1               76.4
-//!       2                9.2               73.8
+//!       1               42.0               37.0
+//!       2                6.3               36.6
+//!       4                6.4               38.8
+//!      16                7.6               37.8
+//!      64                7.8               35.4
 //! ```
 //!
-//! The figures are of one machine with two cores; `ondeck bench` measures properly.
+//! One run on a virtual machine with two cores; `ondeck bench` measures properly.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

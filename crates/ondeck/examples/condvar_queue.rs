@@ -1,7 +1,7 @@
 //! A queue with a bound, from a mutex and two condition variables. `cargo run --release --example condvar_queue -p ondeck`
 //!
 //! ```text
-//! 4 producers sent 200000 items to 2 consumers: sum 4999950000 each way
+//! 4 producers sent 200000 items to 2 consumers: sum 4999900000 each way
 //! ```
 
 use ondeck::{Condvar, Mutex};

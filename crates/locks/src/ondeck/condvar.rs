@@ -40,7 +40,7 @@
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. A waiter that has been notified
 //! acquires its lock without a deadline, with the lock's promises. Conformance: `condvar_wakes_all_and_loses_none`,
-//! `condvar_timeouts_race_with_notifications`.
+//! `condvar_timeouts_race_with_notifications`, `a_notified_waiter_is_one_contender_of_many`.
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
@@ -49,7 +49,8 @@
 //! # After release
 //! A notification does not touch the condition variable after it has released the list's lock, whose release does not
 //! touch it after its releasing write. A waiter does not touch it after it has been notified. So whoever is woken may
-//! free it, and so may a notifier of all, unless waiters with deadlines may still be LEAVING.
+//! free it, and so may a notifier of all, unless waiters with deadlines may still be LEAVING. Conformance:
+//! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
 use super::state::{DECK, LATCHED};
