@@ -49,7 +49,7 @@ pub const BALANCED: Tuning = Tuning {
     hot_period_ns: 100,
     idle_ns: 300,
     patience_ns: 75_000,
-    rotate_ns: 200_000,
+    rotate_ns: 150_000,
     quiet_ns: 20_000,
     nap_after_ns: 50_000,
     revoke_ns: 50_000,
