@@ -20,6 +20,7 @@ mod loom_platform;
 #[cfg(feature = "models")]
 mod monitor;
 pub mod properties;
+pub mod races;
 #[cfg(feature = "models")]
 mod reproduce;
 #[cfg(feature = "models")]

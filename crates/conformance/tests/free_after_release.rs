@@ -139,7 +139,7 @@ impl<L: RawLock<Platform = Hardware>, P: Place<L>> Ring<P, L> {
             Hardware::yield_now();
         }
         let object = self.place.make(index, Object::<L>::new(USERS as u64));
-        slot.store(object.expose_provenance() | (index / SLOTS) % 2, Release);
+        slot.store(object.expose_provenance() | ((index / SLOTS) % 2), Release);
     }
 
     fn get(&self, index: usize) -> Reference<HardwareWorld, L> {

@@ -4,7 +4,7 @@
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
 use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, steps};
 use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
@@ -193,6 +193,13 @@ mod races_of_ondeck {
     fn r07_push_between_call_and_detach() {
         let all = [["call_up", "enqueue", "detach"].as_slice(), &["pass_on", "enqueue", "detach"]];
         SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 2));
+    }
+
+    /// With somebody else asleep and nobody on deck, the canceller must call before it drops the latch.
+    #[test]
+    fn r09_canceller_holds_the_latch_while_the_lock_is_released() {
+        let rescued = ["latch", "vacate", "detach", "detach", "show_up"].as_slice();
+        SEARCH.check_containing(&[rescued], || behind_a_holder::<ScheduleWorld, Lock>(4, 2, DEADLINE_NS));
     }
 
     #[test]
