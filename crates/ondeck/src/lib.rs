@@ -27,8 +27,8 @@
 //! # Size and cost
 //! A lock is 8 bytes, a condition variable 16, both `const` to construct and without destructor. Uncontended, `lock` and
 //! its release are one atomic read-modify-write each. Nothing here allocates or registers a thread-local destructor, so
-//! the locks work before `main`, in thread-local destructors and inside a global allocator. A waiting thread uses 0.5 KiB
-//! of its stack, 1.5 KiB in a [`Condvar`].
+//! the locks work before `main`, in thread-local destructors and inside a global allocator. A waiting thread uses up to
+//! 1 KiB of its stack, 2.5 KiB in a [`Condvar`].
 //!
 //! # Panics
 //! A panic while a guard is alive releases the mutex and does not poison it; [`poison::Mutex`] does. No function here
