@@ -47,34 +47,30 @@
 //!
 //! The lock: free -> held -> free, or held -> PASSED -> held. The seat:
 //!
-//! ```text
-//!           claim              (with a call)                  show_up
-//! empty ------------> occupied ------------> stand-in, called ------> stand-in, called one in line
-//!   |                  |  ^ ^                 |  ^                      |
-//!   |  call     at bat,|  | |                 |  | stand_in             | stand-in at bat or ceded,
-//!   |       given up   |  | +---- show_up --- |  |                      | or the one in line gone
-//!   +-----> kept <---- | -|------ at bat, ----+  |                      |
-//!             |        v  |       ceded          |                      |
-//!             |      empty+----------------------|----------------------+
-//!             +----------------------------------+
-//! ```
+//! | seat | DECK, FLIGHT, STANDIN | goes on to |
+//! |---|---|---|
+//! | empty | 0, 0, 0 | occupied by claim; kept by a call or invite |
+//! | occupied | 1, 0, 0 | empty when its occupant goes to bat or gives up; stand-in by a call |
+//! | kept for a called sleeper | 1, 1, 0 | occupied by show_up; stand-in by stand_in |
+//! | stand-in, the sleeper on its way | 1, 1, 1 | kept when the stand-in goes to bat or cedes; line by show_up |
+//! | stand-in, the sleeper in line | 1, 0, 1 | kept when the stand-in goes; occupied by the stand-in when the sleeper goes |
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
 //! | grab | free -> held | arrival | fetch-or, Acquire (E1); inside if it was not LOCKED |
 //! | claim | empty seat -> occupied | arrival | fetch-or DECK, Relaxed; if it shows VACANT, fetch-and clears that |
 //! | stand_in | kept -> stand-in | arrival | compare-exchange, Relaxed |
-//! | enqueue | pushed on the list, with DECK set | arrival | compare-exchange, Release (E2) |
+//! | enqueue | pushed on the list, with DECK set, or VACANT and a rotation due | arrival | compare-exchange, Release (E2) |
 //! | revoke | PASSED -> held by the revoker | arrival | compare-exchange, Acquire (E1) |
 //! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
-//! | cede | stand-in -> kept, or the seat of the one in line | stand-in | compare-exchange, Relaxed |
+//! | cede | stand-in -> kept, also if the called sleeper is in line | stand-in | compare-exchange, Relaxed |
 //! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
 //! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
 //! | hand_down | occupied -> empty and LATCHED | occupant that gives up | compare-exchange, Acquire (E3); a call follows |
-//! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
+//! | show_up | FLIGHT cleared; again, if the stand-in went while it was in line | called sleeper | fetch-and, Relaxed |
 //! | break_line | STANDIN cleared | called one in line that takes the lock or gives up | compare-exchange, Acquire (E1) |
 //! | vacate | held -> free | holder | fetch-add, Release (E1); then wake by address if it shows NAPPING. In the slow path a compare-exchange |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
@@ -83,7 +79,7 @@
 //! | call_up | held -> free and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
 //! | detach | sleeper off the list; call or removal done; latch dropped | latch holder | compare-exchange, AcqRel (E2, E3) |
 //! | latch | LATCHED set | sleeper past its deadline | compare-exchange, Acquire (E3) |
-//! | unlatch | LATCHED cleared | the same, called meanwhile | compare-exchange, Release (E3) |
+//! | unlatch | LATCHED cleared | the same, called meanwhile | fetch-and, Release (E3) |
 //!
 //! The condition variable of condvar.rs adds:
 //!
@@ -101,12 +97,15 @@
 //! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on its
 //!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`.
 //! - I3 VACANT if and only if somebody sleeps and not DECK, but for the instant between the two writes of claim, when
-//!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED. checked by:
+//!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED; so a push may rely on
+//!   a VACANT that it sees, as on DECK: the holder read it, or will, or a latch holder calls. checked by:
 //!   state.rs `settled_is_exact_and_idempotent`.
-//! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile.
-//!   asserted: `State::called`, `show_up`; checked by: `every_waiter_finishes`.
-//! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it. checked by: `nap_is_ended_by_a_pass`.
-//! - I6 LATCHED with a sleeper in the list pins the sleepers, whose acquisitions keep the lock's memory alive. checked by: `freeing`.
+//! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile. A
+//!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`, `State::called`, `show_up`; checked by: `every_waiter_finishes`.
+//! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
+//!   behind it breaks the line. checked by: `r05_pass_is_accepted_or_revoked`.
+//! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
+//!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`.
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`.
 //!
 //! # Orderings
@@ -121,7 +120,7 @@
 //! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
 //! - No lost wake-up: by I2. The fast release reads the word and then adds. In between, with the lock ours, (a) VACANT
 //!   cannot appear without a latch holder that calls (I3): the seat falls empty when its occupant goes to bat, which
-//!   needs our release, or hands it down latched; and a push needs DECK. (b) NAPPING that appears is in the value that
+//!   needs our release, or hands it down latched; and a push needs DECK or VACANT. (b) NAPPING that appears is in the value that
 //!   the add returns, and wants a wake by address. (c) FAIR that appears is seen by the next release. Conformance
 //!   `every_waiter_finishes`, `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
@@ -156,7 +155,7 @@ use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 use state::{DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
-use watch::{Wait, may_barge};
+use watch::{Wait, epoch_now, may_barge};
 
 mod calls;
 mod condvar;
@@ -319,6 +318,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.word.fetch_or(LOCKED, Acquire) & LOCKED == 0 // E1
     }
 
+    /// Whether an arrival may go on deck: not before the sleepers, if the dugout has not rotated for a while.
+    fn may_claim(&self, state: State) -> bool {
+        let is_due = state.has(VACANT) && epoch_now::<P>(T::tuning()) != state.epoch();
+        !state.has(DECK) && !is_due
+    }
+
     #[inline(always)]
     fn cas(&self, from: State, to: State, order: Ordering) -> bool {
         self.word.compare_exchange(from.0, to.0, order, Relaxed).is_ok()
@@ -336,7 +341,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         let mut may_stand_in = spins;
         let node = Node::<P>::new();
-        let wait = Wait::<P>::new();
+        let mut pass: Option<(State, Wait<P>)> = None;
         loop {
             let state = self.load();
             let turn = if !state.has(LOCKED) && may_barge(state) {
@@ -348,8 +353,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 return false;
             } else if spins && state.has(PASSED) && !state.has(STANDIN | NAPPING) {
                 // Awake contenders only: a lock passed to a napping deck is not taken back (I5).
-                self.give_way(state, &wait)
-            } else if !state.has(DECK) {
+                self.give_way(state, &mut pass)
+            } else if self.may_claim(state) {
                 self.claim(is_hot, deadline)
             } else if may_stand_in && state.has(FLIGHT) && !state.has(STANDIN) && !state.is_coming_to(P::current_core())
             {

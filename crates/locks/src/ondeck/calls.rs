@@ -22,8 +22,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             let state = lock.load();
             let gives = state.has(FAIR) || is_fair;
             let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN | NAPPING);
-            // A seat whose occupant has not asked may be that of a called sleeper that still believes it is in line (I4).
-            if may_call && (state.has(FAIR) || is_fair && !state.has(DECK)) {
+            if gives && may_call {
                 P::step(PASS_ON);
                 // E1 E3
                 if lock.cas(state, state.passed().with(LATCHED), AcqRel) {
@@ -178,18 +177,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         false
     }
 
+    /// Drops the latch that a called sleeper has taken. The seat is kept for it, so nobody need be called (I4).
     pub(super) fn unlatch(&self) {
-        loop {
-            let state = self.load();
-            let Some(next) = state.unlatched() else {
-                // SAFETY: we hold the latch and somebody sleeps; `self` outlives the call.
-                return unsafe { Self::call_a_sleeper(self) };
-            };
-            P::step(UNLATCH);
-            // E3
-            if self.cas(state, next, Release) {
-                return;
-            }
-        }
+        P::step(UNLATCH);
+        let before = State(self.word.fetch_and(!LATCHED, Release)); // E3
+        debug_assert!(before.has(LATCHED) && before.has(DECK), "I4: the seat waits for the one that was called");
     }
 }

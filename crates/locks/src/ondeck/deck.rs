@@ -11,14 +11,21 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
-    /// The lock is on its way to the deck: a moment later the seat is vacant. If nothing happens, takes the lock back.
-    pub(super) fn give_way(&self, state: State, wait: &Wait<P>) -> Turn {
-        if !wait.longer_than(T::tuning().revoke_ns) {
+    /// The lock is on its way to the deck: a moment later the seat is vacant. If nothing happens to this very pass,
+    /// takes the lock back.
+    pub(super) fn give_way(&self, state: State, pass: &mut Option<(State, Wait<P>)>) -> Turn {
+        let wait = match pass {
+            Some((seen, wait)) if state.releases_since(*seen) == 0 => wait,
+            _ => &pass.insert((state, Wait::new())).1,
+        };
+        // Under the latch somebody is being called to be the next in line, and will see to it.
+        if state.has(LATCHED) || !wait.longer_than(T::tuning().revoke_ns) {
             wait.briefly();
             return Turn::Again;
         }
         P::step(REVOKE);
-        if self.cas(state, state.without(PASSED), Acquire) { Turn::AtBat } else { Turn::Again } // E1
+        // E1
+        if self.cas(state, state.without(PASSED), Acquire) { Turn::AtBat } else { Turn::Again }
     }
 
     pub(super) fn claim(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
@@ -59,43 +66,50 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// A called sleeper takes its seat, or lines up behind whoever stands in for it.
     pub(super) fn show_up(&self, deadline: Option<u64>) -> Turn {
+        let before = self.answer_the_call();
+        let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
+        if turn == Turn::Ceded { self.on_deck(before.has(HOT), deadline) } else { turn }
+    }
+
+    fn answer_the_call(&self) -> State {
         P::step(SHOW_UP);
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
         debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
-        if before.has(STANDIN) {
-            let turn = self.wait_in_line(deadline);
-            if turn != Turn::Ceded {
-                return turn;
-            }
-        }
-        self.on_deck(before.has(HOT), deadline)
+        before
     }
 
     /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
     /// then we may take the lock past it, which leaves it the seat.
-    pub(super) fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
+    fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
         const GAP_NS: u32 = 2_000;
         let mut has_waked = false;
         let wait = Wait::<P>::new();
+        // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
         loop {
             let state = self.load();
-            if !state.has(STANDIN) {
+            if state.has(FLIGHT) {
+                // The stand-in has gone and the call stands again. Somebody may have sat down meanwhile.
+                if self.answer_the_call().has(STANDIN) {
+                    continue;
+                }
                 return Turn::Ceded;
             }
+            debug_assert!(state.has(STANDIN), "I4: no seat is given to one in line without a call");
             if state.has(NAPPING) && !has_waked {
                 // It fell asleep before it was made a stand-in.
                 Self::wake_the_deck(self);
                 has_waked = true;
             }
             let is_late = wait.longer_than(T::tuning().revoke_ns);
-            let (next, turn) = if !state.has(LOCKED) && (is_late || !state.has(HOT)) {
+            let is_past = is_past::<P>(deadline);
+            let (next, turn) = if !state.has(LOCKED) && (is_late || is_past || !state.has(HOT)) {
                 (state.with(LOCKED).without(STANDIN), Turn::AtBat)
             } else if state.has(PASSED) && is_late {
                 (state.without(PASSED | STANDIN), Turn::AtBat)
-            } else if is_past::<P>(deadline) {
+            } else if is_past {
                 (state.without(STANDIN), Turn::Left)
             } else {
-                if is_late {
+                if is_late || !P::may_spin() {
                     P::yield_now()
                 } else {
                     P::pause_ns(GAP_NS)
@@ -212,7 +226,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         watch.rise(self.load(), T::tuning());
     }
 
-    /// The deadline has passed and `state` shows the lock taken and not passed: true if the seat is given up.
+    /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.
     pub(super) fn give_up(&self, state: State) -> bool {
         if state.has(STANDIN) {
             P::step(CEDE);

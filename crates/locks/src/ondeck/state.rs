@@ -115,15 +115,16 @@ impl State {
         if self.is_seat_occupied() { next } else { next.with(NAPPING) }
     }
 
-    /// The occupant of the deck goes to bat. A stand-in leaves the seat to the sleeper that was called to it.
+    /// The occupant of the deck goes to bat. A stand-in leaves the seat kept for the sleeper that was called to it, also
+    /// if that one is in line already: it shows up again (I4).
     pub(super) const fn at_bat(self) -> State {
-        let seat = if self.has(STANDIN) { STANDIN } else { DECK };
-        self.with(LOCKED).without(seat | FAIR | PASSED | NAPPING).settled()
+        let next = self.with(LOCKED).without(FAIR | PASSED | NAPPING);
+        if self.has(STANDIN) { next.ceded() } else { next.without(DECK).settled() }
     }
 
-    /// A stand-in leaves its seat to the called sleeper; what it asked for is void.
+    /// A stand-in leaves its seat, which is kept for the called sleeper; what it asked for is void.
     pub(super) const fn ceded(self) -> State {
-        self.without(STANDIN | FAIR)
+        self.without(STANDIN | FAIR).with(FLIGHT)
     }
 
     /// The occupant gives up, with nobody asleep.
@@ -203,10 +204,10 @@ mod tests {
 
     #[test]
     fn going_to_bat_leaves_nothing_of_the_occupant() {
-        for state in all() {
+        for state in all().map(State::settled) {
             let next = state.at_bat();
             assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING));
-            assert!(!next.has(STANDIN));
+            assert!(!next.has(STANDIN) && (!state.has(STANDIN) || next.has(FLIGHT)));
             assert_eq!(next.has(DECK), state.has(STANDIN) && state.has(DECK));
             assert!(next.has_sleepers() || next.has(DECK) || !next.has(HOT));
         }

@@ -5,7 +5,7 @@ use super::tuning::Tuning;
 use core::marker::PhantomData;
 use ondeck_platform::Platform;
 
-/// A stopwatch.
+/// A stopwatch. Differences saturate: the counters of two cores may disagree a little.
 pub(super) struct Wait<P> {
     start: u64,
     platform: PhantomData<P>,
@@ -17,7 +17,7 @@ impl<P: Platform> Wait<P> {
     }
 
     pub(super) fn longer_than(&self, ns: u32) -> bool {
-        P::ticks().wrapping_sub(self.start) > P::ns_to_ticks(u64::from(ns))
+        P::ticks().saturating_sub(self.start) > P::ns_to_ticks(u64::from(ns))
     }
 
     /// Lets a moment pass: off the word at first, off the core when it takes longer than the awake need.
@@ -68,7 +68,7 @@ impl<P: Platform> Watch<P> {
     pub(super) fn observe(&mut self, state: State, tuning: &Tuning) {
         let now = P::ticks();
         let releases = state.releases_since(self.seen);
-        if let Some(period) = now.wrapping_sub(self.seen_at).checked_div(releases) {
+        if let Some(period) = now.saturating_sub(self.seen_at).checked_div(releases) {
             self.period = period;
         }
         // One release is an ending; two are a turnover. What is hot stays so until it is well below the limit: near it
@@ -89,7 +89,7 @@ impl<P: Platform> Watch<P> {
     /// Whether a lock that looks free should be taken: it is, unless it is hot and its last holder is about to take
     /// it again.
     pub(super) fn may_take(&self, tuning: &Tuning) -> bool {
-        let free_for = self.seen_at.wrapping_sub(self.free_since);
+        let free_for = self.seen_at.saturating_sub(self.free_since);
         !self.is_hot || free_for > P::ns_to_ticks(u64::from(tuning.idle_ns))
     }
 
@@ -110,7 +110,7 @@ impl<P: Platform> Watch<P> {
 
     /// No release for so long, and the lock was never seen free.
     pub(super) fn is_still_for(&self, ns: u32) -> bool {
-        self.seen_at.wrapping_sub(self.moved_at) > P::ns_to_ticks(u64::from(ns))
+        self.seen_at.saturating_sub(self.moved_at) > P::ns_to_ticks(u64::from(ns))
     }
 
     /// The gap before the next poll.
