@@ -242,37 +242,61 @@ mod with_deadlines {
     for_each_timed_lock!(timed_lock);
 }
 
-/// Without a rule against it one thread would keep the flagship for whole time slices while the others wait for the end
-/// of the box. The limit is far above the bound of the lock's header and far below the box, as other load on the machine
-/// may hold up anybody.
-#[test]
-fn waits_are_bounded() {
-    const THREADS: u64 = 16;
-    const LONG_BOX: Duration = Duration::from_secs(2);
-    const LIMIT_NS: u64 = 1_000_000_000;
-    type Lock = RawOndeck<Hardware>;
-    static LOCK: Lock = Lock::INIT;
-    static IS_OVER: AtomicBool = AtomicBool::new(false);
-    let contender = || {
+/// Runs `threads` contenders for the flagship, each holding it for `hold` and then staying away for `away`, and gives
+/// each one's longest wait in nanoseconds and its number of entries.
+fn longest_waits(threads: usize, hold: Duration, away: Duration, time: Duration) -> Vec<(u64, u64)> {
+    let shared = Arc::new((RawOndeck::<Hardware>::new(), AtomicBool::new(false)));
+    let contend = move |shared: Arc<(RawOndeck<Hardware>, AtomicBool)>| {
+        let (lock, is_over) = &*shared;
         let (mut longest_ns, mut entries) = (0, 0_u64);
-        while !IS_OVER.load(Relaxed) {
+        while !is_over.load(Relaxed) {
             let arrival_ns = Hardware::now_ns();
-            LOCK.acquire();
+            lock.acquire();
             longest_ns = longest_ns.max(Hardware::now_ns() - arrival_ns);
             entries += 1;
+            if !hold.is_zero() {
+                std::thread::sleep(hold);
+            }
             // SAFETY: acquired above.
-            unsafe { LOCK.release() };
+            unsafe { lock.release() };
+            if !away.is_zero() {
+                std::thread::sleep(away);
+            }
         }
         (longest_ns, entries)
     };
-    within(PATIENCE, "waits_are_bounded", || {
-        let crew: Vec<_> = (0..THREADS).map(|_| std::thread::spawn(contender)).collect();
-        std::thread::sleep(LONG_BOX);
-        IS_OVER.store(true, Relaxed);
-        for thread in crew {
-            let (longest_ns, entries) = thread.join().expect("a contender panicked");
+    let spawn = |_| {
+        let shared = shared.clone();
+        std::thread::spawn(move || contend(shared))
+    };
+    let crew: Vec<_> = (0..threads).map(spawn).collect();
+    std::thread::sleep(time);
+    shared.1.store(true, Relaxed);
+    crew.into_iter().map(|thread| thread.join().expect("a contender panicked")).collect()
+}
+
+/// Without a rule against it some thread would wait for the end of the box. The limit is far above the bound of the
+/// lock's header and far below the box, as other load on the machine may hold up anybody.
+fn assert_bounded(name: &'static str, threads: usize, hold: Duration, away: Duration) {
+    const LONG_BOX: Duration = Duration::from_secs(3);
+    const LIMIT_NS: u64 = 1_000_000_000;
+    within(PATIENCE, name, move || {
+        for (longest_ns, entries) in longest_waits(threads, hold, away, LONG_BOX) {
             assert!(longest_ns < LIMIT_NS, "a wait of {longest_ns} ns, {entries} entries");
             assert!(entries > 1, "a thread got in {entries} times");
         }
     });
+}
+
+/// One thread would keep a hot lock for whole time slices.
+#[test]
+fn waits_are_bounded() {
+    assert_bounded("waits_are_bounded", 16, Duration::ZERO, Duration::ZERO);
+}
+
+/// Two threads would hand a lock to each other that is held longer than the deck cares to poll, past all who sleep.
+#[test]
+fn waits_are_bounded_with_long_sections() {
+    let (hold, away) = (Duration::from_millis(2), Duration::from_micros(500));
+    assert_bounded("waits_are_bounded_with_long_sections", 4, hold, away);
 }
