@@ -146,7 +146,7 @@
 //! # Limits
 //! Not recursive. Sleepers' stacks below 2^48; others look in from time to time. More than 2047 releases between two
 //! polls look like fewer: at 16 us between polls that is below 8 ns a release, and the error is one of judgement only.
-//! 17 unsafe blocks here and in dugout.rs, all about the lives of nodes and of the lock after its release.
+//! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock after its release.
 
 use crate::{Entry, Promises, RawLock, RawTimedLock};
 use core::fmt;
