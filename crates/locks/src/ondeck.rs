@@ -21,8 +21,8 @@
 //! and relief for the oldest. parking_lot 0.13: release first, wake after. The list that is pushed by one
 //! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter that is
 //! incremented by the carry out of LOCKED; the seat that never falls vacant under a foreign holder, which makes the
-//! plain read in release safe; the seat kept with a stand-in. Left out after measuring (see results/experiments.md):
-//! a learned spin budget, a turnover flag toggled by release, waking the newest sleeper.
+//! plain read in release safe; the seat kept with a stand-in. Left out, since the figures were had without them and
+//! not because they were measured: a learned spin budget, a turnover flag toggled by release, waking the newest sleeper.
 //!
 //! # State word
 //!
@@ -146,7 +146,8 @@
 //! # Limits
 //! Not recursive. Sleepers' stacks below 2^48; others look in from time to time. More than 2047 releases between two
 //! polls look like fewer: at 16 us between polls that is below 8 ns a release, and the error is one of judgement only.
-//! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock after its release.
+//! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
+//! after its release.
 
 use crate::{Entry, Promises, RawLock, RawTimedLock};
 use core::fmt;

@@ -15,7 +15,7 @@ pub struct Tuning {
     pub poll_first_ns: u32,
     /// First gap between two polls on deck of a lock that is known to be hot; it doubles.
     pub poll_first_hot_ns: u32,
-    /// Longest gap between two polls on deck. A poll costs the holder up to 240 ns on the reference machine.
+    /// Longest gap between two polls on deck. A poll takes the line away from the holder.
     pub poll_max_ns: u32,
     /// Gap between two polls once the lock has been asked for.
     pub poll_asked_ns: u32,
