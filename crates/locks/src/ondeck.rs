@@ -101,7 +101,8 @@
 //!   a VACANT that it sees, as on DECK: the holder read it, or will, or a latch holder calls. checked by:
 //!   state.rs `settled_is_exact_and_idempotent`.
 //! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile. A
-//!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`, `State::called`, `show_up`; checked by: `every_waiter_finishes`.
+//!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`,
+//!   `State::called`, `answer_the_call`; checked by: `every_waiter_finishes`.
 //! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
 //!   behind it breaks the line. checked by: `r05_pass_is_accepted_or_revoked`.
 //! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
