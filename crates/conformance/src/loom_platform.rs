@@ -23,6 +23,7 @@ use crate::reproduce::Reproduce;
 use crate::steps;
 use crate::watched::{Access, Watched, Witness};
 use crate::world::{Guarded, Job, World};
+use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
@@ -414,6 +415,10 @@ impl Platform for LoomPlatform {
 
     fn thread_id() -> ThreadId {
         ThreadId::MIN.saturating_add(State::current().thread_index() as u64)
+    }
+
+    fn thread_index() -> Option<NonZeroU32> {
+        NonZeroU32::MIN.checked_add(State::current().thread_index() as u32)
     }
 
     fn current_core() -> u32 {

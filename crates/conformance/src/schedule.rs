@@ -15,6 +15,7 @@ use crate::steps;
 use crate::watched::{Access, Watched, Witness};
 use crate::world::{Guarded, Job, World};
 use core::cell::Cell;
+use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::SeqCst;
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
 use shuttle::rand::{RngCore, thread_rng};
@@ -277,6 +278,10 @@ impl Platform for SchedulePlatform {
 
     fn thread_id() -> ThreadId {
         ThreadId::MIN.saturating_add(me() as u64)
+    }
+
+    fn thread_index() -> Option<NonZeroU32> {
+        NonZeroU32::MIN.checked_add(me() as u32)
     }
 
     fn current_core() -> u32 {

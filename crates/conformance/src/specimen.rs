@@ -87,7 +87,17 @@ impl<P: Platform, S: Seeded> RawLock for Specimen<P, S> {
         name: "specimen",
         idea: "three values of one word, and a fault",
         bytes: 4,
-        promises: Promises { timed: true, sleeps: true, free_after_release: true, bypass: "unbounded" },
+        rmws: 2,
+        awake: "none",
+        woken: "one sleeper",
+        promises: Promises {
+            timed: true,
+            sleeps: true,
+            reentrant: false,
+            free_after_release: true,
+            bypass: "unbounded",
+            starves: "any waiter",
+        },
     };
 
     fn new() -> Self {

@@ -123,11 +123,16 @@ pub const ENTRY: Entry = Entry {
     name: "go-spinbit",
     idea: "Go since 1.24: one waiter may poll, the others sleep on a stack in the word",
     bytes: 8,
+    rmws: 2,
+    awake: "one",
+    woken: "the newest sleeper, unless one is on deck; 1 time in 16 the oldest",
     promises: Promises {
         timed: false,
         sleeps: true,
+        reentrant: false,
         free_after_release: false,
         bypass: "unbounded; of the releases that look for sleepers 1 in 16 wakes the oldest",
+        starves: "any sleeper, improbably",
     },
 };
 

@@ -79,7 +79,17 @@ pub const ENTRY: Entry = Entry {
     name: "go-tristate-futex",
     idea: "Go before 1.24: free, held, held with sleepers; every arrival spins, every release wakes",
     bytes: 4,
-    promises: Promises { timed: false, sleeps: true, free_after_release: true, bypass: "unbounded" },
+    rmws: 2,
+    awake: "all, for 4 rounds of 30 pauses and a yield",
+    woken: "one sleeper per release that finds the mark",
+    promises: Promises {
+        timed: false,
+        sleeps: true,
+        reentrant: false,
+        free_after_release: true,
+        bypass: "unbounded",
+        starves: "any sleeper",
+    },
 };
 
 // -- 1. Steps ---------------------------------------------------------------------------------------------------------

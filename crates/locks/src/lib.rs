@@ -68,10 +68,14 @@ pub struct Promises {
     pub timed: bool,
     /// Waiters sleep; without this they burn their core.
     pub sleeps: bool,
+    /// The holder may acquire it again, and releases it as often.
+    pub reentrant: bool,
     /// Nothing touches the lock's memory after the releasing write.
     pub free_after_release: bool,
     /// How long or how often a waiter may be bypassed, in words; "unbounded" if it may starve.
     pub bypass: &'static str,
+    /// Who may starve, in words; "nobody" if no waiter can.
+    pub starves: &'static str,
 }
 
 /// One row of the table of locks: what the command line, the benchmarks and the conformance matrix know of a lock.
@@ -83,6 +87,12 @@ pub struct Entry {
     pub idea: &'static str,
     /// Size in bytes.
     pub bytes: usize,
+    /// Atomic read-modify-writes of an acquisition and its release when nobody else is there.
+    pub rmws: u32,
+    /// Which contenders are awake while the lock is held, in words.
+    pub awake: &'static str,
+    /// Whom a release wakes, in words.
+    pub woken: &'static str,
     /// What it promises.
     pub promises: Promises,
 }

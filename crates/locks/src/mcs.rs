@@ -93,11 +93,16 @@ pub const ENTRY: Entry = Entry {
     name: "mcs",
     idea: "a queue: each contender polls its own cache line",
     bytes: 16,
+    rmws: 2,
+    awake: "all",
+    woken: "nobody sleeps",
     promises: Promises {
         timed: false,
         sleeps: false,
+        reentrant: false,
         free_after_release: true,
         bypass: "none after joining the queue",
+        starves: "nobody",
     },
 };
 

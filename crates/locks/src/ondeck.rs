@@ -175,7 +175,17 @@ pub const ENTRY: Entry = Entry {
     name: "ondeck",
     idea: "one waiter awake and patient, the rest asleep; a release counter tells it when to keep its hands off",
     bytes: 8,
-    promises: Promises { timed: true, sleeps: true, free_after_release: true, bypass: "bounded in time" },
+    rmws: 2,
+    awake: "one",
+    woken: "nobody while one is on deck; a sleeper is called when the dugout rotates",
+    promises: Promises {
+        timed: true,
+        sleeps: true,
+        reentrant: false,
+        free_after_release: true,
+        bypass: "bounded in time",
+        starves: "nobody",
+    },
 };
 
 // -- 1. Steps ---------------------------------------------------------------------------------------------------------

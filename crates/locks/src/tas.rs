@@ -62,7 +62,17 @@ pub const ENTRY: Entry = Entry {
     name: "tas",
     idea: "test-and-set: every attempt swaps the flag",
     bytes: 4,
-    promises: Promises { timed: true, sleeps: false, free_after_release: true, bypass: "unbounded" },
+    rmws: 2,
+    awake: "all",
+    woken: "nobody sleeps",
+    promises: Promises {
+        timed: true,
+        sleeps: false,
+        reentrant: false,
+        free_after_release: true,
+        bypass: "unbounded",
+        starves: "any waiter",
+    },
 };
 
 // -- 1. Steps ---------------------------------------------------------------------------------------------------------

@@ -72,7 +72,17 @@ pub const ENTRY: Entry = Entry {
     name: "ticket",
     idea: "first come, first served: draw a number and wait until it is called",
     bytes: 8,
-    promises: Promises { timed: false, sleeps: false, free_after_release: true, bypass: "none after drawing a number" },
+    rmws: 1,
+    awake: "all",
+    woken: "nobody sleeps",
+    promises: Promises {
+        timed: false,
+        sleeps: false,
+        reentrant: false,
+        free_after_release: true,
+        bypass: "none after drawing a number",
+        starves: "nobody",
+    },
 };
 
 // -- 1. Steps ---------------------------------------------------------------------------------------------------------

@@ -66,7 +66,17 @@ pub const ENTRY: Entry = Entry {
     name: "ttas",
     idea: "test-and-test-and-set: read until it looks free, ever more rarely",
     bytes: 4,
-    promises: Promises { timed: true, sleeps: false, free_after_release: true, bypass: "unbounded" },
+    rmws: 2,
+    awake: "all",
+    woken: "nobody sleeps",
+    promises: Promises {
+        timed: true,
+        sleeps: false,
+        reentrant: false,
+        free_after_release: true,
+        bypass: "unbounded",
+        starves: "any waiter",
+    },
 };
 
 // -- 1. Steps ---------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ pub use hardware::Hardware;
 pub use token::Token;
 
 use core::fmt::Debug;
-use core::num::NonZeroU64;
+use core::num::{NonZeroU32, NonZeroU64};
 
 /// A named transition of an algorithm: one row of the step table in the header of its file.
 ///
@@ -134,6 +134,10 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
 
     /// The calling thread.
     fn thread_id() -> ThreadId;
+
+    /// A small number of the calling thread, for locks that keep their owner in a few bits: counted up from 1 as
+    /// threads first ask, and never given out twice in a process. `None` once the numbers are used up.
+    fn thread_index() -> Option<NonZeroU32>;
 
     /// Index of the core the calling thread runs on; stale as soon as it is returned. Zero where unknown.
     fn current_core() -> u32;

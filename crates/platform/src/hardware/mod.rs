@@ -5,6 +5,7 @@
 
 mod clock;
 mod parallelism;
+mod thread_index;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
@@ -31,6 +32,7 @@ use portable as os;
 mod tests;
 
 use crate::{Platform, Running, StaticPlatform, Step, ThreadId, Waited};
+use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// The machine that the program runs on.
@@ -106,6 +108,11 @@ impl Platform for Hardware {
     fn thread_id() -> ThreadId {
         // No system gives out zero; the fallback only spares the callers a panic path.
         ThreadId::new(os::thread_id()).unwrap_or(ThreadId::MAX)
+    }
+
+    #[inline]
+    fn thread_index() -> Option<NonZeroU32> {
+        thread_index::get()
     }
 
     #[inline]
