@@ -48,6 +48,7 @@ pub mod tas;
 pub mod ticket;
 pub mod ttas;
 mod tuning;
+pub mod wait_room;
 
 pub use go_spinbit::RawGoSpinbit;
 pub use go_tristate_futex::RawGoTristateFutex;
