@@ -80,7 +80,8 @@ fn read_tree(root: &Path) -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-/// Directories without a line of ours: version control and build output, also that of a nested package.
+/// Names without a line of ours below: version control, which is a file in a worktree of its own, and build output, also
+/// that of a nested package.
 const SKIPPED: [&str; 2] = [".git", "target"];
 
 fn read_directory(directory: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), String> {
@@ -90,7 +91,10 @@ fn read_directory(directory: &Path, prefix: &str, files: &mut Vec<File>) -> Resu
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
         let kind = entry.file_type().map_err(failed)?;
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             read_directory(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file()
             && let Ok(text) = String::from_utf8(std::fs::read(entry.path()).map_err(failed)?)
