@@ -5,7 +5,8 @@
 //! others sleep (in the *dugout*), and a release wakes nobody while somebody is on deck.
 //!
 //! [`Mutex`] and [`Condvar`] have the methods of `parking_lot`'s, and [`poison`] has those of `std::sync`, so each is a
-//! change of one line.
+//! change of one line. [`SpinWait`] is for a state that another thread leaves soon, and has the methods of
+//! `crossbeam_utils::Backoff`.
 //!
 //! ```
 //! use ondeck::{Condvar, Mutex};
@@ -74,10 +75,12 @@
 pub mod lock_api_04;
 pub mod poison;
 mod raw;
+mod spin_wait;
 
 pub use lock_api;
 pub use lock_api::WaitTimeoutResult;
 pub use raw::{RawCondvar, RawMutex};
+pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
 /// A mutual exclusion lock around data, with the methods of `parking_lot::Mutex`.
 ///

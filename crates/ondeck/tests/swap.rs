@@ -24,3 +24,15 @@ mod parking_lot {
         include!("swap/parking_lot_program.rs");
     }
 }
+
+mod crossbeam {
+    mod theirs {
+        use crossbeam_utils::Backoff;
+        include!("swap/crossbeam_program.rs");
+    }
+
+    mod ours {
+        use ondeck::SpinWait as Backoff;
+        include!("swap/crossbeam_program.rs");
+    }
+}
