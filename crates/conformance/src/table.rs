@@ -13,6 +13,7 @@ macro_rules! for_each_lock {
         $register!(ticket, RawTicket);
         $register!(mcs, RawMcs);
         $register!(go_tristate_futex, RawGoTristateFutex);
+        $register!(go_tristate_sema, RawGoTristateSema);
         $register!(go_spinbit, RawGoSpinbit);
         $register!(ondeck, RawOndeck);
     };
@@ -23,6 +24,7 @@ macro_rules! for_each_lock {
 macro_rules! for_each_sleeping_lock {
     ($register:ident) => {
         $register!(go_tristate_futex, RawGoTristateFutex);
+        $register!(go_tristate_sema, RawGoTristateSema);
         $register!(go_spinbit, RawGoSpinbit);
         $register!(ondeck, RawOndeck);
     };
@@ -47,6 +49,7 @@ macro_rules! for_each_freeable_lock {
         $register!(ticket, RawTicket);
         $register!(mcs, RawMcs);
         $register!(go_tristate_futex, RawGoTristateFutex);
+        $register!(go_tristate_sema, RawGoTristateSema);
         $register!(ondeck, RawOndeck);
     };
 }

@@ -105,7 +105,7 @@
 //! Not recursive; no deadline, since a node cannot be taken out of the middle. A contended acquire needs some 2 KiB of
 //! stack. No release wakes more than one sleeper.
 //!
-//! Unsafe: 8 blocks, all to reach a node under the rules of section 9.
+//! Unsafe: 8 blocks, three of them in stack_node.rs, all to reach a node under the rules of section 9.
 
 mod stack;
 mod state;
@@ -116,7 +116,7 @@ use crate::{Defaults, Entry, Promises, RawLock, Tuned};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use ondeck_platform::{Atomic, AtomicPointer, Hardware, Platform, StaticPlatform, Step};
+use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
 pub const ENTRY: Entry = Entry {
@@ -277,7 +277,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
                 // The turn went by in waiting.
             } else if self.push(seen, &node, me.is_on_deck) {
                 P::step(PARK);
-                node.permit.park(None);
+                node.park();
                 me = Waiter { is_on_deck: false, was_oldest: node.is_lowest(), turn: 0 };
             }
             me.turn = me.turn.saturating_add(1);
@@ -301,7 +301,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
     }
 
     fn push(&self, seen: State, node: &Node<P>, from_deck: bool) -> bool {
-        node.below.store(Node::at(seen.top()), Relaxed);
+        node.place_on(seen.top());
         let next = seen.pushed(node.address(), from_deck);
         P::step(PUSH);
         self.word.compare_exchange(seen.0, next.0, Release, Relaxed).is_ok() // E2
@@ -338,8 +338,9 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
         if let Some(latched) = self.latch(seen)
             && let Some(chosen) = self.pop(latched, wakes_oldest)
         {
+            P::step(WAKE);
             // SAFETY: the pop has taken the node out, and it was given to us alone.
-            unsafe { stack::wake(chosen) };
+            unsafe { Node::wake(chosen) };
         }
     }
 
@@ -372,7 +373,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
             let takes_top = cut.is_none() && (wakes_oldest || !seen.has_spinner());
             let next = if takes_top {
                 // SAFETY: as above.
-                unsafe { stack::below(top) }.addr() as u64
+                unsafe { Node::below(top) }.addr() as u64
             } else {
                 seen.top()
             };
@@ -387,7 +388,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
     }
 }
 
-// -- 9. Waiter record and its stack: go_spinbit/stack.rs --------------------------------------------------------------
+// -- 9. Waiter record and its stack: go_spinbit/stack.rs, stack_node.rs -----------------------------------------------
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 

@@ -41,10 +41,12 @@
 
 pub mod go_spinbit;
 pub mod go_tristate_futex;
+pub mod go_tristate_sema;
 pub mod mcs;
 pub mod ondeck;
 mod raw;
 pub mod spin_wait;
+mod stack_node;
 pub mod tas;
 pub mod ticket;
 pub mod ttas;
@@ -53,6 +55,7 @@ pub mod wait_room;
 
 pub use go_spinbit::RawGoSpinbit;
 pub use go_tristate_futex::RawGoTristateFutex;
+pub use go_tristate_sema::RawGoTristateSema;
 pub use mcs::RawMcs;
 pub use ondeck::RawOndeck;
 pub use raw::{RawLock, RawTimedLock};
@@ -131,6 +134,7 @@ table! {
     RawTicket in ticket,
     RawMcs in mcs,
     RawGoTristateFutex in go_tristate_futex,
+    RawGoTristateSema in go_tristate_sema,
     RawGoSpinbit in go_spinbit,
     RawOndeck in ondeck,
 }
