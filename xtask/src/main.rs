@@ -4,11 +4,12 @@
 
 mod asm;
 mod lexer;
+mod models;
 mod mutants;
 mod sanitize;
 mod tidy;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -16,6 +17,7 @@ usage: cargo xtask TOOL
 
   tidy       the rules of STYLE.md that a program can check
   asm        machine code of the fast paths: one locked instruction each
+  models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
   sanitize   the hardware tests under the sanitizers [address|thread]
 ";
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match words.first().map(String::as_str) {
         Some("tidy") => tidy::run(&root()),
         Some("asm") => asm::run(&root()),
+        Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),
         _ => {
@@ -41,8 +44,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The directory of the workspace, which holds the one of this crate.
+/// The directory of the workspace, which holds the one of this crate. Cargo says at run time which that is: several
+/// clones may share a target directory, and so this very program.
 fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or(env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
