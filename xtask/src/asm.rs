@@ -19,7 +19,7 @@ const fn probe(symbol: &'static str, n_locked: usize, n_retries: usize) -> Probe
     Probe { symbol, n_locked, n_retries }
 }
 
-const PROBES: [Probe; 16] = [
+const PROBES: [Probe; 18] = [
     probe("tas_acquire", 1, 0),
     probe("tas_release", 0, 0),
     probe("ttas_acquire", 1, 0),
@@ -32,6 +32,9 @@ const PROBES: [Probe; 16] = [
     probe("go_tristate_futex_release", 1, 0),
     probe("go_tristate_sema_acquire", 1, 0),
     probe("go_tristate_sema_release", 1, 0),
+    probe("go_spinbit_futex_acquire", 1, 0),
+    // A fetch-and whose old value is used; the file's `# Lineage` says what it costs.
+    probe("go_spinbit_futex_release", 1, 1),
     probe("go_spinbit_acquire", 1, 0),
     // A fetch-and whose old value is used; the file's `# Lineage` says what it costs.
     probe("go_spinbit_release", 1, 1),

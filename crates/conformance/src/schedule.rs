@@ -5,7 +5,8 @@
 //! - a wait may end for no reason; a wait with a deadline may time out at any later moment;
 //! - a wake takes any sleeper of the address, not the oldest, since no kernel promises an order;
 //! - clocks advance by nanoseconds mostly and leap by up to half a millisecond now and then, so that every patience
-//!   ends somewhere; a spinner's pause lets others run;
+//!   ends somewhere; a spinner's pause lets others run, once for any number of pauses without an access between, or a
+//!   delay of thirty would be so long that nobody ever retires;
 //! - whether spinning is allowed changes from one execution to the next.
 
 use crate::futex::Futex;
@@ -23,6 +24,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -111,6 +113,8 @@ thread_local! {
 struct State {
     may_spin: bool,
     clock_ns: Cell<u64>,
+    /// The threads whose last act was a pause.
+    paused: RefCell<BTreeSet<usize>>,
     futex: RefCell<Futex<shuttle::thread::Thread>>,
     monitor: RefCell<Monitor>,
     /// Memory of freed objects, kept so that a late access reads a witness instead of rubble.
@@ -122,6 +126,7 @@ impl State {
         State {
             may_spin: draw(4) != 0,
             clock_ns: Cell::new(1 + draw(1 << 20)),
+            paused: RefCell::default(),
             futex: RefCell::new(Futex::new()),
             monitor: RefCell::default(),
             graveyard: RefCell::default(),
@@ -215,7 +220,9 @@ impl Witness for Watcher {
 
     fn after(&self, address: usize, access: Access) {
         assert!(!self.is_over.get(), "an atomic was touched after the end of its life");
-        State::current().monitor.borrow_mut().access(me(), address, access);
+        let state = State::current();
+        state.paused.borrow_mut().remove(&me());
+        state.monitor.borrow_mut().access(me(), address, access);
     }
 }
 
@@ -252,7 +259,10 @@ impl Platform for SchedulePlatform {
     }
 
     fn pause() {
-        shuttle::thread::yield_now();
+        let is_first = State::current().paused.borrow_mut().insert(me());
+        if is_first {
+            shuttle::thread::yield_now();
+        }
     }
 
     fn pause_ns(ns: u32) {

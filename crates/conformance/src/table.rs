@@ -14,6 +14,7 @@ macro_rules! for_each_lock {
         $register!(mcs, RawMcs);
         $register!(go_tristate_futex, RawGoTristateFutex);
         $register!(go_tristate_sema, RawGoTristateSema);
+        $register!(go_spinbit_futex, RawGoSpinbitFutex);
         $register!(go_spinbit, RawGoSpinbit);
         $register!(ondeck, RawOndeck);
     };
@@ -25,6 +26,7 @@ macro_rules! for_each_sleeping_lock {
     ($register:ident) => {
         $register!(go_tristate_futex, RawGoTristateFutex);
         $register!(go_tristate_sema, RawGoTristateSema);
+        $register!(go_spinbit_futex, RawGoSpinbitFutex);
         $register!(go_spinbit, RawGoSpinbit);
         $register!(ondeck, RawOndeck);
     };
@@ -50,6 +52,7 @@ macro_rules! for_each_freeable_lock {
         $register!(mcs, RawMcs);
         $register!(go_tristate_futex, RawGoTristateFutex);
         $register!(go_tristate_sema, RawGoTristateSema);
+        $register!(go_spinbit_futex, RawGoSpinbitFutex);
         $register!(ondeck, RawOndeck);
     };
 }

@@ -4,7 +4,9 @@
 //! `cargo rustc --release -p ondeck-locks --example fast_paths -- --emit asm`.
 
 use ondeck_locks::ondeck::RawOndeck;
-use ondeck_locks::{RawGoSpinbit, RawGoTristateFutex, RawGoTristateSema, RawLock, RawMcs, RawTas, RawTicket, RawTtas};
+use ondeck_locks::{
+    RawGoSpinbit, RawGoSpinbitFutex, RawGoTristateFutex, RawGoTristateSema, RawLock, RawMcs, RawTas, RawTicket, RawTtas,
+};
 use ondeck_platform::Hardware;
 
 macro_rules! fast_paths {
@@ -34,6 +36,7 @@ fast_paths! {
     RawMcs mcs_acquire mcs_release
     RawGoTristateFutex go_tristate_futex_acquire go_tristate_futex_release
     RawGoTristateSema go_tristate_sema_acquire go_tristate_sema_release
+    RawGoSpinbitFutex go_spinbit_futex_acquire go_spinbit_futex_release
     RawGoSpinbit go_spinbit_acquire go_spinbit_release
     RawOndeck ondeck_acquire ondeck_release
 }

@@ -40,6 +40,7 @@
 //! ```
 
 pub mod go_spinbit;
+pub mod go_spinbit_futex;
 pub mod go_tristate_futex;
 pub mod go_tristate_sema;
 pub mod mcs;
@@ -54,6 +55,7 @@ mod tuning;
 pub mod wait_room;
 
 pub use go_spinbit::RawGoSpinbit;
+pub use go_spinbit_futex::RawGoSpinbitFutex;
 pub use go_tristate_futex::RawGoTristateFutex;
 pub use go_tristate_sema::RawGoTristateSema;
 pub use mcs::RawMcs;
@@ -135,6 +137,7 @@ table! {
     RawMcs in mcs,
     RawGoTristateFutex in go_tristate_futex,
     RawGoTristateSema in go_tristate_sema,
+    RawGoSpinbitFutex in go_spinbit_futex,
     RawGoSpinbit in go_spinbit,
     RawOndeck in ondeck,
 }
