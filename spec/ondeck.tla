@@ -1,0 +1,635 @@
+------------------------------------------------ MODULE ondeck ------------------------------------------------
+(* The flagship of crates/locks/src/ondeck.rs and the files beside it. Actions have the names of the steps of its
+   header.
+
+   MODELLED. The word: the head of the dugout and all flags but HOT. The nodes: next, prev, the anchor's tail (links
+   towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Threads with deadlines.
+   Releases, fair releases. Spurious wakes. A wake as a step of its own after the write that makes it due. The memory:
+   each thread owns a share of the lock, which it gives up with the releasing write of its last acquisition or, if
+   that one timed out, with its return; with the last share the lock is gone.
+
+   GRAIN. A load and the compare-exchange that relies on nothing else are one action: a failed compare-exchange is no
+   step. A blind read-modify-write (`claim`, `vacate`, `unlatch`) is apart from the load that led to it; `ask` may come
+   at any time that an occupant has not asked. What the latch holder does to the nodes is one action with the write
+   that drops the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from its `nap`
+   on: the comparison inside wait_on could only keep it awake, which a spurious wake does too.
+
+   NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. The counter, and with it
+   the loss of 2048 releases between two looks. The epoch: `Rotation` says how its comparisons turn out. The core of
+   the last call: an arrival may stand in or not. Time: the occupant's patience, the time after which a pass is revoked
+   and the line is broken (`Late`), and stillness are choices. The first look: its grab is that of the slow path. Nodes
+   beyond 2^48. Memory orderings: loom's business. The condition variable: ondeck_condvar.tla. *)
+
+EXTENDS Integers, FiniteSets, Sequences, TLC
+
+CONSTANTS
+  Threads,      \* Contenders.
+  Nobody,       \* No thread: the null pointer.
+  MaxAcquires,  \* Acquisitions of each thread.
+  Endless,      \* Threads that acquire again and again instead.
+  Timed,        \* Threads whose acquisitions have a deadline.
+  FairRelease,  \* Whether releases may be fair ones.
+  Spins,        \* P::may_spin: whether there is more than one core.
+  Naps,         \* Whether an occupant may find the lock still.
+  Hot,          \* Whether somebody may decline a free lock because it is hot.
+  Late,         \* Whether a pass may be revoked, and the line broken, for being late.
+  Spurious,     \* Whether sleepers may wake without cause.
+  Rotation,     \* "any": each look at the clock may find a rotation due or not; "clock": it is due from `rotate` until
+                \* the next call; "never": neither a rotation nor patience runs out.
+  MostSkips,    \* How often the oldest sleeper may be passed over.
+  Bug           \* A seeded mistake, or "none".
+
+VARIABLES
+  word,   \* head and flags
+  node,   \* what each thread has on its stack for the dugout
+  pc,
+  notes,  \* what each thread knows for itself: past (its deadline), ceded, asked, napped, waked
+  called, \* whom a thread has called and must still grant or wake
+  left,   \* acquisitions that a thread has not finished
+  due     \* whether the dugout has not rotated for a while; only with Rotation = "clock"
+
+vars == <<word, node, pc, notes, called, left, due>>
+
+Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "NAPPING", "LOCKED"}
+
+Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
+
+Bugs == {"none", "ceded_without_flight", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
+         "touches_after_release", "wakes_no_nap", "keeps_deck", "call_past_standin"}
+
+ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
+       /\ Rotation \in {"any", "clock", "never"}
+       /\ Bug \in Bugs
+
+-----------------------------------------------------------------------------------------------------------------
+(* The word: state.rs. *)
+
+Has(w, flags)    == w.flags \cap flags # {}
+HasSleepers(w)   == w.head # Nobody
+With(w, flags)   == [w EXCEPT !.flags = @ \cup flags]
+Without(w, flags) == [w EXCEPT !.flags = @ \ flags]
+
+IsAlone(w)        == ~HasSleepers(w) /\ ~Has(w, {"DECK"})
+IsSeatOccupied(w) == Has(w, {"DECK"}) /\ (Has(w, {"STANDIN"}) \/ ~Has(w, {"FLIGHT"}))
+
+Settled(w) == IF HasSleepers(w) /\ ~Has(w, {"DECK"}) THEN With(w, {"VACANT"}) ELSE Without(w, {"VACANT"})
+Released(w) == Without(w, {"LOCKED"})
+Passed(w)   == With(w, IF IsSeatOccupied(w) THEN {"PASSED"} ELSE {"PASSED", "NAPPING"})
+Ceded(w)    == LET kept == Without(w, {"STANDIN", "FAIR"})
+               IN IF Bug = "ceded_without_flight" THEN kept ELSE With(kept, {"FLIGHT"})
+AtBat(w)    == LET inside == Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"})
+               IN IF Has(w, {"STANDIN"}) THEN Ceded(inside) ELSE Settled(Without(inside, {"DECK"}))
+LeftAlone(w)  == Without(w, {"DECK", "FAIR", "NAPPING"})
+HandedDown(w) == Settled(With(Without(w, {"DECK", "FAIR", "NAPPING"}), {"LATCHED"}))
+Napping(w, keeps_asking) == IF keeps_asking THEN With(w, {"NAPPING"}) ELSE Without(With(w, {"NAPPING"}), {"FAIR"})
+Called(w)     == Settled(With(Without(w, {"LATCHED"}), {"FLIGHT", IF Has(w, {"DECK"}) THEN "STANDIN" ELSE "DECK"}))
+Unlatched(w)  == Settled(Without(w, {"LATCHED"}))
+MustCall(w)   == Has(Unlatched(w), {"VACANT"}) /\ ~Has(w, {"LOCKED"})
+
+-----------------------------------------------------------------------------------------------------------------
+(* The dugout: dugout.rs. *)
+
+RECURSIVE ListFrom(_, _)
+ListFrom(newest, most) ==
+  IF newest = Nobody \/ most = 0 THEN <<>> ELSE <<newest>> \o ListFrom(node[newest].next, most - 1)
+
+\* The sleepers, newest first; one more than there can be if the links run in a circle.
+Dugout == ListFrom(word.head, Cardinality(Threads) + 1)
+
+\* The place of the anchor in the dugout, 0 if there is none.
+Anchor(list) ==
+  LET anchors == {i \in DOMAIN list : node[list[i]].tail # Nobody}
+  IN IF anchors = {} THEN 0 ELSE CHOOSE i \in anchors : \A j \in anchors : i <= j
+
+\* The nodes after Node::link: links towards newer sleepers down to the anchor, and the head is the anchor.
+Linked(list) ==
+  LET anchor == Anchor(list)
+      last == IF anchor = 0 THEN Len(list) ELSE anchor
+      oldest == IF anchor = 0 THEN list[last] ELSE node[list[last]].tail
+      Place(n) == IF \E i \in 1..last : list[i] = n THEN CHOOSE i \in 1..last : list[i] = n ELSE 0
+  IN [n \in Threads |->
+       IF Place(n) = 0 THEN node[n]
+       ELSE [node[n] EXCEPT !.prev = IF Place(n) = 1 THEN Nobody ELSE list[Place(n) - 1],
+                            !.tail = IF Place(n) = 1 THEN oldest ELSE Nobody]]
+
+\* The linked nodes without n, by Node::bequeath_anchor or Node::unlink.
+Unlinked(nodes, n) ==
+  LET newer == nodes[n].prev
+      older == nodes[n].next
+      head == word.head
+      rest == IF n = head THEN IF older = Nobody THEN nodes
+                               ELSE [nodes EXCEPT ![older].tail = nodes[n].tail, ![older].prev = Nobody]
+              ELSE LET joined == [nodes EXCEPT ![newer].next = older]
+                   IN IF older = Nobody THEN [joined EXCEPT ![head].tail = newer]
+                      ELSE [joined EXCEPT ![older].prev = newer]
+  IN [rest EXCEPT ![n] = [Blank EXCEPT !.is_called = nodes[n].is_called]]
+
+WordWithout(nodes, n) == IF n = word.head THEN [word EXCEPT !.head = nodes[n].next] ELSE word
+
+-----------------------------------------------------------------------------------------------------------------
+(* Helpers. *)
+
+Init ==
+  /\ word = [head |-> Nobody, flags |-> {}]
+  /\ node = [t \in Threads |-> Blank]
+  /\ pc = [t \in Threads |-> "idle"]
+  /\ notes = [t \in Threads |-> {}]
+  /\ called = [t \in Threads |-> Nobody]
+  /\ left = [t \in Threads |-> MaxAcquires]
+  /\ due = FALSE
+
+Knows(t, note) == note \in notes[t]
+Goes(t, place) == pc' = [pc EXCEPT ![t] = place]
+Notes(t, note) == notes' = [notes EXCEPT ![t] = @ \cup {note}]
+Writes(w)      == word' = w
+OnlyWord       == UNCHANGED <<node, called, left, due>>
+
+LeftAfter(t) == IF t \in Endless THEN left[t] ELSE left[t] - 1
+Counts(t)    == left' = [left EXCEPT ![t] = LeftAfter(t)]
+Resting(t, n_left) == IF n_left = 0 THEN "done" ELSE "idle"
+
+\* t is inside.
+Enters(t) ==
+  /\ Goes(t, "inside")
+  /\ notes' = [notes EXCEPT ![t] = {}]
+  /\ OnlyWord
+
+\* t has made its releasing write and goes on to `place`, or nowhere.
+Releases(t, place) ==
+  /\ Counts(t)
+  /\ Goes(t, IF place = "idle" THEN Resting(t, LeftAfter(t)) ELSE place)
+  /\ UNCHANGED <<node, notes, called, due>>
+
+\* t returns without the lock.
+GivesUp(t) ==
+  /\ Counts(t)
+  /\ Goes(t, Resting(t, LeftAfter(t)))
+  /\ notes' = [notes EXCEPT ![t] = {}]
+
+\* t has made the last wake that it owed: a release that ends here has been counted, an acquisition that timed out not.
+Ends(t) ==
+  LET n_left == IF Knows(t, "past") THEN LeftAfter(t) ELSE left[t]
+  IN /\ left' = [left EXCEPT ![t] = n_left]
+     /\ Goes(t, Resting(t, n_left))
+     /\ notes' = [notes EXCEPT ![t] = {}]
+     /\ called' = [called EXCEPT ![t] = Nobody]
+
+MayBeDue   == Rotation = "any" \/ (Rotation = "clock" /\ due)
+MayBeUndue == Rotation # "clock" \/ ~due
+
+-----------------------------------------------------------------------------------------------------------------
+(* Arrivals: acquire_slow. *)
+
+grab(t) ==
+  \/ /\ pc[t] \in {"idle", "slow"}
+     /\ ~Has(word, {"LOCKED"})
+     /\ Writes(With(word, {"LOCKED"}))
+     /\ Enters(t)
+  \/ /\ pc[t] = "idle"
+     /\ Has(word, {"LOCKED"})
+     /\ Goes(t, "slow")
+     /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+\* The lock was seen taken, or free but hot with somebody on deck; and it is not on its way to a deck that is awake.
+MustWait(t) ==
+  /\ pc[t] = "slow"
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsSeatOccupied(word))
+  /\ ~Knows(t, "past")
+  /\ ~(Spins /\ Has(word, {"PASSED"}) /\ ~Has(word, {"STANDIN", "NAPPING"}))
+
+\* acquire_slow sees that the deadline has passed.
+return(t) ==
+  /\ pc[t] = "slow"
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsSeatOccupied(word))
+  /\ Knows(t, "past")
+  /\ GivesUp(t)
+  /\ UNCHANGED <<word, node, called, due>>
+
+revoke(t) ==
+  /\ pc[t] = "slow"
+  /\ Spins /\ Late
+  /\ Has(word, {"PASSED"}) /\ ~Has(word, {"STANDIN", "NAPPING", "LATCHED"})
+  /\ ~Knows(t, "past")
+  /\ Writes(Without(word, {"PASSED"}))
+  /\ Enters(t)
+
+\* RawOndeck::may_claim says yes.
+look(t) ==
+  /\ MustWait(t)
+  /\ ~Has(word, {"DECK"})
+  /\ Has(word, {"VACANT"}) => MayBeUndue \/ Bug = "claims_when_due"
+  /\ Goes(t, "claim")
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+\* Two writes, the second if the first shows VACANT.
+claim(t) ==
+  \/ /\ pc[t] = "claim"
+     /\ Writes(With(word, {"DECK"}))
+     /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE IF Has(word, {"VACANT"}) THEN "claimed" ELSE "deck")
+     /\ UNCHANGED notes /\ OnlyWord
+  \/ /\ pc[t] = "claimed"
+     /\ Writes(Without(word, {"VACANT"}))
+     /\ Goes(t, "deck")
+     /\ UNCHANGED notes /\ OnlyWord
+
+stand_in(t) ==
+  /\ MustWait(t)
+  /\ Spins /\ ~Knows(t, "ceded")
+  /\ Has(word, {"FLIGHT"}) /\ ~Has(word, {"STANDIN"})
+  /\ Writes(With(word, {"STANDIN"}))
+  /\ Goes(t, "deck")
+  /\ UNCHANGED notes /\ OnlyWord
+
+enqueue(t) ==
+  /\ MustWait(t)
+  /\ Has(word, {"DECK"}) \/ (Has(word, {"VACANT"}) /\ MayBeDue)
+  /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
+  /\ Writes([word EXCEPT !.head = t])
+  /\ Goes(t, "asleep")
+  /\ UNCHANGED <<notes, called, left, due>>
+
+-----------------------------------------------------------------------------------------------------------------
+(* On deck: deck.rs. *)
+
+accept(t) ==
+  /\ pc[t] = "deck"
+  /\ Has(word, {"PASSED"})
+  /\ Writes(AtBat(word))
+  /\ Enters(t)
+
+take(t) ==
+  /\ pc[t] = "deck"
+  /\ ~Has(word, {"LOCKED"})
+  /\ Writes(AtBat(word))
+  /\ Enters(t)
+
+\* An occupant that has no lock to go for.
+Sits(t) ==
+  /\ pc[t] = "deck"
+  /\ ~Has(word, {"PASSED"})
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ Spins /\ notes[t] \cap {"asked", "past"} = {})
+
+cede(t) ==
+  /\ Sits(t)
+  /\ Has(word, {"STANDIN"})
+  /\ Writes(Ceded(word))
+  /\ IF Knows(t, "past") THEN GivesUp(t)
+     ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {"ceded"}] /\ UNCHANGED left
+  /\ UNCHANGED <<node, called, due>>
+
+ask(t) ==
+  /\ pc[t] = "deck"
+  /\ ~Knows(t, "asked")
+  /\ Spins \/ Knows(t, "napped")
+  /\ Rotation # "never"
+  /\ HasSleepers(word) /\ ~Has(word, {"STANDIN"}) => MayBeDue
+  /\ Writes(With(word, {"FAIR"}))
+  /\ Notes(t, "asked")
+  /\ UNCHANGED pc /\ OnlyWord
+
+nap(t) ==
+  /\ Sits(t)
+  /\ Naps
+  /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"STANDIN"})
+  /\ ~Knows(t, "past")
+  /\ Writes(Napping(word, Knows(t, "napped")))
+  /\ Goes(t, "nap")
+  /\ UNCHANGED notes /\ OnlyWord
+
+rise(t) ==
+  /\ pc[t] = "rise"
+  /\ Writes(IF Has(word, {"PASSED"}) THEN word ELSE Without(word, {"NAPPING"}))
+  /\ Goes(t, "deck")
+  /\ notes' = [notes EXCEPT ![t] = (@ \ {"asked"}) \cup {"napped"}]
+  /\ OnlyWord
+
+leave(t) ==
+  /\ Sits(t)
+  /\ Knows(t, "past") /\ ~Has(word, {"STANDIN"}) /\ ~HasSleepers(word)
+  /\ Writes(LeftAlone(word))
+  /\ GivesUp(t)
+  /\ UNCHANGED <<node, called, due>>
+
+hand_down(t) ==
+  /\ Sits(t)
+  /\ Knows(t, "past") /\ ~Has(word, {"STANDIN", "LATCHED"}) /\ HasSleepers(word)
+  /\ Writes(HandedDown(word))
+  /\ Goes(t, "call")
+  /\ UNCHANGED notes /\ OnlyWord
+
+show_up(t) ==
+  /\ pc[t] = "show_up" \/ (pc[t] = "line" /\ Has(word, {"FLIGHT"}))
+  /\ Writes(Without(word, {"FLIGHT"}))
+  /\ Goes(t, IF Has(word, {"STANDIN"}) THEN "line" ELSE "deck")
+  /\ notes' = [notes EXCEPT ![t] = @ \ (IF Has(word, {"STANDIN"}) THEN {} ELSE {"waked"})]
+  /\ OnlyWord
+
+\* wait_in_line wakes an occupant that fell asleep before it was made a stand-in.
+rouse_standin(t) ==
+  /\ pc[t] = "line" /\ ~Has(word, {"FLIGHT"})
+  /\ Has(word, {"NAPPING"}) /\ ~Knows(t, "waked")
+  /\ pc' = [u \in Threads |-> IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
+  /\ Notes(t, "waked")
+  /\ UNCHANGED word /\ OnlyWord
+
+break_line(t) ==
+  /\ pc[t] = "line" /\ ~Has(word, {"FLIGHT"})
+  /\ Has(word, {"NAPPING"}) => Knows(t, "waked")
+  /\ \/ /\ ~Has(word, {"LOCKED"})
+        /\ Writes(Without(With(word, {"LOCKED"}), {"STANDIN"}))
+        /\ Enters(t)
+     \/ /\ Has(word, {"PASSED"}) /\ Late
+        /\ Writes(Without(word, {"PASSED", "STANDIN"}))
+        /\ Enters(t)
+     \/ /\ Has(word, {"LOCKED"}) /\ Knows(t, "past")
+        /\ Writes(Without(word, {"STANDIN"}))
+        /\ GivesUp(t)
+        /\ UNCHANGED <<node, called, due>>
+
+-----------------------------------------------------------------------------------------------------------------
+(* Releases: RawLock::release, release_fair, release_slow. *)
+
+ReleaseShowsWork == Has(word, {"FAIR", "NAPPING"} \cup IF Bug = "ignores_vacant" THEN {} ELSE {"VACANT"})
+
+\* The load of the fast release shows nothing to do.
+look_before(t) ==
+  /\ pc[t] = "inside"
+  /\ ~ReleaseShowsWork
+  /\ Goes(t, "vacate")
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+\* In the slow release, fair or not.
+InReleaseSlow(t, is_fair) ==
+  /\ pc[t] = "inside"
+  /\ ReleaseShowsWork \/ (is_fair /\ ~IsAlone(word))
+
+Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
+MayCall ==
+  HasSleepers(word) /\ ~Has(word, {"LATCHED", "FLIGHT", "NAPPING"} \cup IF Bug = "call_past_standin" THEN {} ELSE {"STANDIN"})
+Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, {"DECK"}))
+CanCallUp == Has(word, {"VACANT"}) /\ ~Has(word, {"DECK", "LATCHED"}) /\ Bug # "ignores_vacant"
+
+pass_on(t, is_fair) ==
+  /\ InReleaseSlow(t, is_fair)
+  /\ Gives(is_fair) /\ MayCall
+  /\ Writes(With(Passed(word), {"LATCHED"}))
+  /\ Releases(t, "call")
+
+pass(t, is_fair) ==
+  /\ InReleaseSlow(t, is_fair)
+  /\ Gives(is_fair) /\ ~MayCall /\ Has(word, {"DECK"})
+  /\ Writes(Passed(word))
+  /\ Releases(t, IF Has(word, {"NAPPING"}) THEN "wake_deck" ELSE "idle")
+
+rouse(t, is_fair) ==
+  /\ InReleaseSlow(t, is_fair)
+  /\ ~Hands(is_fair) /\ Has(word, {"NAPPING"})
+  /\ Writes(Without(Released(word), {"NAPPING"}))
+  /\ Releases(t, "wake_deck")
+
+call_up(t, is_fair) ==
+  /\ InReleaseSlow(t, is_fair)
+  /\ ~Hands(is_fair) /\ ~Has(word, {"NAPPING"}) /\ CanCallUp
+  /\ Writes(With(Released(word), {"LATCHED"}))
+  /\ Releases(t, "call")
+
+\* The blind add of the fast release; the compare-exchange of the slow one.
+vacate(t, is_fair) ==
+  \/ /\ pc[t] = "vacate" /\ ~is_fair
+     /\ Writes(Released(word))
+     /\ Releases(t, IF Bug = "touches_after_release" THEN "touch"
+                    ELSE IF Has(word, {"NAPPING"}) /\ Bug # "wakes_no_nap" THEN "wake_deck" ELSE "idle")
+  \/ /\ InReleaseSlow(t, is_fair)
+     /\ ~Hands(is_fair) /\ ~Has(word, {"NAPPING"}) /\ ~CanCallUp
+     /\ Writes(Released(word))
+     /\ Releases(t, "idle")
+
+\* Seeded: the release asks the word for NAPPING once more instead of the value that its add returned.
+touch(t) ==
+  /\ pc[t] = "touch"
+  /\ Goes(t, IF Has(word, {"NAPPING"}) THEN "wake_deck" ELSE Resting(t, left[t]))
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+wake_deck(t) ==
+  /\ pc[t] = "wake_deck"
+  /\ pc' = [u \in Threads |-> IF u = t THEN Resting(t, left[t]) ELSE IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+-----------------------------------------------------------------------------------------------------------------
+(* Under the latch: calls.rs. *)
+
+\* The sleeper u has seen its grant.
+GetsUp(u) == node' = [node EXCEPT ![u] = Blank]
+IsGranted(u) == pc[u] \in {"asleep", "await_grant"} /\ node[u].is_granted
+
+\* Node::choose: the oldest, unless one of the others slept on a better core.
+MayChoose(nodes, c) ==
+  LET oldest == nodes[word.head].tail
+  IN c = oldest \/ nodes[oldest].skipped < MostSkips
+
+detach_called(t) ==
+  /\ pc[t] = "call"
+  /\ LET list == Dugout
+         nodes == Linked(list)
+         oldest == nodes[word.head].tail
+     IN \E c \in {list[i] : i \in DOMAIN list} :
+          /\ MayChoose(nodes, c)
+          /\ LET marked == [nodes EXCEPT ![c].is_called = TRUE, ![oldest].skipped = IF c = oldest THEN 0 ELSE @ + 1]
+             IN node' = Unlinked(marked, c)
+          /\ Writes(Called(WordWithout(nodes, c)))
+          /\ called' = [called EXCEPT ![t] = c]
+  /\ Goes(t, "grant")
+  /\ due' = FALSE
+  /\ UNCHANGED <<notes, left>>
+
+\* A sleeper past its deadline takes itself off the list; then it calls another if nobody else would.
+detach_self(t) ==
+  /\ pc[t] = "detach"
+  /\ LET nodes == Linked(Dugout)
+         rest == WordWithout(nodes, t)
+     IN /\ node' = Unlinked(nodes, t)
+        /\ IF MustCall(rest) /\ Bug # "drops_the_call"
+           THEN Writes(rest) /\ Goes(t, "call") /\ UNCHANGED <<notes, left>>
+           ELSE Writes(Unlatched(rest)) /\ GivesUp(t)
+  /\ UNCHANGED <<called, due>>
+
+detach(t) == detach_called(t) \/ detach_self(t)
+
+\* The wait of a sleeper has timed out. Whether it has been called is settled while it holds the latch.
+latch(t) ==
+  /\ pc[t] = "asleep" /\ Knows(t, "past")
+  /\ ~node[t].is_granted
+  /\ ~Has(word, {"LATCHED"})
+  /\ Writes(With(word, {"LATCHED"}))
+  /\ Goes(t, IF node[t].is_called /\ Bug # "leaves_although_called" THEN "unlatch" ELSE "detach")
+  /\ UNCHANGED notes /\ OnlyWord
+
+unlatch(t) ==
+  /\ pc[t] = "unlatch"
+  /\ Writes(Without(word, {"LATCHED"}))
+  /\ IF node[t].is_granted THEN Goes(t, "show_up") /\ GetsUp(t) ELSE Goes(t, "await_grant") /\ UNCHANGED node
+  /\ UNCHANGED <<notes, called, left, due>>
+
+grant(t) ==
+  /\ pc[t] = "grant"
+  /\ node' = [node EXCEPT ![called[t]].is_granted = TRUE]
+  /\ Goes(t, "wake_sleeper")
+  /\ UNCHANGED <<word, notes, called, left, due>>
+
+wake_sleeper(t) ==
+  /\ pc[t] = "wake_sleeper"
+  /\ LET n_left == IF Knows(t, "past") THEN LeftAfter(t) ELSE left[t]
+         wakes == IsGranted(called[t])
+     IN /\ left' = [left EXCEPT ![t] = n_left]
+        /\ pc' = [u \in Threads |-> IF u = t THEN Resting(t, n_left)
+                                    ELSE IF wakes /\ u = called[t] THEN "show_up" ELSE pc[u]]
+        /\ IF wakes THEN GetsUp(called[t]) ELSE UNCHANGED node
+  /\ notes' = [notes EXCEPT ![t] = {}]
+  /\ called' = [called EXCEPT ![t] = Nobody]
+  /\ UNCHANGED <<word, due>>
+
+-----------------------------------------------------------------------------------------------------------------
+(* Time and the operating system. *)
+
+\* A wait that ends at the deadline finds what it waited for.
+time_out(t) ==
+  /\ Knows(t, "past")
+  /\ \/ pc[t] = "nap" /\ Goes(t, "rise") /\ UNCHANGED node
+     \/ pc[t] = "asleep" /\ node[t].is_granted /\ Goes(t, "show_up") /\ GetsUp(t)
+  /\ UNCHANGED <<word, notes, called, left, due>>
+
+expire(t) ==
+  /\ t \in Timed /\ ~Knows(t, "past")
+  /\ pc[t] \in {"slow", "deck", "nap", "asleep", "line"}
+  /\ Notes(t, "past")
+  /\ UNCHANGED <<word, pc>> /\ OnlyWord
+
+\* A sleeper that is not granted goes back to sleep.
+spurious(t) ==
+  /\ Spurious
+  /\ \/ pc[t] = "nap" /\ Goes(t, "rise") /\ UNCHANGED node
+     \/ IsGranted(t) /\ Goes(t, "show_up") /\ GetsUp(t)
+  /\ UNCHANGED <<word, notes, called, left, due>>
+
+rotate ==
+  /\ Rotation = "clock" /\ ~due
+  /\ due' = TRUE
+  /\ UNCHANGED <<word, node, pc, notes, called, left>>
+
+-----------------------------------------------------------------------------------------------------------------
+
+Step(t) ==
+  \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)
+  \/ accept(t) \/ take(t) \/ cede(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ leave(t) \/ hand_down(t)
+  \/ show_up(t) \/ rouse_standin(t) \/ break_line(t)
+  \/ look_before(t) \/ touch(t) \/ wake_deck(t)
+  \/ \E is_fair \in {FALSE, FairRelease} :
+       pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ call_up(t, is_fair) \/ vacate(t, is_fair)
+  \/ detach(t) \/ latch(t) \/ unlatch(t) \/ grant(t) \/ wake_sleeper(t) \/ time_out(t)
+
+AllDone == \A t \in Threads : pc[t] = "done"
+Terminated == AllDone /\ UNCHANGED vars
+
+Next == (\E t \in Threads : Step(t) \/ expire(t) \/ spurious(t)) \/ rotate \/ Terminated
+
+\* Each thread that can go on does.
+Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
+
+\* Time goes on as well: rotations fall due, an occupant with reason to ask does so.
+TimedSpec == Spec /\ WF_vars(rotate) /\ \A t \in Threads : WF_vars(ask(t))
+
+Symmetry == Permutations(Threads)
+
+-----------------------------------------------------------------------------------------------------------------
+(* Invariants. *)
+
+At(places) == {t \in Threads : pc[t] \in places}
+
+Places == {"idle", "slow", "claim", "claimed", "deck", "nap", "rise", "asleep", "detach", "unlatch", "await_grant",
+           "show_up", "line", "inside", "vacate", "call", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
+
+TypeOk ==
+  /\ word \in [head : Threads \cup {Nobody}, flags : SUBSET Flags]
+  /\ \A t \in Threads :
+       /\ node[t] \in [next : Threads \cup {Nobody}, prev : Threads \cup {Nobody}, tail : Threads \cup {Nobody},
+                       is_called : BOOLEAN, is_granted : BOOLEAN, skipped : 0..MostSkips]
+       /\ pc[t] \in Places
+       /\ notes[t] \subseteq {"past", "ceded", "asked", "napped", "waked"}
+       /\ called[t] \in Threads \cup {Nobody}
+       /\ left[t] \in 0..MaxAcquires
+  /\ due \in BOOLEAN
+
+Holders == At({"inside", "vacate"})
+MutualExclusion == Cardinality(Holders) <= 1
+
+\* I1
+LockedIsExact == Cardinality(Holders) + (IF Has(word, {"PASSED"}) THEN 1 ELSE 0) = (IF Has(word, {"LOCKED"}) THEN 1 ELSE 0)
+
+\* I4, and what the other flags say of the seat. There is one on deck if and only if the word says so.
+Occupants == At({"claimed", "deck", "nap", "rise"})
+OnTheWay == At({"show_up"}) \cup {t \in At({"asleep", "unlatch", "await_grant"}) : node[t].is_called}
+InLine == At({"line"})
+SeatState ==
+  /\ Cardinality(Occupants) = (IF IsSeatOccupied(word) THEN 1 ELSE 0)
+  /\ Cardinality(OnTheWay \cup InLine) = (IF Has(word, {"FLIGHT", "STANDIN"}) THEN 1 ELSE 0)
+  /\ OnTheWay # {} => Has(word, {"FLIGHT"})
+  /\ Has(word, {"FLIGHT", "STANDIN"}) => Has(word, {"DECK"})
+  /\ Has(word, {"FAIR"}) => IsSeatOccupied(word)
+  /\ Has(word, {"NAPPING"}) /\ ~Has(word, {"PASSED"}) => IsSeatOccupied(word)
+  \* I5
+  /\ Has(word, {"PASSED"}) /\ ~Has(word, {"NAPPING"}) => IsSeatOccupied(word)
+
+\* I3
+VacantIsExact ==
+  IF At({"claimed"}) # {} THEN Has(word, {"DECK"}) ELSE Has(word, {"VACANT"}) <=> HasSleepers(word) /\ ~Has(word, {"DECK"})
+
+\* I6
+Latched ==
+  /\ Cardinality(At({"call", "detach", "unlatch"})) = (IF Has(word, {"LATCHED"}) THEN 1 ELSE 0)
+  /\ At({"call", "detach"}) # {} => HasSleepers(word)
+
+\* The list is what the word leads to: each sleeper that has not been called, once; links towards newer sleepers are
+\* right from the anchor on.
+DugoutIsDescribed ==
+  LET list == Dugout
+      listed == {list[i] : i \in DOMAIN list}
+      anchor == Anchor(list)
+  IN /\ Len(list) = Cardinality(listed)
+     /\ listed = {t \in At({"asleep", "detach"}) : ~node[t].is_called}
+     /\ Cardinality({t \in Threads : node[t].tail # Nobody}) <= 1
+     /\ anchor # 0 => /\ node[list[anchor]].tail = list[Len(list)]
+                      /\ \A i \in (anchor + 1)..Len(list) : node[list[i]].prev = list[i - 1]
+     /\ \A t \in Threads \ listed : node[t].next = Nobody /\ node[t].prev = Nobody /\ node[t].tail = Nobody
+
+\* A node is touched while its thread is in the frame that holds it, and granted once.
+NodesAreAlive ==
+  \A t \in At({"grant"}) :
+    LET c == called[t] IN pc[c] \in {"asleep", "unlatch", "await_grant"} /\ node[c].is_called /\ ~node[c].is_granted
+
+\* I2, and that each wake is owed by somebody.
+NoLostWakeup ==
+  /\ HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, {"DECK", "LATCHED"})
+  \* A holder that has looked will not call.
+  /\ HasSleepers(word) /\ At({"vacate"}) # {} => Has(word, {"DECK", "LATCHED"})
+  /\ \A t \in At({"asleep", "await_grant"}) :
+       /\ node[t].is_called => \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
+  \* Who naps is woken by the release of the holder, or somebody is about to.
+  /\ At({"nap"}) # {} =>
+       \/ Has(word, {"NAPPING"}) /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
+       \/ At({"wake_deck"}) # {}
+
+\* With the last share the lock is gone. Who has made its releasing write may wake by address and do nothing else.
+IsFreed == \A t \in Threads : left[t] = 0
+NobodyTouchesFreed == IsFreed => \A t \in Threads : pc[t] \in {"wake_sleeper", "wake_deck", "done"}
+
+\* I7
+IsAtRest == AllDone => word = [head |-> Nobody, flags |-> {}]
+
+-----------------------------------------------------------------------------------------------------------------
+(* Liveness. *)
+
+Termination == <>AllDone
+
+Waiting(t) == pc[t] \in {"slow", "claim", "claimed", "deck", "nap", "rise", "asleep", "show_up", "line"}
+Served == \A t \in Threads \ Timed : Waiting(t) ~> pc[t] = "inside"
+=================================================================================================================
