@@ -55,7 +55,7 @@ Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "N
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
 Bugs == {"none", "ceded_without_flight", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
-         "touches_after_release", "wakes_no_nap", "keeps_deck", "call_past_standin"}
+         "touches_after_release", "wakes_no_nap", "calls_past_standin"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -365,7 +365,7 @@ InReleaseSlow(t, is_fair) ==
 
 Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
 MayCall ==
-  HasSleepers(word) /\ ~Has(word, {"LATCHED", "FLIGHT", "NAPPING"} \cup IF Bug = "call_past_standin" THEN {} ELSE {"STANDIN"})
+  HasSleepers(word) /\ ~Has(word, {"LATCHED", "FLIGHT", "NAPPING"} \cup IF Bug = "calls_past_standin" THEN {} ELSE {"STANDIN"})
 Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, {"DECK"}))
 CanCallUp == Has(word, {"VACANT"}) /\ ~Has(word, {"DECK", "LATCHED"}) /\ Bug # "ignores_vacant"
 
@@ -538,7 +538,7 @@ Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
 \* Time goes on as well: rotations fall due, an occupant with reason to ask does so.
 TimedSpec == Spec /\ WF_vars(rotate) /\ \A t \in Threads : WF_vars(ask(t))
 
-Symmetry == Permutations(Threads)
+Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 
 -----------------------------------------------------------------------------------------------------------------
 (* Invariants. *)
