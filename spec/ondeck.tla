@@ -3,22 +3,41 @@
    header.
 
    MODELLED. The word: the head of the dugout and all flags but HOT. The nodes: next, prev, the anchor's tail (links
-   towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Threads with deadlines.
-   Releases, fair releases. Spurious wakes. A wake as a step of its own after the write that makes it due. The memory:
-   each thread owns a share of the lock, which it gives up with the releasing write of its last acquisition or, if
-   that one timed out, with its return; with the last share the lock is gone.
+   towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Deadlines. Releases, fair
+   releases. Wakes without cause. A wake is a step of its own after the write that makes it due, and goes by address.
+   The memory: each thread owns a share of the lock, which it gives up with the releasing write of its last acquisition
+   or, if that one timed out, with its return; with the last share the lock is gone.
 
-   GRAIN. A load and the compare-exchange that relies on nothing else are one action: a failed compare-exchange is no
-   step. A blind read-modify-write (`claim`, `vacate`, `unlatch`) is apart from the load that led to it; `ask` may come
-   at any time that an occupant has not asked. What the latch holder does to the nodes is one action with the write
-   that drops the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from its `nap`
-   on: the comparison inside wait_on could only keep it awake, which a spurious wake does too.
+   GRAIN. A load and the compare-exchange that relies on nothing else are one action, and one that fails is no step. A
+   blind read-modify-write (`claim`, `vacate`, `unlatch`) is apart from the load that led to it; `ask` may come at any
+   time that an occupant has not asked. What the latch holder does to the nodes is one action with the write that drops
+   the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from its `nap` on: the
+   comparison inside wait_on could only keep it awake, which a wake without cause does too.
 
    NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. The counter, and with it
    the loss of 2048 releases between two looks. The epoch: `Rotation` says how its comparisons turn out. The core of
-   the last call: an arrival may stand in or not. Time: the occupant's patience, the time after which a pass is revoked
-   and the line is broken (`Late`), and stillness are choices. The first look: its grab is that of the slow path. Nodes
-   beyond 2^48. Memory orderings: loom's business. The condition variable: ondeck_condvar.tla. *)
+   the last call: an arrival may stand in or not. Time: how long the occupant is patient, when a pass may be revoked and
+   the line be broken (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow
+   path. Nodes beyond 2^48. Memory orderings: loom looks after them. The condition variable: ondeck_condvar.tla.
+
+   BOUNDS, and distinct states found by TLC 2.15 (with symmetry, where no property is checked):
+
+   | config             | threads x acquisitions                | states  |
+   |---|---|---|
+   | safety             | 3 x 2, all features                   | 105 682 |
+   | safety_endless     | 3 x any number, all features          | 40 938  |
+   | safety_four        | 3 x 1 and 1 x any number, no deadline | 63 832  |
+   | safety_exact_wakes | 3 x 2, no wake without cause          | 68 200  |
+   | safety_one_core    | 3 x any number, nobody spins          | 28 278  |
+   | liveness           | 2 x 2, all features                   | 2 397   |
+   | liveness_three     | 3 x 1, all features                   | 19 103  |
+   | served             | 1 x 1 and 2 x any number              | 2 101   |
+
+   WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it for short holds
+   (nobody finds the lock still) and receivers that run (no pass is revoked). It needs two kinds of luck beyond the
+   fairness of the scheduler. An arrival must win the race to join the waiters once. And one in line must look once
+   while its seat is empty: `starvation_in_line` shows it bypassed for ever by arrivals that each stand in, and go to
+   bat, between two of its looks. *)
 
 EXTENDS Integers, FiniteSets, Sequences, TLC
 
@@ -30,12 +49,12 @@ CONSTANTS
   Timed,        \* Threads whose acquisitions have a deadline.
   FairRelease,  \* Whether releases may be fair ones.
   Spins,        \* P::may_spin: whether there is more than one core.
-  Naps,         \* Whether an occupant may find the lock still.
+  Still,        \* Whether an occupant may find that the lock has not been released for long: then it naps, or cedes.
   Hot,          \* Whether somebody may decline a free lock because it is hot.
   Late,         \* Whether a pass may be revoked, and the line broken, for being late.
   Spurious,     \* Whether sleepers may wake without cause.
   Rotation,     \* "any": each look at the clock may find a rotation due or not; "clock": it is due from `rotate` until
-                \* the next call; "never": neither a rotation nor patience runs out.
+                \* the next call, and so is a request; "never": neither falls due.
   MostSkips,    \* How often the oldest sleeper may be passed over.
   Bug           \* A seeded mistake, or "none".
 
@@ -272,6 +291,7 @@ Sits(t) ==
 cede(t) ==
   /\ Sits(t)
   /\ Has(word, {"STANDIN"})
+  /\ Knows(t, "past") \/ ~Has(word, {"FLIGHT"}) \/ ~Spins \/ Still
   /\ Writes(Ceded(word))
   /\ IF Knows(t, "past") THEN GivesUp(t)
      ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {"ceded"}] /\ UNCHANGED left
@@ -281,17 +301,17 @@ ask(t) ==
   /\ pc[t] = "deck"
   /\ ~Knows(t, "asked")
   /\ Spins \/ Knows(t, "napped")
-  /\ Rotation # "never"
-  /\ HasSleepers(word) /\ ~Has(word, {"STANDIN"}) => MayBeDue
+  /\ MayBeDue
   /\ Writes(With(word, {"FAIR"}))
   /\ Notes(t, "asked")
   /\ UNCHANGED pc /\ OnlyWord
 
 nap(t) ==
   /\ Sits(t)
-  /\ Naps
+  /\ ~Spins \/ Still
   /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"STANDIN"})
   /\ ~Knows(t, "past")
+  /\ Knows(t, "asked") \/ ~(Spins \/ Knows(t, "napped")) \/ MayBeUndue
   /\ Writes(Napping(word, Knows(t, "napped")))
   /\ Goes(t, "nap")
   /\ UNCHANGED notes /\ OnlyWord
@@ -535,8 +555,16 @@ Next == (\E t \in Threads : Step(t) \/ expire(t) \/ spurious(t)) \/ rotate \/ Te
 \* Each thread that can go on does.
 Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
 
-\* Time goes on as well: rotations fall due, an occupant with reason to ask does so.
+\* Time goes on as well: rotations fall due, and an occupant with reason to ask does so.
 TimedSpec == Spec /\ WF_vars(rotate) /\ \A t \in Threads : WF_vars(ask(t))
+
+\* And an arrival that could join the waiters again and again does.
+Joins(t) == enqueue(t) \/ (claim(t) /\ ~Has(word, {"DECK"}))
+JoiningSpec == TimedSpec /\ \A t \in Threads \ Endless : SF_vars(Joins(t))
+
+\* And the one in line whose seat stands empty again and again looks while it does.
+SitsDown(t) == show_up(t) /\ ~Has(word, {"STANDIN"})
+SeatingSpec == JoiningSpec /\ \A t \in Threads : SF_vars(SitsDown(t))
 
 Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 
@@ -630,6 +658,7 @@ IsAtRest == AllDone => word = [head |-> Nobody, flags |-> {}]
 
 Termination == <>AllDone
 
+\* Whoever waits for its only acquisition while others acquire for ever is inside sooner or later.
 Waiting(t) == pc[t] \in {"slow", "claim", "claimed", "deck", "nap", "rise", "asleep", "show_up", "line"}
-Served == \A t \in Threads \ Timed : Waiting(t) ~> pc[t] = "inside"
+Served == \A t \in Threads \ Endless : Waiting(t) ~> pc[t] = "inside"
 =================================================================================================================
