@@ -1,9 +1,8 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
-use crate::choice::{self, Out};
+use crate::choice::{self, Out, Workloads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ondeck_lab::driver::Pin;
-use ondeck_lab::workload::WorkloadSpec;
 use std::path::PathBuf;
 
 /// Locks that keep their speed under contention, and the tools to see whether yours do.
@@ -42,9 +41,9 @@ pub(crate) enum What {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Workloads; `ondeck list workloads` names them. Parameters may be part of the name: sections/cs20-out60
+    /// Workloads, or `all`; `ondeck list workloads` names them. Parameters may be part of the name: sections/cs20-out60
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
-    pub(crate) workload: Vec<WorkloadSpec>,
+    pub(crate) workload: Vec<Workloads>,
 
     /// Locks, or `all`; `ondeck list locks` names them. A tuning may be part of the name: 'ondeck[poll_max_ns=4000]'
     ///
@@ -92,6 +91,15 @@ pub(crate) struct BenchArgs {
     /// Workload lock-bench: number of locks
     #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
     pub(crate) locks: Option<u32>,
+
+    /// Workload gc-wait: microseconds of spinning before the first yield, half as many between yields
+    /// [default: 1,5,10,30,100,200]
+    ///
+    /// The workload compares policies of waiting. They stand where other workloads have their lock, as
+    /// spin-wait[yield_after_ns=5000], and --lock does not concern it. Its threads are by default as many as cores, 1.25
+    /// times and twice as many. Percentiles and a histogram of the waits follow the table.
+    #[arg(long, value_name = "US,US", value_delimiter = ',', value_parser = choice::yield_after, allow_negative_numbers = true)]
+    pub(crate) yield_after_us: Vec<u32>,
 
     /// Where threads run: wherever the system puts them, or each on a core of its own in turn
     #[arg(long, value_enum, default_value = "none")]

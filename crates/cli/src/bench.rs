@@ -2,7 +2,7 @@
 
 use crate::args::{BenchArgs, FormatArg};
 use crate::exit::Exit;
-use crate::plan::{estimated_seconds, out_file, plan, tuning_note};
+use crate::plan::{estimated_seconds, notes, out_file, plan};
 use crate::terminal::{print, progress_bar, say, stop_on_ctrl_c, width};
 use ondeck_lab::board::Board;
 use ondeck_lab::driver::{self, Failure, Plan, Progress};
@@ -20,9 +20,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     let plan = plan(args).map_err(Exit::Usage)?;
     let fingerprint = Fingerprint::of_this_machine();
     say(&opening(&plan));
-    if let Some(note) = tuning_note(args, &plan) {
-        say(&format!("warning: {note}"));
-    }
+    notes(args, &plan).iter().for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_ctrl_c();
     let (rows, warnings) = measure(&plan, stop)?;
     let is_interrupted = stop.load(Relaxed);

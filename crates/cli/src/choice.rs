@@ -2,6 +2,7 @@
 
 use ondeck_lab::lock::lock_names;
 use ondeck_lab::tuning;
+use ondeck_lab::wait_policy;
 use ondeck_lab::workload::{MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
 use std::path::PathBuf;
 
@@ -37,8 +38,25 @@ pub(crate) fn lock(text: &str) -> Result<String, String> {
     }
 }
 
-pub(crate) fn workload(text: &str) -> Result<WorkloadSpec, String> {
-    WorkloadSpec::parse_name(text).ok_or_else(|| unknown("workload", text, &workload_names()))
+/// A value of `--workload`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Workloads {
+    /// Each that there is, with its default parameters.
+    All,
+    /// This one.
+    One(WorkloadSpec),
+}
+
+pub(crate) fn workload(text: &str) -> Result<Workloads, String> {
+    if text == "all" {
+        return Ok(Workloads::All);
+    }
+    let spec = WorkloadSpec::parse_name(text).map(Workloads::One);
+    spec.ok_or_else(|| unknown("workload", text, &[&workload_names()[..], &["all"]].concat()))
+}
+
+pub(crate) fn yield_after(text: &str) -> Result<u32, String> {
+    whole_number(text, 0, wait_policy::MOST_US)
 }
 
 pub(crate) fn tuning(text: &str) -> Result<String, String> {

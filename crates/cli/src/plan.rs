@@ -1,11 +1,12 @@
 //! What `ondeck bench` measures: the flags' wishes, and the default where there are none.
 
 use crate::args::BenchArgs;
-use crate::choice::Out;
+use crate::choice::{Out, Workloads};
 use ondeck_lab::driver::{self, Plan, Point};
 use ondeck_lab::lock::lock_names;
 use ondeck_lab::tuning::{self, TUNED_LOCK};
-use ondeck_lab::workload::{Kind, WorkloadSpec};
+use ondeck_lab::wait_policy;
+use ondeck_lab::workload::{Kind, WORKLOADS, WorkloadSpec};
 use std::path::Path;
 
 /// The flagship, the mutexes in common use, and two ancestors: the one whose collapse started it all, and its successor.
@@ -31,16 +32,25 @@ fn default_workloads() -> Vec<Choice> {
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
     let locks = locks(args)?;
     let mut points = Vec::new();
+    let policies = policies(args);
     for (workload, threads) in workloads(args)? {
+        let compared = if workload.compares_waits() { &policies } else { &locks };
         for threads in threads {
             let point = |lock: &String| Point { workload, lock: lock.clone(), threads };
-            points.extend(locks.iter().map(point).filter(|point| !points.contains(point)).collect::<Vec<Point>>());
+            points.extend(compared.iter().map(point).filter(|point| !points.contains(point)).collect::<Vec<Point>>());
         }
     }
     let (seconds, seed, pin) = (args.seconds, args.seed, args.pin.into());
     let plan = Plan { points, rounds: args.rounds, seconds, seed, pin };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
+}
+
+/// What `gc-wait` compares, each once.
+fn policies(args: &BenchArgs) -> Vec<String> {
+    let asked = &args.yield_after_us[..];
+    let us = if asked.is_empty() { &wait_policy::YIELDS_AFTER_US } else { asked };
+    us.iter().map(|us| wait_policy::name(*us)).collect()
 }
 
 /// The locks with their tunings, each once.
@@ -63,10 +73,31 @@ fn locks(args: &BenchArgs) -> Result<Vec<String>, String> {
     Ok(locks)
 }
 
+/// What a user should know before the run: which of the flags' wishes do not apply to everything that is measured.
+pub(crate) fn notes(args: &BenchArgs, plan: &Plan) -> Vec<String> {
+    let mut notes = Vec::from_iter(tuning_note(args, plan));
+    let has_waits = plan.points.iter().any(|point| point.workload.compares_waits());
+    if has_waits && !args.lock.is_empty() {
+        notes.push("gc-wait has no lock; it compares policies of waiting, and --lock does not concern it".to_string());
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for info in plan.points.iter().map(|point| point.workload.info()) {
+        let accepted = info.min_threads..=info.max_threads;
+        let impossible = args.threads.iter().any(|threads| !accepted.contains(threads));
+        if impossible && info.min_threads < info.max_threads && !told.contains(&info.name) {
+            told.push(info.name);
+            let range = format!("{} to {}", info.min_threads, info.max_threads);
+            notes.push(format!("{} takes {range} threads and is left out at the other numbers", info.name));
+        }
+    }
+    notes
+}
+
 /// What a user of `--tuning` should know of the other locks.
-pub(crate) fn tuning_note(args: &BenchArgs, plan: &Plan) -> Option<String> {
+fn tuning_note(args: &BenchArgs, plan: &Plan) -> Option<String> {
     let mut others: Vec<&str> = Vec::new();
-    for point in plan.points.iter().filter(|point| tuning::split(&point.lock).0 != TUNED_LOCK) {
+    let locks = plan.points.iter().filter(|point| !point.workload.compares_waits());
+    for point in locks.filter(|point| tuning::split(&point.lock).0 != TUNED_LOCK) {
         if !others.contains(&point.lock.as_str()) {
             others.push(&point.lock);
         }
@@ -77,7 +108,13 @@ pub(crate) fn tuning_note(args: &BenchArgs, plan: &Plan) -> Option<String> {
 
 /// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
 pub(crate) fn estimated_seconds(plan: &Plan) -> f64 {
-    let windows = |point: &Point| if point.workload.kind == Kind::Spike { 3.5 } else { 1.75 };
+    let windows = |point: &Point| match point.workload.kind {
+        Kind::Spike => 3.5,
+        // Two or three rows, each with its warm-up, and no timing of its own.
+        Kind::MonitorTryEnter => 3.75,
+        Kind::GcWait => 2.5,
+        _ => 1.75,
+    };
     plan.points.iter().map(windows).sum::<f64>() * plan.seconds * f64::from(plan.rounds)
 }
 
@@ -111,12 +148,16 @@ fn think_units(args: &BenchArgs) -> Result<Option<u32>, String> {
 fn workloads(args: &BenchArgs) -> Result<Vec<Choice>, String> {
     let think = think_units(args)?;
     let has_sections_flag = args.cs.is_some() || think.is_some();
-    let mut chosen: Vec<Choice> =
-        args.workload.iter().map(|spec| (*spec, spec.info().default_threads.to_vec())).collect();
+    let has_waits_flag = !args.yield_after_us.is_empty();
+    let mut chosen: Vec<Choice> = named(&args.workload).map(with_default_threads).collect();
     if chosen.is_empty() {
-        let kinds = [(Kind::Sections, has_sections_flag), (Kind::LockBench, args.locks.is_some())];
+        let kinds = [
+            (Kind::Sections, has_sections_flag),
+            (Kind::LockBench, args.locks.is_some()),
+            (Kind::GcWait, has_waits_flag),
+        ];
         let implied = kinds.iter().filter(|kind| kind.1).map(|kind| WorkloadSpec::new(kind.0));
-        chosen = implied.map(|spec| (spec, spec.info().default_threads.to_vec())).collect();
+        chosen = implied.map(with_default_threads).collect();
     }
     if chosen.is_empty() {
         chosen = default_workloads();
@@ -130,6 +171,10 @@ fn workloads(args: &BenchArgs) -> Result<Vec<Choice>, String> {
     if args.locks.is_some() && !has(Kind::LockBench) {
         return Err("--locks belongs to workload lock-bench, which --workload does not name".to_string());
     }
+    if has_waits_flag && !has(Kind::GcWait) {
+        return Err("--yield-after-us belongs to workload gc-wait, which --workload does not name".to_string());
+    }
+    let is_alone = chosen.len() == 1;
     for (spec, threads) in &mut chosen {
         if spec.kind == Kind::Sections {
             spec.cs = args.cs.unwrap_or(spec.cs);
@@ -138,24 +183,38 @@ fn workloads(args: &BenchArgs) -> Result<Vec<Choice>, String> {
         if spec.kind == Kind::LockBench {
             spec.locks = args.locks.unwrap_or(spec.locks);
         }
-        *threads = threads_for(spec, threads, &args.threads)?;
+        *threads = threads_for(spec, threads, &args.threads, is_alone)?;
     }
     Ok(chosen)
 }
 
-/// The numbers of threads that were asked for; a workload that has only one keeps it beside others that have a choice.
-fn threads_for(spec: &WorkloadSpec, default: &[u32], asked: &[u32]) -> Result<Vec<u32>, String> {
+/// The workloads that the flag names.
+fn named(workloads: &[Workloads]) -> impl Iterator<Item = WorkloadSpec> {
+    workloads.iter().flat_map(|workloads| match workloads {
+        Workloads::All => WORKLOADS.iter().map(|info| WorkloadSpec::new(info.kind)).collect(),
+        Workloads::One(spec) => vec![*spec],
+    })
+}
+
+fn with_default_threads(spec: WorkloadSpec) -> Choice {
+    (spec, spec.default_threads())
+}
+
+/// The numbers of threads that were asked for; a workload that has only one keeps it. Beside other workloads, one runs at
+/// those numbers that it can run at.
+fn threads_for(spec: &WorkloadSpec, default: &[u32], asked: &[u32], is_alone: bool) -> Result<Vec<u32>, String> {
     let info = spec.info();
     if asked.is_empty() || info.min_threads == info.max_threads {
         return Ok(default.to_vec());
     }
     let accepted = info.min_threads..=info.max_threads;
+    let possible: Vec<u32> = asked.iter().copied().filter(|threads| accepted.contains(threads)).collect();
     match asked.iter().find(|threads| !accepted.contains(threads)) {
-        Some(threads) => Err(format!(
+        Some(threads) if is_alone || possible.is_empty() => Err(format!(
             "--threads {threads}: {} takes {} to {} threads",
             info.name, info.min_threads, info.max_threads
         )),
-        None => Ok(asked.to_vec()),
+        _ => Ok(possible),
     }
 }
 
@@ -223,6 +282,32 @@ mod tests {
         assert_eq!(both, ["ondeck[throughput+look_ns=9]", "ondeck[look_ns=0]"]);
         assert_eq!(locks_of("--lock ondeck --tuning balanced"), ["ondeck"], "measured with the real constants");
         assert!(plan_of("--lock std --tuning throughput").unwrap_err().contains("--tuning belongs to ondeck"));
+    }
+
+    #[test]
+    fn waits_are_compared_by_policy_whatever_the_locks() {
+        let expected = |us: [u32; 2]| us.map(|us| ("gc-wait".to_string(), wait_policy::name(us), 3));
+        assert_eq!(points_of("--yield-after-us 5,200 --threads 3"), expected([5, 200]));
+        assert_eq!(points_of("--workload gc-wait --lock std --threads 3").len(), wait_policy::YIELDS_AFTER_US.len());
+        assert!(plan_of("--workload solo --yield-after-us 5").unwrap_err().contains("--yield-after-us"));
+    }
+
+    #[test]
+    fn beside_others_a_workload_runs_where_it_can() {
+        let points = points_of("--lock std --threads 1,2 --workload monitor-latency,monitor-throughput");
+        let threads: Vec<u32> = points.iter().map(|point| point.2).collect();
+        assert_eq!(threads, [2, 1, 2]);
+        assert!(plan_of("--lock std --threads 1,2 --workload monitor-latency").unwrap_err().contains("2 to 1024"));
+        assert!(plan_of("--lock std --threads 1 --workload solo,gc-wait").unwrap_err().contains("gc-wait"));
+    }
+
+    #[test]
+    fn all_workloads_are_all() {
+        let points = points_of("--lock std --workload all,solo");
+        for info in &WORKLOADS {
+            assert!(points.iter().any(|point| point.0.starts_with(info.name)), "{}", info.name);
+        }
+        assert_eq!(points.iter().filter(|point| point.0 == "solo").count(), 1);
     }
 
     #[test]

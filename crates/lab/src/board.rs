@@ -4,6 +4,7 @@
 //! because what disturbs a round disturbs all its locks, and only then is its median taken; if the rounds do not agree
 //! on which of two locks is ahead, nothing is said about it.
 
+use crate::histogram::Histogram;
 use crate::row::{Metric, Row, main_metric};
 use crate::stats::median;
 use std::collections::BTreeMap;
@@ -86,6 +87,16 @@ impl<'a> Board<'a> {
         let rows = self.rows.get(&(setting.workload.as_str(), setting.threads, lock));
         let finite = |row: &&Row| (metric.of)(row).filter(|value| value.is_finite()).map(|value| (row.round, value));
         rows.into_iter().flatten().filter_map(finite).collect()
+    }
+
+    /// The waits of all rounds together, where the rows have them.
+    pub fn waits(&self, setting: &Setting, lock: &str) -> Option<Histogram> {
+        let rows = self.rows.get(&(setting.workload.as_str(), setting.threads, lock));
+        let waits = rows.into_iter().flatten().filter_map(|row| row.waits.clone());
+        waits.reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        })
     }
 
     /// Median of the figure over rounds.

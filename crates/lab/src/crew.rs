@@ -110,7 +110,7 @@ impl<W: World> Stage<W> {
 }
 
 /// Counts one up and wakes whoever waits for `all`.
-fn count_one<W: World>(count: &W::U32, all: u32) {
+pub(crate) fn count_one<W: World>(count: &W::U32, all: u32) {
     if count.fetch_add(1, Release) + 1 == all {
         W::wake(count, u32::MAX);
     }
@@ -178,8 +178,9 @@ impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
         Ok(self.reports.iter().filter_map(|report| slot(report).take()).collect())
     }
 
-    /// Waits until `count` has reached the number of threads.
-    fn wait_for_all(&self, count: &W::U32, otherwise: &str) -> Result<(), End> {
+    /// Waits until `count` has reached the number of threads; `otherwise` says of those that are missing what they did
+    /// not do.
+    pub(crate) fn wait_for_all(&self, count: &W::U32, otherwise: &str) -> Result<(), End> {
         let all = self.size();
         let mut motion = Motion::new(&[self]);
         loop {

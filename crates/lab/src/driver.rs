@@ -10,6 +10,7 @@ use crate::lock::{self, BenchLock, VisitLock, with_lock};
 use crate::noise::Noise;
 use crate::random::Random;
 use crate::row::Row;
+use crate::wait_policy;
 use crate::workload::{self, Kind, WorkloadSpec};
 use crate::world::World;
 use ondeck_platform::Hardware;
@@ -35,7 +36,8 @@ pub struct Plan {
 pub struct Point {
     /// The workload.
     pub workload: WorkloadSpec,
-    /// The lock, spelled as [`lock::with_lock`] wants it.
+    /// The lock, spelled as [`lock::with_lock`] wants it; of a workload that
+    /// [compares waits](WorkloadSpec::compares_waits), the [name of a policy](wait_policy::name).
     pub lock: String,
     /// Number of threads.
     pub threads: u32,
@@ -81,7 +83,8 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
     explain(plan, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let setting = Setting { plan, machine: &Hardware::machine(), cores: &cores, stop };
-    let total = plan.points.iter().map(|point| point.workload.rows()).sum::<usize>() * plan.rounds as usize;
+    let rows_of = |point: &Point| point.workload.rows(with_lock(&point.lock, HasFatForm) == Some(true));
+    let total = plan.points.iter().map(rows_of).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
     let mut rows = Vec::with_capacity(total);
     for (round, point) in order(plan) {
@@ -126,6 +129,9 @@ impl Setting<'_> {
             patience_ns: PATIENCE_NS,
             stop: self.stop,
         };
+        if let Some(policy) = wait_policy::parse(&point.lock) {
+            return workload::run_wait::<Hardware>(policy, &conditions);
+        }
         let measure = Measure { spec: &point.workload, conditions: &conditions };
         with_lock(&point.lock, measure).expect("check has found no fault in the locks")
     }
@@ -172,8 +178,21 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
         return Err(Failure::Plan(text));
     }
-    let fault = |point: &Point| lock::fault(&point.lock).or_else(|| point.workload.fault(point.threads));
+    let fault = |point: &Point| what_is_wrong_with(point).or_else(|| point.workload.fault(point.threads));
     plan.points.iter().find_map(fault).map_or(Ok(()), |text| Err(Failure::Plan(text)))
+}
+
+/// Of the lock, or of what stands in its place.
+fn what_is_wrong_with(point: &Point) -> Option<String> {
+    match (point.workload.compares_waits(), wait_policy::parse(&point.lock)) {
+        (true, None) => {
+            let accepted = wait_policy::name(5);
+            Some(format!("{} cannot run with {}; it takes a policy, as {accepted}", point.workload, point.lock))
+        }
+        (false, Some(_)) => Some(format!("{} is no lock; it is for gc-wait", point.lock)),
+        (true, Some(_)) => None,
+        (false, None) => lock::fault(&point.lock),
+    }
 }
 
 /// Tells what a reader of the figures should know beforehand.
@@ -188,6 +207,17 @@ fn explain(plan: &Plan, on_progress: &mut dyn FnMut(Progress)) {
     if !told.is_empty() {
         let text = format!("handoff-slow: {} cannot show a sleeper; the holder waits 100 us instead", told.join(", "));
         on_progress(Progress::Warning(text));
+    }
+}
+
+/// Whether a lock has a larger form.
+struct HasFatForm;
+
+impl VisitLock for HasFatForm {
+    type Out = bool;
+
+    fn visit<L: BenchLock>(self) -> bool {
+        L::HAS_FAT_FORM
     }
 }
 
@@ -239,6 +269,8 @@ mod tests {
             ("spike", "pthread", 2),
             ("handoff-slow", "std", 2),
             ("solo", "ondeck[look_ns=9]", 1),
+            ("gc-wait", "spin-wait[yield_after_ns=5000]", 2),
+            ("monitor-try-enter", "std", 1),
         ]);
         let mut told = (0, 0, Vec::new());
         let rows = run(&plan, &AtomicBool::new(false), &mut |progress| match progress {
@@ -246,7 +278,7 @@ mod tests {
             Progress::Warning(text) => told.2.push(text),
         });
         let rows = rows.unwrap();
-        assert_eq!((rows.len(), told.0, told.1), (12, 12, 12));
+        assert_eq!((rows.len(), told.0, told.1), (20, 20, 20));
         assert!(told.2.iter().any(|text| text.contains("handoff-slow: std cannot show a sleeper")), "{:?}", told.2);
         let phases: Vec<_> = rows.iter().filter(|row| row.lock == "pthread").map(|row| row.threads).collect();
         assert_eq!(phases, [2, 66, 2, 2, 66, 2]);
@@ -274,5 +306,7 @@ mod tests {
         refused(Plan { seconds: f64::NAN, ..plan(&[]) }, "0.001 to 3600");
         refused(plan(&[("solo", "ondeck[fast]", 1)]), "accepted: default");
         refused(plan(&[("solo", "std[throughput]", 1)]), "has no tunings");
+        refused(plan(&[("gc-wait", "std", 2)]), "a policy, as spin-wait[yield_after_ns=5000]");
+        refused(plan(&[("solo", "spin-wait[yield_after_ns=5000]", 1)]), "is no lock");
     }
 }

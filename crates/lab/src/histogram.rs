@@ -10,8 +10,8 @@ const FINE: usize = 1 << FINE_BITS;
 const BUCKETS: usize = (64 - FINE_BITS as usize + 1) * FINE;
 
 /// Counts of samples by size.
-#[derive(Clone, Debug)]
-pub(crate) struct Histogram {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
     max: u64,
 }
@@ -34,7 +34,7 @@ impl Histogram {
     }
 
     /// Adds the samples of another one.
-    pub(crate) fn merge(&mut self, other: &Histogram) {
+    pub fn merge(&mut self, other: &Histogram) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
         }
@@ -42,13 +42,22 @@ impl Histogram {
     }
 
     /// The largest sample, exactly.
-    pub(crate) fn max(&self) -> u64 {
+    pub fn max(&self) -> u64 {
         self.max
     }
 
     /// The size that a part `p` of the samples does not exceed; `None` without samples.
-    pub(crate) fn quantile(&self, p: f64) -> Option<f64> {
+    pub fn quantile(&self, p: f64) -> Option<f64> {
         self.weighted(p, |_| 1.0)
+    }
+
+    /// How many samples have their highest bit at each place: those of 2^i up to 2^(i+1) at i, and 0 with 1.
+    pub fn by_powers(&self) -> [u64; 64] {
+        let mut powers = [0; 64];
+        for (index, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            powers[(middle(index) as u64).max(1).ilog2() as usize] += count;
+        }
+        powers
     }
 
     /// The size that samples which make up a part `p` of the *sum* do not exceed. Of gaps in time: what somebody who
@@ -117,6 +126,17 @@ mod tests {
         assert!(histogram.quantile_by_size(0.5).unwrap() > 900.0);
         assert_eq!(histogram.quantile_by_size(0.05), Some(10.0));
         assert_eq!(histogram.max(), 1000);
+    }
+
+    #[test]
+    fn powers_of_two_hold_what_begins_with_them() {
+        let mut histogram = Histogram::new();
+        for sample in [0, 1, 2, 3, 4, 1023, 1024, 1500, u64::MAX] {
+            histogram.record(sample);
+        }
+        let powers = histogram.by_powers();
+        let filled: Vec<(usize, u64)> = (0..64).map(|i| (i, powers[i])).filter(|(_, count)| *count > 0).collect();
+        assert_eq!(filled, [(0, 2), (1, 2), (2, 1), (9, 1), (10, 2), (63, 1)]);
     }
 
     #[test]

@@ -16,6 +16,16 @@ pub trait BenchLock: Send + Sync + 'static {
     /// Runs `section` while holding the lock. `section` does not panic.
     fn with<R>(&self, section: impl FnOnce() -> R) -> R;
 
+    /// Makes one attempt, and runs `section` while holding the lock if that succeeded. A lock that its holder may
+    /// acquire again grants it to the holder.
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R>;
+
+    /// Whether the lock has a larger form that it takes on for good, as a monitor does once it was contended.
+    const HAS_FAT_FORM: bool = false;
+
+    /// Makes the lock take on its larger form, if it has one.
+    fn make_fat(&self) {}
+
     /// Whether some thread sleeps in the lock; `None` where the lock cannot tell.
     fn shows_sleeper(&self) -> Option<bool> {
         None
@@ -37,6 +47,17 @@ impl<L: RawLock> BenchLock for Family<L> {
         // SAFETY: this thread has acquired the lock three lines above, and `section` cannot reach it.
         unsafe { self.0.release() };
         result
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        if !self.0.try_acquire() {
+            return None;
+        }
+        let result = section();
+        // SAFETY: this thread has acquired the lock above, and `section` cannot reach it.
+        unsafe { self.0.release() };
+        Some(result)
     }
 
     fn shows_sleeper(&self) -> Option<bool> {
@@ -138,7 +159,9 @@ mod tests {
         fn visit<L: BenchLock>(self) -> bool {
             let lock = L::new();
             lock.with(|| ());
-            lock.with(|| true)
+            lock.make_fat();
+            lock.with(|| ());
+            lock.try_with(|| true) == Some(true) && lock.try_with(|| ()).is_some()
         }
     }
 

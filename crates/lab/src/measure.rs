@@ -18,16 +18,25 @@ pub(crate) trait Job: Send + Sync + 'static {
     /// What each thread keeps for itself.
     type Local: Send + 'static;
 
-    /// Operations that one [`turn`](Job::turn) makes.
+    /// Operations that one [`turn`](Job::turn) that counts makes.
     const OPS: u64 = 1;
-    /// Updates that one turn makes to the data under the lock.
-    const UPDATES: u64 = 1;
 
     /// What thread number `me` begins with.
     fn local(&self, me: u32) -> Self::Local;
 
     /// Makes one turn, and every acquisition in it within `meter`.
     fn turn<M: Meter>(&self, local: &mut Self::Local, meter: &mut M);
+
+    /// What is counted of `turns` turns; all of them, unless the workload tells some apart.
+    #[inline(always)]
+    fn counted(_local: &Self::Local, turns: u64) -> u64 {
+        turns
+    }
+
+    /// Updates that a thread has made to the data under the lock in `turns` turns.
+    fn made(_local: &Self::Local, turns: u64) -> u64 {
+        turns
+    }
 
     /// The updates that the data under the lock show, once all threads are gone.
     fn updates(&self) -> u64;
@@ -200,14 +209,18 @@ fn turn_while<W: World, J: Job, M: Meter>(
     while stage.phase() == phase {
         job.turn(local, meter);
         n += 1;
-        counter.store(n, Relaxed);
+        counter.store(J::counted(local, n), Relaxed);
     }
     *turns = n;
 }
 
 /// Measures a job in the ordinary course: warm up, count, time if asked, stop, check.
 pub(crate) fn measure<W: World, J: Job>(conditions: &Conditions, job: J, timed: bool) -> Result<Row, End> {
-    let job = Arc::new(job);
+    measure_shared::<W, J>(conditions, Arc::new(job), timed)
+}
+
+/// As [`measure`], with a job that others take part in.
+pub(crate) fn measure_shared<W: World, J: Job>(conditions: &Conditions, job: Arc<J>, timed: bool) -> Result<Row, End> {
     let theirs = job.clone();
     let crew = Crew::start(conditions, conditions.threads, move |stage, me| work::<W, J>(&theirs, stage, me))?;
     crew.begin();
@@ -219,7 +232,7 @@ pub(crate) fn measure<W: World, J: Job>(conditions: &Conditions, job: J, timed: 
         watch(&[&crew], conditions.timed_ns())?;
     }
     let reports = crew.dismiss()?;
-    conditions.check_updates(reports.iter().map(|report| report.turns).sum::<u64>() * J::UPDATES, job.updates())?;
+    conditions.check_updates(reports.iter().map(|report| J::made(&report.local, report.turns)).sum(), job.updates())?;
     if timed {
         let mut waits = Waits::new(0, 0);
         reports.iter().for_each(|report| waits.merge(&report.waits));

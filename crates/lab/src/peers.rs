@@ -17,6 +17,12 @@ impl BenchLock for Std {
         let _guard = self.0.lock().expect("sections do not panic");
         section()
     }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _guard = self.0.try_lock().ok()?;
+        Some(section())
+    }
 }
 
 /// `parking_lot::Mutex` 0.13.
@@ -32,6 +38,12 @@ impl BenchLock for ParkingLot {
         let _guard = self.0.lock();
         section()
     }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _guard = self.0.try_lock()?;
+        Some(section())
+    }
 }
 
 /// `parking_lot::Mutex` 0.12.
@@ -46,6 +58,12 @@ impl BenchLock for ParkingLot012 {
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         let _guard = self.0.lock();
         section()
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _guard = self.0.try_lock()?;
+        Some(section())
     }
 }
 
@@ -70,6 +88,18 @@ impl Pthread {
         unsafe { libc::pthread_mutex_unlock(self.0.get()) };
         result
     }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        // SAFETY: as in `with`.
+        if unsafe { libc::pthread_mutex_trylock(self.0.get()) } != 0 {
+            return None;
+        }
+        let result = section();
+        // SAFETY: this thread has locked it above.
+        unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+        Some(result)
+    }
 }
 
 impl Drop for Pthread {
@@ -91,6 +121,11 @@ impl BenchLock for Posix {
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         self.0.with(section)
     }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        self.0.try_with(section)
+    }
 }
 
 /// `pthread_mutex_t` that spins for a learned while before it sleeps.
@@ -104,5 +139,10 @@ impl BenchLock for Adaptive {
     #[inline(always)]
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         self.0.with(section)
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        self.0.try_with(section)
     }
 }

@@ -4,6 +4,7 @@ mod grid;
 mod tables;
 pub mod text;
 mod verdict;
+mod waits;
 
 pub use grid::Grid;
 pub use tables::tables;

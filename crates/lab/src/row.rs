@@ -4,6 +4,7 @@
 //! order of the CSV header; the JSON has the same names. Readers elsewhere depend on both, so a field is only ever
 //! added at the end.
 
+use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// What one lock did in one workload at one thread count in one round. A figure that the workload does not have is
@@ -52,6 +53,9 @@ pub struct Row {
     pub starve_p90_ns: Option<f64>,
     /// Longest such gap.
     pub starve_max_ns: Option<f64>,
+    /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
+    #[serde(skip)]
+    pub waits: Option<Histogram>,
 }
 
 /// Names of the columns, in their order in the file.
@@ -104,10 +108,40 @@ pub const WAIT_P99_NS: Metric = Metric { name: "wait_p99_ns", of: |row| row.wait
 /// Longest wait.
 pub const WAIT_MAX_NS: Metric = Metric { name: "wait_max_ns", of: |row| row.wait_max_ns, more_is_better: false };
 
-/// The figure that a workload is about: a time where one operation at a time is what matters, else the throughput.
+/// What the figure of [`main_metric`] is shown in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    /// As it stands beside a figure.
+    pub name: &'static str,
+    /// In words.
+    pub meaning: &'static str,
+    /// The metric's own units in one of this.
+    pub size: f64,
+}
+
+/// The unit in which a workload's main figure is shown; that of its original where there is one.
+pub fn main_unit(workload: &str) -> Unit {
+    if workload.starts_with("gc-wait") {
+        return Unit { name: "ns", meaning: "nanoseconds that 99 of 100 waits did not exceed", size: 1.0 };
+    }
+    if !main_metric(workload).more_is_better {
+        return Unit { name: "ns", meaning: "nanoseconds of one operation", size: 1.0 };
+    }
+    if workload.starts_with("monitor-") {
+        return Unit { name: "/ms", meaning: "operations a millisecond", size: 1e3 };
+    }
+    Unit { name: "M/s", meaning: "million operations a second", size: 1e6 }
+}
+
+/// The figure that a workload is about: a time where one operation at a time is what matters, the tail where waits are,
+/// else the throughput.
 pub fn main_metric(workload: &str) -> Metric {
-    let is_about_time = workload.starts_with("solo") || workload.starts_with("handoff-");
-    if is_about_time { NS_PER_OP } else { OPS_PER_S }
+    let is = |name: &str| workload.starts_with(name);
+    match () {
+        _ if is("gc-wait") => WAIT_P99_NS,
+        _ if is("solo") || is("handoff-") || is("monitor-try-enter") => NS_PER_OP,
+        _ => OPS_PER_S,
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +160,12 @@ mod tests {
         let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
         assert_eq!(text.lines().next(), Some(HEADER));
         assert_eq!(COLUMNS.join(","), HEADER);
+    }
+
+    #[test]
+    fn figures_are_shown_in_the_units_of_their_originals() {
+        let names = ["solo", "sections/cs1-out2", "monitor-latency", "monitor-try-enter/fat", "gc-wait/scan"];
+        assert_eq!(names.map(|name| main_unit(name).name), ["ns", "M/s", "/ms", "ns", "ns"]);
     }
 
     #[test]

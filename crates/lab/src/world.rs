@@ -50,6 +50,10 @@ pub trait World: Platform {
     /// Spends `units` units of work: turns of an empty loop.
     fn spend(units: u32);
 
+    /// The Fibonacci number `n` by naive recursion, for workloads whose originals work like that: 9 calls for 4, 109 for
+    /// 9.
+    fn fib(n: u32) -> u32;
+
     /// What the process has used.
     fn usage() -> Usage;
 
@@ -117,6 +121,11 @@ impl World for Hardware {
         }
     }
 
+    #[inline(always)]
+    fn fib(n: u32) -> u32 {
+        fib(n)
+    }
+
     fn usage() -> Usage {
         // SAFETY: an all-zero rusage is a valid value of a struct of integers.
         let mut usage: libc::rusage = unsafe { mem::zeroed() };
@@ -147,6 +156,12 @@ fn turn_in_place(units: u32) {
     for _ in 0..units {
         black_box(());
     }
+}
+
+/// As the definition has it. The compiler would turn one of the two calls into a loop if it were not kept from it.
+#[inline(never)]
+fn fib(n: u32) -> u32 {
+    if n < 2 { 1 } else { black_box(fib(n - 1)) + black_box(fib(n - 2)) }
 }
 
 /// Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
@@ -206,6 +221,11 @@ mod tests {
         let before = Hardware::usage();
         Hardware::spend(20_000_000);
         assert!(Hardware::usage().cpu_ns > before.cpu_ns);
+    }
+
+    #[test]
+    fn numbers_by_recursion() {
+        assert_eq!([4, 9].map(Hardware::fib), [5, 55]);
     }
 
     #[test]

@@ -120,6 +120,28 @@ fn variants_of_one_lock_are_measured_beside_each_other() {
 }
 
 #[test]
+fn waits_are_shown_by_percentile_and_as_a_histogram() {
+    let arguments = ["bench", "--workload", "gc-wait", "--threads", "2", "--yield-after-us", "1,200", "--rounds", "1"];
+    let run = ondeck(&[&arguments[..], &["--seconds", "0.05", "--lock", "std"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for word in ["p99.9", "spin-wait[yield_after_ns=200000]", "gc-wait/scan, 2 threads: how many waits", "us  ", "##"] {
+        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
+    }
+    assert!(run.stderr.contains("--lock does not concern it"), "{}", run.stderr);
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("Next:")), "{}", run.stdout);
+}
+
+#[test]
+fn attempts_have_a_row_for_each_form() {
+    let run = ondeck(&short(&["--workload", "monitor-try-enter,monitor-latency", "--format", "csv"]));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for name in ["monitor-try-enter/thin,std,1", "monitor-try-enter/locked,pthread,1", "monitor-latency,std,2"] {
+        assert!(run.stdout.contains(name), "no {name:?} in {}", run.stdout);
+    }
+    assert!(run.stderr.contains("monitor-latency takes 2 to 1024 threads"), "{}", run.stderr);
+}
+
+#[test]
 fn lists_have_one_line_each() {
     for (what, name) in [("locks", "parking-lot"), ("workloads", "handoff-slow"), ("machines", "linux")] {
         let run = ondeck(&["list", what]);

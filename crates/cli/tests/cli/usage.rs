@@ -17,7 +17,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 #[test]
 fn names() {
     refused(&["bench", "--lock", "pthred"], &["--lock", "did you mean 'pthread'?", "parking-lot"]);
-    refused(&["bench", "--workload", "solo,sectoins"], &["--workload", "'sections'", "mutex-contention"]);
+    refused(&["bench", "--workload", "solo,sectoins"], &["--workload", "'sections'", "mutex-contention", "all"]);
     refused(&["bench", "--workload", "solo/cs1"], &["--workload"]);
     refused(&["bench", "--tuning", "best"], &["--tuning", "default", "low-latency", "rotate_ns"]);
     refused(&["bench", "--tuning", "throughput+rotate=1"], &["--tuning", "'rotate=1'", "rotate_ns"]);
@@ -46,6 +46,7 @@ fn numbers() {
     refused(&["bench", "--think", "x"], &["--think", "from 0"]);
     refused(&["bench", "--locks", "0"], &["--locks", "from 1"]);
     refused(&["bench", "--seed", "-1"], &["--seed", "from 0"]);
+    refused(&["bench", "--yield-after-us", "-1"], &["--yield-after-us", "from 0 to 1000000"]);
 }
 
 #[test]
@@ -53,6 +54,8 @@ fn combinations() {
     refused(&["bench", "--workload", "spike", "--threads", "1024"], &["--threads 1024", "spike", "1 to 960"]);
     refused(&["bench", "--workload", "solo", "--cs", "1"], &["--cs", "sections"]);
     refused(&["bench", "--workload", "solo", "--locks", "2"], &["--locks", "lock-bench"]);
+    refused(&["bench", "--workload", "solo", "--yield-after-us", "2"], &["--yield-after-us", "gc-wait"]);
+    refused(&["bench", "--workload", "monitor-latency", "--threads", "1,2"], &["--threads 1", "2 to 1024"]);
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
     refused(&["bench", "--lock", "std", "--tuning", "throughput"], &["--tuning", "ondeck", "--lock"]);
     let nine: Vec<String> = (1..=9).map(|n| format!("ondeck[look_ns={n}]")).collect();
@@ -117,6 +120,7 @@ fn help_names_every_flag() {
         "--out",
         "--think",
         "--locks",
+        "--yield-after-us",
         "--pin",
         "--seed",
         "--format",

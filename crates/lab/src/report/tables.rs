@@ -1,9 +1,9 @@
 //! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
 
 use super::text::{duration_ns, three_digits};
-use super::{FLAGSHIP, Grid};
+use super::{FLAGSHIP, Grid, waits};
 use crate::board::{Board, Setting};
-use crate::row::{CPUS, Metric, OPS_PER_S, WAIT_MAX_NS, main_metric};
+use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
 
 /// All tables that the run has figures for, at most `width` columns wide. `peers` are the locks of other projects.
 pub fn tables(board: &Board, peers: &[&str], width: usize) -> String {
@@ -16,6 +16,7 @@ pub fn tables(board: &Board, peers: &[&str], width: usize) -> String {
     if !waits.is_empty() {
         parts.push(format!("Longest wait for the lock\n{}", waits.render(width)));
     }
+    parts.extend(waits::tables(board, width));
     parts.join("\n")
 }
 
@@ -29,7 +30,14 @@ fn main_table(board: &Board, peers: &[&str], width: usize) -> String {
         grid = main_grid(board, peers, detail);
     }
     let rounds = if board.rounds == 1 { "one round".to_string() } else { format!("median of {} rounds", board.rounds) };
-    let title = format!("Throughput in million operations a second (M/s), or time of one (ns); {rounds}");
+    let mut units: Vec<Unit> = Vec::new();
+    for unit in board.settings.iter().map(|setting| main_unit(&setting.workload)) {
+        if !units.contains(&unit) {
+            units.push(unit);
+        }
+    }
+    let units: Vec<String> = units.iter().map(|unit| format!("{} ({})", unit.meaning, unit.name)).collect();
+    let title = format!("Measured in {}; {rounds}", units.join(", "));
     let legend = legend(board, detail).join("\n");
     format!("{title}\n{}{legend}\n", grid.render(width))
 }
@@ -68,9 +76,8 @@ fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
     let mut grid = Grid::new(&header, 3);
     let mut above = None;
     for setting in &board.settings {
-        let metric = main_metric(&setting.workload);
         let mut cells = name_cells(setting, &mut above);
-        cells.push(if metric.more_is_better { "M/s" } else { "ns" }.to_string());
+        cells.push(main_unit(&setting.workload).name.to_string());
         cells.extend(board.locks.iter().map(|lock| main_cell(board, setting, lock, detail)));
         if has_ratio {
             cells.push(ratio_cell(board, setting, peers));
@@ -83,7 +90,7 @@ fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
 fn main_cell(board: &Board, setting: &Setting, lock: &str, detail: Detail) -> String {
     let metric = main_metric(&setting.workload);
     let Some(value) = board.median(setting, lock, metric) else { return "-".to_string() };
-    let shown = if metric.name == OPS_PER_S.name { value / 1e6 } else { value };
+    let shown = value / main_unit(&setting.workload).size;
     let mark = if is_among_best(board, setting, lock) { "*" } else { " " };
     let mut cell = format!("{}{mark}", three_digits(shown));
     if detail == Detail::Relative {

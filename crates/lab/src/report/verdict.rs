@@ -167,15 +167,16 @@ fn after_the_spike(board: &Board) -> Option<String> {
 
 /// Longest waits where most threads wanted the lock.
 fn longest_waits(board: &Board, peers: &[&str]) -> Option<String> {
+    let shown_locks = shown_locks(board, peers);
     let has_waits =
-        |setting: &&Setting| board.locks.iter().any(|lock| board.median(setting, lock, WAIT_MAX_NS).is_some());
+        |setting: &&Setting| shown_locks.iter().any(|lock| board.median(setting, lock, WAIT_MAX_NS).is_some());
     let setting = board.settings.iter().filter(has_waits).rev().max_by_key(|setting| setting.threads)?;
     if setting.threads < 2 {
         return None;
     }
     let wait =
         |lock: &&String| board.median(setting, lock, WAIT_MAX_NS).map(|ns| format!("{lock} {}", duration_ns(ns)));
-    let shown: Vec<String> = shown_locks(board, peers).iter().filter_map(wait).collect();
+    let shown: Vec<String> = shown_locks.iter().filter_map(wait).collect();
     Some(format!("Longest wait at {} ({}): {}.", threads(setting.threads), setting.workload, shown.join(", ")))
 }
 

@@ -115,8 +115,6 @@ impl<L: BenchLock, W: World> Channel<L, W> {
 impl<L: BenchLock, W: World> Job for Channel<L, W> {
     type Local = ();
 
-    const UPDATES: u64 = 2 * BURST;
-
     fn local(&self, _me: u32) {}
 
     #[inline(always)]
@@ -127,6 +125,10 @@ impl<L: BenchLock, W: World> Job for Channel<L, W> {
         for _ in 0..BURST {
             meter.around(|| self.receive());
         }
+    }
+
+    fn made(_local: &(), turns: u64) -> u64 {
+        turns * 2 * BURST
     }
 
     fn updates(&self) -> u64 {

@@ -1,11 +1,14 @@
 //! What the threads do with the lock. Each workload is written once, over a lock and a world.
 //!
-//! Every workload counts, with plain loads and stores under the lock, what its threads count for themselves; at the end
-//! the two must agree, or the lock let two threads in at once.
+//! Every workload with a lock counts, with plain loads and stores under it, what its threads count for themselves; at the
+//! end the two must agree, or the lock let two threads in at once. `gc-wait` compares policies of waiting without one.
 
 mod chan_contended;
+mod gc_wait;
 mod handoff;
 mod lock_bench;
+mod monitor;
+mod monitor_try_enter;
 mod mutex_capture;
 mod mutex_contention;
 mod sections;
@@ -21,6 +24,7 @@ use crate::conditions::{Conditions, End};
 use crate::lock::BenchLock;
 use crate::row::Row;
 use crate::world::World;
+use ondeck_locks::SpinPolicy;
 use ondeck_platform::Atomic;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -37,7 +41,16 @@ pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Cond
         Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out)),
         Kind::Spike => spike::run::<L, W>(conditions),
         Kind::LockBench => one(lock_bench::run::<L, W>(conditions, spec.locks)),
+        Kind::MonitorThroughput => one(monitor::run::<L, W, monitor::Every>(conditions)),
+        Kind::MonitorLatency => one(monitor::run::<L, W, monitor::Passes>(conditions)),
+        Kind::MonitorTryEnter => monitor_try_enter::run::<L, W>(conditions),
+        Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
     }
+}
+
+/// Measures a policy of waiting in the workload without a lock.
+pub(crate) fn run_wait<W: World>(policy: SpinPolicy, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    gc_wait::run::<W>(conditions, policy)
 }
 
 /// Adds one with a plain load and store, as ordinary data under a lock is changed: a second thread inside loses an

@@ -1,5 +1,6 @@
 //! Names, parameters and limits of the workloads.
 
+use ondeck_platform::{Hardware, Platform};
 use std::fmt;
 
 /// Which workload.
@@ -23,6 +24,14 @@ pub enum Kind {
     Spike,
     /// `lock-bench`.
     LockBench,
+    /// `monitor-throughput`.
+    MonitorThroughput,
+    /// `monitor-latency`.
+    MonitorLatency,
+    /// `monitor-try-enter`.
+    MonitorTryEnter,
+    /// `gc-wait`.
+    GcWait,
 }
 
 /// What `ondeck list workloads` says of one workload, and what it accepts.
@@ -36,7 +45,8 @@ pub struct WorkloadInfo {
     pub about: &'static str,
     /// What one operation is, in the columns `ops`, `ops_per_s` and `ns_per_op`.
     pub op: &'static str,
-    /// Thread counts that it is measured at if none are asked for.
+    /// Thread counts that it is measured at if none are asked for; empty if they depend on the machine, see
+    /// [`WorkloadSpec::default_threads`].
     pub default_threads: &'static [u32],
     /// Fewest threads that it can be measured with.
     pub min_threads: u32,
@@ -48,7 +58,7 @@ pub struct WorkloadInfo {
 const MAX_THREADS: u32 = 1024;
 
 /// All workloads.
-pub static WORKLOADS: [WorkloadInfo; 9] = [
+pub static WORKLOADS: [WorkloadInfo; 13] = [
     WorkloadInfo {
         kind: Kind::Solo,
         name: "solo",
@@ -130,6 +140,42 @@ pub static WORKLOADS: [WorkloadInfo; 9] = [
         min_threads: 1,
         max_threads: MAX_THREADS,
     },
+    WorkloadInfo {
+        kind: Kind::MonitorThroughput,
+        name: "monitor-throughput",
+        about: "short work of random length inside and about as much outside: Fibonacci of 4 to 9, by recursion",
+        op: "one section",
+        default_threads: &[1, 2, 4, 16, 64],
+        min_threads: 1,
+        max_threads: MAX_THREADS,
+    },
+    WorkloadInfo {
+        kind: Kind::MonitorLatency,
+        name: "monitor-latency",
+        about: "as monitor-throughput; only the sections that follow another thread's are counted",
+        op: "one section after another thread's",
+        default_threads: &[2, 4, 16],
+        min_threads: 2,
+        max_threads: MAX_THREADS,
+    },
+    WorkloadInfo {
+        kind: Kind::MonitorTryEnter,
+        name: "monitor-try-enter",
+        about: "one thread tries the lock: free and thin, free and fat where there is such a form, held by another thread",
+        op: "one attempt",
+        default_threads: &[1],
+        min_threads: 1,
+        max_threads: 1,
+    },
+    WorkloadInfo {
+        kind: Kind::GcWait,
+        name: "gc-wait",
+        about: "no lock: spin-wait policies, as goroutines wait for each other's status and scan; by --yield-after-us",
+        op: "one wait: ns_per_op is its mean, wait_* are its percentiles",
+        default_threads: &[],
+        min_threads: 2,
+        max_threads: MAX_THREADS,
+    },
 ];
 
 /// The names of [`WORKLOADS`].
@@ -188,9 +234,33 @@ impl WorkloadSpec {
         &WORKLOADS[self.kind as usize]
     }
 
-    /// How many rows one measurement gives.
-    pub(crate) fn rows(&self) -> usize {
-        if self.kind == Kind::Spike { 3 } else { 1 }
+    /// Thread counts that it is measured at if none are asked for. Waits without a lock depend on whether everybody has
+    /// a core: once as many threads as cores, 1.25 times, and twice.
+    pub fn default_threads(&self) -> Vec<u32> {
+        let cores = Hardware::parallelism();
+        let mut threads = match self.kind {
+            Kind::GcWait => vec![cores.max(self.info().min_threads), (cores * 5).div_ceil(4), cores * 2],
+            _ => self.info().default_threads.to_vec(),
+        };
+        // One core has no two different ones to offer.
+        threads.retain(|&n| n >= self.info().min_threads);
+        threads.dedup();
+        threads
+    }
+
+    /// Whether it compares policies of waiting, see [`wait_policy`](crate::wait_policy), and not locks.
+    pub fn compares_waits(&self) -> bool {
+        self.kind == Kind::GcWait
+    }
+
+    /// How many rows one measurement gives, of a lock that has a larger form or has not.
+    pub(crate) fn rows(&self, has_fat_form: bool) -> usize {
+        match self.kind {
+            Kind::Spike => 3,
+            Kind::MonitorTryEnter => 2 + usize::from(has_fat_form),
+            Kind::GcWait => 2,
+            _ => 1,
+        }
     }
 
     /// What is wrong with the workload at this many threads, and what is accepted.
@@ -234,7 +304,7 @@ mod tests {
     fn the_table_is_in_the_order_of_the_kinds() {
         for info in &WORKLOADS {
             assert_eq!(WorkloadSpec::new(info.kind).info().name, info.name);
-            for &threads in info.default_threads {
+            for threads in WorkloadSpec::new(info.kind).default_threads() {
                 assert_eq!(WorkloadSpec::new(info.kind).fault(threads), None, "{}", info.name);
             }
         }

@@ -28,6 +28,15 @@ impl BenchLock for Tas {
         self.0.store(false, Release);
         result
     }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        if self.0.swap(true, Acquire) {
+            return None;
+        }
+        let result = section();
+        self.0.store(false, Release);
+        Some(result)
+    }
 }
 
 /// Lets everybody in.
@@ -40,6 +49,10 @@ impl BenchLock for Broken {
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         section()
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(section())
     }
 }
 
@@ -60,6 +73,10 @@ impl BenchLock for Dead {
         }
         self.0.with(section)
     }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(self.with(section))
+    }
 }
 
 /// Forgets one waiter and serves all others.
@@ -77,6 +94,10 @@ impl BenchLock for Forgetful {
             }
         }
         self.0.with(section)
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(self.with(section))
     }
 }
 
@@ -112,12 +133,15 @@ fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience
         patience_ns: patience_ms * 1_000_000,
         stop: &NEVER,
     };
+    if spec.compares_waits() {
+        return run_wait::<Hardware>(SpinPolicy::STATUS_WAIT, &conditions);
+    }
     run::<L, Hardware>(&spec, &conditions)
 }
 
-/// All workloads, small, at a number of threads that makes them contended where they can be.
+/// All workloads with a lock, small, at a number of threads that makes them contended where they can be.
 fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
-    WORKLOADS.iter().map(|info| {
+    WORKLOADS.iter().filter(|info| info.kind != Kind::GcWait).map(|info| {
         let spec = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(info.kind) };
         (spec, 4.clamp(info.min_threads, info.max_threads))
     })
@@ -126,7 +150,7 @@ fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
 fn good_lock<L: BenchLock>() {
     for (spec, threads) in all() {
         let rows = measure::<L>(spec, threads).unwrap_or_else(|end| panic!("{spec}: {end:?}"));
-        assert_eq!(rows.len(), spec.rows(), "{spec}");
+        assert_eq!(rows.len(), spec.rows(L::HAS_FAT_FORM), "{spec}");
         for row in rows {
             assert!(row.workload.starts_with(&spec.to_string()), "{row:?}");
             assert_eq!((row.round, row.lock.as_str(), row.platform.as_str()), (3, "lock-under-test", "hardware"));
@@ -151,7 +175,7 @@ fn waits_and_shares_are_where_they_belong() {
     for (spec, threads) in all() {
         for row in measure::<Std>(spec, threads).unwrap() {
             let handoff = matches!(spec.kind, Kind::HandoffFast | Kind::HandoffSlow);
-            let timed = !matches!(spec.kind, Kind::Solo | Kind::Spike);
+            let timed = !matches!(spec.kind, Kind::Solo | Kind::Spike | Kind::MonitorTryEnter);
             assert_eq!(row.wait_max_ns.is_some() && row.wait_p50_ns <= row.wait_max_ns, timed, "{row:?}");
             assert_eq!(row.starve_max_ns.is_some(), timed && !handoff, "{row:?}");
             assert_eq!(row.jain.is_some(), !handoff, "{row:?}");
@@ -190,6 +214,60 @@ fn a_forgotten_waiter_is_missed_at_the_end() {
 }
 
 #[test]
+fn a_lock_with_a_larger_form_is_tried_in_it_too() {
+    /// Counts how often it was made fat, which the workload asks for before its second row.
+    struct Inflated(Std);
+
+    static INFLATIONS: AtomicU64 = AtomicU64::new(0);
+
+    impl BenchLock for Inflated {
+        const HAS_FAT_FORM: bool = true;
+
+        fn new() -> Self {
+            Inflated(Std::new())
+        }
+
+        fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+            self.0.with(section)
+        }
+
+        fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+            self.0.try_with(section)
+        }
+
+        fn make_fat(&self) {
+            INFLATIONS.fetch_add(1, Relaxed);
+        }
+    }
+
+    let rows = measure::<Inflated>(WorkloadSpec::new(Kind::MonitorTryEnter), 1).unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
+    assert_eq!(names, ["monitor-try-enter/thin", "monitor-try-enter/fat", "monitor-try-enter/locked"]);
+    assert_eq!(INFLATIONS.load(Relaxed), 1);
+}
+
+#[test]
+fn passes_are_fewer_than_sections() {
+    let row = measure::<Std>(WorkloadSpec::new(Kind::MonitorLatency), 2).unwrap().remove(0);
+    assert!(row.wait_max_ns.is_some() && row.ops.unwrap() > 0, "{row:?}");
+}
+
+#[test]
+fn waits_without_a_lock_have_their_percentiles_and_their_histogram() {
+    for threads in [2, 5] {
+        let rows = measure_for::<Std>(WorkloadSpec::new(Kind::GcWait), threads, 50, 10_000).unwrap();
+        let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
+        assert_eq!(names, ["gc-wait/status", "gc-wait/scan"]);
+        for row in rows {
+            assert!(row.ops.unwrap() > 0 && row.ns_per_op > Some(0.0), "{row:?}");
+            assert!(row.wait_p50_ns <= row.wait_p99_ns && row.wait_p99_ns <= row.wait_max_ns, "{row:?}");
+            assert_eq!(row.waits.unwrap().by_powers().iter().sum::<u64>(), row.ops.unwrap());
+            assert!(row.cpus.is_some() && row.jain.is_none() && row.ops_per_s.is_none());
+        }
+    }
+}
+
+#[test]
 fn a_thread_that_gets_nothing_has_waited_all_the_time() {
     /// Gives the lock to whoever asks first, for good; the others get it when that thread is gone.
     struct Captured(Std, std::sync::OnceLock<thread::ThreadId>, AtomicU64);
@@ -211,6 +289,10 @@ fn a_thread_that_gets_nothing_has_waited_all_the_time() {
                 }
             }
             self.0.with(section)
+        }
+
+        fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+            self.0.try_with(section)
         }
     }
 

@@ -1,0 +1,235 @@
+//! `gc-wait`, after golang/go commit 475d113b (CL 21503): how long does a thread spin, before it yields, for a state
+//! that another thread keeps for some microseconds?
+//!
+//! Each thread stands for a goroutine and its part in the collector's work at once. It puts its own status word into a
+//! passing state and works for a time drawn from the commit's histogram, leaves the state, and looks at the status of
+//! another thread, drawn at random. If that is in its passing state, the thread waits until it has left it, with
+//! [`SpinWait`]; this wait is the operation. Then it works outside for another time from the histogram. A thread that
+//! waits is not in the passing state itself, so no two wait for each other.
+//!
+//! Two rows: `gc-wait/status`, the passing states as long as `casgstatus` found them, and `gc-wait/scan`, as `scang` did.
+//! Work is work, not waiting for a clock: a thread that loses its core keeps its state the longer, and that is what
+//! oversubscription does. There is no lock, and nothing under one that could be lost; the column `lock` names the policy.
+
+use super::Conditions;
+use crate::conditions::End;
+use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
+use crate::histogram::Histogram;
+use crate::measure::Snapshot;
+use crate::random::Random;
+use crate::row::Row;
+use crate::world::World;
+use ondeck_locks::{SpinPolicy, SpinWait};
+use ondeck_platform::Atomic;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// How long a passing state lasts: the histogram that the commit shows, of bins of equal width, in nanoseconds.
+struct Holds {
+    name: &'static str,
+    from: f64,
+    to: f64,
+    counts: [u32; 30],
+}
+
+/// What `casgstatus` waited for, up to 140 us.
+static STATUS: Holds = Holds {
+    name: "status",
+    from: 631.0,
+    to: 140_000.0,
+    counts: [3, 5, 2, 6, 5, 6, 6, 2, 1, 3, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1],
+};
+
+/// What `scang` waited for, the part below 200 us. The commit shows waits up to 54 ms too: those of goroutines that had
+/// lost their core, which happens here by itself.
+static SCAN: Holds = Holds {
+    name: "scan",
+    from: 13_707.0,
+    to: 200_000.0,
+    counts: [2, 2, 9, 8, 12, 10, 5, 6, 5, 6, 6, 4, 1, 1, 2, 0, 2, 2, 1, 1, 0, 2, 1, 1, 0, 0, 1, 1, 2, 0],
+};
+
+impl Holds {
+    /// A time: a bin by its count, and in it any moment.
+    fn draw_ns(&self, random: &mut Random) -> f64 {
+        let mut left = random.below(self.counts.iter().sum());
+        let bin = self.counts.iter().position(|&count| {
+            let is_here = left < count;
+            left = left.saturating_sub(count);
+            is_here
+        });
+        let width = (self.to - self.from) / self.counts.len() as f64;
+        let part = f64::from(random.below(1 << 20)) / f64::from(1 << 20);
+        self.from + width * (bin.expect("what was drawn is below the sum of the counts") as f64 + part)
+    }
+}
+
+struct Statuses<W: World> {
+    /// One per thread: odd while in the passing state, and never twice the same.
+    words: Box<[Alone<W::U64>]>,
+    holds: &'static Holds,
+    policy: SpinPolicy,
+    units_per_ns: f64,
+}
+
+/// The waits of one thread in the counting window, in nanoseconds.
+struct Waited {
+    n: u64,
+    sum_ns: u64,
+    spread: Histogram,
+}
+
+impl<W: World> Statuses<W> {
+    fn new(threads: u32, holds: &'static Holds, policy: SpinPolicy) -> Self {
+        let words = (0..threads).map(|_| Alone(W::U64::new(0))).collect();
+        Statuses { words, holds, policy, units_per_ns: units_per_ns::<W>() }
+    }
+
+    fn work(&self, stage: &Stage<W>, me: u32) -> Waited {
+        let (mut random, mut n_waits) = (Random::new(u64::from(me)), 0);
+        let mut waited = Waited { n: 0, sum_ns: 0, spread: Histogram::new() };
+        while stage.phase() != STOP {
+            self.pass_through(me, &mut random);
+            if let Some(ticks) = self.wait_for(self.other(me, &mut random)) {
+                n_waits += 1;
+                stage.counter(me).store(n_waits, Relaxed);
+                if stage.phase() == COUNT {
+                    waited.record((ticks as f64 * W::ns_per_tick()) as u64);
+                }
+            }
+            self.spend(&mut random);
+        }
+        waited
+    }
+
+    /// Takes on the passing state and leaves it.
+    fn pass_through(&self, me: u32, random: &mut Random) {
+        let word = &self.words[me as usize].0;
+        let before = word.load(Relaxed);
+        word.store(before + 1, Relaxed);
+        self.spend(random);
+        word.store(before + 2, Release);
+    }
+
+    /// Any thread but `me`.
+    fn other(&self, me: u32, random: &mut Random) -> u32 {
+        let n = self.words.len() as u32;
+        (me + 1 + random.below(n - 1)) % n
+    }
+
+    /// Waits until the thread has left the passing state; for how many ticks, if it was in it.
+    fn wait_for(&self, other: u32) -> Option<u64> {
+        let word = &self.words[other as usize].0;
+        let seen = word.load(Acquire);
+        if seen.is_multiple_of(2) {
+            return None;
+        }
+        let began = W::ticks();
+        SpinWait::<W>::with_policy(self.policy).wait_until(|| word.load(Acquire) != seen);
+        Some(W::ticks().saturating_sub(began))
+    }
+
+    fn spend(&self, random: &mut Random) {
+        W::spend((self.holds.draw_ns(random) * self.units_per_ns) as u32);
+    }
+}
+
+impl Waited {
+    fn record(&mut self, ns: u64) {
+        self.n += 1;
+        self.sum_ns += ns;
+        self.spread.record(ns);
+    }
+
+    fn merge(mut self, other: Waited) -> Waited {
+        self.n += other.n;
+        self.sum_ns += other.sum_ns;
+        self.spread.merge(&other.spread);
+        self
+    }
+}
+
+/// How much work there is in a nanosecond; the best of some attempts, since anything that comes between makes it less.
+fn units_per_ns<W: World>() -> f64 {
+    const UNITS: u32 = 50_000;
+    let ticks = (0..20).map(|_| {
+        let began = W::ticks();
+        W::spend(UNITS);
+        W::ticks().saturating_sub(began).max(1)
+    });
+    f64::from(UNITS) / (ticks.min().unwrap_or(1) as f64 * W::ns_per_tick())
+}
+
+pub(crate) fn run<W: World>(conditions: &Conditions, policy: SpinPolicy) -> Result<Vec<Row>, End> {
+    [&STATUS, &SCAN].into_iter().map(|holds| measure::<W>(conditions, holds, policy)).collect()
+}
+
+fn measure<W: World>(conditions: &Conditions, holds: &'static Holds, policy: SpinPolicy) -> Result<Row, End> {
+    let statuses = Statuses::<W>::new(conditions.threads, holds, policy);
+    let crew = Crew::start(conditions, conditions.threads, move |stage, me| statuses.work(stage, me))?;
+    crew.begin();
+    watch(&[&crew], conditions.warm_up_ns())?;
+    crew.enter(COUNT);
+    let before = Snapshot::take(&[&crew]);
+    watch(&[&crew], conditions.window_ns)?;
+    let mut row = conditions.row();
+    Snapshot::take(&[&crew]).fill(&before, 1, &mut row);
+    row.workload = format!("{}/{}", conditions.workload, holds.name);
+    if let Some(waited) = crew.dismiss()?.into_iter().reduce(Waited::merge) {
+        fill(waited, &mut row);
+    }
+    Ok(row)
+}
+
+/// Figures of waits instead of those of operations: how many there are is a matter of chance.
+fn fill(waited: Waited, row: &mut Row) {
+    row.ops = Some(waited.n);
+    row.ops_per_s = None;
+    row.ns_per_op = (waited.n > 0).then(|| waited.sum_ns as f64 / waited.n as f64);
+    row.wait_p50_ns = waited.spread.quantile(0.5);
+    row.wait_p99_ns = waited.spread.quantile(0.99);
+    row.wait_p999_ns = waited.spread.quantile(0.999);
+    row.wait_max_ns = (waited.n > 0).then(|| waited.spread.max() as f64);
+    (row.jain, row.min_share) = (None, None);
+    row.waits = Some(waited.spread);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ondeck_platform::Hardware;
+    use std::sync::Arc;
+
+    #[test]
+    fn times_are_distributed_as_in_the_source() {
+        let mut random = Random::new(1);
+        for (holds, mean_ns) in [(&STATUS, 30_000.0), (&SCAN, 70_000.0)] {
+            let draws: Vec<f64> = (0..10_000).map(|_| holds.draw_ns(&mut random)).collect();
+            assert!(draws.iter().all(|ns| (holds.from..=holds.to).contains(ns)), "{}", holds.name);
+            let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+            assert!((mean - mean_ns).abs() < 0.15 * mean_ns, "{}: {mean}", holds.name);
+        }
+    }
+
+    #[test]
+    fn a_settled_status_is_not_waited_for_and_a_passing_one_is() {
+        let statuses = Arc::new(Statuses::<Hardware>::new(2, &STATUS, SpinPolicy::STATUS_WAIT));
+        assert_eq!(statuses.wait_for(1), None);
+        statuses.words[1].0.store(1, Relaxed);
+        let theirs = statuses.clone();
+        let waiter = std::thread::spawn(move || theirs.wait_for(1));
+        Hardware::sleep_ns(2_000_000);
+        assert!(!waiter.is_finished());
+        statuses.words[1].0.store(2, Release);
+        assert!(waiter.join().unwrap().is_some());
+    }
+
+    #[test]
+    fn another_thread_is_never_oneself() {
+        let statuses = Statuses::<Hardware>::new(3, &STATUS, SpinPolicy::STATUS_WAIT);
+        let mut random = Random::new(1);
+        let mut others: Vec<u32> = (0..100).map(|_| statuses.other(1, &mut random)).collect();
+        others.sort_unstable();
+        others.dedup();
+        assert_eq!(others, [0, 2]);
+    }
+}
