@@ -58,14 +58,14 @@
 //! | wake | word untouched | ex-holder | gives the permit of the node it took out |
 //!
 //! # Invariants
-//! - I1 SLEEPING implies LOCKED. asserted: `acquire_slow`; checked by: conformance `exclusion`.
+//! - I1 SLEEPING implies LOCKED. asserted: `acquire_slow`; checked by: TLA+ `SleepingImpliesLocked`.
 //! - I2 Only the holder of the queue latch takes nodes out, and it never finds the stack empty. asserted: `pop`;
-//!   checked by: conformance `exclusion`.
-//! - I3 SPINNING is set if and only if exactly one waiter is on deck. asserted: `acquire_slow`; checked by: conformance
-//!   `exclusion`.
-//! - I4 While the stack is not empty, one of these is true: SLEEPING; SPINNING; LATCHED; a vacate that found SLEEPING
-//!   has not yet surveyed; a woken waiter has not yet entered, pushed, or claimed the spin. asserted: cannot be,
-//!   locally; checked by: conformance `exclusion`.
+//!   checked by: TLA+ `LatchIsExclusive`, `StackHoldsTheSleepers`.
+//! - I3 SPINNING is set if and only if exactly one waiter is on deck. asserted: `acquire_slow`; checked by: TLA+
+//!   `OneOnDeck`.
+//! - I4 While the stack is not empty, one of these is true: SLEEPING; SPINNING; LATCHED; an ex-holder that found
+//!   SLEEPING has neither latched nor given up yet; a waiter that was taken out has not yet entered, pushed, or claimed
+//!   the spin. asserted: cannot be, locally; checked by: TLA+ `NoSleeperForgotten`.
 //! - I5 A vacate finds LOCKED. asserted: `release`; checked by: test `misuse_is_caught`.
 //!
 //! # Orderings
@@ -79,15 +79,17 @@
 //! whether the pop keeps E2 and E3: one inside, one with the queue latch, two on the stack.
 //!
 //! # Promises
-//! - Mutual exclusion: each way in is one RMW that found LOCKED clear. Conformance `exclusion`.
+//! - Mutual exclusion: each way in is one RMW that found LOCKED clear. Conformance `exclusion`; TLA+ `MutualExclusion`.
 //! - No lost wake-up: a push succeeds only while LOCKED, and sets SLEEPING; so a vacate follows that finds it. That
 //!   ex-holder wakes a sleeper, or sees SPINNING, or sees LATCHED. The waiter on deck enters and sets SLEEPING again if
 //!   the stack is not empty, or retires by a push. The holder of the queue latch cannot let go of it but by a pop that
 //!   wakes somebody or that sees, in the same RMW, SPINNING. A woken waiter takes the part of any other: it enters with
-//!   SLEEPING, pushes, or claims the spin (I4). Conformance `exclusion`.
+//!   SLEEPING, pushes, or claims the spin (I4). Conformance `exclusion`; TLA+ `NoSleeperForgotten`, `Termination`.
 //! - Nothing is left in the word when nobody is inside or waiting. Conformance `exclusion`.
 //! - Bypass: unbounded, also among sleepers: the newest is woken first, and the oldest only by a coin. Starvation is
-//!   improbable, not impossible.
+//!   improbable, not impossible (TLA+ `SleepersAreWoken` fails). With a counter in place of the coin and three threads, at
+//!   most Period + 2 releases look for sleepers before a given one is woken (TLA+ `BypassIsBounded`); with more threads
+//!   a releaser whose turn it is to wake the oldest may find the queue latch taken.
 //! - Polling: the waiter on deck, and a woken waiter that had been the oldest of the stack.
 //!
 //! # Cost
@@ -99,7 +101,7 @@
 //! Yes: a vacate that found SLEEPING goes on to read and write the word, though the next holder may be inside already,
 //! may leave, and may free the lock. So the lock must outlive each call of release, as a lock behind a reference or an
 //! `Arc` does. The original has this too. To latch in the vacate itself would not help: the next holder does not wait
-//! for the latch before it leaves.
+//! for the latch before it leaves. (TLA+ `FreedIsLeftAlone` fails, with the shortest way there.)
 //!
 //! # Limits
 //! Not recursive; no deadline, since a node cannot be taken out of the middle. A contended acquire needs some 2 KiB of

@@ -43,7 +43,7 @@
 //!
 //! # Invariants
 //! - I1 While anybody sleeps, one of these holds: the word is CROWDED; a vacate that saw CROWDED has not yet waked; an
-//!   awake contender remembers CROWDED. asserted: cannot be, locally; checked by: conformance `exclusion`.
+//!   awake contender remembers CROWDED. asserted: cannot be, locally; checked by: TLA+ `NoSleeperForgotten`.
 //! - I2 A vacate never finds FREE. asserted: `release`; checked by: test `misuse_is_caught`.
 //!
 //! # Orderings
@@ -51,11 +51,12 @@
 //!   park admit nobody, so Relaxed is enough for them.
 //!
 //! # Promises
-//! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`.
+//! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`; TLA+ `MutualExclusion`.
 //! - No lost wake-up: the mark is erased by a vacate, which then wakes one sleeper; or by a grab, whose thread
 //!   remembers it. The woken and the remembering thread put the mark back before they enter or sleep: they claim with
-//!   what they remember, or announce (I1). Conformance `exclusion`.
-//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve.
+//!   what they remember, or announce (I1). Conformance `exclusion`; TLA+ `NoSleeperForgotten`, `Termination`.
+//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve (TLA+
+//!   `SleepersGetIn` fails).
 //!
 //! # Cost
 //! Alone: 2 RMWs, 1 line. Contended pass: a wake per vacate that saw the mark even when others are awake, and every

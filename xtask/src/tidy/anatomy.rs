@@ -1,10 +1,11 @@
-//! The header of each algorithm against its code: sections, steps, ordering edges, invariants.
+//! The header of each algorithm against its code and its model: sections, steps, ordering edges, invariants.
 //!
 //! A header that nothing keeps goes wrong at the first hurried change. These rules keep the half of it that can be
 //! compared by name; whether the sentences are true is for tests and readers.
 
 mod edges;
 mod invariants;
+mod spec;
 mod steps;
 
 use super::header::{Header, Item, SECTIONS, labels, quoted_after};
@@ -75,6 +76,7 @@ pub(super) fn check(files: &[File]) -> Vec<Fault> {
         faults.extend(edges::check(&algorithm));
         faults.extend(invariants::check(&algorithm));
         faults.extend(check_tests(&algorithm, files));
+        faults.extend(spec::check(&algorithm, files));
     }
     faults
 }

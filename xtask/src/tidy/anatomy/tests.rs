@@ -172,3 +172,47 @@ fn invariants_are_asserted_or_checked() {
 fn tests_that_are_named_exist() {
     one_fault("conformance\n//! `the_matrix`", "conformance\n//! `the_metrics`", "no conformance test `the_metrics`");
 }
+
+/// The faults of the good file beside a module with this text, when the header calls on a property.
+fn faults_with_model(name: &str, model: &str) -> Vec<String> {
+    let source = GOOD.replace("checked by: `the_matrix`", "checked by: TLA+ `Exclusion`");
+    let files = [file("crates/locks/src/flip.rs", &source), the_tests(), file(name, model)];
+    check(&files).iter().map(Fault::to_string).collect()
+}
+
+const MODEL: &str = "---- MODULE flip ----\ngrab(t) == x' = 1\nvacate(t) ==\n  x' = 0\nExclusion == TRUE\n====\n";
+
+#[test]
+fn steps_are_actions_of_the_model_or_left_out_with_a_reason() {
+    let faults = |model: &str| faults_with_model("spec/flip.tla", model);
+    assert_eq!(faults(MODEL), [""; 0]);
+    let without = MODEL.replace("vacate", "leave");
+    assert_eq!(faults(&without).len(), 1);
+    assert_eq!(faults(&format!("{without}\\* not modelled: vacate: it is a store\n")), [""; 0]);
+    assert_eq!(faults(&format!("{without}\\* not modelled: vacate:\n")).len(), 1);
+    assert!(faults(&format!("{MODEL}\\* not modelled: vacate: it is a store\n"))[0].contains("after all"));
+    assert!(faults(&format!("{MODEL}\\* not modelled: sing: it is no bird\n"))[0].contains("no step"));
+}
+
+#[test]
+fn a_model_may_extend_another() {
+    let source = GOOD.replace("checked by: `the_matrix`", "checked by: TLA+ `Exclusion`");
+    let variant = "---- MODULE flip ----\nEXTENDS Naturals, base\n====\n";
+    let models = [file("spec/flip.tla", variant), file("spec/base.tla", MODEL)];
+    let files: Vec<File> = [file("crates/locks/src/flip.rs", &source), the_tests()].into_iter().chain(models).collect();
+    assert_eq!(check(&files), []);
+}
+
+#[test]
+fn properties_that_are_named_exist() {
+    let faults = faults_with_model("spec/flip.tla", &MODEL.replace("Exclusion", "Inclusion"));
+    assert!(faults.len() == 1 && faults[0].contains("no TLA+ `Exclusion`"), "{faults:#?}");
+    assert_eq!(faults_with_model("spec/flop.tla", MODEL).len(), 1);
+}
+
+#[test]
+fn locks_that_sleep_have_a_model() {
+    let promise = "const ENTRY: Entry = Entry { sleeps: true };\nconst GRAB";
+    one_fault("const GRAB", promise, "spec/flip.tla is missing");
+    assert_eq!(faults("const GRAB", &promise.replace("true", "false")), [""; 0]);
+}
