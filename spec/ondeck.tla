@@ -3,8 +3,8 @@
    header.
 
    MODELLED. The word: the head of the dugout and all flags but HOT. The nodes: next, prev, the anchor's tail (links
-   towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Deadlines. Releases, fair
-   releases. Wakes without cause. A wake is a step of its own after the write that makes it due, and goes by address.
+   towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Deadlines. Fair and
+   other releases. Wakes without cause. A wake is a step of its own after the write that makes it due, and by address.
    The memory: each thread owns a share of the lock, which it gives up with the releasing write of its last acquisition
    or, if that one timed out, with its return; with the last share the lock is gone.
 
@@ -73,8 +73,8 @@ Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "N
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
-Bugs == {"none", "ceded_without_flight", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
-         "touches_after_release", "wakes_no_nap", "calls_past_standin"}
+Bugs == {"none", "ceded_without_flight", "claims_when_due", "ignores_vacant", "drops_the_call",
+         "leaves_although_called", "touches_after_release", "wakes_no_nap", "calls_past_standin"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -385,7 +385,8 @@ InReleaseSlow(t, is_fair) ==
 
 Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
 MayCall ==
-  HasSleepers(word) /\ ~Has(word, {"LATCHED", "FLIGHT", "NAPPING"} \cup IF Bug = "calls_past_standin" THEN {} ELSE {"STANDIN"})
+  /\ HasSleepers(word) /\ ~Has(word, {"LATCHED", "FLIGHT", "NAPPING"})
+  /\ Has(word, {"STANDIN"}) => Bug = "calls_past_standin"
 Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, {"DECK"}))
 CanCallUp == Has(word, {"VACANT"}) /\ ~Has(word, {"DECK", "LATCHED"}) /\ Bug # "ignores_vacant"
 
@@ -538,6 +539,11 @@ rotate ==
 
 -----------------------------------------------------------------------------------------------------------------
 
+\* not modelled: summon: of the condition variable, see ondeck_condvar.tla
+\* not modelled: withdraw: of the condition variable, see ondeck_condvar.tla
+\* not modelled: enlist: of the condition variable, see ondeck_condvar.tla
+\* not modelled: invite: of the condition variable, see ondeck_condvar.tla
+
 Step(t) ==
   \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)
   \/ accept(t) \/ take(t) \/ cede(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ leave(t) \/ hand_down(t)
@@ -591,60 +597,68 @@ Holders == At({"inside", "vacate"})
 MutualExclusion == Cardinality(Holders) <= 1
 
 \* I1
-LockedIsExact == Cardinality(Holders) + (IF Has(word, {"PASSED"}) THEN 1 ELSE 0) = (IF Has(word, {"LOCKED"}) THEN 1 ELSE 0)
+AsNumber(b) == IF b THEN 1 ELSE 0
+LockedIsExact == Cardinality(Holders) + AsNumber(Has(word, {"PASSED"})) = AsNumber(Has(word, {"LOCKED"}))
 
 \* I4, and what the other flags say of the seat. There is one on deck if and only if the word says so.
 Occupants == At({"claimed", "deck", "nap", "rise"})
 OnTheWay == At({"show_up"}) \cup {t \in At({"asleep", "unlatch", "await_grant"}) : node[t].is_called}
 InLine == At({"line"})
-SeatState ==
-  /\ Cardinality(Occupants) = (IF IsSeatOccupied(word) THEN 1 ELSE 0)
-  /\ Cardinality(OnTheWay \cup InLine) = (IF Has(word, {"FLIGHT", "STANDIN"}) THEN 1 ELSE 0)
-  /\ OnTheWay # {} => Has(word, {"FLIGHT"})
+SeatIs(on_the_way) ==
+  /\ Cardinality(Occupants) = AsNumber(IsSeatOccupied(word))
+  /\ Cardinality(on_the_way \cup InLine) = AsNumber(Has(word, {"FLIGHT", "STANDIN"}))
+  /\ on_the_way # {} => Has(word, {"FLIGHT"})
   /\ Has(word, {"FLIGHT", "STANDIN"}) => Has(word, {"DECK"})
   /\ Has(word, {"FAIR"}) => IsSeatOccupied(word)
   /\ Has(word, {"NAPPING"}) /\ ~Has(word, {"PASSED"}) => IsSeatOccupied(word)
   \* I5
   /\ Has(word, {"PASSED"}) /\ ~Has(word, {"NAPPING"}) => IsSeatOccupied(word)
+SeatState == SeatIs(OnTheWay)
 
 \* I3
 VacantIsExact ==
-  IF At({"claimed"}) # {} THEN Has(word, {"DECK"}) ELSE Has(word, {"VACANT"}) <=> HasSleepers(word) /\ ~Has(word, {"DECK"})
+  IF At({"claimed"}) # {} THEN Has(word, {"DECK"})
+  ELSE Has(word, {"VACANT"}) <=> HasSleepers(word) /\ ~Has(word, {"DECK"})
 
 \* I6
 Latched ==
-  /\ Cardinality(At({"call", "detach", "unlatch"})) = (IF Has(word, {"LATCHED"}) THEN 1 ELSE 0)
+  /\ Cardinality(At({"call", "detach", "unlatch"})) = AsNumber(Has(word, {"LATCHED"}))
   /\ At({"call", "detach"}) # {} => HasSleepers(word)
 
 \* The list is what the word leads to: each sleeper that has not been called, once; links towards newer sleepers are
 \* right from the anchor on.
-DugoutIsDescribed ==
+DugoutIs(sleepers) ==
   LET list == Dugout
       listed == {list[i] : i \in DOMAIN list}
       anchor == Anchor(list)
   IN /\ Len(list) = Cardinality(listed)
-     /\ listed = {t \in At({"asleep", "detach"}) : ~node[t].is_called}
+     /\ listed = sleepers
      /\ Cardinality({t \in Threads : node[t].tail # Nobody}) <= 1
      /\ anchor # 0 => /\ node[list[anchor]].tail = list[Len(list)]
                       /\ \A i \in (anchor + 1)..Len(list) : node[list[i]].prev = list[i - 1]
      /\ \A t \in Threads \ listed : node[t].next = Nobody /\ node[t].prev = Nobody /\ node[t].tail = Nobody
+Sleepers == {t \in At({"asleep", "detach"}) : ~node[t].is_called}
+DugoutIsDescribed == DugoutIs(Sleepers)
 
 \* A node is touched while its thread is in the frame that holds it, and granted once.
 NodesAreAlive ==
   \A t \in At({"grant"}) :
     LET c == called[t] IN pc[c] \in {"asleep", "unlatch", "await_grant"} /\ node[c].is_called /\ ~node[c].is_granted
 
-\* I2, and that each wake is owed by somebody.
+\* I2: a free lock with sleepers has somebody who will act. A holder that has looked already will not.
+SomebodyWillCall ==
+  HasSleepers(word) /\ (~Has(word, {"LOCKED"}) \/ At({"vacate"}) # {}) => Has(word, {"DECK", "LATCHED"})
+
+\* Who naps is woken by the release of the holder, or somebody is about to.
+SomebodyWillRouse ==
+  At({"nap"}) # {} => \/ Has(word, {"NAPPING"}) /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
+                     \/ At({"wake_deck"}) # {}
+
 NoLostWakeup ==
-  /\ HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, {"DECK", "LATCHED"})
-  \* A holder that has looked will not call.
-  /\ HasSleepers(word) /\ At({"vacate"}) # {} => Has(word, {"DECK", "LATCHED"})
+  /\ SomebodyWillCall
+  /\ SomebodyWillRouse
   /\ \A t \in At({"asleep", "await_grant"}) :
-       /\ node[t].is_called => \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
-  \* Who naps is woken by the release of the holder, or somebody is about to.
-  /\ At({"nap"}) # {} =>
-       \/ Has(word, {"NAPPING"}) /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
-       \/ At({"wake_deck"}) # {}
+       node[t].is_called => \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
 
 \* With the last share the lock is gone. Who has made its releasing write may wake by address and do nothing else.
 IsFreed == \A t \in Threads : left[t] = 0
