@@ -71,6 +71,37 @@ mod sleepers {
     for_each_sleeping_lock!(sleeping_lock);
 }
 
+/// Waiters that give up the deck: with the default patience this needs more preemptions than loom is allowed.
+mod impatient {
+    use super::*;
+    use ondeck_locks::{go_spinbit::Tuning as StackTuning, go_spinbit_futex::Tuning as FutexTuning};
+
+    struct OneRound;
+
+    impl Tuned<FutexTuning> for OneRound {
+        const TUNING: FutexTuning = FutexTuning { active_spins: 1, pauses_per_spin: 1 };
+    }
+
+    impl Tuned<StackTuning> for OneRound {
+        const TUNING: StackTuning =
+            StackTuning { active_spins: 1, pauses_per_spin: 1, passive_spins: 0, tail_wake_period: 16 };
+    }
+
+    fn check<L: RawLock<Platform = LoomPlatform>>(give_up: &'static [&'static str]) {
+        Model::new().spinning(LEAP).check_containing(&[give_up], || exclusion::<LoomWorld, L>(3, 1));
+    }
+
+    #[test]
+    fn go_spinbit_futex() {
+        check::<RawGoSpinbitFutex<LoomPlatform, OneRound>>(&["claim_spin", "retire", "park"]);
+    }
+
+    #[test]
+    fn go_spinbit() {
+        check::<RawGoSpinbit<LoomPlatform, OneRound>>(&["claim_spin", "push", "park"]);
+    }
+}
+
 mod given_up {
     use super::*;
 

@@ -59,11 +59,12 @@
 //! | wake | word untouched | ex-holder | wake one, only if vacate found SLEEPING and not SPINNING |
 //!
 //! # Invariants
-//! - I1 SPINNING is set if and only if exactly one waiter is on deck. asserted: `acquire_slow`; checked by: conformance
-//!   `exclusion`.
+//! - I1 SPINNING is set if and only if exactly one waiter is on deck. asserted: `acquire_slow`; checked by: TLA+
+//!   `OneOnDeck`, conformance `exclusion`.
 //! - I2 While anybody sleeps, one of these is true: SLEEPING; SPINNING; a vacate that found SLEEPING and not SPINNING
-//!   has not yet waked; some waiter is awake. asserted: cannot be, locally; checked by: conformance `exclusion`.
-//! - I3 A vacate finds LOCKED. asserted: `release`; checked by: test `misuse_is_caught`.
+//!   has not yet waked; some waiter is awake. asserted: cannot be, locally; checked by: TLA+ `NoSleeperForgotten`,
+//!   conformance `exclusion`.
+//! - I3 A vacate finds LOCKED. asserted: `release`; checked by: TLA+ `WordTellsOfHolder`, test `misuse_is_caught`.
 //!
 //! # Orderings
 //! - E1 `vacate` -> `grab`, `late_grab`, `deck_grab`: everything the last holder wrote.
@@ -80,7 +81,8 @@
 //!   and is then like any other (I2). Conformance `exclusion`.
 //! - Nothing is left in the word when nobody is inside or waiting: whoever sets a flag gets in later, and the vacate
 //!   after that clears it. Conformance `exclusion`.
-//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve.
+//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve: TLA+
+//!   `Served` fails.
 //! - Polling: the waiter on deck; besides, whoever finds the lock free, as long as it is. Conformance `few_poll`.
 //!
 //! # Cost

@@ -51,11 +51,13 @@
 //! | wake | word untouched | ex-holder whose release was a pop | gives the permit of the node it took out |
 //!
 //! # Invariants
-//! - I1 A release finds LOCKED. asserted: `release`; checked by: test `misuse_is_caught`.
+//! - I1 A release finds LOCKED. asserted: `release`; checked by: TLA+ `WordTellsOfHolder`, test `misuse_is_caught`.
 //! - I2 Only the holder takes nodes out, so what it has seen of the stack stays there until its own pop, which fails
-//!   only if somebody has pushed on top. asserted: `release_slow`; checked by: conformance `exclusion`.
+//!   only if somebody has pushed on top. asserted: `release_slow`; checked by: TLA+ `OnlyTheHolderPops` and
+//!   `NodesAreAlive`, conformance `exclusion`.
 //! - I3 While the lock is free and the stack is not empty, one of these is true: a pop has not yet given the permit; a
-//!   woken waiter has not yet claimed or pushed. asserted: cannot be, locally; checked by: conformance `exclusion`.
+//!   woken waiter has not yet claimed or pushed. asserted: cannot be, locally; checked by: TLA+ `NoSleeperForgotten`,
+//!   conformance `exclusion`.
 //!
 //! # Orderings
 //! - E1 `vacate`, `pop` -> `grab`, `claim`: everything the last holder wrote. What it read of nodes happens before
@@ -73,7 +75,7 @@
 //!   LOCKED: either way a release is still to come, which pops the next (I3). Conformance `exclusion`.
 //! - Nothing is left in the word when nobody is inside or waiting. Conformance `exclusion`.
 //! - Bypass: unbounded, by arrivals and among sleepers: the newest is woken first, so the oldest may sleep as long as
-//!   others come, and starve.
+//!   others come, and starve: TLA+ `Served` and `SleepersAreWoken` fail.
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load before the second, 1 line. Contended pass: a pop and a wake per release even when others
