@@ -15,10 +15,11 @@
 //! spinning in the highest), and atomic accesses of different sizes to one place are undefined behaviour in Rust:
 //! - A swap of the low byte that keeps the other is a fetch-or or fetch-and of its two flags. That is the same
 //!   transition each time but one: Go's first attempt swaps in LOCKED alone, which clears SLEEPING, and it puts that
-//!   back when it got in, or in the slow path. Here grab sets LOCKED and leaves SLEEPING alone, so nothing has to be put
-//!   back, and a release between the two does not miss it.
+//!   back when it got in, or in the slow path. Here grab sets LOCKED and leaves SLEEPING alone: nothing has to be put
+//!   back, and no release in between misses it.
 //! - Release reads SPINNING in the access that frees the lock. Go's byte does not hold it, so there a load of the word
-//!   follows, and the lock must outlive the release. A waiter that comes on deck between the two saves Go a wake.
+//!   follows, and the lock must outlive the release. A waiter that comes on deck between the two saves Go a wake, and
+//!   one that retires there costs it one.
 //! - Release is a fetch-and whose result is used, which x86-64 makes a load and a compare-exchange, where Go has one
 //!   swap: a few nanoseconds more when alone.
 //! - The word is 32 bits, for that is all a futex compares. Go's futex does not see the spinning byte; here it does, so
@@ -87,9 +88,9 @@
 //!
 //! # Cost
 //! Alone: 2 RMWs, 1 line. Contended: while somebody is on deck, release is one RMW and wakes nobody, and the waiter on
-//! deck announces once per pass that it sees; a waiter on its way to sleep looks and announces, and claims if it may. The
-//! last of several holders makes one needless system call, for SLEEPING says nothing about whether anybody sleeps. Lock
-//! 4 bytes, no waiter record.
+//! deck announces once per pass that it sees; a waiter on its way to sleep looks and announces, and claims if it may.
+//! The last of several holders makes one needless system call, for SLEEPING says nothing about whether anybody sleeps.
+//! Lock 4 bytes, no waiter record.
 //!
 //! # After release
 //! Only by address: wake follows the releasing RMW and never reads the word. A word freed in between can at worst give

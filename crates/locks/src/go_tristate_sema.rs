@@ -9,15 +9,16 @@
 //!
 //! # Lineage
 //! `lock2` and `unlock2` of Go 1.23 on macOS, Windows and the BSDs (runtime/lock_sema.go, kept in 1.24 as
-//! lock_sema_tristate.go). Kept: the order and kind of every access to the word, the spin counts, that a contender
-//! whose grab fails begins its spinning anew and one that was woken begins one turn late. Left out: the runtime's
-//! bookkeeping and its profile of contention. Changed:
+//! lock_sema_tristate.go). Kept: the order and kind of every access to the word but one, the spin counts, that a
+//! contender whose claim fails begins its spinning anew and that one which was woken begins one turn late. Left out:
+//! the runtime's bookkeeping and its profile of contention. Changed:
 //! - A node is on its thread's stack and gone after the wait; Go's are part of a thread record that is never freed.
 //!   stack_node.rs says who may touch it when. Release reads a node's link before it knows that the pop will succeed;
 //!   this is sound because only the holder takes nodes out, and the one that reads is the holder until its pop (I2).
 //! - A wake gives one permit by a futex or its like; Go on those systems counts in a kernel semaphore or under a mutex
 //!   and a condition variable of the C library.
-//! - Where neither pauses nor yields are wanted, a contender whose claim fails looks again; Go, which always yields
+//! - After a push that failed Go loads the word, and loads it once more if it saw it free; here one look does.
+//! - Where neither pauses nor yields are wanted, a contender whose claim fails looks again. Go, which always yields
 //!   once, would push on a free word there.
 //!
 //! Added: `try_acquire`, which the original lacks.
@@ -32,10 +33,9 @@
 //! # Life of a word
 //!
 //! ```text
-//!  FREE --grab, claim--> L --push--> L+top --push--> L+newer top
-//!    ^                   |            |  ^
-//!    +------vacate-------+            |  +--claim--- top below, free  (one of the woken, or an arrival)
-//!    +---------pop of the last--------+--pop------->     "
+//!   FREE --grab--> L --push A--> L+A --push B--> L+B+A --pop B--> A --claim--> L+A --pop A--> FREE
+//!    ^             |
+//!    +---vacate----+              B wakes, and claims or pushes itself again; whoever leaves next pops A
 //! ```
 //!
 //! | step | from -> to | who | operation and ordering |
