@@ -16,6 +16,8 @@ macro_rules! for_each_lock {
         $register!(go_tristate_sema, RawGoTristateSema);
         $register!(go_spinbit_futex, RawGoSpinbitFutex);
         $register!(go_spinbit, RawGoSpinbit);
+        $register!(linux_mutex_base, RawLinuxMutexBase);
+        $register!(linux_mutex_patch1, RawLinuxMutexPatch1);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -28,6 +30,8 @@ macro_rules! for_each_sleeping_lock {
         $register!(go_tristate_sema, RawGoTristateSema);
         $register!(go_spinbit_futex, RawGoSpinbitFutex);
         $register!(go_spinbit, RawGoSpinbit);
+        $register!(linux_mutex_base, RawLinuxMutexBase);
+        $register!(linux_mutex_patch1, RawLinuxMutexPatch1);
         $register!(ondeck, RawOndeck);
     };
 }

@@ -43,6 +43,9 @@ pub mod go_spinbit;
 pub mod go_spinbit_futex;
 pub mod go_tristate_futex;
 pub mod go_tristate_sema;
+mod linux_mutex;
+pub mod linux_mutex_base;
+pub mod linux_mutex_patch1;
 pub mod mcs;
 pub mod ondeck;
 mod raw;
@@ -58,6 +61,8 @@ pub use go_spinbit::RawGoSpinbit;
 pub use go_spinbit_futex::RawGoSpinbitFutex;
 pub use go_tristate_futex::RawGoTristateFutex;
 pub use go_tristate_sema::RawGoTristateSema;
+pub use linux_mutex_base::RawLinuxMutexBase;
+pub use linux_mutex_patch1::RawLinuxMutexPatch1;
 pub use mcs::RawMcs;
 pub use ondeck::RawOndeck;
 pub use raw::{RawLock, RawTimedLock};
@@ -139,5 +144,7 @@ table! {
     RawGoTristateSema in go_tristate_sema,
     RawGoSpinbitFutex in go_spinbit_futex,
     RawGoSpinbit in go_spinbit,
+    RawLinuxMutexBase in linux_mutex_base,
+    RawLinuxMutexPatch1 in linux_mutex_patch1,
     RawOndeck in ondeck,
 }

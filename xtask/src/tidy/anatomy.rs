@@ -19,13 +19,18 @@ const HOME: &str = "crates/locks/src/";
 const MARKER: &str = "\n//! # State word";
 /// Where the tests are that headers name after the word "conformance".
 const TESTS: &str = "crates/conformance/";
+/// After this a header names files below `HOME` that it shares with other algorithms.
+const SHARED: &str = "Shared code:";
 
-/// An algorithm: the file with the header, then those of the directory of the same name.
+/// An algorithm: the file with the header, then those of the directory of the same name, then those that the header
+/// says it shares.
 pub(super) struct Algorithm<'a> {
     /// As the command line spells it.
     name: String,
     header: Header<'a>,
     parts: Vec<Part<'a>>,
+    /// Shared files that the header names and nobody has.
+    missing: Vec<String>,
 }
 
 /// One file's code, with comments but without tests and without the header.
@@ -58,8 +63,16 @@ fn algorithm<'a>(main: &'a File, files: &'a [File]) -> Algorithm<'a> {
     let directory = format!("{stem}/");
     let is_part = |file: &&File| file.path.starts_with(&directory) && !file.path.ends_with("/tests.rs");
     let rest = files.iter().filter(is_part).filter(|file| file.path != main.path);
-    let parts = [main].into_iter().chain(rest).map(part).collect();
-    Algorithm { name: stem[HOME.len()..].replace('_', "-"), header: Header::parse(&main.text), parts }
+    let mut parts: Vec<Part<'_>> = [main].into_iter().chain(rest).map(part).collect();
+    let header = Header::parse(&main.text);
+    let mut missing = Vec::new();
+    for name in quoted_after(&header.text(), SHARED) {
+        match files.iter().find(|file| file.path.strip_prefix(HOME) == Some(name)) {
+            Some(file) => parts.push(part(file)),
+            None => missing.push(name.to_owned()),
+        }
+    }
+    Algorithm { name: stem[HOME.len()..].replace('_', "-"), header, parts, missing }
 }
 
 fn part(file: &File) -> Part<'_> {
@@ -71,6 +84,8 @@ fn part(file: &File) -> Part<'_> {
 pub(super) fn check(files: &[File]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for algorithm in algorithms(files) {
+        let missing = algorithm.missing.iter();
+        faults.extend(missing.map(|name| algorithm.fault(0, format!("there is no file `{name}` to share"))));
         faults.extend(check_sections(&algorithm));
         faults.extend(steps::check(&algorithm));
         faults.extend(edges::check(&algorithm));

@@ -134,6 +134,30 @@ fn a_file_of_the_directory_counts_as_the_algorithm() {
     assert_eq!(faults, ["crates/locks/src/flip/more.rs:1: this ordering names no edge (E1...) on its line or above"]);
 }
 
+/// `flip` with its step constants, and the code of `acquire`, in a file that it shares.
+fn sharing(acquire: &str) -> Vec<String> {
+    let constants = "const GRAB: Step = Step { lock: \"flip\", name: \"grab\" };\n";
+    let here = "    P::step(GRAB);\n    self.word.swap(1, Acquire) == 0 // E1\n";
+    assert!(GOOD.contains(constants) && GOOD.contains(here));
+    let main = GOOD.replace(constants, "").replace(here, "").replace("//! None.\n//! # State", SHARES);
+    let files = [file("crates/locks/src/flip.rs", &main), file("crates/locks/src/base/a.rs", acquire), the_tests()];
+    check(&files).iter().map(Fault::to_string).collect()
+}
+
+const SHARES: &str = "//! Shared code: `base/a.rs`.\n//! # State";
+
+#[test]
+fn a_file_that_is_shared_counts_as_the_algorithm() {
+    let shared = "trait Variant { const GRAB: Step = Step { lock: Self::NAME, name: \"grab\" }; }\n\
+                  fn acquire(&self) { P::step(V::GRAB); self.word.swap(1, Acquire); } // E1";
+    assert_eq!(sharing(shared), [""; 0]);
+    let unlabelled = sharing(&shared.replace(" // E1", ""));
+    assert!(unlabelled.iter().any(|fault| fault.starts_with("crates/locks/src/base/a.rs:2:")), "{unlabelled:#?}");
+    let unmarked = sharing(&shared.replace("P::step(V::GRAB);", ""));
+    assert!(unmarked.iter().any(|fault| fault.contains("`grab` is marked nowhere")), "{unmarked:#?}");
+    one_fault("//! None.\n//! # State", SHARES, "there is no file `base/a.rs` to share");
+}
+
 #[test]
 fn orderings_name_edges_and_edges_have_two_ends() {
     let unlabelled = faults(" // E1\n", "\n");
