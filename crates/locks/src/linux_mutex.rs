@@ -348,6 +348,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
 
     #[inline]
     fn sign_in(&self) {
+        debug_assert_eq!(self.owner.load(Relaxed), NOBODY, "I4: the last holder has not signed out");
         P::step(V::SIGN_IN);
         self.owner.store(P::thread_id().get(), Relaxed);
     }

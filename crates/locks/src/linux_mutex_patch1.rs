@@ -21,7 +21,7 @@
 //! | place | name | meaning when set | set by | cleared by | may be stale? |
 //! |---|---|---|---|---|---|
 //! | word = 0 | FREE | nobody inside | vacate, reopen | claim, try, grab, take | exact |
-//! | word = 1 | HELD | somebody inside, or between vacate and reopen; if inside, release has nothing to look for | claim, try, grab, settle | vacate, claim, take | exact as a debt |
+//! | word = 1 | HELD | somebody inside, or between vacate and reopen; if inside, release has nothing to look for | claim, try, grab, settle, vacate | vacate, claim, take | exact as a debt |
 //! | word >= 2 | CROWDED | the same, but release must look at the list | claim, take | vacate, reopen, settle | may linger: the list may be empty |
 //! | latch | LATCHED | somebody works on the list | latch | unlatch | exact |
 //! | owner | - | who is inside, 0 for nobody | sign_in | sign_out | may be set late: a hint for spinners |
@@ -57,8 +57,8 @@
 //!   by: conformance `exclusion`.
 //! - I3 The list and its nodes are touched under the queue latch only, and a waiter that leaves the list was its first.
 //!   asserted: `remove_first`; checked by: conformance `exclusion`.
-//! - I4 From sign_in to sign_out the owner field names the holder. asserted: `sign_out`; checked by: test
-//!   `misuse_is_caught`.
+//! - I4 From sign_in to sign_out the owner field names the holder, else it is 0. asserted: `sign_in`, `sign_out`;
+//!   checked by: test `misuse_is_caught`.
 //! - I5 A vacate never finds FREE. asserted: `release`; checked by: test `misuse_is_caught`.
 //! - I6 While the list is not empty, one of these is true: the word is CROWDED; a vacate that found it CROWDED has yet to
 //!   reopen; the first waiter is awake, or its permit is there. asserted: cannot be; checked by: conformance
