@@ -80,7 +80,7 @@ pub(crate) struct BenchArgs {
     ///
     /// The format follows the extension, .csv or .json, unless --format says otherwise; it is CSV where neither does.
     /// Beside FILE.csv, FILE.fingerprint.json tells the machine and the command; JSON holds them itself. The file is
-    /// replaced only when everything is measured.
+    /// replaced once, at the end, be it with what was ready before a failure or Ctrl-C.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<Out>,
 

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::plan::{estimated_seconds, notes, out_file, plan};
 use crate::terminal::{print, progress_bar, say, stop_on_ctrl_c, width};
 use ondeck_lab::board::Board;
-use ondeck_lab::driver::{self, Failure, Plan, Progress};
+use ondeck_lab::driver::{self, Cut, Failure, Plan, Progress};
 use ondeck_lab::fingerprint::Fingerprint;
 use ondeck_lab::lock::locks;
 use ondeck_lab::output::{Format, OutFile, Results};
@@ -22,15 +22,20 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     say(&opening(&plan));
     notes(args, &plan).iter().for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_ctrl_c();
-    let (rows, warnings) = measure(&plan, stop)?;
-    let is_interrupted = stop.load(Relaxed);
+    let measured = measure(&plan, stop)?;
+    let end = match measured.failure {
+        Some(failure) => Err(Exit::Failed(failure)),
+        None if stop.load(Relaxed) => Err(Exit::Interrupted),
+        None => Ok(()),
+    };
+    let Measured { rows, warnings, .. } = measured;
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
-    if results.rows.is_empty() && is_interrupted {
-        say("interrupted before anything was finished; nothing is written");
-        return Err(Exit::Interrupted);
+    if results.rows.is_empty() && end.is_err() {
+        say("it ended before anything was finished; nothing is written");
+        return end;
     }
     out.deliver(&plan, &results)?;
-    if is_interrupted { Err(Exit::Interrupted) } else { Ok(()) }
+    end
 }
 
 /// What is about to happen, and how long it takes.
@@ -40,8 +45,16 @@ fn opening(plan: &Plan) -> String {
     format!("{points} of {} s, {rounds}: about {}", plan.seconds, run_time(estimated_seconds(plan)))
 }
 
-/// Runs the plan under a progress bar. Gives the rows that are ready, and the warnings.
-fn measure(plan: &Plan, stop: &AtomicBool) -> Result<(Vec<Row>, Vec<String>), Exit> {
+/// What a run has given, be it complete or not.
+struct Measured {
+    rows: Vec<Row>,
+    warnings: Vec<String>,
+    /// What ended it early, other than the user.
+    failure: Option<String>,
+}
+
+/// Runs the plan under a progress bar.
+fn measure(plan: &Plan, stop: &AtomicBool) -> Result<Measured, Exit> {
     let bar = progress_bar();
     let mut warnings = Vec::new();
     let rows = driver::run(plan, stop, &mut |progress| match progress {
@@ -57,9 +70,14 @@ fn measure(plan: &Plan, stop: &AtomicBool) -> Result<(Vec<Row>, Vec<String>), Ex
     });
     bar.finish_and_clear();
     match rows {
-        Ok(rows) => Ok((rows, warnings)),
-        Err(Failure::Plan(what)) => Err(Exit::Usage(what)),
-        Err(failure) => Err(Exit::Failed(failure.to_string())),
+        Ok(rows) => Ok(Measured { rows, warnings, failure: None }),
+        Err(Cut { failure: Failure::Plan(what), .. }) => Err(Exit::Usage(what)),
+        Err(Cut { failure, rows }) => {
+            let failure = failure.to_string();
+            // The rows will be read without the exit code.
+            warnings.push(format!("the run failed, and what should follow is missing: {failure}"));
+            Ok(Measured { rows, warnings, failure: Some(failure) })
+        }
     }
 }
 

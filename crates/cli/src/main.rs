@@ -1,7 +1,8 @@
 //! The program `ondeck`: words and flags. What they do is in `ondeck-lab`.
 //!
-//! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all); 2 the
-//! command line or an input file is wrong, in one line that says what is accepted; 130 ended by Ctrl-C.
+//! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
+//! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
+//! accepted; 130 ended by Ctrl-C.
 
 mod args;
 mod bench;

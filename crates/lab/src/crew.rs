@@ -23,6 +23,13 @@ pub(crate) const TIME: u32 = 2;
 /// Threads leave.
 pub(crate) const STOP: u32 = 3;
 
+/// The threads wait at the gate.
+const SHUT: u32 = 0;
+/// They may begin.
+const OPEN: u32 = 1;
+/// They go home without having done anything.
+const CALLED_OFF: u32 = 2;
+
 /// How often a sleeping measurer looks whether it was interrupted, and whether the crew still moves.
 const LOOK_NS: u64 = 50_000_000;
 
@@ -32,7 +39,7 @@ pub(crate) struct Stage<W: World> {
     script: Alone<Script>,
     /// Operations that each thread has done, written by that thread only.
     counters: Box<[Alone<AtomicU64>]>,
-    /// 1 once the threads may begin.
+    /// [`SHUT`], then [`OPEN`] or [`CALLED_OFF`] for good.
     gate: W::U32,
     arrived: W::U32,
     left: W::U32,
@@ -55,7 +62,7 @@ impl<W: World> Stage<W> {
         Stage {
             script: Alone(script),
             counters: (0..threads).map(|_| Alone(AtomicU64::new(0))).collect(),
-            gate: W::U32::new(0),
+            gate: W::U32::new(SHUT),
             arrived: W::U32::new(0),
             left: W::U32::new(0),
         }
@@ -86,17 +93,20 @@ impl<W: World> Stage<W> {
         &self.counters[me as usize].0
     }
 
-    /// Reports the calling thread as started and sleeps until all may begin.
-    fn wait_at_gate(&self) {
+    /// Reports the calling thread as started and sleeps until all may begin; false if it is called off.
+    fn may_begin(&self) -> bool {
         count_one::<W>(&self.arrived, self.counters.len() as u32);
-        while self.gate.load(Acquire) == 0 {
-            W::wait_on(&self.gate, 0, None);
+        while self.gate.load(Acquire) == SHUT {
+            W::wait_on(&self.gate, SHUT, None);
         }
+        self.gate.load(Acquire) == OPEN
     }
 
-    fn open_gate(&self) {
-        self.gate.store(1, Release);
-        W::wake(&self.gate, u32::MAX);
+    /// Lets the threads out, if they are still at the gate.
+    fn end_wait_at_gate(&self, how: u32) {
+        if self.gate.compare_exchange(SHUT, how, Release, Relaxed).is_ok() {
+            W::wake(&self.gate, u32::MAX);
+        }
     }
 
     fn enter(&self, phase: u32) {
@@ -137,9 +147,10 @@ impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
         for me in 0..n {
             let (stage, body, reports) = (crew.stage.clone(), body.clone(), crew.reports.clone());
             let work = move || {
-                stage.wait_at_gate();
-                let report = body(&stage, me);
-                *slot(&reports[me as usize]) = Some(report);
+                if stage.may_begin() {
+                    let report = body(&stage, me);
+                    *slot(&reports[me as usize]) = Some(report);
+                }
                 count_one::<W>(&stage.left, reports.len() as u32);
             };
             let thread = W::start_thread(conditions.core_of(me), Box::new(work));
@@ -151,7 +162,7 @@ impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
 
     /// Lets the threads begin.
     pub(crate) fn begin(&self) {
-        self.stage.open_gate();
+        self.stage.end_wait_at_gate(OPEN);
     }
 
     /// Goes on to `phase`.
@@ -195,10 +206,11 @@ impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
 }
 
 impl<W: World, R> Drop for Crew<'_, W, R> {
-    /// Lets the threads go, so that an error on the way leaves nobody at the gate or at work.
+    /// Lets the threads go, so that an error on the way leaves nobody at the gate or at work. Those at the gate do not even
+    /// begin: the error may be that the machine has not enough for them.
     fn drop(&mut self) {
         self.stage.enter(STOP);
-        self.stage.open_gate();
+        self.stage.end_wait_at_gate(CALLED_OFF);
     }
 }
 

@@ -76,30 +76,51 @@ pub const MIN_SECONDS: f64 = 0.001;
 /// Longest window: an hour.
 pub const MAX_SECONDS: f64 = 3600.0;
 
+/// A run that a failure has ended.
+#[derive(Debug)]
+pub struct Cut {
+    /// What ended it.
+    pub failure: Failure,
+    /// The rows that were ready before.
+    pub rows: Vec<Row>,
+}
+
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
-pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<Row>, Failure> {
-    check(plan)?;
+pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<Row>, Cut> {
+    check(plan).map_err(|failure| Cut { failure, rows: Vec::new() })?;
     explain(plan, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let setting = Setting { plan, machine: &Hardware::machine(), cores: &cores, stop };
     let rows_of = |point: &Point| point.workload.rows(with_lock(&point.lock, HasFatForm) == Some(true));
     let total = plan.points.iter().map(rows_of).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
-    let mut rows = Vec::with_capacity(total);
-    for (round, point) in order(plan) {
-        let measured = match setting.measure(round, point) {
-            Ok(measured) => measured,
-            Err(End::Interrupted) => break,
-            Err(End::Failed(failure)) => return Err(failure),
-        };
-        for row in measured {
-            on_progress(Progress::Row { row: &row, done: rows.len() + 1, total });
-            rows.push(row);
+    let rows = collect(plan, |round, point| setting.measure(round, point), &mut |rows, done| {
+        for (row, done) in rows.iter().zip(done + 1..) {
+            on_progress(Progress::Row { row, done, total });
         }
         noise.after_point().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
-    }
+    });
     noise.at_end().for_each(|warning| on_progress(Progress::Warning(warning)));
+    rows
+}
+
+/// Measures each point in each round and tells of its rows, and how many there were before.
+fn collect(
+    plan: &Plan,
+    measure: impl Fn(u32, &Point) -> Result<Vec<Row>, End>,
+    on_point: &mut dyn FnMut(&[Row], usize),
+) -> Result<Vec<Row>, Cut> {
+    let mut rows = Vec::new();
+    for (round, point) in order(plan) {
+        let measured = match measure(round, point) {
+            Ok(measured) => measured,
+            Err(End::Interrupted) => break,
+            Err(End::Failed(failure)) => return Err(Cut { failure, rows }),
+        };
+        on_point(&measured, rows.len());
+        rows.extend(measured);
+    }
     Ok(rows)
 }
 
@@ -294,10 +315,24 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_leaves_the_rows_before_it() {
+        let plan = Plan { rounds: 3, ..plan(&[("solo", "std", 1), ("spike", "std", 2)]) };
+        let failure = Failure::Plan("anything".into());
+        let measure = |round, point: &Point| match (round, point.workload.kind) {
+            (1, Kind::Spike) => Err(End::Failed(failure.clone())),
+            _ => Ok(vec![Row { round, ..Row::default() }]),
+        };
+        let mut told = Vec::new();
+        let cut = collect(&plan, measure, &mut |rows, before| told.push((rows[0].round, before))).unwrap_err();
+        assert_eq!((cut.rows.len(), told), (3, vec![(0, 0), (0, 1), (1, 2)]));
+        assert_eq!(cut.failure, failure);
+    }
+
+    #[test]
     fn impossible_plans_are_refused_with_what_is_accepted() {
         let refused = |plan: Plan, word: &str| {
-            let failure = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
-            assert!(failure.to_string().contains(word), "{failure}");
+            let cut = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
+            assert!(cut.failure.to_string().contains(word) && cut.rows.is_empty(), "{cut:?}");
         };
         refused(plan(&[("solo", "sdt", 1)]), "parking-lot-012");
         refused(plan(&[("solo", "std", 2)]), "exactly 1");

@@ -3,7 +3,7 @@
 //! A workload is compiled once per lock: it is generic over [`BenchLock`], and a lock is chosen by name through a
 //! [`VisitLock`], so that no indirect call lies on a measured path.
 
-use crate::peers::{Adaptive, ParkingLot, ParkingLot012, Posix, Std};
+use crate::peers::{Adaptive, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning;
 use ondeck_locks::{LOCKS, RawLock, Visit};
 use ondeck_platform::Hardware;
@@ -77,12 +77,16 @@ pub struct LockInfo {
 }
 
 /// The locks of other libraries.
-const PEERS: [LockInfo; 5] = [
+const PEERS: [LockInfo; 6] = [
     peer("std", "std::sync::Mutex: three-state futex that spins about 100 times before it sleeps"),
     peer("parking-lot", "parking_lot 0.13: one byte, sleepers in a global table, releases before it looks for them"),
     peer(
         "parking-lot-012",
         "parking_lot 0.12: as 0.13, but searches its table first and hands over fairly now and then",
+    ),
+    peer(
+        "parking-lot-reentrant",
+        "parking_lot 0.13's ReentrantMutex: its mutex with the holder's id and a depth beside it",
     ),
     peer("pthread", "pthread_mutex_t as the C library makes it by default: three-state futex, sleeps at once"),
     peer("pthread-adaptive", "pthread_mutex_t of type PTHREAD_MUTEX_ADAPTIVE_NP: learns how long to spin"),
@@ -131,6 +135,7 @@ pub fn with_lock<V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
         "std" => Some(visitor.visit::<Std>()),
         "parking-lot" => Some(visitor.visit::<ParkingLot>()),
         "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
+        "parking-lot-reentrant" => Some(visitor.visit::<ParkingLotReentrant>()),
         "pthread" => Some(visitor.visit::<Posix>()),
         "pthread-adaptive" => Some(visitor.visit::<Adaptive>()),
         _ => ondeck_locks::with_lock::<Hardware, _>(name, OfFamily(visitor)),

@@ -67,6 +67,27 @@ impl BenchLock for ParkingLot012 {
     }
 }
 
+/// `parking_lot::ReentrantMutex` 0.13.
+pub(crate) struct ParkingLotReentrant(parking_lot::ReentrantMutex<()>);
+
+impl BenchLock for ParkingLotReentrant {
+    fn new() -> Self {
+        ParkingLotReentrant(parking_lot::ReentrantMutex::new(()))
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _guard = self.0.lock();
+        section()
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _guard = self.0.try_lock()?;
+        Some(section())
+    }
+}
+
 /// The C library's mutex, in place like in a C program: behind a pointer it would lie on a cache line of its own
 /// even where the workload puts it next to other things.
 struct Pthread(UnsafeCell<libc::pthread_mutex_t>);

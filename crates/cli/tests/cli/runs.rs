@@ -172,6 +172,23 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
 
+/// A run that cannot start its threads: there is room for one, but not for the stacks of a thousand.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_failed_run_keeps_its_finished_rows() {
+    let scratch = Scratch::new("failed");
+    let file = scratch.path("kept.csv");
+    let bench = "bench --lock std --workload mutex-contention --threads 1,1024 --seconds 0.02 --rounds 1 --out";
+    let shell = format!("ulimit -v 150000 && exec {} {bench} {file}", env!("CARGO_BIN_EXE_ondeck"));
+    let output = std::process::Command::new("sh").args(["-c", &shell]).output().unwrap();
+    let (table, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: mutex-contention with std: only") && said.contains("of 1024 threads"), "{said}");
+    assert!(table.contains("the run failed, and what should follow is missing"), "{table}");
+    assert_eq!(rows_of(&std::fs::read_to_string(&file).unwrap()).len(), 1);
+    assert!(std::fs::read_to_string(scratch.path("kept.fingerprint.json")).unwrap().contains("the run failed"));
+}
+
 /// Ctrl-C in the middle of a run that would take minutes.
 #[test]
 fn an_interrupted_run_keeps_its_finished_rows() {

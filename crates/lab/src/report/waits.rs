@@ -94,10 +94,10 @@ mod tests {
         let rows = rows();
         let text = tables(&Board::new(&rows, &[], &[]), 120).join("\n");
         for line in [
-            " gc-wait/status  3        one         3  ",
+            " gc-wait/status  3        one         3   904 ns ",
             "gc-wait/status, 3 threads: how many waits took how long\n",
-            "\n 1.02 us  2 ########## ",
-            "\n 8.19 us  1 ##### ",
+            "\n 1.02 us  2 ##########\n",
+            "\n 8.19 us  1 #####\n",
         ] {
             assert!(text.contains(line), "no {line:?} in\n{text}");
         }
