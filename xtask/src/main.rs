@@ -3,6 +3,7 @@
 //! Each is also a step of `.ci/run`, and there is no other list of steps.
 
 mod asm;
+mod docs;
 mod lexer;
 mod models;
 mod mutants;
@@ -17,6 +18,7 @@ usage: cargo xtask TOOL
 
   tidy       the rules of STYLE.md that a program can check
   asm        machine code of the fast paths: one locked instruction each
+  docs       writes the generated part of docs/, or says whether it is stale [--check]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
   sanitize   the hardware tests under the sanitizers [address|thread]
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match words.first().map(String::as_str) {
         Some("tidy") => tidy::run(&root()),
         Some("asm") => asm::run(&root()),
+        Some("docs") => docs::run(&root(), &words[1..]),
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),

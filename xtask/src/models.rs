@@ -44,7 +44,8 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.concat()) }
 }
 
-fn load(spec: &Path) -> Result<Vec<Config>, String> {
+/// All configurations of a directory, if they and their modules follow the rules.
+pub(crate) fn load(spec: &Path) -> Result<Vec<Config>, String> {
     let entries = fs::read_dir(spec).map_err(|error| format!("{}: {error}", spec.display()))?;
     let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
     let mut files: Vec<(String, String)> = Vec::new();

@@ -1,0 +1,86 @@
+//! `cargo xtask docs [--check]`: writes what of `docs/` follows from the table of locks, the conformance tests and the
+//! models; with `--check` it only says whether that is up to date.
+//!
+//! A page that is written by hand has its generated part between two markers, as README.md has.
+
+mod lineage;
+mod names;
+mod promises;
+
+use crate::models;
+use std::fs;
+use std::path::Path;
+
+/// Writes the pages, or compares them.
+pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
+    let is_check = match words {
+        [] => false,
+        [flag] if flag == "--check" => true,
+        _ => return Err("usage: cargo xtask docs [--check]".into()),
+    };
+    let mut stale = Vec::new();
+    for (path, text) in pages(root)? {
+        if fs::read_to_string(root.join(path)).is_ok_and(|old| old == text) {
+            continue;
+        }
+        if is_check {
+            stale.push(path);
+        } else {
+            fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))?;
+            println!("{path} is written");
+        }
+    }
+    if stale.is_empty() { Ok(()) } else { Err(format!("stale: {}; `cargo xtask docs` writes them", stale.join(", "))) }
+}
+
+/// Path and text of every page as it should be.
+fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
+    let tests = names::read(&root.join("crates/conformance"))?;
+    let configs = models::load(&root.join("spec"))?;
+    let page = read(lineage::PATH)?;
+    lineage::check_story(&page)?;
+    let lineage = between_markers(&page, "locks", &lineage::table())
+        .ok_or_else(|| format!("{}: no `<!-- locks -->` and `<!-- /locks -->`", lineage::PATH))?;
+    Ok(vec![(promises::PATH, promises::page(&tests, &configs)?), (lineage::PATH, lineage)])
+}
+
+/// `page` with `text` between the markers called `name`.
+fn between_markers(page: &str, name: &str, text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(&format!("<!-- {name} -->\n"))?;
+    let (_, after) = rest.split_once(&format!("<!-- /{name} -->"))?;
+    Some(format!("{before}<!-- {name} -->\n{text}<!-- /{name} -->{after}"))
+}
+
+/// A table, one line per row, the first being its head.
+fn table(rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let Some((head, body)) = rows.split_first() else { return String::new() };
+    let rule = format!("|{}\n", "---|".repeat(head.len()));
+    line(head) + &rule + &body.iter().map(|row| line(row)).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_are_up_to_date() {
+        if let Err(fault) = run(&crate::root(), &["--check".to_owned()]) {
+            panic!("{fault}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_between_the_markers_changes() {
+        let page = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n";
+        assert_eq!(between_markers(page, "x", "new\n").unwrap(), "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n");
+        assert_eq!(between_markers(page, "y", "new\n"), None);
+    }
+
+    #[test]
+    fn tables_have_a_rule_below_their_head() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        assert_eq!(table(&[row(["a", "b"]), row(["1", "2"])]), "| a | b |\n|---|---|\n| 1 | 2 |\n");
+    }
+}

@@ -1,0 +1,167 @@
+//! docs/promises.md: which lock promises what, and by which test or property each promise is held.
+
+use super::table;
+use crate::models::config::{Config, Verdict};
+use ondeck_locks::{Entry, LOCKS};
+use std::collections::BTreeSet;
+
+pub(super) const PATH: &str = "docs/promises.md";
+
+/// What a lock may promise, and what would hold it to that. In the names of tests `{lock}` is the lock's module.
+struct Promise {
+    title: &'static str,
+    meaning: &'static str,
+    is_made: fn(&Entry) -> bool,
+    hardware: &'static [&'static str],
+    models: &'static [&'static str],
+    /// Invariants and properties of the TLA+ modules; which a module has depends on its algorithm.
+    properties: &'static [&'static str],
+    /// The configuration with the expected counterexample where the promise is not made.
+    counterexample: &'static str,
+}
+
+const PROMISES: [Promise; 6] = [
+    Promise {
+        title: "Mutual exclusion",
+        meaning: "At most one thread is inside.",
+        is_made: |_| true,
+        hardware: &["hardware {lock}::mutual_exclusion", "stress {lock}::crowd"],
+        models: &["loom {lock}::mutual_exclusion", "loom_{lock} mutual_exclusion", "schedule {lock}::crowd_of_eight"],
+        properties: &["MutualExclusion"],
+        counterexample: "",
+    },
+    Promise {
+        title: "No lost wake-up",
+        meaning: "While the lock is free and somebody sleeps, somebody is awake or being woken who will see to it.",
+        is_made: |entry| entry.promises.sleeps,
+        hardware: &["stress {lock}::frozen_threads", "stress {lock}::one_core"],
+        models: &[
+            "loom {lock}::every_waiter_finishes",
+            "loom_{lock} every_waiter_finishes",
+            "schedule {lock}::no_lost_wakeup",
+        ],
+        properties: &["NoSleeperForgotten", "NoLostWakeup", "Termination"],
+        counterexample: "",
+    },
+    Promise {
+        title: "Nobody starves",
+        meaning: "How often or how long a waiter may be bypassed is bounded.",
+        is_made: |entry| entry.promises.starves == "nobody",
+        hardware: &["stress waits_are_bounded", "stress waits_are_bounded_with_long_sections"],
+        models: &["schedule bypass_is_bounded::{lock}"],
+        properties: &["Served", "WaitersGetIn", "SleepersGetIn", "SleepersAreWoken"],
+        counterexample: "starvation",
+    },
+    Promise {
+        title: "Deadlines",
+        meaning: "An acquisition can be given up, and leaves nothing behind.",
+        is_made: |entry| entry.promises.timed,
+        hardware: &["hardware given_up::{lock}", "stress with_deadlines::{lock}::crowd"],
+        models: &["loom given_up::{lock}", "loom_{lock} r15_called_after_the_deadline", "schedule given_up::{lock}"],
+        properties: &["NoLostWakeup", "DugoutIsDescribed"],
+        counterexample: "",
+    },
+    Promise {
+        title: "Reentrancy",
+        meaning: "The holder may acquire again, and the lock is free when it has released as often.",
+        is_made: |entry| entry.promises.reentrant,
+        hardware: &["hardware reentrant::{lock}::nesting_excludes_until_the_last_release"],
+        models: &[
+            "loom reentrant::{lock}::nesting_excludes_until_the_last_release",
+            "schedule reentrant::{lock}::nesting_excludes_until_the_last_release",
+        ],
+        properties: &[],
+        counterexample: "",
+    },
+    Promise {
+        title: "Free after release",
+        meaning: "Whoever acquires last may free the lock as soon as its own release returns.",
+        is_made: |entry| entry.promises.free_after_release,
+        hardware: &["free_after_release {lock}::pages", "hardware free_after_release::{lock}"],
+        models: &[
+            "loom free_after_release::{lock}",
+            "loom_{lock} r17_free_after_release",
+            "schedule free_after_release::{lock}",
+        ],
+        properties: &["NobodyTouchesFreed", "FreedIsLeftAlone"],
+        counterexample: "destroy",
+    },
+];
+
+/// Tests whose name says nothing of the one lock that they are about.
+const OF_ONE_LOCK: [(&str, &str); 2] =
+    [("stress waits_are_bounded", "ondeck"), ("stress waits_are_bounded_with_long_sections", "ondeck")];
+
+const HEAD: &str = "\
+# Who promises what, and what holds them to it
+
+Written by `cargo xtask docs` from the table of locks, the tests of `crates/conformance` and the models of `spec/`.
+
+A cell names tests, as target and path (`cargo test -p ondeck-conformance --test TARGET -- PATH` runs one), or invariants and
+properties of the lock's TLA+ module (`cargo xtask models --module NAME` checks them), or it says *not promised*; then it
+may name the property that fails in the model, with the shortest way there. Where a promise is made, *no test* and *no property*
+say that this world cannot tell, or that nobody has asked it yet. Locks that never sleep have no TLA+ module.
+";
+
+pub(super) fn page(tests: &BTreeSet<String>, configs: &[Config]) -> Result<String, String> {
+    let mut text = HEAD.to_owned();
+    let mut faults = Vec::new();
+    for promise in &PROMISES {
+        let head = ["lock", "hardware", "loom, random schedules", "TLA+"].map(str::to_owned).to_vec();
+        let mut rows = vec![head];
+        for entry in LOCKS {
+            let row = row(promise, entry, tests, configs);
+            if (promise.is_made)(entry) && row[1..].iter().all(|cell| !cell.contains('`')) {
+                faults.push(format!("{} promises \"{}\", and nothing holds it to that", entry.name, promise.title));
+            }
+            rows.push(row);
+        }
+        text += &format!("\n## {}\n\n{}\n\n{}", promise.title, promise.meaning, table(&rows));
+    }
+    if faults.is_empty() { Ok(text) } else { Err(faults.join("\n")) }
+}
+
+fn row(promise: &Promise, entry: &Entry, tests: &BTreeSet<String>, configs: &[Config]) -> Vec<String> {
+    let module = entry.name.replace('-', "_");
+    let own: Vec<&Config> = configs.iter().filter(|config| config.module == module).collect();
+    let cells = if (promise.is_made)(entry) {
+        let named = |patterns: &[&str]| list(patterns.iter().filter_map(|p| existing(p, &module, tests)), "no test");
+        [named(promise.hardware), named(promise.models), model(promise, entry, &own)]
+    } else {
+        let not = "not promised".to_owned();
+        [not.clone(), not.clone(), refuted(promise, &own).map_or(not, |name| format!("not promised: `{name}` fails"))]
+    };
+    [format!("`{}`", entry.name)].into_iter().chain(cells).collect()
+}
+
+/// The test that the pattern stands for, if there is one for this lock.
+fn existing(pattern: &str, module: &str, tests: &BTreeSet<String>) -> Option<String> {
+    let is_of_another = OF_ONE_LOCK.iter().any(|(test, lock)| *test == pattern && *lock != module);
+    let name = pattern.replace("{lock}", module);
+    (!is_of_another && tests.contains(&name)).then_some(name)
+}
+
+/// The properties that hold in the lock's model.
+fn model(promise: &Promise, entry: &Entry, own: &[&Config]) -> String {
+    if !entry.promises.sleeps {
+        return "never sleeps".to_owned();
+    }
+    let green = own.iter().filter(|config| config.expected == Verdict::Holds);
+    let held: BTreeSet<&str> =
+        green.flat_map(|config| config.invariants.iter().chain(&config.properties)).map(String::as_str).collect();
+    let names = promise.properties.iter().filter(|name| held.contains(**name));
+    list(names.map(|name| (*name).to_owned()), "no property")
+}
+
+/// The property for which the model has a counterexample.
+fn refuted<'a>(promise: &Promise, own: &[&'a Config]) -> Option<&'a str> {
+    match &own.iter().find(|config| config.purpose == promise.counterexample)?.expected {
+        Verdict::Invariant(name) | Verdict::Property(name) => Some(name),
+        Verdict::Holds | Verdict::Deadlock => None,
+    }
+}
+
+fn list(names: impl Iterator<Item = String>, none: &str) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if quoted.is_empty() { none.to_owned() } else { quoted.join(", ") }
+}
