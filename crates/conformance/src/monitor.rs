@@ -19,6 +19,8 @@ const PATIENT_LOOKS: u32 = 8;
 pub struct Report {
     /// Most threads that polled one word at once.
     pub pollers: usize,
+    /// The same without those who wait for a queue latch: without looks in a step of that name.
+    pub pollers_past_latch: usize,
     /// Over all looks of polling threads, how many threads polled that word just then: sum and number.
     pub polled_by: (u64, u64),
     /// Most entries of other threads between a thread's doorway and its own entry.
@@ -28,6 +30,7 @@ pub struct Report {
 impl Report {
     pub(crate) fn merge(&mut self, other: Report) {
         self.pollers = self.pollers.max(other.pollers);
+        self.pollers_past_latch = self.pollers_past_latch.max(other.pollers_past_latch);
         self.bypasses = self.bypasses.max(other.bypasses);
         self.polled_by.0 += other.polled_by.0;
         self.polled_by.1 += other.polled_by.1;
@@ -49,6 +52,8 @@ pub(crate) struct Monitor {
 
 #[derive(Debug, Default)]
 struct Watch {
+    /// The last step.
+    step: &'static str,
     /// Looks in a row, by address.
     looks: BTreeMap<usize, u32>,
     /// Whether the thread is inside an acquisition, and what `entries` was at its doorway.
@@ -67,15 +72,23 @@ impl Monitor {
             }
             return;
         }
+        let at_latch = watch.step == "latch";
         let looks = watch.looks.entry(address).or_default();
         *looks += 1;
         if *looks >= PATIENT_LOOKS {
             let polls = |watch: &Watch| watch.looks.get(&address).is_some_and(|&looks| looks >= PATIENT_LOOKS);
             let pollers = self.threads.values().filter(|watch| polls(watch)).count();
             self.report.pollers = self.report.pollers.max(pollers);
+            if !at_latch {
+                self.report.pollers_past_latch = self.report.pollers_past_latch.max(pollers);
+            }
             self.report.polled_by.0 += pollers as u64;
             self.report.polled_by.1 += 1;
         }
+    }
+
+    pub(crate) fn steps(&mut self, thread: usize, step: &'static str) {
+        self.threads.entry(thread).or_default().step = step;
     }
 
     pub(crate) fn sleeps(&mut self, thread: usize) {

@@ -312,6 +312,7 @@ impl Platform for SchedulePlatform {
 
     fn step(step: Step) {
         steps::record(me(), step);
+        State::current().monitor.borrow_mut().steps(me(), step.name);
     }
 }
 

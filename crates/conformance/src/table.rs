@@ -18,6 +18,9 @@ macro_rules! for_each_lock {
         $register!(go_spinbit, RawGoSpinbit);
         $register!(linux_mutex_base, RawLinuxMutexBase);
         $register!(linux_mutex_patch1, RawLinuxMutexPatch1);
+        $register!(linux_mutex_patch2, RawLinuxMutexPatch2);
+        $register!(linux_mutex_patch3, RawLinuxMutexPatch3);
+        $register!(linux_mutex_mcs, RawLinuxMutexMcs);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -32,6 +35,9 @@ macro_rules! for_each_sleeping_lock {
         $register!(go_spinbit, RawGoSpinbit);
         $register!(linux_mutex_base, RawLinuxMutexBase);
         $register!(linux_mutex_patch1, RawLinuxMutexPatch1);
+        $register!(linux_mutex_patch2, RawLinuxMutexPatch2);
+        $register!(linux_mutex_patch3, RawLinuxMutexPatch3);
+        $register!(linux_mutex_mcs, RawLinuxMutexMcs);
         $register!(ondeck, RawOndeck);
     };
 }

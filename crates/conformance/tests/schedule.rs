@@ -164,6 +164,34 @@ mod few_poll {
         assert!(report.mean_pollers() < 1.2, "{:.2} threads poll on average", report.mean_pollers());
     }
 
+    /// One spinner.
+    #[test]
+    fn linux_mutex_patch2() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch2<SchedulePlatform>>(8, 2));
+        assert!(report.pollers_past_latch <= 1, "{} threads poll at once", report.pollers_past_latch);
+    }
+
+    /// One spinner, as the modelled machine has two cores.
+    #[test]
+    fn linux_mutex_patch3() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch3<SchedulePlatform>>(8, 2));
+        assert!(report.pollers_past_latch <= 1, "{} threads poll at once", report.pollers_past_latch);
+    }
+
+    /// The first of the spinners' queue.
+    #[test]
+    fn linux_mutex_mcs() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexMcs<SchedulePlatform>>(8, 2));
+        assert!(report.pollers_past_latch <= 1, "{} threads poll at once", report.pollers_past_latch);
+    }
+
+    /// The check of the three before: all spinners are seen where all may spin.
+    #[test]
+    fn is_noticed_past_a_latch() {
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch1<SchedulePlatform>>(8, 2));
+        assert!(report.pollers_past_latch > 2, "the monitor sees no crowd polling");
+    }
+
     /// The check of the check: where everybody polls, the monitor sees it.
     #[test]
     fn is_noticed_where_all_poll() {

@@ -45,7 +45,10 @@ pub mod go_tristate_futex;
 pub mod go_tristate_sema;
 mod linux_mutex;
 pub mod linux_mutex_base;
+pub mod linux_mutex_mcs;
 pub mod linux_mutex_patch1;
+pub mod linux_mutex_patch2;
+pub mod linux_mutex_patch3;
 pub mod mcs;
 pub mod ondeck;
 mod raw;
@@ -62,7 +65,10 @@ pub use go_spinbit_futex::RawGoSpinbitFutex;
 pub use go_tristate_futex::RawGoTristateFutex;
 pub use go_tristate_sema::RawGoTristateSema;
 pub use linux_mutex_base::RawLinuxMutexBase;
+pub use linux_mutex_mcs::RawLinuxMutexMcs;
 pub use linux_mutex_patch1::RawLinuxMutexPatch1;
+pub use linux_mutex_patch2::RawLinuxMutexPatch2;
+pub use linux_mutex_patch3::RawLinuxMutexPatch3;
 pub use mcs::RawMcs;
 pub use ondeck::RawOndeck;
 pub use raw::{RawLock, RawTimedLock};
@@ -146,5 +152,8 @@ table! {
     RawGoSpinbit in go_spinbit,
     RawLinuxMutexBase in linux_mutex_base,
     RawLinuxMutexPatch1 in linux_mutex_patch1,
+    RawLinuxMutexPatch2 in linux_mutex_patch2,
+    RawLinuxMutexPatch3 in linux_mutex_patch3,
+    RawLinuxMutexMcs in linux_mutex_mcs,
     RawOndeck in ondeck,
 }

@@ -80,14 +80,15 @@ pub struct Tuning {
     /// twice as long as who sleeps at once. The kernel spins while the holder is on a core and the spinner's own time
     /// slice lasts; user space mostly cannot know the one and is not told the other.
     pub spin_budget_ns: u32,
-    /// Failed tries of the queue latch, one pause apart, after which a contender offers its core before each further
-    /// one. Default 100: 1 to 8 us, many times what is done under the latch but for the wake. Who has waited longer
-    /// probably waits for a thread that is off its core. Chosen, not measured.
-    pub latch_tries_before_yield: u32,
+    /// Looks in vain at the queue latch, or at one's place in a queue of spinners, one pause apart, after which a
+    /// contender offers its core before each further one. Default 100: 1 to 8 us, many times what is done under the
+    /// latch but for the wake. Who has waited longer probably waits for a thread that is off its core. Chosen, not
+    /// measured.
+    pub tries_before_yield: u32,
 }
 
 impl Tuned<Tuning> for Defaults {
-    const TUNING: Tuning = Tuning { spin_budget_ns: 50_000, latch_tries_before_yield: 100 };
+    const TUNING: Tuning = Tuning { spin_budget_ns: 50_000, tries_before_yield: 100 };
 }
 
 /// What is left of the time in which a contender may spin.
@@ -252,16 +253,10 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
 
     /// Waits for the queue latch.
     fn latch(&self) {
-        let n_pauses = if P::may_spin() { T::TUNING.latch_tries_before_yield } else { 0 };
         let mut n_tries = 0;
         // Ended by the unlatch of whoever has it, which comes after a few accesses and at most one wake.
         while !self.try_latch() {
-            if n_tries < n_pauses {
-                P::pause()
-            } else {
-                P::yield_now()
-            }
-            n_tries += u32::from(n_tries < n_pauses);
+            n_tries = Self::pause(n_tries);
         }
     }
 
@@ -328,6 +323,16 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
         }
         P::step(V::GRAB);
         self.word.compare_exchange(State::FREE.0, State::HELD.0, Acquire, Relaxed).is_ok() // E1
+    }
+
+    /// Lets a little time pass after `n_tries` tries in vain; returns how many there will be after the next.
+    pub(crate) fn pause(n_tries: u32) -> u32 {
+        if n_tries >= T::TUNING.tries_before_yield || !P::may_spin() {
+            P::yield_now();
+        } else {
+            P::pause();
+        }
+        n_tries.saturating_add(1)
     }
 
     // -- 8. release_slow ----------------------------------------------------------------------------------------------

@@ -14,12 +14,12 @@
 //! the next release to the wait list; every RMW of the slow paths, also the second of two swaps in a row that cannot
 //! succeed; that a spinner gives up when the lock goes from one holder to another. Left out: signals, real-time
 //! priorities, debugging. Changed:
-//! - The word is the kernel's `count` subtracted from 1, so that a free lock is all zeros: 1 is 0 here, 0 is 1, and what
-//!   is negative there is 2 or more.
+//! - The word is the kernel's `count` subtracted from 1, so that a free lock is all zeros: 1 is 0 here, 0 is 1, and
+//!   what is negative there is 2 or more.
 //! - A waiter tries once before it goes into the list, not just after, under the queue latch either way. So only the
 //!   first ever leaves, and the list needs one link per node.
-//! - The kernel spins while the holder is on a core and the spinner need not be rescheduled. Whether the holder runs, the
-//!   seam is asked; "unknown", which is all that hardware says, counts as running. In place of the other there is a
+//! - The kernel spins while the holder is on a core and the spinner need not be rescheduled. Whether the holder runs,
+//!   the seam is asked; "unknown", which is all that hardware says, counts as running. In place of the other there is a
 //!   budget in nanoseconds, so nobody spins for ever on a holder that sleeps. Where one core runs us, nobody spins.
 //! - `wait_lock` is a spinlock that is held with preemption off. User space cannot do that; see Cost.
 //!
@@ -75,8 +75,8 @@
 //! - I4 From sign_in to sign_out the owner field names the holder, else it is 0. asserted: `sign_in`, `sign_out`;
 //!   checked by: test `misuse_is_caught`.
 //! - I5 A vacate never finds FREE. asserted: `release`; checked by: test `misuse_is_caught`.
-//! - I6 While the list is not empty, one of these is true: the word is CROWDED; a vacate that found it CROWDED has yet to
-//!   reopen; the first waiter is awake, or its permit is there. asserted: cannot be; checked by: conformance
+//! - I6 While the list is not empty, one of these is true: the word is CROWDED; a vacate that found it CROWDED has yet
+//!   to reopen; the first waiter is awake, or its permit is there. asserted: cannot be; checked by: conformance
 //!   `exclusion`.
 //!
 //! # Orderings
@@ -85,16 +85,16 @@
 //!
 //! All else is Relaxed. A settle overwrites claims, but whoever made them comes to the latch and takes again. That a
 //! store follows all earlier values of the word in its own modification order is what settle and reopen need, not an
-//! edge. From the waker to the woken goes the latch. A model in which each store is an RMW, and so continues the release
-//! sequence of the vacate before, does not miss the reopen's end of E1.
+//! edge. From the waker to the woken goes the latch. A model in which each store is an RMW, and so continues the
+//! release sequence of the vacate before, does not miss the reopen's end of E1.
 //!
 //! # Promises
 //! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`.
-//! - No lost wake-up: a sleeper has left the word CROWDED when it gave the latch back. Whoever is inside then, or between
-//!   vacate and reopen, must pass the latch before the word is FREE again (I2), finds the list not empty, and wakes the
-//!   first. Spinners and arrivals may get in first and make the word HELD; the woken waiter takes again, which makes it
-//!   CROWDED again or gets it in, and then the word stays CROWDED while others are in the list (I6). Conformance
-//!   `exclusion`.
+//! - No lost wake-up: a sleeper has left the word CROWDED when it gave the latch back. Whoever is inside then, or
+//!   between vacate and reopen, must pass the latch before the word is FREE again (I2), finds the list not empty, and
+//!   wakes the first. Spinners and arrivals may get in first and make the word HELD; the woken waiter takes again,
+//!   which makes it CROWDED again or gets it in, and then the word stays CROWDED while others are in the list (I6).
+//!   Conformance `exclusion`.
 //! - Bypass: unbounded. Spinners and arrivals get in before the woken waiter has come to the latch. The list itself is
 //!   in order, so a sleeper is woken when all that came before it have got in.
 //! - Polling: all who spin, and all who wait for the latch.
@@ -102,15 +102,15 @@
 //! # Cost
 //! Alone: 2 RMWs, 1 line. A contender: 1 claim, 1 grab each time the owner field becomes empty; to sleep, 1 latch at
 //! least and 2 takes, and 1 of each for every time it is woken. A release after which anybody has claimed: 1 latch
-//! besides, and a wake if somebody sleeps. A thread that is preempted while it has the latch holds up every release that
-//! has to look for waiters, and the lock stays shut meanwhile: those who wait for the latch pause, then yield. The wake
-//! is done under the latch, which keeps the node alive, so the woken may find the latch taken. Lock 32 bytes, in one
-//! line if aligned; node 16 bytes of stack.
+//! besides, and a wake if somebody sleeps. A thread that is preempted while it has the latch holds up every release
+//! that has to look for waiters, and the lock stays shut meanwhile: those who wait for the latch pause, then yield. The
+//! wake is done under the latch, which keeps the node alive, so the woken may find the latch taken. Lock 32 bytes, in
+//! one line if aligned; node 16 bytes of stack.
 //!
 //! # After release
 //! Yes: after a reopen the ex-holder still reads the list and writes the latch, and a spinner may have got in, left
-//! again, and freed the lock. The kernel's mutex is known for it: such objects need a lock or count besides. So the lock
-//! must outlive each call of release.
+//! again, and freed the lock. The kernel's mutex is known for it: such objects need a lock or count besides. So the
+//! lock must outlive each call of release.
 //!
 //! # Limits
 //! Not recursive; no deadline. The word wraps at 2^32 contenders. A release must come from the thread that acquired.

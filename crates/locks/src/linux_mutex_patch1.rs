@@ -7,12 +7,12 @@
 //! the value that is there makes it worth while.
 //!
 //! # Lineage
-//! The first patch of Waiman Long's series "mutex: Improve mutex performance by doing less atomic-ops & better spinning"
-//! of April 2013: "mutex: Make more scalable by doing less atomic operations", merged for Linux 3.10. On 80 cores it
-//! made the AIM7 workload high_systime 3.4 times as fast, on 10 and 20 it changed nothing. Kept: the two places of the
-//! test, before the compare-exchange of a spinner and before each swap of a waiter (`MUTEX_SHOULD_XCHG_COUNT`, later
-//! `MUTEX_SHOW_NO_WAITER`). The arrival's claim stays unread, as there. All else is as in linux-mutex-base, with what was
-//! changed there.
+//! The first patch of Waiman Long's series "mutex: Improve mutex performance by doing less atomic-ops & better
+//! spinning" of April 2013: "mutex: Make more scalable by doing less atomic operations", merged for Linux 3.10. On 80
+//! cores it made the AIM7 workload high_systime 3.4 times as fast, on 10 and 20 it changed nothing. Kept: the two
+//! places of the test, before the compare-exchange of a spinner and before each swap of a waiter
+//! (`MUTEX_SHOULD_XCHG_COUNT`, later `MUTEX_SHOW_NO_WAITER`). The arrival's claim stays unread, as there. All else is
+//! as in linux-mutex-base, with what was changed there.
 //!
 //! Shared code: `linux_mutex.rs`, `linux_mutex/list.rs` and `linux_mutex/state.rs`. This file adds one answer to it.
 //!
@@ -53,24 +53,24 @@
 //! # Invariants
 //! As in linux-mutex-base. I2 carries more here: it is why a waiter may go to sleep on what it has merely read.
 //! - I1 FREE says that nobody is inside. asserted: cannot be, locally; checked by: conformance `exclusion`.
-//! - I2 From CROWDED the word comes to FREE by a reopen only, that is under the queue latch. asserted: cannot be; checked
-//!   by: conformance `exclusion`.
+//! - I2 From CROWDED the word comes to FREE by a reopen only, that is under the queue latch. asserted: cannot be;
+//!   checked by: conformance `exclusion`.
 //! - I3 The list and its nodes are touched under the queue latch only, and a waiter that leaves the list was its first.
 //!   asserted: `remove_first`; checked by: conformance `exclusion`.
 //! - I4 From sign_in to sign_out the owner field names the holder, else it is 0. asserted: `sign_in`, `sign_out`;
 //!   checked by: test `misuse_is_caught`.
 //! - I5 A vacate never finds FREE. asserted: `release`; checked by: test `misuse_is_caught`.
-//! - I6 While the list is not empty, one of these is true: the word is CROWDED; a vacate that found it CROWDED has yet to
-//!   reopen; the first waiter is awake, or its permit is there. asserted: cannot be; checked by: conformance
+//! - I6 While the list is not empty, one of these is true: the word is CROWDED; a vacate that found it CROWDED has yet
+//!   to reopen; the first waiter is awake, or its permit is there. asserted: cannot be; checked by: conformance
 //!   `exclusion`.
 //!
 //! # Orderings
 //! - E1 `vacate`, `reopen` -> `claim`, `try`, `grab`, `take`: everything the last holder wrote.
 //! - E2 `unlatch` -> `latch`: the list, the nodes' links, and what the word was when it was left.
 //!
-//! All else is Relaxed, peek too. A waiter that peeks has the latch, so by E2 it sees nothing older than the last reopen;
-//! a CROWDED from after that can have gone only through a vacate whose reopen needs the latch and is yet to come (I2).
-//! A spinner believes nothing before its grab.
+//! All else is Relaxed, peek too. A waiter that peeks has the latch, so by E2 it sees nothing older than the last
+//! reopen; a CROWDED from after that can have gone only through a vacate whose reopen needs the latch and is yet to
+//! come (I2). A spinner believes nothing before its grab.
 //!
 //! # Promises
 //! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`.
