@@ -13,8 +13,7 @@
 (* only when it succeeds, and a thread waits for the queue latch. What is  *)
 (* done to the list is one action, for nobody else looks at it without the *)
 (* latch. A token sees to spurious wakes itself, so park waits for the     *)
-(* permit. The RMWs of a contender that give a value away unused do happen *)
-(* here.                                                                   *)
+(* permit.                                                                 *)
 (*                                                                         *)
 (* Not modelled: memory orderings (loom has them); the links of the list;  *)
 (* time, of which a budget of looks takes the place; the overflow of the   *)
@@ -30,7 +29,8 @@ CONSTANTS
     Nobody,       \* No thread.
     Rounds,       \* Acquisitions of each thread.
     Endless,      \* TRUE: there is no such bound.
-    Spinners,     \* Who spins: "nobody", "all", or "some", which is for the extending module to say.
+    Spinners,     \* Who spins: "nobody"; "all"; "some", which is for the extending module to say; "in_turn": as "some",
+                  \* and each attempt is a turn of its own.
     ReadsFirst,   \* Whether the word is read before it is written.
     SpinBudget,   \* Looks after which spinning is in vain.
     OwnerMayStop, \* Whether a spinner may be told that the holder does not run.
@@ -49,7 +49,7 @@ VARIABLES
 
 shared == <<word, latcher, owner, list, permits, pc, watched, budget, left>>
 
-ASSUME /\ Spinners \in {"nobody", "all", "some"}
+ASSUME /\ Spinners \in {"nobody", "all", "some", "in_turn"}
        /\ {Endless, ReadsFirst, OwnerMayStop} \subseteq BOOLEAN
 
 Free == 0
@@ -71,7 +71,7 @@ SpinningPlaces == {"look", "peek", "grab"}
 (* In the list from enqueue to dequeue, outside of it before. *)
 WaitingPlaces == {"latch", "peek_listed", "take", "enqueue", "unlatch", "park"}
 (* Before and after spinning, for the modules in which some spin. *)
-BorderPlaces == {"arrive", "leave_inside", "leave_in_vain"}
+BorderPlaces == {"arrive", "leave_inside", "leave_in_vain", "leave_again"}
 
 Places == {"idle"} \cup HoldingPlaces \cup TakingPlaces \cup ReopeningPlaces \cup WakingPlaces \cup SpinningPlaces
           \cup WaitingPlaces \cup BorderPlaces
@@ -111,9 +111,9 @@ SharedInit ==
 
 (* An arrival that is not in begins to contend. The seeded bug does its first take before it has the latch. *)
 Contends(t) ==
-    Goes(t, CASE Spinners = "all" -> "look"
-              [] Spinners = "some" -> "arrive"
-              [] Spinners = "nobody" -> IF Bug = "take_unlatched" THEN "take" ELSE "latch")
+    Goes(t, CASE Spinners = "nobody" -> IF Bug = "take_unlatched" THEN "take" ELSE "latch"
+              [] Spinners = "all" -> "look"
+              [] OTHER -> "arrive")
 
 claim(t) ==
     /\ At(t, "idle")
@@ -152,15 +152,16 @@ vacate(t) ==
 ----------------------------------------------------------------------------
 (* Spinning. *)
 
-(* Spinning ends. What the thread has to give back then, if anything, the extending module knows. The seeded bug takes
-   the claim of the arrival back, as if the word still had it. *)
+(* Spinning ends. What the thread has to give back then, if anything, the extending module knows. *)
 Stops(t, is_inside) ==
-    /\ Goes(t, CASE Spinners = "some" -> IF is_inside THEN "leave_inside" ELSE "leave_in_vain"
-                 [] OTHER -> IF is_inside THEN "sign_in" ELSE "latch")
+    /\ Goes(t, IF Spinners \in {"some", "in_turn"}
+               THEN IF is_inside THEN "leave_inside" ELSE "leave_in_vain"
+               ELSE IF is_inside THEN "sign_in" ELSE "latch")
     /\ watched' = [watched EXCEPT ![t] = Nobody]
     /\ budget' = [budget EXCEPT ![t] = SpinBudget]
 
-(* As long as the holder stays the same, it is watched. If it goes and nobody comes, an attempt is worth while. *)
+(* As long as the holder stays the same, it is watched. If it goes and nobody comes, an attempt is worth while. The seeded
+   bug gives up and takes the arrival's claim back, as if the word still had it. *)
 look(t) ==
     /\ At(t, "look")
     /\ \/ /\ owner = Nobody
@@ -183,7 +184,9 @@ look(t) ==
 LooksAgain(t) ==
     IF budget[t] = 0
     THEN Stops(t, FALSE)
-    ELSE Goes(t, "look") /\ budget' = [budget EXCEPT ![t] = @ - 1] /\ UNCHANGED watched
+    ELSE /\ Goes(t, IF Spinners = "in_turn" THEN "leave_again" ELSE "look")
+         /\ budget' = [budget EXCEPT ![t] = @ - 1]
+         /\ UNCHANGED watched
 
 (* The seeded bugs: a swap erases what it finds, and a store after a peek asks nobody. *)
 grab(t) ==
@@ -200,7 +203,8 @@ TriesToTake(t) == Goes(t, IF ReadsFirst THEN "peek_listed" ELSE "take")
 
 NotTaken(t) == Goes(t, IF IsListed(t) THEN "unlatch" ELSE "enqueue")
 
-(* By a waiter, or by an ex-holder that owes the others a look at the list. *)
+(* By a waiter, or by an ex-holder that owes the others a look at the list. With the seeded bug the waiter has done its
+   take before. *)
 latch(t) ==
     /\ latcher = Nobody
     /\ latcher' = t
@@ -229,7 +233,7 @@ take(t) ==
             ELSE NotTaken(t)
     /\ UNCHANGED <<latcher, owner, list, permits, watched, budget, left>>
 
-(* The second take follows. With the seeded bug the first is thought to be enough. *)
+(* The second take follows. *)
 enqueue(t) ==
     /\ At(t, "enqueue")
     /\ list' = Append(list, t)
@@ -257,6 +261,7 @@ settle(t) ==
     /\ Goes(t, "last_unlatch")
     /\ UNCHANGED <<latcher, owner, list, permits, watched, budget, left>>
 
+(* With a seeded bug an ex-holder comes here without the latch. *)
 unlatch(t) ==
     /\ latcher' = IF latcher = t THEN Nobody ELSE latcher
     /\ \/ At(t, "unlatch") /\ Goes(t, "park")

@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS linux_mutex
 
-CONSTANT MostSpinners
+CONSTANT MostSpinners \* As many as there are cores besides the holder's.
 
 ASSUME Spinners = "some" /\ ReadsFirst
 
@@ -19,20 +19,23 @@ vars == <<shared, n_spinners>>
 
 Init == SharedInit /\ n_spinners = 0
 
-claim_spin(t) ==
-    /\ At(t, "arrive")
-    /\ IF n_spinners < MostSpinners \/ Bug = "claim_unlimited"
-       THEN n_spinners' = n_spinners + 1 /\ Goes(t, "look")
-       ELSE Goes(t, "latch") /\ UNCHANGED n_spinners
+(* A look, and if there is room an addition, whose answer counts. The seeded bug trusts the look. *)
+count_in(t) ==
+    /\ \/ /\ At(t, "arrive")
+          /\ Goes(t, IF n_spinners < MostSpinners THEN "count" ELSE "latch")
+          /\ UNCHANGED n_spinners
+       \/ /\ At(t, "count")
+          /\ n_spinners' = n_spinners + 1
+          /\ Goes(t, IF n_spinners < MostSpinners \/ Bug = "trust_look" THEN "look" ELSE "leave_in_vain")
     /\ UNCHANGED <<word, latcher, owner, list, permits, watched, budget, left>>
 
-retire(t) ==
+count_out(t) ==
     /\ \/ At(t, "leave_inside") /\ Goes(t, "sign_in")
-          /\ n_spinners' = IF Bug = "keep_place" THEN n_spinners ELSE n_spinners - 1
-       \/ At(t, "leave_in_vain") /\ Goes(t, "latch") /\ n_spinners' = n_spinners - 1
+       \/ At(t, "leave_in_vain") /\ Goes(t, "latch")
+    /\ n_spinners' = IF Bug = "stay_counted" /\ At(t, "leave_inside") THEN n_spinners ELSE n_spinners - 1
     /\ UNCHANGED <<word, latcher, owner, list, permits, watched, budget, left>>
 
-Step(t) == claim_spin(t) \/ retire(t) \/ (SharedStep(t) /\ UNCHANGED n_spinners)
+Step(t) == count_in(t) \/ count_out(t) \/ (SharedStep(t) /\ UNCHANGED n_spinners)
 
 Next == (\E t \in Threads : Step(t)) \/ (Terminated /\ UNCHANGED vars)
 
@@ -40,6 +43,9 @@ Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
 
 ----------------------------------------------------------------------------
 
+CountTypeOk == TypeOkBut({"count"}) /\ n_spinners \in 0..Cardinality(Threads)
+
+(* I7. Who has found itself to be one too many is counted until it has counted itself out. *)
 SpinnersAreCounted ==
     n_spinners = Cardinality({t \in Threads : pc[t] \in SpinningPlaces \cup {"leave_inside", "leave_in_vain"}})
 
