@@ -74,7 +74,7 @@ Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "N
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
 Bugs == {"none", "ceded_without_flight", "claims_when_due", "ignores_vacant", "drops_the_call",
-         "leaves_although_called", "touches_after_release", "wakes_no_nap", "calls_past_standin"}
+         "leaves_although_called", "touches_after_release", "wakes_no_nap", "calls_past_standin", "revokes_a_nap"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -227,7 +227,8 @@ return(t) ==
 revoke(t) ==
   /\ pc[t] = "slow"
   /\ Spins /\ Late
-  /\ Has(word, {"PASSED"}) /\ ~Has(word, {"STANDIN", "NAPPING", "LATCHED"})
+  /\ Has(word, {"PASSED"}) /\ ~Has(word, {"STANDIN", "LATCHED"})
+  /\ Has(word, {"NAPPING"}) => Bug = "revokes_a_nap"
   /\ ~Knows(t, "past")
   /\ Writes(Without(word, {"PASSED"}))
   /\ Enters(t)
