@@ -9,12 +9,7 @@ const HOME: &str = "spec/";
 const THIS: &str = "xtask/src/tidy/anatomy/spec.rs";
 
 /// Locks that sleep and have no module, and why. An entry that is not needed any more is a fault too.
-const EXCEPTIONS: [(&str, &str); 4] = [
-    ("linux-mutex-patch2", "its module follows"),
-    ("linux-mutex-patch3", "its module follows"),
-    ("linux-mutex-mcs", "its module follows"),
-    ("coreclr-monitor", "its module follows"),
-];
+const EXCEPTIONS: [(&str, &str); 1] = [("coreclr-monitor", "its module follows")];
 
 pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<Fault> {
     let module = algorithm.name.replace('-', "_");
