@@ -28,3 +28,11 @@ pub trait Tuned<C>: Send + Sync + 'static {
 /// The constants that each algorithm was published with; those of the yardsticks are argued in their files.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults;
+
+/// The constants with which PR 14216 of dotnet/coreclr shows its monitors at lower spin budgets.
+#[derive(Clone, Copy, Debug)]
+pub struct LowerSpin;
+
+/// The constants with which PR 14216 of dotnet/coreclr shows its monitors with spinning disabled.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSpin;

@@ -1,0 +1,587 @@
+//! coreclr-monitor-before: spins for tens of milliseconds, and lets nobody past a registered waiter: the lock convoy.
+//!
+//! # Idea
+//! A monitor knows its owner, so that a thread may enter what it is in already. One word counts the lock and its
+//! waiters. Fairness is had in the simplest way: as soon as there is a waiter, nobody else may enter, so the lock goes
+//! to a thread that has to be woken first. That is what breaks: each pass costs a trip through the scheduler, and a
+//! thread that comes back meanwhile becomes a waiter itself, so the convoy never ends. Very long spinning hides it, as
+//! long as there are cores to burn.
+//!
+//! # Lineage
+//! `Monitor` of CoreCLR up to September 2017 (`AwareLock` in vm/syncblk.inl and vm/syncblk.cpp), the one that
+//! dotnet/coreclr PR 14216 replaced and issues 11979 and 13978 complain of. Kept: the word, its one bit and its count;
+//! that only a lock without waiters can be entered; the back-off of 50, 150, 450... pauses, once on the object's header
+//! and then ten times on the fat form with a yield after each; the auto-reset event; that a waiter does not spin again.
+//! Left out: what the runtime does for its collector and for aborted threads. Changed:
+//! - The header and the sync block are the thin and the fat form of thin.rs, side by side in the lock.
+//! - The release is one decrement; the original loops with a compare-exchange.
+//! - On one core nobody spins or yields; the original yields ten times.
+//! - The back-off of the header includes its limit and that of the fat form excludes it; here both include it.
+//! - The event does not promise to wake the oldest. The original's does, as far as the operating system does.
+//! - A deadline is a point of time; the original's is a number of milliseconds.
+//!
+//! # State word
+//! `held`, the word of the fat form. The thin word is described in thin.rs.
+//!
+//! | bits | name | meaning | set by | cleared by | may be stale? |
+//! |---|---|---|---|---|---|
+//! | 0 | HELD | somebody is inside | seize, reclaim, inflate | vacate | exact |
+//! | 1-31 | waiters | threads that sleep, or were woken and have not looked yet | register | reclaim, unregister | exact |
+//!
+//! # Life of a word
+//!
+//! ```text
+//! thin:  free --grab--> owned --vacate_thin--> free        any --latch, inflate--> fat, for good
+//! fat:   0 --seize--> HELD --register--> HELD+1 waiter --vacate, signal--> 1 waiter --reclaim--> HELD
+//! ```
+//!
+//! | step | from -> to | who | operation and ordering |
+//! |---|---|---|---|
+//! | grab | thin: free -> owned | arrival, spinner | compare-exchange, Acquire (T1) |
+//! | nest | thin: one level deeper | holder | compare-exchange, Acquire (not needed) |
+//! | unnest | thin: one level less deep | holder | compare-exchange, Release (not needed) |
+//! | vacate_thin | thin: owned -> free | holder | compare-exchange, Release (T1) |
+//! | latch | thin: LATCHED set | whoever needs the fat form | compare-exchange, Acquire (T1) |
+//! | inflate | thin: LATCHED -> FAT | the same, after HELD and the holder are written | store, Release (T2) |
+//! | seize | 0 -> HELD | arrival, spinner | compare-exchange, Acquire (E1) |
+//! | register | not 0 -> one waiter more | spinner that retires | compare-exchange, Relaxed |
+//! | park | unchanged | waiter | waits for the event (E2) |
+//! | reclaim | not HELD -> HELD, one waiter less | waiter that took the event | compare-exchange, Acquire (E1) |
+//! | unregister | one waiter less | waiter past its deadline | fetch-sub, Relaxed |
+//! | vacate | HELD cleared | holder | fetch-sub, Release (E1) |
+//! | signal | unchanged | ex-holder, if vacate found waiters | sets the event (E2) |
+//!
+//! # Invariants
+//! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `release_fat`; checked by: conformance
+//!   `exclusion`.
+//! - I2 A thread that reclaims or unregisters is one of the waiters that the word counts. asserted: `reclaim`,
+//!   `unregister`.
+//! - I3 Not HELD, and waiters: then the event is set, or a vacate that will set it is under way, or a waiter has taken
+//!   it and not looked yet. asserted: cannot be, locally; checked by: conformance `exclusion`.
+//! - I4 Whoever releases is inside. asserted: `release_fat`, and `leave` of thin.rs; checked by: test `misuse_is_caught`.
+//!
+//! # Orderings
+//! - E1 `vacate` -> `seize`, `reclaim`: everything the last holder wrote.
+//! - E2 `signal` -> `park`: that the lock was vacated. Without it the woken waiter may still see HELD and sleep again.
+//!   Its two ends are in event.rs.
+//!
+//! The edges T1 and T2 of the thin word are those of thin.rs. The word's count admits nobody, so Relaxed is enough for
+//! it.
+//!
+//! # Promises
+//! - Mutual exclusion: each way in is one RMW that found the thin word free, or HELD clear. Conformance `exclusion`.
+//! - No lost wake-up: a waiter registers only while the word is not 0. If HELD, a vacate follows that counts it and sets
+//!   the event; if not, there are waiters already, and I3 is kept by them. Nobody but a waiter that took the event can
+//!   set HELD while there are waiters, and its own vacate sets the event for the others. A waiter that gives up leaves
+//!   the event to the next. Conformance `every_waiter_finishes`.
+//! - Bypass: nobody enters while a waiter is registered, except other waiters, and those in any order.
+//! - Reentrant, to any depth. Conformance `nesting`.
+//! - Deadlines: a waiter past its own gives up; a spinner notices after its present pause. Conformance `timed`.
+//!
+//! # Cost
+//! Alone: 2 RMWs, 1 line; nested, 2 more. Contended: every contender polls for 11 rounds of back-off, which at 40 ns
+//! a pause are 24 ms on two cores and more on more; then a wake and a sleep per pass. Lock 32 bytes, no waiter record.
+//!
+//! # After release
+//! Yes: signal sets the event after the vacate, when somebody else may be inside. In the original the collector keeps
+//! the lock alive meanwhile; here whoever frees it must know that no release is under way.
+//!
+//! # Limits
+//! 2^24 - 1 threads can own the thin form; the others inflate. 2^31 waiters. A deadline may pass unnoticed for as long
+//! as the longest pause of the back-off. While somebody inflates the lock a release waits for it, and tries fail.
+//!
+//! Unsafe: 3 blocks, all to use the wait room as the holder.
+
+use crate::event::Event;
+use crate::thin::{self, Answer, Holder, Thin};
+use crate::wait_room::{WaitRoom, WaitNode};
+use crate::{Defaults, Entry, LowerSpin, NoSpin, NotHeld, Promises, RawLock, RawMonitor, RawTimedLock, Tuned};
+use core::fmt;
+use core::iter;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
+
+/// The row of this lock in [`LOCKS`](crate::LOCKS).
+pub const ENTRY: Entry = Entry {
+    name: "coreclr-monitor-before",
+    idea: "CoreCLR before 2.1: spins for long; while there is a waiter only waiters may enter",
+    bytes: 32,
+    rmws: 2,
+    awake: "all, for 11 rounds of growing pauses: milliseconds each",
+    woken: "one waiter at each release",
+    promises: Promises {
+        timed: true,
+        sleeps: true,
+        reentrant: true,
+        free_after_release: false,
+        bypass: "none by arrivals once registered; any among waiters",
+        starves: "a waiter, by other waiters, improbably",
+    },
+};
+
+// -- 1. Steps ---------------------------------------------------------------------------------------------------------
+
+const GRAB: Step = step("grab");
+const NEST: Step = step("nest");
+const UNNEST: Step = step("unnest");
+const VACATE_THIN: Step = step("vacate_thin");
+const LATCH: Step = step("latch");
+const INFLATE: Step = step("inflate");
+const SEIZE: Step = step("seize");
+const REGISTER: Step = step("register");
+const PARK: Step = step("park");
+const RECLAIM: Step = step("reclaim");
+const UNREGISTER: Step = step("unregister");
+const VACATE: Step = step("vacate");
+const SIGNAL: Step = step("signal");
+
+const fn step(name: &'static str) -> Step {
+    Step { lock: "coreclr-monitor-before", name }
+}
+
+const THIN: thin::Steps =
+    thin::Steps { grab: GRAB, nest: NEST, unnest: UNNEST, vacate: VACATE_THIN, latch: LATCH, inflate: INFLATE };
+
+// -- 2. Tuning --------------------------------------------------------------------------------------------------------
+
+/// The constants of `coreclr-monitor-before`. The defaults are those of inc/clrconfigvalues.h.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Pauses before the second attempt of a round. Default 50 (`SpinInitialDuration`).
+    pub first_pauses: u32,
+    /// Each pause of a round is so many times the one before. At least 2, or a round would not end. Default 3
+    /// (`SpinBackoffFactor`).
+    pub factor: u32,
+    /// Most pauses in a row, for each core that may run us. Default 20,000 (`SpinLimitProcFactor`).
+    pub most_pauses_per_core: u32,
+    /// Rounds on the fat form, each followed by a yield. Default 10 (`SpinRetryCount`).
+    pub rounds: u32,
+}
+
+impl Tuned<Tuning> for Defaults {
+    const TUNING: Tuning = Tuning { first_pauses: 50, factor: 3, most_pauses_per_core: 20_000, rounds: 10 };
+}
+
+/// The settings of the second table of PR 14216.
+impl Tuned<Tuning> for LowerSpin {
+    const TUNING: Tuning = Tuning { first_pauses: 1, factor: 2, most_pauses_per_core: 0x80, rounds: 10 };
+}
+
+/// The settings of the third table of PR 14216. A first pause is left in each round, as it was there.
+impl Tuned<Tuning> for NoSpin {
+    const TUNING: Tuning = Tuning { most_pauses_per_core: 0, ..<Defaults as Tuned<Tuning>>::TUNING };
+}
+
+/// The three settings that were published.
+pub const TUNINGS: &[(&str, Tuning)] = &[
+    ("default", <Defaults as Tuned<Tuning>>::TUNING),
+    ("lower-spin", <LowerSpin as Tuned<Tuning>>::TUNING),
+    ("no-spin", <NoSpin as Tuned<Tuning>>::TUNING),
+];
+
+impl Tuning {
+    /// The lengths of one round's pauses where so many cores may run us; at least one.
+    fn pauses(self, cores: u32) -> impl Iterator<Item = u32> {
+        let most = self.most_pauses_per_core.saturating_mul(cores);
+        let longer = move |&pauses: &u32| pauses.checked_mul(self.factor).filter(|&next| next <= most);
+        iter::successors(Some(self.first_pauses), longer)
+    }
+}
+
+// -- 3. State ---------------------------------------------------------------------------------------------------------
+
+/// The word of the fat form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State(u32);
+
+impl State {
+    const OPEN: State = State(0);
+    const HELD: State = State(1);
+    const WAITER: u32 = 2;
+
+    /// Whether somebody who is no waiter may enter.
+    fn is_open(self) -> bool {
+        self == State::OPEN
+    }
+
+    fn is_held(self) -> bool {
+        self.0 & State::HELD.0 != 0
+    }
+
+    fn n_waiters(self) -> u32 {
+        self.0 / State::WAITER
+    }
+
+    fn with_waiter(self) -> State {
+        State(self.0 + State::WAITER)
+    }
+
+    fn without_waiter(self) -> State {
+        State(self.0 - State::WAITER)
+    }
+
+    /// Held by what was a waiter; `None` if somebody else is inside.
+    fn reclaimed(self) -> Option<State> {
+        (!self.is_held()).then(|| State(self.without_waiter().0 | State::HELD.0))
+    }
+}
+
+const _: () = assert!(State::WAITER > State::HELD.0 && State::WAITER.is_power_of_two());
+
+// -- 4. The lock ------------------------------------------------------------------------------------------------------
+
+/// The monitor of CoreCLR before PR 14216.
+pub struct RawCoreclrMonitorBefore<P: Platform, T = Defaults> {
+    thin: Thin<P>,
+    /// From here on the fat form: HELD and the number of waiters.
+    held: P::U32,
+    holder: Holder<P>,
+    event: Event<P>,
+    /// Threads in [`RawMonitor::wait`], which do not want the lock now.
+    room: WaitRoom<P>,
+    tuning: PhantomData<T>,
+}
+
+const _: () = assert!(size_of::<RawCoreclrMonitorBefore<Hardware>>() == ENTRY.bytes);
+
+impl<P: StaticPlatform, T> RawCoreclrMonitorBefore<P, T> {
+    /// A free lock, for statics.
+    pub const INIT: Self = RawCoreclrMonitorBefore {
+        thin: Thin::INIT,
+        held: P::U32_ZERO,
+        holder: Holder::INIT,
+        event: Event::INIT,
+        room: WaitRoom::INIT,
+        tuning: PhantomData,
+    };
+}
+
+// -- 5. Public raw operations -----------------------------------------------------------------------------------------
+
+impl<P: Platform, T: Tuned<Tuning>> RawLock for RawCoreclrMonitorBefore<P, T> {
+    type Platform = P;
+    const ENTRY: Entry = ENTRY;
+
+    fn new() -> Self {
+        RawCoreclrMonitorBefore {
+            thin: Thin::new(),
+            held: P::U32::new(State::OPEN.0),
+            holder: Holder::new(),
+            event: Event::new(),
+            room: WaitRoom::new(),
+            tuning: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn try_acquire(&self) -> bool {
+        let me = thin::me::<P>();
+        self.thin.grab(me, &THIN) || self.try_acquire_fat(me)
+    }
+
+    #[inline]
+    fn acquire(&self) {
+        let me = thin::me::<P>();
+        if !self.thin.grab(me, &THIN) {
+            self.acquire_fat(me, None);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self) {
+        let me = thin::me::<P>();
+        if !self.thin.leave(me, &THIN) {
+            self.release_fat(me);
+        }
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        Some(self.state().n_waiters() > 0)
+    }
+
+    /// The event may still be set for a waiter that gave up. The next one takes it and sleeps again.
+    fn is_at_rest(&self) -> bool {
+        self.thin.is_free_or_fat() && self.state().is_open()
+    }
+}
+
+impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawCoreclrMonitorBefore<P, T> {
+    #[inline]
+    fn try_acquire_until(&self, deadline_ns: u64) -> bool {
+        let me = thin::me::<P>();
+        self.thin.grab(me, &THIN) || self.acquire_fat(me, Some(deadline_ns))
+    }
+}
+
+impl<P: Platform, T: Tuned<Tuning>> RawMonitor for RawCoreclrMonitorBefore<P, T> {
+    fn is_held(&self) -> bool {
+        let (me, seen) = (thin::me::<P>(), self.thin.state());
+        if seen.is_fat() { self.holder.is(me) } else { seen.owner() == me }
+    }
+
+    fn inflate(&self) {
+        self.thin.inflate(&THIN, |owner, levels| {
+            self.held.store(if levels > 0 { State::HELD.0 } else { State::OPEN.0 }, Relaxed);
+            self.holder.set(owner, levels);
+        });
+    }
+
+    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld> {
+        if !self.is_held() {
+            return Err(NotHeld);
+        }
+        self.inflate();
+        let (node, me, levels) = (WaitNode::new(), thin::me::<P>(), self.holder.levels());
+        // SAFETY: we are inside, and the node stays here until it is removed below.
+        unsafe { self.room.enqueue(&node) };
+        self.holder.set(me, 1);
+        self.release_fat(me);
+        node.park(deadline_ns);
+        self.acquire();
+        self.holder.set(me, levels);
+        // SAFETY: we are inside again, and the node was enqueued above.
+        Ok(!unsafe { self.room.remove(&node) })
+    }
+
+    fn pulse(&self) -> Result<bool, NotHeld> {
+        if !self.is_held() {
+            return Err(NotHeld);
+        }
+        // SAFETY: we are inside.
+        let oldest = unsafe { self.room.pop_oldest() };
+        // SAFETY: popped here, and we are still inside.
+        Ok(oldest.map(|popped| unsafe { popped.unpark() }).is_some())
+    }
+}
+
+// -- 6. acquire_slow --------------------------------------------------------------------------------------------------
+
+impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
+    /// One attempt on whichever form the lock has. Never waits.
+    #[inline]
+    fn enter(&self, me: u32) -> Answer {
+        match self.thin.enter(me, &THIN) {
+            Answer::Fat => self.enter_fat(me),
+            answer => answer,
+        }
+    }
+
+    /// Of a lock that is fat, or nested, or contended.
+    #[inline(never)]
+    fn try_acquire_fat(&self, me: u32) -> bool {
+        let mut answer = self.enter(me);
+        if answer == Answer::Overflow {
+            self.inflate();
+            answer = self.enter_fat(me);
+        }
+        answer == Answer::Entered
+    }
+
+    /// As [`try_acquire_fat`](Self::try_acquire_fat), until the deadline.
+    #[inline(never)]
+    fn acquire_fat(&self, me: u32, deadline_ns: Option<u64>) -> bool {
+        let answer = self.enter(me);
+        answer == Answer::Entered || self.acquire_slow(me, answer, deadline_ns)
+    }
+
+    fn enter_fat(&self, me: u32) -> Answer {
+        // Ended by success, or by a look that finds somebody inside or waiting; each failure is another's success.
+        while self.state().is_open() {
+            P::step(SEIZE);
+            // E1
+            if self.change(State::OPEN, State::HELD, Acquire) {
+                self.holder.set(me, 1);
+                return Answer::Entered;
+            }
+        }
+        if !self.holder.is(me) {
+            return Answer::Contended;
+        }
+        self.holder.nest();
+        Answer::Entered
+    }
+
+    /// After an attempt that gave `answer`. False only if the deadline has passed.
+    #[cold]
+    #[inline(never)]
+    fn acquire_slow(&self, me: u32, answer: Answer, deadline_ns: Option<u64>) -> bool {
+        if answer == Answer::Contended && self.spin(me, deadline_ns) {
+            return true;
+        }
+        self.inflate();
+        let mut rounds = T::TUNING.rounds;
+        // Ended by an entry, or by a register that succeeds; each failure is another thread's success.
+        while self.enter_fat(me) != Answer::Entered {
+            if P::may_spin() && rounds > 0 {
+                rounds -= 1;
+                if self.spin(me, deadline_ns) {
+                    return true;
+                }
+                P::yield_now();
+            } else if self.register() {
+                return self.wait_for_turn(me, deadline_ns);
+            }
+        }
+        true
+    }
+
+    /// False if the lock has become open.
+    fn register(&self) -> bool {
+        let seen = self.state();
+        P::step(REGISTER);
+        !seen.is_open() && self.change(seen, seen.with_waiter(), Relaxed)
+    }
+
+    /// For one who is registered. False only if the deadline has passed.
+    fn wait_for_turn(&self, me: u32, deadline_ns: Option<u64>) -> bool {
+        // Ended by a reclaim, for each vacate that finds us registered sets the event (I3); or by the deadline.
+        loop {
+            P::step(PARK);
+            if !self.event.wait(deadline_ns) {
+                self.unregister();
+                return false;
+            }
+            if self.reclaim() {
+                self.holder.set(me, 1);
+                return true;
+            }
+        }
+    }
+
+    /// False if somebody is inside. That is one who registered later and took an event of ours, or the event was left by
+    /// one who gave up; either way its vacate will find us registered.
+    fn reclaim(&self) -> bool {
+        // Ended by success or a holder; each failure is another thread's success.
+        loop {
+            let seen = self.state();
+            debug_assert!(seen.n_waiters() > 0, "I2");
+            let Some(next) = seen.reclaimed() else { return false };
+            P::step(RECLAIM);
+            // E1
+            if self.change(seen, next, Acquire) {
+                return true;
+            }
+        }
+    }
+
+    fn unregister(&self) {
+        P::step(UNREGISTER);
+        let found = State(self.held.fetch_sub(State::WAITER, Relaxed));
+        debug_assert!(found.n_waiters() > 0, "I2");
+    }
+
+    fn change(&self, seen: State, next: State, order: Ordering) -> bool {
+        self.held.compare_exchange(seen.0, next.0, order, Relaxed).is_ok()
+    }
+
+    // -- 7. Spin helper -----------------------------------------------------------------------------------------------
+
+    /// One round of pauses, each longer than the one before and followed by an attempt. True if one of them entered.
+    #[inline(never)]
+    fn spin(&self, me: u32, deadline_ns: Option<u64>) -> bool {
+        if !P::may_spin() {
+            return false;
+        }
+        let is_over = || deadline_ns.is_some_and(|deadline_ns| P::now_ns() >= deadline_ns);
+        for pauses in T::TUNING.pauses(P::parallelism()) {
+            (0..pauses).for_each(|_| P::pause());
+            match self.enter(me) {
+                Answer::Entered => return true,
+                Answer::Contended if !is_over() => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    // -- 8. release_slow ----------------------------------------------------------------------------------------------
+
+    /// # Panics
+    /// If the caller is not inside.
+    #[inline(never)]
+    fn release_fat(&self, me: u32) {
+        assert!(self.holder.is(me), "I4: release by a thread that does not hold the lock");
+        if !self.holder.unnest() {
+            return;
+        }
+        P::step(VACATE);
+        let found = State(self.held.fetch_sub(State::HELD.0, Release)); // E1
+        debug_assert!(found.is_held(), "I1");
+        if found.n_waiters() > 0 {
+            P::step(SIGNAL);
+            self.event.set(); // E2
+        }
+    }
+}
+
+// -- 9. Waiter record: none; those who sleep are counted. -------------------------------------------------------------
+
+// -- 10. Inspect ------------------------------------------------------------------------------------------------------
+
+impl<P: Platform, T> RawCoreclrMonitorBefore<P, T> {
+    fn state(&self) -> State {
+        State(self.held.load(Relaxed))
+    }
+}
+
+impl<P: Platform, T> fmt::Debug for RawCoreclrMonitorBefore<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (thin, fat) = (self.thin.state(), self.state());
+        match (thin.is_fat(), fat.is_held()) {
+            (false, _) => write!(f, "RawCoreclrMonitorBefore({thin:?})"),
+            (_, true) => write!(f, "RawCoreclrMonitorBefore(fat, held, {} waiters)", fat.n_waiters()),
+            _ => write!(f, "RawCoreclrMonitorBefore(fat, free, {} waiters)", fat.n_waiters()),
+        }
+    }
+}
+
+// -- 11. Tests of sections 2 and 3 ------------------------------------------------------------------------------------
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states() -> impl Iterator<Item = State> {
+        (0..16).chain(u32::MAX - 15..=u32::MAX).map(State)
+    }
+
+    #[test]
+    fn only_a_word_of_zero_is_open() {
+        for state in states() {
+            assert_eq!(state.is_open(), !state.is_held() && state.n_waiters() == 0);
+        }
+    }
+
+    #[test]
+    fn a_waiter_counts_as_one_and_changes_nothing_else() {
+        for state in states().filter(|state| state.n_waiters() < u32::MAX / 2) {
+            let next = state.with_waiter();
+            assert_eq!((next.is_held(), next.n_waiters()), (state.is_held(), state.n_waiters() + 1));
+            assert!(next.without_waiter() == state);
+        }
+    }
+
+    #[test]
+    fn a_waiter_reclaims_what_nobody_holds() {
+        for state in states().filter(|state| state.n_waiters() > 0) {
+            match state.reclaimed() {
+                None => assert!(state.is_held()),
+                Some(next) => {
+                    assert!(next.is_held() && !state.is_held());
+                    assert_eq!(next.n_waiters(), state.n_waiters() - 1);
+                }
+            }
+        }
+    }
+
+    /// The numbers of PR 14216 and of the source it changed, for a machine with eight cores.
+    #[test]
+    fn a_round_is_as_long_as_it_was() {
+        let pauses = |tuning: Tuning, cores| tuning.pauses(cores).collect::<Vec<_>>();
+        let [(_, default), (_, lower), (_, none)] = TUNINGS else { panic!("three settings") };
+        assert_eq!(pauses(*default, 8), [50, 150, 450, 1350, 4050, 12_150, 36_450, 109_350]);
+        assert_eq!(pauses(*lower, 8).last(), Some(&1024));
+        assert_eq!(pauses(*none, 8), [50]);
+    }
+}
