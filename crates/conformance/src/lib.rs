@@ -9,6 +9,8 @@
 //! switchable faults, each of which a named property must notice, and `cargo xtask mutants` breaks the real locks one
 //! edit at a time.
 
+#[cfg(feature = "models")]
+pub mod brief;
 pub mod child;
 pub mod condvar;
 pub mod counted;

@@ -7,7 +7,7 @@
 use crate::counted::{Counted, Reference};
 use crate::world::{Guarded, Job, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use ondeck_locks::{RawLock, RawTimedLock};
+use ondeck_locks::{RawLock, RawMonitor, RawTimedLock};
 use std::sync::Arc;
 
 /// A lock, the data that it guards, and a count of acquisitions that does not rely on the lock.
@@ -126,6 +126,71 @@ where
     let mut jobs: Vec<Job> = (0..waiters).map(wait).collect();
     let held = shared.clone();
     jobs.push(Box::new(move || held.section()));
+    W::run(jobs);
+    shared.assert_rests();
+}
+
+/// A reentrant lock: its holder gets in `depth` times, by acquiring and by trying, and others only when it has left as
+/// often.
+pub fn nesting<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize, depth: usize) {
+    let shared = Shared::<W, L>::new();
+    let jobs = (0..threads).map(|_| {
+        let shared = shared.clone();
+        Box::new(move || {
+            for _ in 0..rounds {
+                shared.lock.acquire();
+                for level in 1..depth {
+                    if level % 2 == 0 {
+                        shared.lock.acquire();
+                    } else {
+                        assert!(shared.lock.try_acquire(), "{}: its own holder is kept out", L::ENTRY.name);
+                    }
+                }
+                (0..depth).for_each(|_| shared.section());
+            }
+        }) as Job
+    });
+    W::run(jobs.collect());
+    shared.assert_rests();
+    assert_eq!(shared.entered.load(Relaxed), (threads * rounds * depth) as u64);
+}
+
+/// A monitor: `waiters` threads wait, entered twice, until there is something for each of them; one thread provides it
+/// and pulses, all at once or one by one.
+pub fn pulses<W: World, L: RawMonitor<Platform = W::Platform>>(waiters: usize, all_at_once: bool) {
+    let shared = Shared::<W, L>::new();
+    // SAFETY: callers have acquired the lock.
+    let change = |shared: &Shared<W, L>, by: i64| unsafe { shared.data.update(|count| count.wrapping_add_signed(by)) };
+    let take = |_| {
+        let shared = shared.clone();
+        Box::new(move || {
+            shared.lock.acquire();
+            shared.lock.acquire();
+            // Ended by the provider, who pulses each of those that have come before it; the others find their share.
+            while change(&shared, 0) == 0 {
+                assert_eq!(shared.lock.wait(None), Ok(true), "{}: a wait ended by nobody", L::ENTRY.name);
+            }
+            change(&shared, -1);
+            for _ in 0..2 {
+                // SAFETY: acquired twice above, and a wait gives back what it took.
+                unsafe { shared.lock.release() };
+            }
+        }) as Job
+    };
+    let mut jobs: Vec<Job> = (0..waiters).map(take).collect();
+    let provider = shared.clone();
+    jobs.push(Box::new(move || {
+        provider.lock.acquire();
+        change(&provider, waiters as i64);
+        if all_at_once {
+            assert!(provider.lock.pulse_all().expect("held") <= waiters);
+        } else {
+            // Ended by an empty queue.
+            while provider.lock.pulse().expect("held") {}
+        }
+        // SAFETY: acquired above.
+        unsafe { provider.lock.release() };
+    }));
     W::run(jobs);
     shared.assert_rests();
 }

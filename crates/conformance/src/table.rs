@@ -21,6 +21,7 @@ macro_rules! for_each_lock {
         $register!(linux_mutex_patch2, RawLinuxMutexPatch2);
         $register!(linux_mutex_patch3, RawLinuxMutexPatch3);
         $register!(linux_mutex_mcs, RawLinuxMutexMcs);
+        $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -38,6 +39,7 @@ macro_rules! for_each_sleeping_lock {
         $register!(linux_mutex_patch2, RawLinuxMutexPatch2);
         $register!(linux_mutex_patch3, RawLinuxMutexPatch3);
         $register!(linux_mutex_mcs, RawLinuxMutexMcs);
+        $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -48,6 +50,7 @@ macro_rules! for_each_timed_lock {
     ($register:ident) => {
         $register!(tas, RawTas);
         $register!(ttas, RawTtas);
+        $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -83,5 +86,13 @@ macro_rules! for_each_ordered_lock {
     ($register:ident) => {
         $register!(ticket, RawTicket);
         $register!(mcs, RawMcs);
+    };
+}
+
+/// Locks that their holder may acquire again. They are monitors too: [`RawMonitor`](ondeck_locks::RawMonitor).
+#[macro_export]
+macro_rules! for_each_reentrant_lock {
+    ($register:ident) => {
+        $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
     };
 }

@@ -1,10 +1,10 @@
 //! What every lock claims to be: its size, constant construction, and an assertion that catches misuse; and the lists of
 //! this crate against the table of all locks.
 
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_sleeping_lock};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock, for_each_sleeping_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::*;
-use ondeck_platform::Hardware;
+use ondeck_platform::{Hardware, Platform as _};
 use std::collections::BTreeSet;
 
 macro_rules! any_lock {
@@ -19,7 +19,15 @@ macro_rules! any_lock {
                 assert!(LOCK.is_at_rest());
                 LOCK.acquire();
                 assert!(!LOCK.is_at_rest());
-                assert!(!LOCK.try_acquire());
+                let by_another = std::thread::spawn(|| LOCK.try_acquire()).join();
+                assert!(!by_another.expect("a try does not panic"), "another thread got in");
+                let again = LOCK.try_acquire();
+                assert_eq!(again, $lock::<Hardware>::ENTRY.promises.reentrant);
+                if again {
+                    // SAFETY: acquired a second time above, by this thread.
+                    unsafe { LOCK.release() };
+                }
+                assert!(!LOCK.is_at_rest());
                 // SAFETY: acquired above, by this thread.
                 unsafe { LOCK.release() };
                 assert!(LOCK.is_at_rest());
@@ -71,6 +79,68 @@ fn lists_agree_with_the_table_of_locks() {
     assert_eq!(listed!(for_each_sleeping_lock), entries(|entry| entry.promises.sleeps));
     assert_eq!(listed!(for_each_timed_lock), entries(|entry| entry.promises.timed));
     assert_eq!(listed!(for_each_freeable_lock), entries(|entry| entry.promises.free_after_release));
+    assert_eq!(listed!(for_each_reentrant_lock), entries(|entry| entry.promises.reentrant));
     let both = |entry: &Entry| entry.promises.timed && entry.promises.free_after_release;
     assert_eq!(listed!(for_each_timed_freeable_lock), entries(both));
+}
+
+macro_rules! monitor {
+    ($name:ident, $lock:ident) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn only_the_holder_may_wait_and_pulse() {
+                let lock = $lock::<Hardware>::new();
+                assert_eq!((lock.is_held(), lock.wait(None), lock.pulse_all()), (false, Err(NotHeld), Err(NotHeld)));
+                for _ in 0..2 {
+                    lock.acquire();
+                    assert_eq!((lock.is_held(), lock.pulse(), lock.pulse_all()), (true, Ok(false), Ok(0)));
+                    let stranger = || (lock.is_held(), lock.wait(None), lock.pulse());
+                    let answers = std::thread::scope(|scope| scope.spawn(stranger).join());
+                    assert_eq!(answers.expect("no panic"), (false, Err(NotHeld), Err(NotHeld)));
+                    // SAFETY: acquired above, by this thread.
+                    unsafe { lock.release() };
+                    // Once more, in the other form.
+                    lock.inflate();
+                }
+            }
+
+            #[test]
+            fn a_wait_that_nobody_ends_gives_the_lock_back_as_it_was() {
+                let lock = $lock::<Hardware>::new();
+                for levels in [1, 64, 65] {
+                    (0..levels).for_each(|_| lock.acquire());
+                    assert_eq!(lock.wait(Some(Hardware::now_ns() + 1_000_000)), Ok(false));
+                    for _ in 0..levels {
+                        assert!(lock.is_held());
+                        // SAFETY: acquired as often above, by this thread.
+                        unsafe { lock.release() };
+                    }
+                    assert!(lock.is_at_rest() && !lock.is_held());
+                }
+            }
+
+            #[test]
+            #[should_panic = "does not hold the lock"]
+            fn release_by_a_stranger_is_caught_in_either_form() {
+                let lock = $lock::<Hardware>::new();
+                lock.acquire();
+                let stranger = || {
+                    // SAFETY: it is not: another thread holds the lock. The assertion comes before anything else.
+                    std::thread::scope(|scope| scope.spawn(|| unsafe { lock.release() }).join())
+                };
+                assert!(stranger().is_err(), "a release of what somebody else holds went unnoticed");
+                lock.inflate();
+                std::panic::resume_unwind(stranger().expect_err("fat"));
+            }
+        }
+    };
+}
+
+/// What monitors can do beyond locks.
+mod monitors {
+    use super::*;
+
+    for_each_reentrant_lock!(monitor);
 }

@@ -1,9 +1,10 @@
 //! The same properties on real threads: few threads, many rounds. Also what ThreadSanitizer runs (`cargo xtask
 //! sanitize`), since here all sharing goes through the lock, atomics, and the start and end of threads.
 
-use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting, pulses, timed, tries};
 use ondeck_conformance::{HardwareWorld, within};
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_timed_freeable_lock, for_each_timed_lock};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock};
+use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::time::Duration;
@@ -51,6 +52,38 @@ mod given_up {
     }
 
     for_each_timed_lock!(timed_lock);
+}
+
+mod reentrant {
+    use super::*;
+
+    macro_rules! reentrant_lock {
+        ($name:ident, $lock:ident) => {
+            mod $name {
+                use super::*;
+
+                type Lock = $lock<Hardware>;
+
+                /// From one level to more than any few bits of a word can count.
+                #[test]
+                fn nesting_excludes_until_the_last_release() {
+                    for (rounds, depth) in [(3_000, 1), (3_000, 3), (300, 64), (300, 65), (300, 200)] {
+                        within(PATIENCE, "nesting", || nesting::<HardwareWorld, Lock>(THREADS, rounds, depth));
+                    }
+                }
+
+                #[test]
+                fn a_pulse_ends_each_wait() {
+                    let all = |_| pulses::<HardwareWorld, Lock>(THREADS, true);
+                    within(PATIENCE, "pulse_all", || (0..200).for_each(all));
+                    let one_by_one = |_| pulses::<HardwareWorld, Lock>(THREADS, false);
+                    within(PATIENCE, "pulse", || (0..200).for_each(one_by_one));
+                }
+            }
+        };
+    }
+
+    for_each_reentrant_lock!(reentrant_lock);
 }
 
 mod free_after_release {

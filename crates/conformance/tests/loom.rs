@@ -7,9 +7,10 @@
 //! The flagship has a file of its own, `loom_ondeck.rs`.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::brief::RawCoreclrMonitorBefore;
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting, pulses, timed, tries};
 use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_sleeping_lock};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock, for_each_sleeping_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::*;
 
@@ -17,10 +18,11 @@ use ondeck_locks::*;
 const LEAP: Time = Time::MayLeap(1_000_000);
 
 /// How deep to look. The Linux mutexes take some thirty steps in an acquisition that sleeps, most of them under a latch,
-/// and a search grows with the power of its depth. What the five share is searched in the first of them.
+/// and a search grows with the power of its depth. What the five share is searched in the first of them. The two forms of
+/// a monitor make its paths as long.
 fn model(lock: &str) -> Model {
     let is_copy = lock.starts_with("linux-mutex") && lock != "linux-mutex-base";
-    Model::new().preemptions(if is_copy { 2 } else { 3 })
+    Model::new().preemptions(if is_copy || lock.starts_with("coreclr-monitor") { 2 } else { 3 })
 }
 
 /// The same for three threads that spin, where the coins of the clock multiply the schedules.
@@ -130,6 +132,32 @@ mod given_up {
     }
 
     for_each_timed_lock!(timed_lock);
+}
+
+mod reentrant {
+    use super::*;
+
+    macro_rules! reentrant_lock {
+        ($name:ident, $lock:ident) => {
+            mod $name {
+                use super::*;
+
+                type Lock = $lock<LoomPlatform>;
+
+                #[test]
+                fn nesting_excludes_until_the_last_release() {
+                    Model::new().preemptions(2).check(|| nesting::<LoomWorld, Lock>(2, 1, 3));
+                }
+
+                #[test]
+                fn a_pulse_ends_each_wait() {
+                    Model::new().preemptions(2).check(|| pulses::<LoomWorld, Lock>(1, true));
+                }
+            }
+        };
+    }
+
+    for_each_reentrant_lock!(reentrant_lock);
 }
 
 mod free_after_release {

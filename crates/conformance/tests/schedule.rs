@@ -4,9 +4,11 @@
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::brief::RawCoreclrMonitorBefore;
+use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
+use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, steps};
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock};
+use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock, for_each_reentrant_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::*;
 use std::collections::BTreeSet;
@@ -79,12 +81,48 @@ mod given_up {
             #[test]
             fn $name() {
                 SEARCH.check(|| timed::<ScheduleWorld, $lock<SchedulePlatform>>(6, 4, 2, DEADLINE_NS));
+                if $lock::<SchedulePlatform>::ENTRY.promises.reentrant {
+                    SEARCH.check(|| nesting::<ScheduleWorld, $lock<SchedulePlatform>>(3, 2, 2));
+                }
                 assert_all_taken($lock::<SchedulePlatform>::ENTRY.name, stringify!($name));
             }
         };
     }
 
     for_each_timed_lock!(timed_lock);
+}
+
+mod reentrant {
+    use super::*;
+
+    macro_rules! reentrant_lock {
+        ($name:ident, $lock:ident) => {
+            mod $name {
+                use super::*;
+
+                type Lock = $lock<SchedulePlatform>;
+
+                #[test]
+                fn nesting_excludes_until_the_last_release() {
+                    SEARCH.check(|| nesting::<ScheduleWorld, Lock>(4, 2, 3));
+                }
+
+                /// Deeper than any few bits of a word can count.
+                #[test]
+                fn deep_nesting() {
+                    Schedule { executions: 1_000 }.check(|| nesting::<ScheduleWorld, Lock>(3, 1, 70));
+                }
+
+                #[test]
+                fn a_pulse_ends_each_wait() {
+                    SEARCH.check(|| pulses::<ScheduleWorld, Lock>(4, true));
+                    SEARCH.check(|| pulses::<ScheduleWorld, Lock>(4, false));
+                }
+            }
+        };
+    }
+
+    for_each_reentrant_lock!(reentrant_lock);
 }
 
 mod free_after_release {

@@ -45,11 +45,11 @@
 //! | inflate | thin: LATCHED -> FAT | the same, after HELD and the holder are written | store, Release (T2) |
 //! | seize | 0 -> HELD | arrival, spinner | compare-exchange, Acquire (E1) |
 //! | register | not 0 -> one waiter more | spinner that retires | compare-exchange, Relaxed |
-//! | park | unchanged | waiter | waits for the event (E2) |
+//! | park | unchanged | waiter | waits for the event, with the edge of event.rs |
 //! | reclaim | not HELD -> HELD, one waiter less | waiter that took the event | compare-exchange, Acquire (E1) |
 //! | unregister | one waiter less | waiter past its deadline | fetch-sub, Relaxed |
 //! | vacate | HELD cleared | holder | fetch-sub, Release (E1) |
-//! | signal | unchanged | ex-holder, if vacate found waiters | sets the event (E2) |
+//! | signal | unchanged | ex-holder, if vacate found waiters | sets the event, with the edge of event.rs |
 //!
 //! # Invariants
 //! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `release_fat`; checked by: conformance
@@ -62,11 +62,10 @@
 //!
 //! # Orderings
 //! - E1 `vacate` -> `seize`, `reclaim`: everything the last holder wrote.
-//! - E2 `signal` -> `park`: that the lock was vacated. Without it the woken waiter may still see HELD and sleep again.
-//!   Its two ends are in event.rs.
 //!
-//! The edges T1 and T2 of the thin word are those of thin.rs. The word's count admits nobody, so Relaxed is enough for
-//! it.
+//! The edges T1 and T2 of the thin word are those of thin.rs. The edge from signal to park, in event.rs, tells the woken
+//! waiter that the lock was vacated: else it might still see HELD, and sleep again. The count of waiters admits nobody,
+//! so Relaxed is enough for it.
 //!
 //! # Promises
 //! - Mutual exclusion: each way in is one RMW that found the thin word free, or HELD clear. Conformance `exclusion`.
@@ -94,7 +93,7 @@
 
 use crate::event::Event;
 use crate::thin::{self, Answer, Holder, Thin};
-use crate::wait_room::{WaitRoom, WaitNode};
+use crate::wait_room::{WaitNode, WaitRoom};
 use crate::{Defaults, Entry, LowerSpin, NoSpin, NotHeld, Promises, RawLock, RawMonitor, RawTimedLock, Tuned};
 use core::fmt;
 use core::iter;
@@ -386,20 +385,24 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
     }
 
     fn enter_fat(&self, me: u32) -> Answer {
-        // Ended by success, or by a look that finds somebody inside or waiting; each failure is another's success.
-        while self.state().is_open() {
-            P::step(SEIZE);
-            // E1
-            if self.change(State::OPEN, State::HELD, Acquire) {
-                self.holder.set(me, 1);
-                return Answer::Entered;
-            }
+        let seen = self.state();
+        if seen.is_open() {
+            return if self.seize(me) { Answer::Entered } else { Answer::Contended };
         }
-        if !self.holder.is(me) {
+        if !(seen.is_held() && self.holder.is(me)) {
             return Answer::Contended;
         }
         self.holder.nest();
         Answer::Entered
+    }
+
+    fn seize(&self, me: u32) -> bool {
+        P::step(SEIZE);
+        let is_ours = self.change(State::OPEN, State::HELD, Acquire); // E1
+        if is_ours {
+            self.holder.set(me, 1);
+        }
+        is_ours
     }
 
     /// After an attempt that gave `answer`. False only if the deadline has passed.
@@ -410,27 +413,32 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
             return true;
         }
         self.inflate();
-        let mut rounds = T::TUNING.rounds;
+        if answer == Answer::Overflow && self.enter_fat(me) == Answer::Entered {
+            return true;
+        }
+        let mut rounds = if P::may_spin() { T::TUNING.rounds } else { 0 };
         // Ended by an entry, or by a register that succeeds; each failure is another thread's success.
-        while self.enter_fat(me) != Answer::Entered {
-            if P::may_spin() && rounds > 0 {
+        loop {
+            let seen = self.state();
+            if seen.is_open() {
+                if self.seize(me) {
+                    return true;
+                }
+            } else if rounds > 0 {
                 rounds -= 1;
                 if self.spin(me, deadline_ns) {
                     return true;
                 }
                 P::yield_now();
-            } else if self.register() {
+            } else if self.register(seen) {
                 return self.wait_for_turn(me, deadline_ns);
             }
         }
-        true
     }
 
-    /// False if the lock has become open.
-    fn register(&self) -> bool {
-        let seen = self.state();
+    fn register(&self, seen: State) -> bool {
         P::step(REGISTER);
-        !seen.is_open() && self.change(seen, seen.with_waiter(), Relaxed)
+        self.change(seen, seen.with_waiter(), Relaxed)
     }
 
     /// For one who is registered. False only if the deadline has passed.
@@ -510,7 +518,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
         debug_assert!(found.is_held(), "I1");
         if found.n_waiters() > 0 {
             P::step(SIGNAL);
-            self.event.set(); // E2
+            self.event.set();
         }
     }
 }

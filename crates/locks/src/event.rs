@@ -6,7 +6,7 @@
 //! What happened before `set` happens before the `wait` that takes it. The locks here need that: a woken waiter must see
 //! the lock as its waker left it, or it would find an old owner inside and sleep for good.
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Release};
 use ondeck_platform::{Atomic, Platform, StaticPlatform, Waited};
 
 const UNSET: u32 = 0;
@@ -51,11 +51,6 @@ impl<P: Platform> Event<P> {
     fn take(&self) -> bool {
         self.0.swap(UNSET, Acquire) == SET
     }
-
-    /// Whether it is set, for those who only look on.
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Relaxed) == SET
-    }
 }
 
 #[cfg(test)]
@@ -70,7 +65,6 @@ mod tests {
         assert!(!event.wait(soon()));
         event.set();
         event.set();
-        assert!(event.is_set());
         assert!(event.wait(None));
         assert!(!event.wait(soon()), "two sets before a wait are one");
     }
@@ -83,6 +77,6 @@ mod tests {
             event.set();
             assert!(sleeper.join().unwrap());
         });
-        assert!(!event.is_set());
+        assert!(!event.take());
     }
 }

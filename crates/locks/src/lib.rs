@@ -39,6 +39,8 @@
 //! assert_eq!(with_lock::<Hardware, _>("no such lock", Size), None);
 //! ```
 
+pub mod coreclr_monitor_before;
+mod event;
 pub mod go_spinbit;
 pub mod go_spinbit_futex;
 pub mod go_tristate_futex;
@@ -55,11 +57,13 @@ mod raw;
 pub mod spin_wait;
 mod stack_node;
 pub mod tas;
+mod thin;
 pub mod ticket;
 pub mod ttas;
 mod tuning;
 pub mod wait_room;
 
+pub use coreclr_monitor_before::RawCoreclrMonitorBefore;
 pub use go_spinbit::RawGoSpinbit;
 pub use go_spinbit_futex::RawGoSpinbitFutex;
 pub use go_tristate_futex::RawGoTristateFutex;
@@ -71,12 +75,12 @@ pub use linux_mutex_patch2::RawLinuxMutexPatch2;
 pub use linux_mutex_patch3::RawLinuxMutexPatch3;
 pub use mcs::RawMcs;
 pub use ondeck::RawOndeck;
-pub use raw::{RawLock, RawTimedLock};
+pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use spin_wait::{SpinPolicy, SpinWait};
 pub use tas::RawTas;
 pub use ticket::RawTicket;
 pub use ttas::RawTtas;
-pub use tuning::{Defaults, Tuned};
+pub use tuning::{Defaults, LowerSpin, NoSpin, Tuned};
 
 use ondeck_platform::Platform;
 
@@ -155,5 +159,6 @@ table! {
     RawLinuxMutexPatch2 in linux_mutex_patch2,
     RawLinuxMutexPatch3 in linux_mutex_patch3,
     RawLinuxMutexMcs in linux_mutex_mcs,
+    RawCoreclrMonitorBefore in coreclr_monitor_before,
     RawOndeck in ondeck,
 }

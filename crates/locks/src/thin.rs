@@ -14,7 +14,7 @@
 //! because our numbers of threads are not given out again. Left out: hash code and application domain, which share the
 //! original's word.
 //!
-//! # State word
+//! # The word
 //!
 //! | bits | name | meaning | set by | cleared by | may be stale? |
 //! |---|---|---|---|---|---|

@@ -57,7 +57,12 @@ impl Visit for UseAlone {
         let lock = L::new();
         assert!(lock.is_at_rest(), "{name} is not born free");
         assert!(lock.try_acquire(), "{name} is not free");
-        assert!(!lock.try_acquire(), "{name} is taken twice");
+        let again = lock.try_acquire();
+        assert_eq!(again, L::ENTRY.promises.reentrant, "{name} is taken twice by one thread, or refused to its holder");
+        if again {
+            // SAFETY: acquired a second time above, by this thread.
+            unsafe { lock.release() };
+        }
         assert!(!lock.is_at_rest(), "{name} does not know that it is held");
         assert_ne!(lock.shows_sleeper(), Some(true), "{name} sees a sleeper");
         // SAFETY: acquired above, by this thread.

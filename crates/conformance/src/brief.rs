@@ -1,0 +1,18 @@
+//! Locks whose published spin budgets are far beyond what a model can search, with budgets of a turn or two.
+//!
+//! Test files of models import these names, which then hide those of `ondeck_locks`.
+
+use ondeck_locks::{Tuned, coreclr_monitor_before};
+
+/// The fewest turns that take every branch.
+#[derive(Clone, Copy, Debug)]
+pub struct Brief;
+
+/// Two pauses, of one and two, in each round, and one round on the fat form.
+impl Tuned<coreclr_monitor_before::Tuning> for Brief {
+    const TUNING: coreclr_monitor_before::Tuning =
+        coreclr_monitor_before::Tuning { first_pauses: 1, factor: 2, most_pauses_per_core: 1, rounds: 1 };
+}
+
+/// The monitor before the change, spinning briefly.
+pub type RawCoreclrMonitorBefore<P> = ondeck_locks::RawCoreclrMonitorBefore<P, Brief>;
