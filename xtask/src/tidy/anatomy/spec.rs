@@ -9,7 +9,7 @@ const HOME: &str = "spec/";
 const THIS: &str = "xtask/src/tidy/anatomy/spec.rs";
 
 /// Locks that sleep and have no module, and why. An entry that is not needed any more is a fault too.
-const EXCEPTIONS: [(&str, &str); 1] = [("coreclr-monitor", "its module follows")];
+const EXCEPTIONS: [(&str, &str); 0] = [];
 
 pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<Fault> {
     let module = algorithm.name.replace('-', "_");
