@@ -56,11 +56,12 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<u32>,
 
-    /// Constants of ondeck: default, balanced, throughput or low-latency, or FIELD=NUMBER, or these joined by +
+    /// Constants of the locks: default; balanced, throughput, low-latency or FIELD=NUMBER; lower-spin or no-spin
     ///
-    /// For every `ondeck` in --lock that has no brackets; the same as to write 'ondeck[TUNING]' there. The other locks
-    /// have no tunings. balanced is the default; a FIELD is a constant of the lock, as in rotate_ns=100000, and a wrong
-    /// one gets the list of all.
+    /// For every lock in --lock that has such a tuning and no brackets; the same as to write 'NAME[TUNING]' there. ondeck
+    /// has balanced, which is its default, throughput and low-latency, and constants of its own: a FIELD is one of them,
+    /// as in rotate_ns=100000, several are joined by +, and a wrong one gets the list of all. The coreclr monitors have
+    /// default, lower-spin and no-spin, the published settings. All others have none and stay as they are.
     #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
     pub(crate) tuning: String,
 

@@ -60,7 +60,7 @@ pub(crate) fn yield_after(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn tuning(text: &str) -> Result<String, String> {
-    tuning::parse(text).map(|_| text.to_string())
+    tuning::check(text).map(|()| text.to_string())
 }
 
 pub(crate) fn threads(text: &str) -> Result<u32, String> {

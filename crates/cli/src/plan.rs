@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 use crate::choice::{Out, Workloads};
 use ondeck_lab::driver::{self, Plan, Point};
 use ondeck_lab::lock::lock_names;
-use ondeck_lab::tuning::{self, TUNED_LOCK};
+use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
 use ondeck_lab::workload::{Kind, WORKLOADS, WorkloadSpec};
 use std::path::Path;
@@ -61,14 +61,15 @@ fn locks(args: &BenchArgs) -> Result<Vec<String>, String> {
     let is_tuned = !tuning::is_default(&args.tuning);
     let mut locks: Vec<String> = Vec::new();
     for name in names {
-        let is_meant = is_tuned && name == TUNED_LOCK;
+        let is_meant = is_tuned && tuning::knows(name, &args.tuning);
         let lock = if is_meant { format!("{name}[{}]", args.tuning) } else { name.to_string() };
         if !locks.contains(&lock) {
             locks.push(lock);
         }
     }
-    if is_tuned && locks.iter().all(|lock| tuning::split(lock).0 != TUNED_LOCK) {
-        return Err(format!("--tuning belongs to {TUNED_LOCK}, which --lock does not name"));
+    if is_tuned && !locks.iter().any(|lock| tuning::knows(tuning::split(lock).0, &args.tuning)) {
+        let owners = tuning::locks_with(&args.tuning).join(", ");
+        return Err(format!("--tuning {} belongs to {owners}; --lock names none of them", args.tuning));
     }
     Ok(locks)
 }
@@ -97,13 +98,14 @@ pub(crate) fn notes(args: &BenchArgs, plan: &Plan) -> Vec<String> {
 fn tuning_note(args: &BenchArgs, plan: &Plan) -> Option<String> {
     let mut others: Vec<&str> = Vec::new();
     let locks = plan.points.iter().filter(|point| !point.workload.compares_waits());
-    for point in locks.filter(|point| tuning::split(&point.lock).0 != TUNED_LOCK) {
+    for point in locks.filter(|point| !tuning::knows(tuning::split(&point.lock).0, &args.tuning)) {
         if !others.contains(&point.lock.as_str()) {
             others.push(&point.lock);
         }
     }
     let is_needed = !tuning::is_default(&args.tuning) && !others.is_empty();
-    is_needed.then(|| format!("--tuning is for {TUNED_LOCK}; without tunings, and unchanged: {}", others.join(", ")))
+    let owners = tuning::locks_with(&args.tuning).join(", ");
+    is_needed.then(|| format!("--tuning {} is for {owners}; unchanged: {}", args.tuning, others.join(", ")))
 }
 
 /// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
@@ -281,7 +283,14 @@ mod tests {
         let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning throughput+look_ns=9");
         assert_eq!(both, ["ondeck[throughput+look_ns=9]", "ondeck[look_ns=0]"]);
         assert_eq!(locks_of("--lock ondeck --tuning balanced"), ["ondeck"], "measured with the real constants");
-        assert!(plan_of("--lock std --tuning throughput").unwrap_err().contains("--tuning belongs to ondeck"));
+        assert!(
+            plan_of("--lock std --tuning throughput").unwrap_err().contains("--tuning throughput belongs to ondeck")
+        );
+        assert_eq!(
+            locks_of("--lock coreclr-monitor-before,ondeck --tuning no-spin"),
+            ["coreclr-monitor-before[no-spin]", "ondeck"]
+        );
+        assert!(plan_of("--lock ondeck --tuning no-spin").unwrap_err().contains("coreclr-monitor-before"));
     }
 
     #[test]

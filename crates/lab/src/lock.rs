@@ -5,7 +5,7 @@
 
 use crate::peers::{Adaptive, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning;
-use ondeck_locks::{LOCKS, RawLock, Visit};
+use ondeck_locks::{LOCKS, RawLock, RawMonitor, Visit};
 use ondeck_platform::Hardware;
 
 /// A lock under measurement.
@@ -58,6 +58,35 @@ impl<L: RawLock> BenchLock for Family<L> {
         // SAFETY: this thread has acquired the lock above, and `section` cannot reach it.
         unsafe { self.0.release() };
         Some(result)
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        self.0.shows_sleeper()
+    }
+}
+
+/// A lock of the family that has a small and a large form.
+pub struct Inflatable<L>(Family<L>);
+
+impl<L: RawMonitor> BenchLock for Inflatable<L> {
+    fn new() -> Self {
+        Inflatable(Family::new())
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.0.with(section)
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        self.0.try_with(section)
+    }
+
+    const HAS_FAT_FORM: bool = true;
+
+    fn make_fat(&self) {
+        self.0.0.inflate();
     }
 
     fn shows_sleeper(&self) -> Option<bool> {
@@ -128,7 +157,7 @@ pub fn fault(lock: &str) -> Option<String> {
 /// Does `visitor` with the lock spelled so; `None` where [`fault`] says why.
 pub fn with_lock<V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
     let (name, tuning) = tuning::split(lock);
-    if let Some(tuning) = tuning {
+    if let Some(tuning) = tuning.or_else(|| tuning::own_default(name)) {
         return tuning::with_tuning(name, tuning, visitor);
     }
     match name {
@@ -184,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_tuning_leads_to_a_lock_that_has_it() {
-        for lock in ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "ondeck[throughput]"] {
+        for lock in ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "coreclr-monitor-before[no-spin]"] {
             assert_eq!(with_lock(lock, CanBeTaken), Some(true), "{lock}");
         }
     }

@@ -1,84 +1,11 @@
-//! The flagship's constants by name: what `ondeck[throughput+poll_max_ns=4000]` means.
-//!
-//! A lock takes its constants from a type, so that it pays nothing for them. A run takes them from its command line,
-//! so there is a small fixed set of types that each read a place which is filled once. Hence variants of one lock can
-//! stand side by side in one run, measured in turns like any other locks.
+//! Which constants a lock is measured with: what `ondeck[poll_max_ns=4000]` and `coreclr-monitor-before[no-spin]` mean.
 
-use crate::lock::{Family, VisitLock};
-use ondeck_locks::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, THROUGHPUT, Tuning};
-use ondeck_platform::Hardware;
-use std::sync::OnceLock;
+mod flagship;
+mod monitors;
 
-/// The lock that has tunings.
-pub const TUNED_LOCK: &str = ENTRY.name;
+pub use flagship::{MOST_TUNINGS, parse};
 
-/// Sets of constants that have a name. The first is what the lock has without being asked.
-const NAMED: [(&str, Tuning); 4] =
-    [("default", BALANCED), ("balanced", BALANCED), ("throughput", THROUGHPUT), ("low-latency", LOW_LATENCY)];
-
-/// So many different tunings can be measured by one process.
-pub const MOST_TUNINGS: usize = 8;
-
-macro_rules! fields {
-    ($($field:ident)*) => {
-        const FIELDS: &[&str] = &[$(stringify!($field)),*];
-
-        /// The constant called `name`, if there is one.
-        fn field<'a>(tuning: &'a mut Tuning, name: &str) -> Option<&'a mut u32> {
-            // Without `..`: a constant that is added to the lock and not here does not compile.
-            let Tuning { $($field),* } = tuning;
-            $(if name == stringify!($field) {
-                return Some($field);
-            })*
-            None
-        }
-    };
-}
-
-fields! {
-    look_ns look_gap_ns look_releases poll_first_ns poll_first_hot_ns poll_max_ns poll_asked_ns hot_period_ns idle_ns
-    patience_ns rotate_ns quiet_ns nap_after_ns revoke_ns prefer_core_among
-}
-
-/// Reads a tuning: a name, or constants as `FIELD=NUMBER`, or a name and constants that differ from it; joined by `+`.
-/// The error is one line with what is accepted.
-///
-/// # Example
-///
-/// ```
-/// use ondeck_lab::tuning::parse;
-///
-/// let tuning = parse("low-latency+poll_max_ns=4000").unwrap();
-/// assert_eq!((tuning.poll_max_ns, tuning.rotate_ns), (4_000, parse("low-latency").unwrap().rotate_ns));
-/// ```
-pub fn parse(text: &str) -> Result<Tuning, String> {
-    let named = |text: &str| NAMED.iter().find(|(name, _)| *name == text).map(|(_, tuning)| *tuning);
-    let base = text.split('+').next().and_then(named);
-    let mut tuning = base.unwrap_or(BALANCED);
-    for constant in text.split('+').skip(usize::from(base.is_some())) {
-        let pair = constant.split_once('=');
-        let Some((place, number)) = pair.and_then(|(name, number)| Some((field(&mut tuning, name)?, number))) else {
-            return Err(unknown(constant));
-        };
-        *place =
-            number.parse().map_err(|_| format!("{constant}: whole numbers from 0 to {} are accepted", u32::MAX))?;
-    }
-    Ok(tuning)
-}
-
-/// Whether `text` names the constants that the lock has anyway.
-pub fn is_default(text: &str) -> bool {
-    text == NAMED[0].0 || text == NAMED[1].0
-}
-
-fn unknown(part: &str) -> String {
-    let names: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
-    format!(
-        "there is no tuning '{part}'; accepted: {}, or FIELD=NUMBER, more of them joined by +, where FIELD is {}",
-        names.join(", "),
-        FIELDS.join(", ")
-    )
-}
+use crate::lock::VisitLock;
 
 /// Name and tuning of a lock spelled `NAME` or `NAME[TUNING]`.
 pub fn split(lock: &str) -> (&str, Option<&str>) {
@@ -88,89 +15,65 @@ pub fn split(lock: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What is wrong with asking for the lock called `name` with `tuning`, in one line; claims a place for the tuning.
+/// The locks that have tunings.
+pub fn tuned_locks() -> Vec<&'static str> {
+    [&[flagship::NAME], monitors::LOCKS].concat()
+}
+
+/// The locks that have this one.
+pub fn locks_with(tuning: &str) -> Vec<&'static str> {
+    tuned_locks().into_iter().filter(|name| knows(name, tuning)).collect()
+}
+
+/// Whether the lock called `name` has this tuning.
+pub fn knows(name: &str, tuning: &str) -> bool {
+    if name == flagship::NAME { parse(tuning).is_ok() } else { monitors::knows(name, tuning) }
+}
+
+/// Whether it names the constants that locks have anyway.
+pub fn is_default(tuning: &str) -> bool {
+    flagship::is_default(tuning)
+}
+
+/// Refuses a tuning that no lock has, in one line with what is accepted.
+pub fn check(tuning: &str) -> Result<(), String> {
+    if !locks_with(tuning).is_empty() {
+        return Ok(());
+    }
+    let of_monitors = format!("{} (of {})", monitors::TUNINGS.join(", "), monitors::LOCKS.join(", "));
+    parse(tuning).map(|_| ()).map_err(|text| format!("{text}; or {of_monitors}"))
+}
+
+/// What is wrong with asking for the lock called `name` with `tuning`, in one line; claims a place for the tuning if the
+/// lock has room for a few only.
 pub fn fault(name: &str, tuning: &str) -> Option<String> {
-    if name != TUNED_LOCK {
-        return Some(format!("{name} has no tunings; {TUNED_LOCK} has"));
-    }
-    match parse(tuning).map(|tuning| place_in(&PLACES, tuning)) {
-        Ok(Some(_)) => None,
-        Ok(None) => Some(format!("'{tuning}' is one tuning too many; {MOST_TUNINGS} in one run are accepted")),
-        Err(text) => Some(text),
-    }
-}
-
-/// Each is filled once, by the first tuning that wants it, and stays so until the process ends.
-static PLACES: [OnceLock<Tuning>; MOST_TUNINGS] = [const { OnceLock::new() }; MOST_TUNINGS];
-
-/// Index of the place that holds `tuning`: an old one if it is there, else the first empty one.
-fn place_in(places: &[OnceLock<Tuning>], tuning: Tuning) -> Option<usize> {
-    places.iter().position(|place| *place.get_or_init(|| tuning) == tuning)
-}
-
-/// The policy of the tuning in place `N`.
-struct Swept<const N: usize>;
-
-impl<const N: usize> Policy for Swept<N> {
-    fn tuning() -> &'static Tuning {
-        PLACES[N].get().expect("the place was filled before its lock was made")
+    match name {
+        flagship::NAME => flagship::fault(tuning),
+        _ if monitors::knows(name, tuning) => None,
+        _ if monitors::LOCKS.contains(&name) => {
+            Some(format!("{name} has no tuning '{tuning}'; accepted: {}", monitors::TUNINGS.join(", ")))
+        }
+        _ => Some(format!("{name} has no tunings; these locks have: {}", tuned_locks().join(", "))),
     }
 }
 
 /// Does `visitor` with the lock called `name` with `tuning`; `None` where [`fault`] says why.
 pub(crate) fn with_tuning<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
-    if name != TUNED_LOCK {
-        return None;
-    }
-    match place_in(&PLACES, parse(tuning).ok()?)? {
-        0 => Some(visitor.visit::<Variant<0>>()),
-        1 => Some(visitor.visit::<Variant<1>>()),
-        2 => Some(visitor.visit::<Variant<2>>()),
-        3 => Some(visitor.visit::<Variant<3>>()),
-        4 => Some(visitor.visit::<Variant<4>>()),
-        5 => Some(visitor.visit::<Variant<5>>()),
-        6 => Some(visitor.visit::<Variant<6>>()),
-        7 => Some(visitor.visit::<Variant<7>>()),
-        MOST_TUNINGS.. => None,
+    match name {
+        flagship::NAME => flagship::with_tuning(tuning, visitor),
+        _ => monitors::with_tuning(name, tuning, visitor),
     }
 }
 
-type Variant<const N: usize> = Family<RawOndeck<Hardware, Swept<N>>>;
+/// The tuning that a lock is visited with if none is asked for, of those that are more than the table of the family says:
+/// it does not know of their larger form.
+pub(crate) fn own_default(name: &str) -> Option<&'static str> {
+    monitors::LOCKS.contains(&name).then_some(monitors::TUNINGS[0])
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_and_constants() {
-        assert_eq!(parse("default"), Ok(BALANCED));
-        assert_eq!(parse("low-latency"), Ok(LOW_LATENCY));
-        assert_eq!(parse("rotate_ns=7"), Ok(Tuning { rotate_ns: 7, ..BALANCED }));
-        let both = Tuning { rotate_ns: 7, prefer_core_among: 0, ..THROUGHPUT };
-        assert_eq!(parse("throughput+rotate_ns=7+prefer_core_among=0"), Ok(both));
-    }
-
-    #[test]
-    fn every_field_can_be_set() {
-        for name in FIELDS {
-            let tuning = parse(&format!("{name}=123456")).unwrap();
-            assert_ne!(tuning, BALANCED, "{name}");
-            assert!(format!("{tuning:?}").contains(&format!("{name}: 123456")), "{tuning:?}");
-        }
-    }
-
-    #[test]
-    fn errors_say_what_is_accepted() {
-        for text in ["", "best", "rotate_ns", "rotate=7", "rotate_ns=7+throughput", "throughput+", "=7"] {
-            let message = parse(text).unwrap_err();
-            assert!(message.contains("low-latency") && message.contains("prefer_core_among"), "{text}: {message}");
-            assert_eq!(message.lines().count(), 1);
-        }
-        for number in ["", "-1", "1.5", "many", "4294967296"] {
-            let message = parse(&format!("rotate_ns={number}")).unwrap_err();
-            assert!(message.contains("0 to 4294967295"), "{number}: {message}");
-        }
-    }
 
     #[test]
     fn spelling_of_a_tuned_lock() {
@@ -181,17 +84,23 @@ mod tests {
     }
 
     #[test]
-    fn each_tuning_gets_one_place() {
-        let places: [OnceLock<Tuning>; 2] = Default::default();
-        let place = |rotate_ns| place_in(&places, Tuning { rotate_ns, ..BALANCED });
-        assert_eq!([place(1), place(2), place(1), place(3)], [Some(0), Some(1), Some(0), None]);
-        assert_eq!(places[1].get().unwrap().rotate_ns, 2);
+    fn what_cannot_be_measured_has_a_fault() {
+        assert_eq!(fault("ondeck", "throughput"), None);
+        assert_eq!(fault("coreclr-monitor-before", "no-spin"), None);
+        assert!(fault("std", "throughput").unwrap().contains("std has no tunings; these locks have: ondeck"));
+        assert!(fault("ondeck", "fast").unwrap().contains("no tuning 'fast'"));
+        assert!(
+            fault("coreclr-monitor-before", "throughput").unwrap().contains("accepted: default, lower-spin, no-spin")
+        );
     }
 
     #[test]
-    fn what_cannot_be_measured_has_a_fault() {
-        assert_eq!(fault("ondeck", "throughput"), None);
-        assert!(fault("std", "throughput").unwrap().contains("std has no tunings; ondeck has"));
-        assert!(fault("ondeck", "fast").unwrap().contains("no tuning 'fast'"));
+    fn a_tuning_belongs_to_the_locks_that_know_it() {
+        assert_eq!(locks_with("throughput+look_ns=0"), ["ondeck"]);
+        assert_eq!(locks_with("no-spin"), monitors::LOCKS);
+        assert_eq!(locks_with("default"), tuned_locks());
+        assert_eq!((check("no-spin"), check("low-latency")), (Ok(()), Ok(())));
+        let message = check("best").unwrap_err();
+        assert!(message.contains("low-latency") && message.contains("lower-spin"), "{message}");
     }
 }

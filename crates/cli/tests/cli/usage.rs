@@ -24,6 +24,7 @@ fn names() {
     refused(&["bench", "--tuning", "rotate_ns=soon"], &["--tuning", "rotate_ns=soon", "from 0 to"]);
     refused(&["bench", "--lock", "std,ondeck[rotate_ns=-1]"], &["--lock", "rotate_ns=-1", "from 0 to"]);
     refused(&["bench", "--lock", "ondekc[rotate_ns=1]"], &["--lock", "did you mean 'ondeck'?"]);
+    refused(&["bench", "--lock", "coreclr-monitor-before[fast]"], &["--lock", "default, lower-spin, no-spin"]);
     refused(&["bench", "--lock", "std[rotate_ns=1]"], &["--lock", "std has no tunings", "ondeck"]);
     refused(&["bench", "--pin", "everywhere"], &["--pin", "none", "alternate"]);
     refused(&["bench", "--format", "xml"], &["--format", "table", "csv", "json"]);
@@ -58,6 +59,7 @@ fn combinations() {
     refused(&["bench", "--workload", "monitor-latency", "--threads", "1,2"], &["--threads 1", "2 to 1024"]);
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
     refused(&["bench", "--lock", "std", "--tuning", "throughput"], &["--tuning", "ondeck", "--lock"]);
+    refused(&["bench", "--lock", "ondeck", "--tuning", "no-spin"], &["--tuning", "coreclr-monitor", "--lock"]);
     let nine: Vec<String> = (1..=9).map(|n| format!("ondeck[look_ns={n}]")).collect();
     refused(&["bench", "--lock", &nine.join(",")], &["look_ns=9", "8 in one run"]);
     refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);

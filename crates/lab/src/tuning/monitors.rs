@@ -1,0 +1,38 @@
+//! The settings that dotnet/coreclr PR 14216 shows its monitors with. Each is a type, so each is compiled.
+
+use crate::lock::{Inflatable, VisitLock};
+use ondeck_locks::{LowerSpin, NoSpin};
+use ondeck_platform::Hardware;
+
+/// The names of the settings. The first is what the locks have without being asked.
+pub(super) const TUNINGS: [&str; 3] = ["default", "lower-spin", "no-spin"];
+
+macro_rules! monitors {
+    ($($lock:ident in $file:ident,)*) => {
+        /// The locks that have them.
+        pub(super) const LOCKS: &[&str] = &[$(ondeck_locks::$file::ENTRY.name),*];
+
+        /// Does `visitor` with the lock called `name` with `tuning`; `None` if there is no such lock or tuning.
+        pub(super) fn with_tuning<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
+            $(if name == ondeck_locks::$file::ENTRY.name {
+                use ondeck_locks::$lock as Lock;
+                return match tuning {
+                    "default" => Some(visitor.visit::<Inflatable<Lock<Hardware>>>()),
+                    "lower-spin" => Some(visitor.visit::<Inflatable<Lock<Hardware, LowerSpin>>>()),
+                    "no-spin" => Some(visitor.visit::<Inflatable<Lock<Hardware, NoSpin>>>()),
+                    _ => None,
+                };
+            })*
+            None
+        }
+    };
+}
+
+monitors! {
+    RawCoreclrMonitorBefore in coreclr_monitor_before,
+}
+
+/// Whether the lock called `name` has this tuning.
+pub(super) fn knows(name: &str, tuning: &str) -> bool {
+    LOCKS.contains(&name) && TUNINGS.contains(&tuning)
+}
