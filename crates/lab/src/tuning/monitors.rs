@@ -12,6 +12,12 @@ macro_rules! monitors {
         /// The locks that have them.
         pub(super) const LOCKS: &[&str] = &[$(ondeck_locks::$file::ENTRY.name),*];
 
+        /// The names that the locks' own files give them.
+        #[cfg(test)]
+        fn published() -> Vec<Vec<&'static str>> {
+            vec![$(ondeck_locks::$file::TUNINGS.iter().map(|(name, _)| *name).collect()),*]
+        }
+
         /// Does `visitor` with the lock called `name` with `tuning`; `None` if there is no such lock or tuning.
         pub(super) fn with_tuning<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
             $(if name == ondeck_locks::$file::ENTRY.name {
@@ -35,4 +41,14 @@ monitors! {
 /// Whether the lock called `name` has this tuning.
 pub(super) fn knows(name: &str, tuning: &str) -> bool {
     LOCKS.contains(&name) && TUNINGS.contains(&tuning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_locks() {
+        assert!(published().iter().all(|names| *names == TUNINGS));
+    }
 }
