@@ -15,14 +15,21 @@
 (* that any waiter takes. Actions whose names begin with a capital are no  *)
 (* steps.                                                                  *)
 (*                                                                         *)
-(* Not modelled: the thin form and its steps, and nesting, which are those *)
-(* of coreclr_monitor_before.tla; the wait room (monitor.tla); memory      *)
+(* Not modelled: the thin form and nesting, which are those of             *)
+(* coreclr_monitor_before.tla; the wait room (monitor.tla); memory         *)
 (* orderings (loom has them).                                              *)
 (*                                                                         *)
 (* Bounds: each thread comes Rounds times, so that a lost wake-up is a     *)
 (* deadlock; Endless lifts that bound.                                     *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets, TLC
+
+\* not modelled: grab: the thin form is that of coreclr_monitor_before.tla
+\* not modelled: nest: as grab
+\* not modelled: unnest: as grab
+\* not modelled: vacate_thin: as grab
+\* not modelled: latch: as grab
+\* not modelled: inflate: as grab
 
 CONSTANTS
     Threads,
