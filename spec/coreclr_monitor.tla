@@ -8,12 +8,11 @@
 (* spinners and of woken waiters that are really counted.                  *)
 (*                                                                         *)
 (* Grain: a look and the compare-exchange that follows are one action, for *)
-(* that one fails if the look was out of date. The clock is written with   *)
-(* the word, except when the first waiter starts it. A second passes at    *)
-(* any time (TimePasses). With FifoEvent the event goes to the sleeper     *)
-(* that has slept longest as soon as it is set; otherwise it is a flag     *)
-(* that any waiter takes. Actions whose names begin with a capital are no  *)
-(* steps.                                                                  *)
+(* that one fails if the look was out of date. A waiter that gets in       *)
+(* starts the clock with that. A second passes at any time (TimePasses).   *)
+(* The event is a flag that any waiter takes, or with FifoEvent, as in the *)
+(* original, it goes to the oldest sleeper as soon as it is set. Actions   *)
+(* whose names begin with a capital are no steps.                          *)
 (*                                                                         *)
 (* Not modelled: the thin form and nesting, which are those of             *)
 (* coreclr_monitor_before.tla; the wait room (monitor.tla); memory         *)
@@ -37,6 +36,7 @@ CONSTANTS
     Rounds,       \* How often each thread comes.
     Endless,      \* TRUE: there is no such bound.
     MostSpinners, \* What the spinner count can hold.
+    Spins,        \* Whether anybody spins.
     SpinBudget,   \* Attempts of a spinner, and of a woken waiter, after the first.
     Relief,       \* Whether barging is forbidden when waiters starve.
     FifoEvent,    \* Whether the event is handed to the oldest sleeper.
@@ -57,12 +57,12 @@ word == <<locked, no_barging, n_spinners, is_signalled, n_waiters>>
 the_event == <<event, sleepers, given>>
 vars == <<word, clock, the_event, pc, budget, left>>
 
-ASSUME Timed \subseteq Threads /\ {Endless, Relief, FifoEvent, Prompt} \subseteq BOOLEAN
+ASSUME Timed \subseteq Threads /\ {Endless, Relief, FifoEvent, Prompt, Spins} \subseteq BOOLEAN
 
 Symmetry == Permutations(Threads)
 
-RegisteredPlaces == {"record", "park", "asleep", "woken", "observed", "unregister"}
-Places == {"idle", "choose", "join", "spin", "retire", "retired", "register", "inside", "appoint", "signal", "survey"}
+RegisteredPlaces == {"start_clock", "park", "asleep", "woken", "heeded", "unregister"}
+Places == {"idle", "bar", "spin_up", "spin", "retire", "retired", "register", "stop_clock", "stopped_clock", "inside", "choose", "signal", "survey"}
           \cup RegisteredPlaces
 
 At(t, place) == pc[t] = place
@@ -91,8 +91,8 @@ Init ==
 
 (* Open to those who are no waiters. *)
 IsOpen == ~locked /\ ~no_barging
-MustSignal == n_waiters > 0 /\ n_spinners = 0 /\ ~is_signalled
-MustForbid == Relief /\ n_waiters > 0 /\ ~no_barging /\ clock = "due"
+MustChoose == n_waiters > 0 /\ n_spinners = 0 /\ ~is_signalled
+MustBar == Relief /\ n_waiters > 0 /\ ~no_barging /\ clock = "due"
 
 IsDoneOnce(t) == left' = [left EXCEPT ![t] = IF Endless THEN @ ELSE @ - 1]
 Refill(t) == budget' = [budget EXCEPT ![t] = SpinBudget]
@@ -108,46 +108,48 @@ EntersAsWaiter(t) ==
 ----------------------------------------------------------------------------
 (* Arrivals and spinners. *)
 
+(* Also at the last moment before registering. Who has stopped the clock starts it again for those who are waiting. *)
 seize(t) ==
-    /\ (At(t, "idle") /\ left[t] > 0) \/ At(t, "join")
+    /\ (At(t, "idle") /\ left[t] > 0) \/ At(t, "register") \/ At(t, "stopped_clock")
     /\ IsOpen
     /\ Enters(t)
-    /\ UNCHANGED <<no_barging, n_spinners, is_signalled, n_waiters, clock, the_event, left>>
+    /\ clock' = IF At(t, "stopped_clock") /\ Bug # "leave_clock_stopped" THEN "runs" ELSE clock
+    /\ UNCHANGED <<no_barging, n_spinners, is_signalled, n_waiters, the_event, left>>
 
 Contends(t) ==
     /\ At(t, "idle") /\ left[t] > 0
     /\ ~IsOpen
-    /\ Goes(t, "choose")
+    /\ Goes(t, IF Spins THEN "bar" ELSE "register")
     /\ UNCHANGED <<word, clock, the_event, budget, left>>
 
 (* By who is about to spin, and by who has just signalled. *)
-forbid(t) ==
-    /\ At(t, "choose") \/ At(t, "survey")
-    /\ MustForbid
+bar(t) ==
+    /\ At(t, "bar") \/ At(t, "survey")
+    /\ MustBar
     /\ no_barging' = TRUE
-    /\ Goes(t, IF At(t, "choose") THEN "register" ELSE "idle")
+    /\ Goes(t, IF At(t, "bar") THEN "register" ELSE "idle")
     /\ UNCHANGED <<locked, n_spinners, is_signalled, n_waiters, clock, the_event, budget, left>>
 
-NeedNotForbid(t) ==
-    /\ At(t, "choose") \/ At(t, "survey")
-    /\ ~MustForbid
-    /\ Goes(t, IF At(t, "survey") THEN "idle" ELSE IF no_barging THEN "register" ELSE "join")
+NeedNotBar(t) ==
+    /\ At(t, "bar") \/ At(t, "survey")
+    /\ ~MustBar
+    /\ Goes(t, IF At(t, "survey") THEN "idle" ELSE IF no_barging THEN "register" ELSE "spin_up")
     /\ UNCHANGED <<word, clock, the_event, budget, left>>
 
-join(t) ==
-    /\ At(t, "join")
-    /\ locked /\ ~no_barging /\ n_spinners < MostSpinners
+spin_up(t) ==
+    /\ At(t, "spin_up")
+    /\ ~no_barging /\ n_spinners < MostSpinners
     /\ n_spinners' = n_spinners + 1
     /\ Goes(t, "spin")
     /\ UNCHANGED <<locked, no_barging, is_signalled, n_waiters, clock, the_event, budget, left>>
 
-CannotJoin(t) ==
-    /\ At(t, "join")
-    /\ no_barging \/ (locked /\ n_spinners = MostSpinners)
+MayNotSpin(t) ==
+    /\ At(t, "spin_up")
+    /\ no_barging \/ n_spinners = MostSpinners
     /\ Goes(t, "register")
     /\ UNCHANGED <<word, clock, the_event, budget, left>>
 
-spin_seize(t) ==
+seize_spinning(t) ==
     /\ At(t, "spin")
     /\ IsOpen
     /\ n_spinners' = n_spinners - 1
@@ -180,19 +182,29 @@ late_seize(t) ==
 ----------------------------------------------------------------------------
 (* Waiters. *)
 
-(* The first waiter stops the clock first, lest somebody find the time of a waiter long gone. *)
-register(t) ==
-    /\ At(t, "register")
-    /\ IF IsOpen
-       THEN Enters(t) /\ UNCHANGED <<n_waiters, clock>>
-       ELSE /\ n_waiters' = n_waiters + 1
-            /\ clock' = IF n_waiters = 0 THEN "off" ELSE clock
-            /\ Goes(t, IF n_waiters = 0 THEN "record" ELSE "park")
-            /\ UNCHANGED <<locked, budget>>
-    /\ UNCHANGED <<no_barging, n_spinners, is_signalled, the_event, left>>
+(* Who would be the first waiter stops the clock before, lest somebody take the time of a waiter long gone for its own.
+   When it comes to that, it may not be the first any more. *)
+SeesNoWaiter(t) ==
+    /\ At(t, "register") \/ At(t, "stopped_clock")
+    /\ ~IsOpen /\ n_waiters = 0
+    /\ Goes(t, "stop_clock")
+    /\ UNCHANGED <<word, clock, the_event, budget, left>>
 
-record(t) ==
-    /\ At(t, "record")
+StopsClock(t) ==
+    /\ At(t, "stop_clock")
+    /\ clock' = "off"
+    /\ Goes(t, "stopped_clock")
+    /\ UNCHANGED <<word, the_event, budget, left>>
+
+register(t) ==
+    /\ At(t, "stopped_clock") \/ (At(t, "register") /\ n_waiters > 0)
+    /\ ~IsOpen
+    /\ n_waiters' = n_waiters + 1
+    /\ Goes(t, IF At(t, "stopped_clock") THEN "start_clock" ELSE "park")
+    /\ UNCHANGED <<locked, no_barging, n_spinners, is_signalled, clock, the_event, budget, left>>
+
+StartsClock(t) ==
+    /\ At(t, "start_clock")
     /\ clock' = "runs"
     /\ Goes(t, "park")
     /\ UNCHANGED <<word, the_event, budget, left>>
@@ -216,8 +228,8 @@ Wakes(t) ==
     /\ UNCHANGED <<word, clock, sleepers, budget, left>>
 
 (* The woken waiter spins, and is on deck for as long as the flag stays. *)
-reclaim(t) ==
-    /\ At(t, "woken")
+rise(t) ==
+    /\ At(t, "woken") /\ Spins
     /\ ~locked
     /\ is_signalled' = FALSE
     /\ EntersAsWaiter(t)
@@ -225,21 +237,21 @@ reclaim(t) ==
 
 WaitsInVain(t) ==
     /\ At(t, "woken")
-    /\ locked /\ budget[t] > 0
+    /\ Spins /\ locked /\ budget[t] > 0
     /\ budget' = [budget EXCEPT ![t] = @ - 1]
     /\ UNCHANGED <<word, clock, the_event, pc, left>>
 
 (* No longer on deck. Whoever releases after this signals, so a lock that is free now is ours to take. *)
-observe(t) ==
+heed(t) ==
     /\ At(t, "woken")
-    /\ budget[t] = 0
+    /\ budget[t] = 0 \/ ~Spins
     /\ is_signalled' = (Bug = "keep_signalled")
-    /\ Goes(t, IF locked THEN "park" ELSE "observed")
+    /\ Goes(t, IF locked THEN "park" ELSE "heeded")
     /\ Refill(t)
     /\ UNCHANGED <<locked, no_barging, n_spinners, n_waiters, clock, the_event, left>>
 
-late_reclaim(t) ==
-    /\ At(t, "observed")
+reclaim(t) ==
+    /\ At(t, "heeded")
     /\ IF locked
        THEN Goes(t, "park") /\ UNCHANGED <<locked, no_barging, n_waiters, clock, budget>>
        ELSE EntersAsWaiter(t)
@@ -270,13 +282,13 @@ vacate(t) ==
     /\ At(t, "inside")
     /\ locked' = FALSE
     /\ IsDoneOnce(t)
-    /\ Goes(t, IF MustSignal THEN "appoint" ELSE "idle")
+    /\ Goes(t, IF MustChoose THEN "choose" ELSE "idle")
     /\ UNCHANGED <<no_barging, n_spinners, is_signalled, n_waiters, clock, the_event, budget>>
 
-appoint(t) ==
-    /\ At(t, "appoint")
-    /\ is_signalled' = (is_signalled \/ MustSignal)
-    /\ Goes(t, IF MustSignal THEN "signal" ELSE "idle")
+choose(t) ==
+    /\ At(t, "choose")
+    /\ is_signalled' = (is_signalled \/ MustChoose)
+    /\ Goes(t, IF MustChoose THEN "signal" ELSE "idle")
     /\ UNCHANGED <<locked, no_barging, n_spinners, n_waiters, clock, the_event, budget, left>>
 
 signal(t) ==
@@ -299,14 +311,14 @@ IsDone(t) == At(t, "idle") /\ left[t] = 0
 Terminated == \A t \in Threads : IsDone(t)
 
 Moves(t) ==
-    \/ seize(t) \/ Contends(t) \/ forbid(t) \/ NeedNotForbid(t)
-    \/ join(t) \/ CannotJoin(t) \/ spin_seize(t) \/ SpinsInVain(t) \/ retire(t) \/ late_seize(t)
-    \/ register(t) \/ record(t) \/ park(t) \/ Wakes(t)
-    \/ reclaim(t) \/ WaitsInVain(t) \/ observe(t) \/ late_reclaim(t) \/ unregister(t)
-    \/ vacate(t) \/ appoint(t) \/ signal(t)
+    \/ seize(t) \/ Contends(t) \/ bar(t) \/ NeedNotBar(t) \/ SeesNoWaiter(t) \/ StopsClock(t)
+    \/ spin_up(t) \/ MayNotSpin(t) \/ seize_spinning(t) \/ SpinsInVain(t) \/ retire(t) \/ late_seize(t)
+    \/ register(t) \/ StartsClock(t) \/ park(t) \/ Wakes(t)
+    \/ rise(t) \/ WaitsInVain(t) \/ heed(t) \/ reclaim(t) \/ unregister(t)
+    \/ vacate(t) \/ choose(t) \/ signal(t)
 
 Step(t) ==
-    /\ Prompt => \A other \in Threads \ {t} : pc[other] \notin {"record", "park", "observed"}
+    /\ Prompt => \A other \in Threads \ {t} : pc[other] \notin {"stop_clock", "stopped_clock", "start_clock", "park", "heeded"}
     /\ Moves(t)
 
 Next == (\E t \in Threads : Step(t) \/ TimesOut(t)) \/ TimePasses \/ (Terminated /\ UNCHANGED vars)
@@ -334,14 +346,14 @@ OneOnDeck ==
     IN n_on_deck = IF is_signalled THEN 1 ELSE 0
 
 (* Barging is forbidden on behalf of somebody. *)
-ForbiddenForWaiters == no_barging => n_waiters > 0
+BarredForWaiters == no_barging => n_waiters > 0
 
 (* The invariant form of "no lost wake-up". *)
 NoSleeperForgotten ==
     ~locked /\ n_waiters > 0 =>
         \/ n_spinners > 0
         \/ is_signalled
-        \/ \E t \in Threads : pc[t] \in {"appoint", "retired", "observed"}
+        \/ \E t \in Threads : pc[t] \in {"choose", "retired", "heeded"}
 
 (* Every thread gets in as often as it comes, or gives up at its deadline. *)
 Termination == <>Terminated
@@ -349,7 +361,7 @@ Termination == <>Terminated
 (* What the relief promises: as long as there are waiters, one or the other gets in again and again. *)
 WaitersAreRelieved ==
     \/ []<>(n_waiters = 0)
-    \/ []<><<\E t \in Threads : pc[t] \in {"woken", "observed"} /\ pc'[t] = "inside">>_vars
+    \/ []<><<\E t \in Threads : pc[t] \in {"woken", "heeded"} /\ pc'[t] = "inside">>_vars
 
 (* That the same waiter gets in at last follows only if there is no other, the event is handed to it, and it always
    sleeps when the event is set. *)
