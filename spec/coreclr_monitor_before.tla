@@ -9,9 +9,9 @@
 (* itself, deadlines, and attempts of spinners that are really counted.    *)
 (*                                                                         *)
 (* Grain: a look and the compare-exchange that follows are one action, for *)
-(* that one fails if the look was out of date. The event is a flag that a  *)
-(* waiter takes: which sleeper the platform wakes, and spurious wakes, are *)
-(* the same to it. The holder of the fat form is written together with the *)
+(* that one fails if the look was out of date. The event goes to the       *)
+(* oldest sleeper in the moment in which it is set, or stays set if nobody *)
+(* sleeps. The holder of the fat form is written together with the *)
 (* word, since others only ask whether it is themselves. Actions whose     *)
 (* names begin with a capital are no steps: they read, touch what only the *)
 (* holder touches, or are what the environment does.                       *)
@@ -24,7 +24,7 @@
 (* deadlock; Endless lifts that bound. It enters up to Levels times each   *)
 (* time, of which ThinLevels find room in the thin word.                   *)
 (***************************************************************************)
-EXTENDS Integers, FiniteSets, TLC
+EXTENDS Integers, Sequences, FiniteSets, TLC
 
 CONSTANTS
     Threads,
@@ -43,13 +43,17 @@ VARIABLES
     held,        \* The fat word: HELD,
     n_waiters,   \* and its count.
     holder,      \* Who is inside the fat form, and how often.
-    event,       \* Whether it is set.
+    event,       \* Whether it is set,
+    sleepers,    \* who sleeps for it, oldest first,
+    given,       \* and who was handed it.
     pc,          \* Where each thread is.
     depth,       \* How often each thread is inside, as it thinks itself.
     budget,      \* Attempts that a spinner has left.
     left         \* How often each thread will come.
 
-vars == <<thin, copied, held, n_waiters, holder, event, pc, depth, budget, left>>
+the_event == <<event, sleepers, given>>
+
+vars == <<thin, copied, held, n_waiters, holder, the_event, pc, depth, budget, left>>
 
 ASSUME Timed \subseteq Threads /\ ThinLevels >= 1 /\ Levels >= 1
 
@@ -57,7 +61,7 @@ Symmetry == Permutations(Threads)
 
 NotThere == [owner |-> Nobody, levels |-> 0]
 
-RegisteredPlaces == {"park", "reclaim", "unregister"}
+RegisteredPlaces == {"park", "asleep", "reclaim", "unregister"}
 Places == {"idle", "spin", "fatten", "copy", "spin_fat", "inside", "leave", "signal"} \cup RegisteredPlaces
 
 At(t, places) == pc[t] \in places
@@ -68,6 +72,7 @@ TypeOk ==
     /\ {copied, holder} \subseteq [owner : Threads \cup {Nobody}, levels : 0..Levels]
     /\ {held, event} \subseteq BOOLEAN
     /\ n_waiters \in 0..Cardinality(Threads)
+    /\ Len(sleepers) <= Cardinality(Threads) /\ given \subseteq Threads
     /\ pc \in [Threads -> Places]
     /\ depth \in [Threads -> 0..Levels]
     /\ budget \in [Threads -> 0..SpinBudget]
@@ -79,7 +84,7 @@ Init ==
     /\ held = FALSE
     /\ n_waiters = 0
     /\ holder = NotThere
-    /\ event = FALSE
+    /\ event = FALSE /\ sleepers = <<>> /\ given = {}
     /\ pc = [t \in Threads |-> "idle"]
     /\ depth = [t \in Threads |-> 0]
     /\ budget = [t \in Threads |-> SpinBudget]
@@ -104,7 +109,7 @@ grab(t) ==
     /\ ThinIsFree
     /\ thin' = [thin EXCEPT !.owner = t, !.levels = 1]
     /\ Enters(t)
-    /\ UNCHANGED <<copied, held, n_waiters, holder, event, left>>
+    /\ UNCHANGED <<copied, held, n_waiters, holder, the_event, left>>
 
 seize(t) ==
     /\ MayAttempt(t)
@@ -112,7 +117,7 @@ seize(t) ==
     /\ held' = TRUE
     /\ holder' = [owner |-> t, levels |-> 1]
     /\ Enters(t)
-    /\ UNCHANGED <<thin, copied, n_waiters, event, left>>
+    /\ UNCHANGED <<thin, copied, n_waiters, the_event, left>>
 
 (* An attempt in vain. When the first round of spinning is over, the lock must become fat. *)
 Misses(t) ==
@@ -123,7 +128,7 @@ Misses(t) ==
        ELSE /\ budget[t] > 0 \/ At(t, {"spin"})
             /\ budget' = [budget EXCEPT ![t] = IF @ = 0 THEN SpinBudget ELSE @ - 1]
             /\ Goes(t, IF budget[t] = 0 THEN "fatten" ELSE pc[t])
-    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, event, depth, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, the_event, depth, left>>
 
 ----------------------------------------------------------------------------
 (* From the thin to the fat form. *)
@@ -134,7 +139,7 @@ latch(t) ==
     /\ thin' = [thin EXCEPT !.is_latched = TRUE]
     /\ copied' = [owner |-> thin.owner, levels |-> thin.levels]
     /\ Goes(t, "copy")
-    /\ UNCHANGED <<held, n_waiters, holder, event, depth, budget, left>>
+    /\ UNCHANGED <<held, n_waiters, holder, the_event, depth, budget, left>>
 
 (* Somebody who is inside comes here to nest. *)
 OnFat(t) == Goes(t, IF depth[t] > 0 THEN "inside" ELSE "spin_fat")
@@ -146,13 +151,13 @@ inflate(t) ==
     /\ holder' = copied
     /\ copied' = NotThere
     /\ OnFat(t)
-    /\ UNCHANGED <<n_waiters, event, depth, budget, left>>
+    /\ UNCHANGED <<n_waiters, the_event, depth, budget, left>>
 
 FindsFat(t) ==
     /\ At(t, {"fatten"})
     /\ thin.is_fat
     /\ OnFat(t)
-    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, event, depth, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, the_event, depth, budget, left>>
 
 ----------------------------------------------------------------------------
 (* Inside. *)
@@ -165,14 +170,14 @@ nest(t) ==
     /\ ThinIsMine(t) /\ thin.levels < ThinLevels
     /\ thin' = [thin EXCEPT !.levels = @ + 1]
     /\ Deeper(t)
-    /\ UNCHANGED <<copied, held, n_waiters, holder, event, pc, budget, left>>
+    /\ UNCHANGED <<copied, held, n_waiters, holder, the_event, pc, budget, left>>
 
 NestsFat(t) ==
     /\ At(t, {"inside"}) /\ depth[t] < Levels
     /\ thin.is_fat
     /\ holder' = [holder EXCEPT !.levels = @ + 1]
     /\ Deeper(t)
-    /\ UNCHANGED <<thin, copied, held, n_waiters, event, pc, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, the_event, pc, budget, left>>
 
 (* The thin word has no room for another level, or somebody has latched it. *)
 CannotNest(t) ==
@@ -180,26 +185,26 @@ CannotNest(t) ==
     /\ ~thin.is_fat
     /\ thin.is_latched \/ thin.levels = ThinLevels
     /\ Goes(t, "fatten")
-    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, event, depth, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, the_event, depth, budget, left>>
 
 BeginsToLeave(t) ==
     /\ At(t, {"inside"})
     /\ Goes(t, "leave")
-    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, event, depth, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, the_event, depth, budget, left>>
 
 unnest(t) ==
     /\ At(t, {"leave"}) /\ depth[t] > 1
     /\ ThinIsMine(t)
     /\ thin' = [thin EXCEPT !.levels = @ - 1]
     /\ LessDeep(t)
-    /\ UNCHANGED <<copied, held, n_waiters, holder, event, pc, budget, left>>
+    /\ UNCHANGED <<copied, held, n_waiters, holder, the_event, pc, budget, left>>
 
 UnnestsFat(t) ==
     /\ At(t, {"leave"}) /\ depth[t] > 1
     /\ thin.is_fat
     /\ holder' = [holder EXCEPT !.levels = @ - 1]
     /\ LessDeep(t)
-    /\ UNCHANGED <<thin, copied, held, n_waiters, event, pc, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, the_event, pc, budget, left>>
 
 IsDoneOnce(t) == left' = [left EXCEPT ![t] = IF Endless THEN @ ELSE @ - 1]
 
@@ -211,7 +216,7 @@ vacate_thin(t) ==
     /\ LessDeep(t)
     /\ Goes(t, "idle")
     /\ IsDoneOnce(t)
-    /\ UNCHANGED <<copied, held, n_waiters, holder, event, budget>>
+    /\ UNCHANGED <<copied, held, n_waiters, holder, the_event, budget>>
 
 vacate(t) ==
     /\ At(t, {"leave"}) /\ depth[t] = 1
@@ -221,11 +226,13 @@ vacate(t) ==
     /\ LessDeep(t)
     /\ Goes(t, IF n_waiters > 0 THEN "signal" ELSE "idle")
     /\ IsDoneOnce(t)
-    /\ UNCHANGED <<thin, copied, n_waiters, event, budget>>
+    /\ UNCHANGED <<thin, copied, n_waiters, the_event, budget>>
 
 signal(t) ==
     /\ At(t, {"signal"})
-    /\ event' = TRUE
+    /\ IF sleepers # <<>>
+       THEN given' = given \cup {Head(sleepers)} /\ sleepers' = Tail(sleepers) /\ UNCHANGED event
+       ELSE event' = TRUE /\ UNCHANGED <<sleepers, given>>
     /\ Goes(t, "idle")
     /\ UNCHANGED <<thin, copied, held, n_waiters, holder, depth, budget, left>>
 
@@ -239,14 +246,22 @@ register(t) ==
     /\ n_waiters' = n_waiters + 1
     /\ budget' = [budget EXCEPT ![t] = SpinBudget]
     /\ Goes(t, "park")
-    /\ UNCHANGED <<thin, copied, held, holder, event, depth, left>>
+    /\ UNCHANGED <<thin, copied, held, holder, the_event, depth, left>>
 
+(* Takes an event that is set, or sleeps. *)
 park(t) ==
     /\ At(t, {"park"})
-    /\ event
-    /\ event' = FALSE
+    /\ IF event
+       THEN event' = FALSE /\ Goes(t, "reclaim") /\ UNCHANGED sleepers
+       ELSE sleepers' = Append(sleepers, t) /\ Goes(t, "asleep") /\ UNCHANGED event
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, given, depth, budget, left>>
+
+Wakes(t) ==
+    /\ At(t, {"asleep"})
+    /\ t \in given
+    /\ given' = given \ {t}
     /\ Goes(t, "reclaim")
-    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, depth, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, event, sleepers, depth, budget, left>>
 
 reclaim(t) ==
     /\ At(t, {"reclaim"})
@@ -256,22 +271,23 @@ reclaim(t) ==
             /\ n_waiters' = n_waiters - 1
             /\ holder' = [owner |-> t, levels |-> 1]
             /\ Enters(t)
-    /\ UNCHANGED <<thin, copied, event, left>>
+    /\ UNCHANGED <<thin, copied, the_event, left>>
 
-(* The deadline passes; an event that is there would be taken nevertheless. The seeded bug takes it and leaves. *)
+(* An event that has come by then is taken. The seeded bug takes it along. *)
 TimesOut(t) ==
-    /\ At(t, {"park"}) /\ t \in Timed
-    /\ ~event \/ Bug = "leave_with_event"
-    /\ event' = FALSE
+    /\ At(t, {"asleep"}) /\ t \in Timed
+    /\ t \notin given \/ Bug = "leave_with_event"
+    /\ sleepers' = SelectSeq(sleepers, LAMBDA other : other # t)
+    /\ given' = given \ {t}
     /\ Goes(t, "unregister")
-    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, depth, budget, left>>
+    /\ UNCHANGED <<thin, copied, held, n_waiters, holder, event, depth, budget, left>>
 
 unregister(t) ==
     /\ At(t, {"unregister"})
     /\ n_waiters' = n_waiters - 1
     /\ Goes(t, "idle")
     /\ IsDoneOnce(t)
-    /\ UNCHANGED <<thin, copied, held, holder, event, depth, budget>>
+    /\ UNCHANGED <<thin, copied, held, holder, the_event, depth, budget>>
 
 ----------------------------------------------------------------------------
 
@@ -284,7 +300,7 @@ Step(t) ==
     \/ latch(t) \/ inflate(t) \/ FindsFat(t)
     \/ nest(t) \/ NestsFat(t) \/ CannotNest(t) \/ BeginsToLeave(t) \/ unnest(t) \/ UnnestsFat(t)
     \/ vacate_thin(t) \/ vacate(t) \/ signal(t)
-    \/ register(t) \/ park(t) \/ reclaim(t) \/ unregister(t)
+    \/ register(t) \/ park(t) \/ Wakes(t) \/ reclaim(t) \/ unregister(t)
 
 Next == (\E t \in Threads : Step(t) \/ TimesOut(t)) \/ (Terminated /\ UNCHANGED vars)
 
@@ -312,11 +328,11 @@ WaitersAreCounted == n_waiters = Cardinality(Registered)
 LatchKeepsTheWord ==
     /\ thin.is_latched => copied = [owner |-> thin.owner, levels |-> thin.levels]
     /\ thin.is_latched <=> (\E t \in Threads : At(t, {"copy"}))
-    /\ ~thin.is_fat => ~held /\ n_waiters = 0 /\ ~event
+    /\ ~thin.is_fat => ~held /\ n_waiters = 0 /\ ~event /\ sleepers = <<>>
 
 (* I3: the invariant form of "no lost wake-up". *)
 NoSleeperForgotten ==
-    ~held /\ n_waiters > 0 => event \/ \E t \in Threads : At(t, {"signal", "reclaim"})
+    ~held /\ n_waiters > 0 => event \/ given # {} \/ \E t \in Threads : At(t, {"signal", "reclaim"})
 
 (* Nobody gets in past a waiter but another waiter. *)
 NoBarging == [][\A t \in Threads : n_waiters > 0 /\ t \notin Inside /\ t \in Inside' => At(t, {"reclaim"})]_vars
@@ -324,6 +340,7 @@ NoBarging == [][\A t \in Threads : n_waiters > 0 /\ t \notin Inside /\ t \in Ins
 (* Every thread gets in as often as it comes, or gives up at its deadline. *)
 Termination == <>Terminated
 
-(* Not promised: a waiter gets in at last, whatever the others do. *)
-WaitersGetIn == \A t \in Threads : At(t, {"park"}) ~> At(t, {"inside"})
+(* Whoever contends gets in at last, whatever the others do: arrivals do not pass waiters, and the event goes to the
+   oldest. *)
+WaitersGetIn == \A t \in Threads \ Timed : At(t, {"spin"}) ~> At(t, {"inside"})
 ============================================================================
