@@ -2,7 +2,7 @@
 //!
 //! Test files of models import these names, which then hide those of `ondeck_locks`.
 
-use ondeck_locks::{Tuned, coreclr_monitor_before};
+use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before};
 
 /// The fewest turns that take every branch.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,18 @@ impl Tuned<coreclr_monitor_before::Tuning> for Brief {
     const TUNING: coreclr_monitor_before::Tuning =
         coreclr_monitor_before::Tuning { first_pauses: 1, factor: 2, most_pauses_per_core: 1, rounds: 1 };
 }
+
+/// Two turns, and relief as soon as the clock of a model shows another millisecond.
+impl Tuned<coreclr_monitor::Tuning> for Brief {
+    const TUNING: coreclr_monitor::Tuning = coreclr_monitor::Tuning {
+        spins: 2,
+        starved_after_ms: 1,
+        ..<Defaults as Tuned<coreclr_monitor::Tuning>>::TUNING
+    };
+}
+
+/// The monitor after the change, spinning briefly.
+pub type RawCoreclrMonitor<P> = ondeck_locks::RawCoreclrMonitor<P, Brief>;
 
 /// The monitor before the change, spinning briefly.
 pub type RawCoreclrMonitorBefore<P> = ondeck_locks::RawCoreclrMonitorBefore<P, Brief>;

@@ -22,6 +22,7 @@ macro_rules! for_each_lock {
         $register!(linux_mutex_patch3, RawLinuxMutexPatch3);
         $register!(linux_mutex_mcs, RawLinuxMutexMcs);
         $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
+        $register!(coreclr_monitor, RawCoreclrMonitor);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -40,6 +41,7 @@ macro_rules! for_each_sleeping_lock {
         $register!(linux_mutex_patch3, RawLinuxMutexPatch3);
         $register!(linux_mutex_mcs, RawLinuxMutexMcs);
         $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
+        $register!(coreclr_monitor, RawCoreclrMonitor);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -51,6 +53,7 @@ macro_rules! for_each_timed_lock {
         $register!(tas, RawTas);
         $register!(ttas, RawTtas);
         $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
+        $register!(coreclr_monitor, RawCoreclrMonitor);
         $register!(ondeck, RawOndeck);
     };
 }
@@ -94,5 +97,6 @@ macro_rules! for_each_ordered_lock {
 macro_rules! for_each_reentrant_lock {
     ($register:ident) => {
         $register!(coreclr_monitor_before, RawCoreclrMonitorBefore);
+        $register!(coreclr_monitor, RawCoreclrMonitor);
     };
 }

@@ -7,7 +7,7 @@
 //! The flagship has a file of its own, `loom_ondeck.rs`.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::brief::RawCoreclrMonitorBefore;
+use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting, pulses, timed, tries};
 use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
 use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock, for_each_sleeping_lock};

@@ -4,13 +4,15 @@
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::brief::RawCoreclrMonitorBefore;
+use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, steps};
 use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock, for_each_reentrant_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
+use ondeck_locks::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_locks::*;
+use ondeck_platform::Platform as _;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -228,6 +230,37 @@ mod few_poll {
     fn is_noticed_past_a_latch() {
         let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch1<SchedulePlatform>>(8, 2));
         assert!(report.pollers_past_latch > 2, "the monitor sees no crowd polling");
+    }
+
+    /// Turns enough to be seen polling.
+    struct Polling;
+
+    impl Tuned<MonitorTuning> for Polling {
+        const TUNING: MonitorTuning = MonitorTuning { spins: 20, ..<Defaults as Tuned<MonitorTuning>>::TUNING };
+    }
+
+    /// The seven spinners that its word can count, and one waiter that was woken, in the fat form.
+    #[test]
+    fn coreclr_monitor() {
+        let report = Schedule { executions: 5_000 }.check(|| {
+            let lock = Arc::new(ondeck_locks::RawCoreclrMonitor::<SchedulePlatform, Polling>::new());
+            lock.inflate();
+            let pass = || {
+                let lock = lock.clone();
+                Box::new(move || {
+                    for _ in 0..2 {
+                        lock.acquire();
+                        // The section is long, so that all others come to spin.
+                        (0..40).for_each(|_| SchedulePlatform::pause_ns(100));
+                        // SAFETY: acquired above.
+                        unsafe { lock.release() };
+                    }
+                }) as Job
+            };
+            ScheduleWorld::run((0..12).map(|_| pass()).collect());
+            assert!(lock.is_at_rest());
+        });
+        assert!((4..=8).contains(&report.pollers), "{} threads poll at once", report.pollers);
     }
 
     /// The check of the check: where everybody polls, the monitor sees it.

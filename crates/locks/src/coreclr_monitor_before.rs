@@ -11,13 +11,12 @@
 //! `Monitor` of CoreCLR up to September 2017 (`AwareLock` in vm/syncblk.inl and vm/syncblk.cpp), the one that
 //! dotnet/coreclr PR 14216 replaced and issues 11979 and 13978 complain of. Kept: the word, its one bit and its count;
 //! that only a lock without waiters can be entered; the back-off of 50, 150, 450... pauses, once on the object's header
-//! and then ten times on the fat form with a yield after each; the auto-reset event; that a waiter does not spin again.
+//! and then ten times on the fat form with a yield after each; the auto-reset event, handed to the oldest sleeper (event.rs); that a waiter does not spin again.
 //! Left out: what the runtime does for its collector and for aborted threads. Changed:
 //! - The header and the sync block are the thin and the fat form of thin.rs, side by side in the lock.
 //! - The release is one decrement; the original loops with a compare-exchange.
 //! - On one core nobody spins or yields; the original yields ten times.
 //! - The back-off of the header includes its limit and that of the fat form excludes it; here both include it.
-//! - The event does not promise to wake the oldest. The original's does, as far as the operating system does.
 //! - A deadline is a point of time; the original's is a number of milliseconds.
 //!
 //! # State word
@@ -73,13 +72,15 @@
 //!   the event; if not, there are waiters already, and I3 is kept by them. Nobody but a waiter that took the event can
 //!   set HELD while there are waiters, and its own vacate sets the event for the others. A waiter that gives up leaves
 //!   the event to the next. Conformance `every_waiter_finishes`.
-//! - Bypass: nobody enters while a waiter is registered, except other waiters, and those in any order.
+//! - Bypass: nobody enters while a waiter is registered, except other waiters, and those in the order in which they fell
+//!   asleep. An event that was set for a waiter that then gave up is left for the next to come, who takes it in vain if the
+//!   lock is held, and then sleeps again behind the others.
 //! - Reentrant, to any depth. Conformance `nesting`.
 //! - Deadlines: a waiter past its own gives up; a spinner notices after its present pause. Conformance `timed`.
 //!
 //! # Cost
 //! Alone: 2 RMWs, 1 line; nested, 2 more. Contended: every contender polls for 11 rounds of back-off, which at 40 ns
-//! a pause are 24 ms on two cores and more on more; then a wake and a sleep per pass. Lock 32 bytes, no waiter record.
+//! a pause are 24 ms on two cores and more on more; then a wake and a sleep per pass. Lock 40 bytes, a node of 24 bytes on the stack of a sleeper.
 //!
 //! # After release
 //! Yes: signal sets the event after the vacate, when somebody else may be inside. In the original the collector keeps
@@ -105,7 +106,7 @@ use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 pub const ENTRY: Entry = Entry {
     name: "coreclr-monitor-before",
     idea: "CoreCLR before 2.1: spins for long; while there is a waiter only waiters may enter",
-    bytes: 32,
+    bytes: 40,
     rmws: 2,
     awake: "all, for 11 rounds of growing pauses: milliseconds each",
     woken: "one waiter at each release",
@@ -114,8 +115,8 @@ pub const ENTRY: Entry = Entry {
         sleeps: true,
         reentrant: true,
         free_after_release: false,
-        bypass: "none by arrivals once registered; any among waiters",
-        starves: "a waiter, by other waiters, improbably",
+        bypass: "none by arrivals once a waiter is registered; waiters in the order of falling asleep",
+        starves: "nobody, unless waiters give up at deadlines; then a waiter, improbably",
     },
 };
 
@@ -457,8 +458,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
         }
     }
 
-    /// False if somebody is inside. That is one who registered later and took an event of ours, or the event was left by
-    /// one who gave up; either way its vacate will find us registered.
+    /// False if somebody is inside: then the event was left by one who gave up. Its vacate will find us registered.
     fn reclaim(&self) -> bool {
         // Ended by success or a holder; each failure is another thread's success.
         loop {

@@ -39,6 +39,7 @@
 //! assert_eq!(with_lock::<Hardware, _>("no such lock", Size), None);
 //! ```
 
+pub mod coreclr_monitor;
 pub mod coreclr_monitor_before;
 mod event;
 pub mod go_spinbit;
@@ -63,6 +64,7 @@ pub mod ttas;
 mod tuning;
 pub mod wait_room;
 
+pub use coreclr_monitor::RawCoreclrMonitor;
 pub use coreclr_monitor_before::RawCoreclrMonitorBefore;
 pub use go_spinbit::RawGoSpinbit;
 pub use go_spinbit_futex::RawGoSpinbitFutex;
@@ -160,5 +162,6 @@ table! {
     RawLinuxMutexPatch3 in linux_mutex_patch3,
     RawLinuxMutexMcs in linux_mutex_mcs,
     RawCoreclrMonitorBefore in coreclr_monitor_before,
+    RawCoreclrMonitor in coreclr_monitor,
     RawOndeck in ondeck,
 }

@@ -17,7 +17,8 @@
 //!
 //! A node is alive while it is queued, because its thread takes it out before it goes. A popped one is alive until its
 //! popper leaves the monitor, because its thread must come inside to learn that it was popped. So the popper unparks it
-//! before it leaves, and after that nobody but its thread knows it.
+//! before it leaves, and after that nobody but its thread knows it. A room whose threads never go on without the permit
+//! of a popped node, as that of an event, leaves the popper more time: until it has unparked it.
 //!
 //! Unsafe: 9 blocks, all to follow a link to a node that is queued, or to unpark one that was popped.
 
@@ -158,9 +159,10 @@ impl<P: Platform> Popped<P> {
     /// Wakes the thread of the node, which then wants the monitor.
     ///
     /// # Safety
-    /// - The caller popped the node, and has not left the monitor since.
+    /// - The caller popped the node, and has not left the monitor since; or the node's thread does not go on before it has
+    ///   this permit.
     pub unsafe fn unpark(self) {
-        // SAFETY: alive until the caller leaves the monitor, see the file's head.
+        // SAFETY: alive until the caller leaves the monitor, or until it has its permit, see the file's head.
         let permit = unsafe { &raw const (*self.0).permit };
         // SAFETY: as above; not touched after this.
         unsafe { Token::unpark(permit) };

@@ -1,0 +1,394 @@
+//! coreclr-monitor: arrivals may go past the waiters, at most seven spin, and one waiter at a time is woken.
+//!
+//! # Idea
+//! The convoy of coreclr-monitor-before comes from giving the lock to a thread that still has to be woken. So whoever is
+//! awake may take a free lock, waiters or not. Three things keep that in bounds. Spinners register in the word, seven at
+//! most, and a release that sees one wakes nobody: whoever is on deck must take a free lock before it stops spinning. A
+//! waiter that was signalled is noted in the word, and until it is up no other is woken; once up, it spins like an
+//! arrival before it sleeps again. And a clock runs from the last time a waiter got in: after a second, arrivals are
+//! barred until a waiter has been served.
+//!
+//! # Lineage
+//! `Monitor` of CoreCLR 2.1, as dotnet/coreclr PR 14216 left it (`AwareLock::LockState` in vm/syncblk.h and vm/syncblk.inl;
+//! the names of its functions are long sentences, and our steps are their verbs). Kept: the word, bit for bit; what each
+//! change does to which field; 30 turns of spinning whose pauses double from 37 ns to 272 ns; the clock and its second,
+//! which the PR's text names (later versions have a tenth of it). Left out: what the runtime does for its collector and
+//! for aborted threads. Changed:
+//! - The header and the sync block are the thin and the fat form of thin.rs, side by side in the lock.
+//! - The pause is asked of the platform in nanoseconds. The original measures once how many PAUSEs make 37 ns and counts
+//!   them off; at the end of its doubling it makes of 272 ns a whole number of these.
+//! - The clock is started again by whoever stopped it, also if it turns out not to be the first waiter. The original
+//!   forgot that until dotnet/runtime PR 87703.
+//! - A spinner looks once more after its last pause, before it retires.
+//! - A deadline is a point of time; the original's is a number of milliseconds.
+//!
+//! # State word
+//! `word`, that of the fat form. The thin word is described in thin.rs.
+//!
+//! | bits | name | meaning | set by | cleared by | may be stale? |
+//! |---|---|---|---|---|---|
+//! | 0 | HELD | somebody is inside | seize, spin_seize, late_seize, reclaim, late_reclaim, inflate | vacate | exact |
+//! | 1 | NO_BARGING | only waiters, and spinners that retire, may enter | forbid | reclaim, late_reclaim, unregister | exact |
+//! | 2-4 | spinners | arrivals that spin; never more than 7 | join | spin_seize, retire | exact |
+//! | 5 | SIGNALLED | the event is set or about to be, or a waiter took it and still spins | appoint | reclaim, observe | may linger when the waiter it was for gave up; the next one takes it |
+//! | 6-31 | waiters | threads that sleep, or were woken and have not got in yet | register | reclaim, late_reclaim, unregister | exact |
+//!
+//! # Life of a word
+//!
+//! ```text
+//! thin:     free --grab--> owned --vacate_thin--> free        any --latch, inflate--> fat, for good
+//! spinner:  join --> spin_seize (in), or retire --> late_seize (in), or register
+//! waiter:   register --> park --> reclaim (in), or observe --> late_reclaim (in), or park again
+//! release:  vacate --> nothing more, or appoint --> signal --> forbid, if it is time
+//! ```
+//!
+//! | step | from -> to | who | operation and ordering |
+//! |---|---|---|---|
+//! | grab | thin: free -> owned | arrival, spinner | compare-exchange, Acquire (T1) |
+//! | nest | thin: one level deeper | holder | compare-exchange, Acquire (not needed) |
+//! | unnest | thin: one level less deep | holder | compare-exchange, Release (not needed) |
+//! | vacate_thin | thin: owned -> free | holder | compare-exchange, Release (T1) |
+//! | latch | thin: LATCHED set | whoever needs the fat form | compare-exchange, Acquire (T1) |
+//! | inflate | thin: LATCHED -> FAT | the same, after HELD and the holder are written | store, Release (T2) |
+//! | seize | neither HELD nor NO_BARGING -> HELD | arrival | compare-exchange, Acquire (E1) |
+//! | join | HELD, and no NO_BARGING -> one spinner more | arrival | compare-exchange, Relaxed |
+//! | spin_seize | neither HELD nor NO_BARGING -> HELD, one spinner less | spinner | compare-exchange, Acquire (E1) |
+//! | retire | one spinner less | spinner at the end of its turns | fetch-sub, Relaxed |
+//! | late_seize | not HELD -> HELD | spinner that has just retired | compare-exchange, Acquire (E1) |
+//! | register | HELD or NO_BARGING -> one waiter more | arrival | compare-exchange, Relaxed |
+//! | record | unchanged; the clock starts | first waiter; waiter that got in before others | store, Relaxed |
+//! | park | unchanged | waiter | waits for the event, with the edge of event.rs |
+//! | reclaim | not HELD -> HELD, one waiter less, SIGNALLED and NO_BARGING cleared | waiter that took the event | compare-exchange, Acquire (E1) |
+//! | observe | SIGNALLED cleared | the same, at the end of its turns | fetch-sub, Relaxed |
+//! | late_reclaim | not HELD -> HELD, one waiter less, NO_BARGING cleared | the same, just after | compare-exchange, Acquire (E1) |
+//! | unregister | one waiter less; NO_BARGING cleared with the last | waiter past its deadline | compare-exchange, Relaxed |
+//! | vacate | HELD cleared | holder | fetch-sub, Release (E1) |
+//! | appoint | waiters, no spinner, not SIGNALLED -> SIGNALLED | ex-holder | compare-exchange, Relaxed |
+//! | signal | unchanged | the same | sets the event, with the edge of event.rs |
+//! | forbid | waiters, and it is time -> NO_BARGING | ex-holder that signalled; arrival | compare-exchange, Relaxed |
+//!
+//! # Invariants
+//! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `release_fat`; checked by: conformance
+//!   `exclusion`.
+//! - I2 NO_BARGING implies waiters. asserted: `forbid_if_due`, `enter_or_register`.
+//! - I3 Whoever took the event and has not yet entered or observed finds SIGNALLED, and waiters. asserted: `reclaim`,
+//!   `observe_or_enter`.
+//! - I4 Not HELD, and waiters: then there is a spinner; or SIGNALLED; or a vacate has not yet appointed one; or a spinner that
+//!   retired, or a waiter that observed, has not yet looked again. asserted: cannot be, locally; checked by: conformance
+//!   `exclusion`.
+//! - I5 Whoever releases is inside. asserted: `release_fat`, and `leave` of thin.rs; checked by: test `misuse_is_caught`.
+//!
+//! # Orderings
+//! - E1 `vacate` -> `seize`, `spin_seize`, `late_seize`, `reclaim`, `late_reclaim`: everything the last holder wrote.
+//!
+//! The edges T1 and T2 of the thin word are those of thin.rs. The edge from signal to park, in event.rs, tells the woken
+//! waiter that it is counted and signalled. The other changes admit nobody, and the clock is a hint, so Relaxed is enough.
+//!
+//! # Promises
+//! - Mutual exclusion: each way in is one RMW that found the thin word free, or HELD clear. Conformance `exclusion`.
+//! - No lost wake-up: a waiter registers only while HELD, or while NO_BARGING with others registered before it. The
+//!   vacate that follows appoints a waiter unless somebody is on deck, that is, a spinner or a signalled waiter. Who is on
+//!   deck leaves it in one RMW and then takes the lock if that RMW, or a later look, found it free; if it was HELD, the
+//!   next vacate finds the deck empty (I4). A waiter that gives up leaves event and SIGNALLED to the next. Conformance
+//!   `every_waiter_finishes`.
+//! - Bypass: unbounded until no waiter has got in for a second. From then on arrivals do not enter until one has.
+//!   So waiters together are relieved. One of them is served only probably: a woken waiter that does not get in goes
+//!   behind the others, and each of them that gets in starts the clock again.
+//! - At most seven spinners poll the fat word, and one woken waiter. Contenders for the thin form poll without a bound,
+//!   until the first of them has inflated it. Conformance few_poll.
+//! - Reentrant, to any depth. Conformance `nesting`.
+//! - Deadlines: a waiter past its own gives up; a spinner finishes its turns first, 8 us. Conformance `timed`.
+//!
+//! # Cost
+//! Alone: 2 RMWs, 1 line; nested, 2 more. Contended: a spinner pays one more RMW to come and shares one with getting
+//! in; a release that wakes pays one more RMW, the event, and a reading of the clock. Lock 48 bytes, a node of 24 bytes on
+//! the stack of a sleeper.
+//!
+//! # After release
+//! Yes: appoint, signal and forbid follow the vacate, when somebody else may be inside. In the original the collector keeps
+//! the lock alive meanwhile; here whoever frees it must know that no release is under way.
+//!
+//! # Limits
+//! 2^24 - 1 threads can own the thin form; the others inflate. 2^26 waiters. While somebody inflates the lock a release
+//! waits for it, and tries fail.
+//!
+//! Unsafe: 3 blocks, all to use the wait room as the holder.
+
+mod slow;
+mod state;
+
+use self::state::State;
+use crate::event::Event;
+use crate::thin::{self, Holder, Thin};
+use crate::wait_room::{WaitNode, WaitRoom};
+use crate::{Defaults, Entry, LowerSpin, NoSpin, NotHeld, Promises, RawLock, RawMonitor, RawTimedLock, Tuned};
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::Relaxed;
+use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
+
+/// The row of this lock in [`LOCKS`](crate::LOCKS).
+pub const ENTRY: Entry = Entry {
+    name: "coreclr-monitor",
+    idea: "CoreCLR since 2.1: arrivals may enter past waiters, seven spin, one waiter at a time is woken",
+    bytes: 48,
+    rmws: 2,
+    awake: "seven spinners, and one woken waiter that spins",
+    woken: "one waiter, if nobody spins and none is on its way already",
+    promises: Promises {
+        timed: true,
+        sleeps: true,
+        reentrant: true,
+        free_after_release: false,
+        bypass: "unbounded until no waiter has got in for a second; then none by arrivals",
+        starves: "one waiter among several, improbably; together they are relieved after a second",
+    },
+};
+
+// -- 1. Steps ---------------------------------------------------------------------------------------------------------
+
+const GRAB: Step = step("grab");
+const NEST: Step = step("nest");
+const UNNEST: Step = step("unnest");
+const VACATE_THIN: Step = step("vacate_thin");
+const LATCH: Step = step("latch");
+const INFLATE: Step = step("inflate");
+const SEIZE: Step = step("seize");
+const JOIN: Step = step("join");
+const SPIN_SEIZE: Step = step("spin_seize");
+const RETIRE: Step = step("retire");
+const LATE_SEIZE: Step = step("late_seize");
+const REGISTER: Step = step("register");
+const RECORD: Step = step("record");
+const PARK: Step = step("park");
+const RECLAIM: Step = step("reclaim");
+const OBSERVE: Step = step("observe");
+const LATE_RECLAIM: Step = step("late_reclaim");
+const UNREGISTER: Step = step("unregister");
+const VACATE: Step = step("vacate");
+const APPOINT: Step = step("appoint");
+const SIGNAL: Step = step("signal");
+const FORBID: Step = step("forbid");
+
+const fn step(name: &'static str) -> Step {
+    Step { lock: "coreclr-monitor", name }
+}
+
+const THIN: thin::Steps =
+    thin::Steps { grab: GRAB, nest: NEST, unnest: UNNEST, vacate: VACATE_THIN, latch: LATCH, inflate: INFLATE };
+
+// -- 2. Tuning --------------------------------------------------------------------------------------------------------
+
+/// The constants of `coreclr-monitor`. The defaults are those of PR 14216.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Turns of a spinner and of a woken waiter; none where spinning cannot pay. Default 30 (`MonitorSpinCount`).
+    pub spins: u32,
+    /// First pause, in nanoseconds; it doubles. Default 37 (`MinNsPerNormalizedYield`, one PAUSE of a Skylake).
+    pub first_pause_ns: u32,
+    /// Longest pause, in nanoseconds. Default 272 (`NsPerOptimalMaxSpinIterationDuration`).
+    pub longest_pause_ns: u32,
+    /// Arrivals are barred when no waiter has got in for so many milliseconds. Default 1000 (PR 14216, 16 November 2017;
+    /// 100 in dotnet/runtime).
+    pub starved_after_ms: u32,
+}
+
+impl Tuned<Tuning> for Defaults {
+    const TUNING: Tuning = Tuning { spins: 30, first_pause_ns: 37, longest_pause_ns: 272, starved_after_ms: 1000 };
+}
+
+/// A third of the turns. The settings of the PR's second table are those of a spin that was replaced before it was
+/// merged; this stands in for them.
+impl Tuned<Tuning> for LowerSpin {
+    const TUNING: Tuning = Tuning { spins: 10, ..<Defaults as Tuned<Tuning>>::TUNING };
+}
+
+/// The settings of the third table of the PR.
+impl Tuned<Tuning> for NoSpin {
+    const TUNING: Tuning = Tuning { spins: 0, ..<Defaults as Tuned<Tuning>>::TUNING };
+}
+
+/// The settings to compare with those of `coreclr-monitor-before` of the same names.
+pub const TUNINGS: &[(&str, Tuning)] = &[
+    ("default", <Defaults as Tuned<Tuning>>::TUNING),
+    ("lower-spin", <LowerSpin as Tuned<Tuning>>::TUNING),
+    ("no-spin", <NoSpin as Tuned<Tuning>>::TUNING),
+];
+
+impl Tuning {
+    /// The pause of the `turn`th turn, in nanoseconds.
+    fn pause_ns(self, turn: u32) -> u32 {
+        self.first_pause_ns.saturating_mul(1_u32.checked_shl(turn).unwrap_or(u32::MAX)).min(self.longest_pause_ns)
+    }
+}
+
+// -- 3. State: coreclr_monitor/state.rs -------------------------------------------------------------------------------
+
+// -- 4. The lock ------------------------------------------------------------------------------------------------------
+
+/// The monitor of CoreCLR since PR 14216.
+pub struct RawCoreclrMonitor<P: Platform, T = Defaults> {
+    thin: Thin<P>,
+    /// From here on the fat form: the word described above.
+    word: P::U32,
+    holder: Holder<P>,
+    event: Event<P>,
+    /// When a waiter last got in, or the first of them registered, in milliseconds; 0 if that is not known.
+    clock: P::U32,
+    /// Threads in [`RawMonitor::wait`], which do not want the lock now.
+    room: WaitRoom<P>,
+    tuning: PhantomData<T>,
+}
+
+const _: () = assert!(size_of::<RawCoreclrMonitor<Hardware>>() == ENTRY.bytes);
+
+impl<P: StaticPlatform, T> RawCoreclrMonitor<P, T> {
+    /// A free lock, for statics.
+    pub const INIT: Self = RawCoreclrMonitor {
+        thin: Thin::INIT,
+        word: P::U32_ZERO,
+        holder: Holder::INIT,
+        event: Event::INIT,
+        clock: P::U32_ZERO,
+        room: WaitRoom::INIT,
+        tuning: PhantomData,
+    };
+}
+
+// -- 5. Public raw operations -----------------------------------------------------------------------------------------
+
+impl<P: Platform, T: Tuned<Tuning>> RawLock for RawCoreclrMonitor<P, T> {
+    type Platform = P;
+    const ENTRY: Entry = ENTRY;
+
+    fn new() -> Self {
+        RawCoreclrMonitor {
+            thin: Thin::new(),
+            word: P::U32::new(State::OPEN.0),
+            holder: Holder::new(),
+            event: Event::new(),
+            clock: P::U32::new(0),
+            room: WaitRoom::new(),
+            tuning: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn try_acquire(&self) -> bool {
+        let me = thin::me::<P>();
+        self.thin.grab(me, &THIN) || self.try_acquire_fat(me)
+    }
+
+    #[inline]
+    fn acquire(&self) {
+        let me = thin::me::<P>();
+        if !self.thin.grab(me, &THIN) {
+            self.acquire_fat(me, None);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self) {
+        let me = thin::me::<P>();
+        if !self.thin.leave(me, &THIN) {
+            self.release_fat(me);
+        }
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        Some(self.state().has_waiters())
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.thin.is_free_or_fat() && self.state().is_at_rest()
+    }
+}
+
+impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawCoreclrMonitor<P, T> {
+    #[inline]
+    fn try_acquire_until(&self, deadline_ns: u64) -> bool {
+        let me = thin::me::<P>();
+        self.thin.grab(me, &THIN) || self.acquire_fat(me, Some(deadline_ns))
+    }
+}
+
+impl<P: Platform, T: Tuned<Tuning>> RawMonitor for RawCoreclrMonitor<P, T> {
+    fn is_held(&self) -> bool {
+        let (me, seen) = (thin::me::<P>(), self.thin.state());
+        if seen.is_fat() { self.holder.is(me) } else { seen.owner() == me }
+    }
+
+    fn inflate(&self) {
+        self.thin.inflate(&THIN, |owner, levels| {
+            self.word.store(if levels > 0 { State::HELD } else { State::OPEN.0 }, Relaxed);
+            self.holder.set(owner, levels);
+        });
+    }
+
+    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld> {
+        if !self.is_held() {
+            return Err(NotHeld);
+        }
+        self.inflate();
+        let (node, me, levels) = (WaitNode::new(), thin::me::<P>(), self.holder.levels());
+        // SAFETY: we are inside, and the node stays here until it is removed below.
+        unsafe { self.room.enqueue(&node) };
+        self.holder.set(me, 1);
+        self.release_fat(me);
+        node.park(deadline_ns);
+        self.acquire();
+        self.holder.set(me, levels);
+        // SAFETY: we are inside again, and the node was enqueued above.
+        Ok(!unsafe { self.room.remove(&node) })
+    }
+
+    fn pulse(&self) -> Result<bool, NotHeld> {
+        if !self.is_held() {
+            return Err(NotHeld);
+        }
+        // SAFETY: we are inside.
+        let oldest = unsafe { self.room.pop_oldest() };
+        // SAFETY: popped here, and we are still inside.
+        Ok(oldest.map(|popped| unsafe { popped.unpark() }).is_some())
+    }
+}
+
+// -- 6, 7, 8. acquire_slow, spin helpers, release_slow: coreclr_monitor/slow.rs ---------------------------------------
+
+// -- 9. Waiter record: none; those who sleep are counted. -------------------------------------------------------------
+
+// -- 10. Inspect ------------------------------------------------------------------------------------------------------
+
+impl<P: Platform, T> RawCoreclrMonitor<P, T> {
+    fn state(&self) -> State {
+        State(self.word.load(Relaxed))
+    }
+}
+
+impl<P: Platform, T> fmt::Debug for RawCoreclrMonitor<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let thin = self.thin.state();
+        if thin.is_fat() {
+            write!(f, "RawCoreclrMonitor(fat, {:?})", self.state())
+        } else {
+            write!(f, "RawCoreclrMonitor({thin:?})")
+        }
+    }
+}
+
+// -- 11. Tests of section 2; those of section 3 are beside it ---------------------------------------------------------
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let tuning = <Defaults as Tuned<Tuning>>::TUNING;
+        let pauses: Vec<u32> = (0..6).map(|turn| tuning.pause_ns(turn)).collect();
+        assert_eq!(pauses, [37, 74, 148, 272, 272, 272]);
+        assert_eq!(tuning.pause_ns(u32::MAX), 272);
+        let all: u32 = (0..tuning.spins).map(|turn| tuning.pause_ns(turn)).sum();
+        assert!((7_000..8_000).contains(&all), "the header says 8 us, not {all} ns");
+    }
+}
