@@ -317,12 +317,13 @@ fn relief_comes_to_a_starving_waiter() {
     const LIMIT: Duration = Duration::from_secs(10);
     let lock = RawCoreclrMonitor::<Hardware, SoonRelieved>::new();
     lock.inflate();
-    let is_served = AtomicBool::new(false);
+    let (is_served, entries) = (AtomicBool::new(false), AtomicU64::new(0));
     let deadline_ns = Hardware::now_ns() + LIMIT.as_nanos() as u64;
     let served = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_served.load(Relaxed) {
                 lock.acquire();
+                entries.fetch_add(1, Relaxed);
                 std::thread::sleep(Duration::from_millis(2));
                 // SAFETY: acquired above.
                 unsafe { lock.release() };
@@ -330,6 +331,10 @@ fn relief_comes_to_a_starving_waiter() {
         });
         let waiter = scope.spawn(|| {
             let enter = |_: &u32| {
+                let before = entries.load(Relaxed);
+                while entries.load(Relaxed) == before {
+                    Hardware::yield_now();
+                }
                 let has_entered = lock.try_acquire_until(deadline_ns);
                 if has_entered {
                     // SAFETY: acquired above.
