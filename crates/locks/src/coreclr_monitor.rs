@@ -27,19 +27,19 @@
 //!
 //! | bits | name | meaning | set by | cleared by | may be stale? |
 //! |---|---|---|---|---|---|
-//! | 0 | HELD | somebody is inside | seize, spin_seize, late_seize, reclaim, late_reclaim, inflate | vacate | exact |
-//! | 1 | NO_BARGING | only waiters, and spinners that retire, may enter | forbid | reclaim, late_reclaim, unregister | exact |
-//! | 2-4 | spinners | arrivals that spin; never more than 7 | join | spin_seize, retire | exact |
-//! | 5 | SIGNALLED | the event is set or about to be, or a waiter took it and still spins | appoint | reclaim, observe | may linger when the waiter it was for gave up; the next one takes it |
-//! | 6-31 | waiters | threads that sleep, or were woken and have not got in yet | register | reclaim, late_reclaim, unregister | exact |
+//! | 0 | HELD | somebody is inside | seize, seize_spinning, late_seize, rise, reclaim, inflate | vacate | exact |
+//! | 1 | NO_BARGING | only waiters, and spinners that retire, may enter | bar | rise, reclaim, unregister | exact |
+//! | 2-4 | spinners | arrivals that spin; never more than 7 | spin_up | seize_spinning, retire | exact |
+//! | 5 | SIGNALLED | the event is set or about to be, or a waiter took it and still spins | choose | rise, heed | may linger when the waiter it was for gave up; the next one takes it |
+//! | 6-31 | waiters | threads that sleep, or were woken and have not got in yet | register | rise, reclaim, unregister | exact |
 //!
 //! # Life of a word
 //!
 //! ```text
 //! thin:     free --grab--> owned --vacate_thin--> free        any --latch, inflate--> fat, for good
-//! spinner:  join --> spin_seize (in), or retire --> late_seize (in), or register
-//! waiter:   register --> park --> reclaim (in), or observe --> late_reclaim (in), or park again
-//! release:  vacate --> nothing more, or appoint --> signal --> forbid, if it is time
+//! spinner:  spin_up --> seize_spinning (in), or retire --> late_seize (in), or register
+//! waiter:   register --> park --> rise (in), or heed --> reclaim (in), or park again
+//! release:  vacate --> nothing more, or choose --> signal --> bar, if it is time
 //! ```
 //!
 //! | step | from -> to | who | operation and ordering |
@@ -51,35 +51,34 @@
 //! | latch | thin: LATCHED set | whoever needs the fat form | compare-exchange, Acquire (T1) |
 //! | inflate | thin: LATCHED -> FAT | the same, after HELD and the holder are written | store, Release (T2) |
 //! | seize | neither HELD nor NO_BARGING -> HELD | arrival | compare-exchange, Acquire (E1) |
-//! | join | HELD, and no NO_BARGING -> one spinner more | arrival | compare-exchange, Relaxed |
-//! | spin_seize | neither HELD nor NO_BARGING -> HELD, one spinner less | spinner | compare-exchange, Acquire (E1) |
+//! | spin_up | HELD, and no NO_BARGING -> one spinner more | arrival | compare-exchange, Relaxed |
+//! | seize_spinning | neither HELD nor NO_BARGING -> HELD, one spinner less | spinner | compare-exchange, Acquire (E1) |
 //! | retire | one spinner less | spinner at the end of its turns | fetch-sub, Relaxed |
 //! | late_seize | not HELD -> HELD | spinner that has just retired | compare-exchange, Acquire (E1) |
 //! | register | HELD or NO_BARGING -> one waiter more | arrival | compare-exchange, Relaxed |
-//! | record | unchanged; the clock starts | first waiter; waiter that got in before others | store, Relaxed |
 //! | park | unchanged | waiter | waits for the event, with the edge of event.rs |
-//! | reclaim | not HELD -> HELD, one waiter less, SIGNALLED and NO_BARGING cleared | waiter that took the event | compare-exchange, Acquire (E1) |
-//! | observe | SIGNALLED cleared | the same, at the end of its turns | fetch-sub, Relaxed |
-//! | late_reclaim | not HELD -> HELD, one waiter less, NO_BARGING cleared | the same, just after | compare-exchange, Acquire (E1) |
+//! | rise | not HELD -> HELD, one waiter less, SIGNALLED and NO_BARGING cleared | waiter that took the event | compare-exchange, Acquire (E1) |
+//! | heed | SIGNALLED cleared | the same, at the end of its turns | fetch-sub, Relaxed |
+//! | reclaim | not HELD -> HELD, one waiter less, NO_BARGING cleared | the same, just after | compare-exchange, Acquire (E1) |
 //! | unregister | one waiter less; NO_BARGING cleared with the last | waiter past its deadline | compare-exchange, Relaxed |
 //! | vacate | HELD cleared | holder | fetch-sub, Release (E1) |
-//! | appoint | waiters, no spinner, not SIGNALLED -> SIGNALLED | ex-holder | compare-exchange, Relaxed |
+//! | choose | waiters, no spinner, not SIGNALLED -> SIGNALLED | ex-holder | compare-exchange, Relaxed |
 //! | signal | unchanged | the same | sets the event, with the edge of event.rs |
-//! | forbid | waiters, and it is time -> NO_BARGING | ex-holder that signalled; arrival | compare-exchange, Relaxed |
+//! | bar | waiters, and it is time -> NO_BARGING | ex-holder that signalled; arrival | compare-exchange, Relaxed |
 //!
 //! # Invariants
 //! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `release_fat`; checked by: conformance
 //!   `exclusion`.
-//! - I2 NO_BARGING implies waiters. asserted: `forbid_if_due`, `enter_or_register`.
-//! - I3 Whoever took the event and has not yet entered or observed finds SIGNALLED, and waiters. asserted: `reclaim`,
-//!   `observe_or_enter`.
-//! - I4 Not HELD, and waiters: then there is a spinner; or SIGNALLED; or a vacate has not yet appointed one; or a spinner that
-//!   retired, or a waiter that observed, has not yet looked again. asserted: cannot be, locally; checked by: conformance
+//! - I2 NO_BARGING implies waiters. asserted: `bar_if_due`, `enter_or_register`.
+//! - I3 Whoever took the event and has not yet entered or heeded finds SIGNALLED, and waiters. asserted: `rise`,
+//!   `heed_or_enter`.
+//! - I4 Not HELD, and waiters: then there is a spinner; or SIGNALLED; or a vacate has not yet chosen one; or a spinner that
+//!   retired, or a waiter that heeded, has not yet looked again. asserted: cannot be, locally; checked by: conformance
 //!   `exclusion`.
 //! - I5 Whoever releases is inside. asserted: `release_fat`, and `leave` of thin.rs; checked by: test `misuse_is_caught`.
 //!
 //! # Orderings
-//! - E1 `vacate` -> `seize`, `spin_seize`, `late_seize`, `reclaim`, `late_reclaim`: everything the last holder wrote.
+//! - E1 `vacate` -> `seize`, `seize_spinning`, `late_seize`, `rise`, `reclaim`: everything the last holder wrote.
 //!
 //! The edges T1 and T2 of the thin word are those of thin.rs. The edge from signal to park, in event.rs, tells the woken
 //! waiter that it is counted and signalled. The other changes admit nobody, and the clock is a hint, so Relaxed is enough.
@@ -87,7 +86,7 @@
 //! # Promises
 //! - Mutual exclusion: each way in is one RMW that found the thin word free, or HELD clear. Conformance `exclusion`.
 //! - No lost wake-up: a waiter registers only while HELD, or while NO_BARGING with others registered before it. The
-//!   vacate that follows appoints a waiter unless somebody is on deck, that is, a spinner or a signalled waiter. Who is on
+//!   vacate that follows chooses a waiter unless somebody is on deck, that is, a spinner or a signalled waiter. Who is on
 //!   deck leaves it in one RMW and then takes the lock if that RMW, or a later look, found it free; if it was HELD, the
 //!   next vacate finds the deck empty (I4). A waiter that gives up leaves event and SIGNALLED to the next. Conformance
 //!   `every_waiter_finishes`.
@@ -105,7 +104,7 @@
 //! the stack of a sleeper.
 //!
 //! # After release
-//! Yes: appoint, signal and forbid follow the vacate, when somebody else may be inside. In the original the collector keeps
+//! Yes: choose, signal and bar follow the vacate, when somebody else may be inside. In the original the collector keeps
 //! the lock alive meanwhile; here whoever frees it must know that no release is under way.
 //!
 //! # Limits
@@ -154,21 +153,20 @@ const VACATE_THIN: Step = step("vacate_thin");
 const LATCH: Step = step("latch");
 const INFLATE: Step = step("inflate");
 const SEIZE: Step = step("seize");
-const JOIN: Step = step("join");
-const SPIN_SEIZE: Step = step("spin_seize");
+const SPIN_UP: Step = step("spin_up");
+const SEIZE_SPINNING: Step = step("seize_spinning");
 const RETIRE: Step = step("retire");
 const LATE_SEIZE: Step = step("late_seize");
 const REGISTER: Step = step("register");
-const RECORD: Step = step("record");
 const PARK: Step = step("park");
+const RISE: Step = step("rise");
+const HEED: Step = step("heed");
 const RECLAIM: Step = step("reclaim");
-const OBSERVE: Step = step("observe");
-const LATE_RECLAIM: Step = step("late_reclaim");
 const UNREGISTER: Step = step("unregister");
 const VACATE: Step = step("vacate");
-const APPOINT: Step = step("appoint");
+const CHOOSE: Step = step("choose");
 const SIGNAL: Step = step("signal");
-const FORBID: Step = step("forbid");
+const BAR: Step = step("bar");
 
 const fn step(name: &'static str) -> Step {
     Step { lock: "coreclr-monitor", name }

@@ -2,8 +2,8 @@
 
 use super::state::State;
 use super::{
-    APPOINT, FORBID, JOIN, LATE_RECLAIM, LATE_SEIZE, OBSERVE, PARK, RECLAIM, RECORD, REGISTER, RETIRE,
-    RawCoreclrMonitor, SEIZE, SIGNAL, SPIN_SEIZE, THIN, Tuning, UNREGISTER, VACATE,
+    BAR, CHOOSE, HEED, LATE_SEIZE, PARK, RECLAIM, REGISTER, RETIRE, RISE, RawCoreclrMonitor, SEIZE, SEIZE_SPINNING,
+    SIGNAL, SPIN_UP, THIN, Tuning, UNREGISTER, VACATE,
 };
 use crate::thin::Answer;
 use crate::{RawMonitor, Tuned};
@@ -114,7 +114,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
                 self.unregister();
                 return false;
             }
-            if self.turns().any(|turn| self.reclaim() || Self::pause(turn)) || self.observe_or_enter() {
+            if self.turns().any(|turn| self.rise() || Self::pause(turn)) || self.heed_or_enter() {
                 return self.begins(me);
             }
         }
@@ -122,13 +122,13 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
 
     /// Of a waiter that spins: in, if the lock is free. The signal is cleared with that, and not before: a release wakes
     /// nobody else meanwhile.
-    fn reclaim(&self) -> bool {
+    fn rise(&self) -> bool {
         // Ended by success or a holder; each failure is another thread's success.
         loop {
             let seen = self.state();
             debug_assert!(seen.is_signalled() && seen.has_waiters(), "I3");
             let Some(next) = seen.claimed() else { return false };
-            if self.claim(seen, next.without_signal(), RECLAIM) {
+            if self.claim(seen, next.without_signal(), RISE) {
                 return true;
             }
         }
@@ -136,15 +136,15 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
 
     /// Of a waiter that will sleep again: without the signal, unless the lock is free at that moment. Then it must be
     /// taken, for its last holder saw the signal and woke nobody.
-    fn observe_or_enter(&self) -> bool {
-        P::step(OBSERVE);
+    fn heed_or_enter(&self) -> bool {
+        P::step(HEED);
         let found = State(self.word.fetch_sub(State::SIGNALLED, Relaxed));
         debug_assert!(found.is_signalled() && found.has_waiters(), "I3");
         let mut seen = found.without_signal();
         // Ended by success or a holder, who finds us registered and no signal.
         while let Some(next) = seen.claimed() {
             // A signal that came since is for another waiter, and stays.
-            if self.claim(seen, next, LATE_RECLAIM) {
+            if self.claim(seen, next, RECLAIM) {
                 return true;
             }
             seen = self.state();
@@ -200,10 +200,10 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     }
 
     fn spin_fat(&self, me: u32, turns: Range<u32>) -> bool {
-        if self.forbid_if_due() {
+        if self.bar_if_due() {
             return false;
         }
-        match self.seize_or_join(me) {
+        match self.seize_or_spin_up(me) {
             Answer::Contended => {}
             answer => return answer == Answer::Entered,
         }
@@ -214,7 +214,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
                 break;
             }
             if seen.may_barge() {
-                P::step(SPIN_SEIZE);
+                P::step(SEIZE_SPINNING);
                 // E1
                 if self.change(seen, seen.held().without_spinner(), Acquire) {
                     return self.begins(me);
@@ -225,7 +225,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     }
 
     /// `Contended` if we are counted as a spinner now; `Overflow` if there are too many, or arrivals are barred.
-    fn seize_or_join(&self, me: u32) -> Answer {
+    fn seize_or_spin_up(&self, me: u32) -> Answer {
         // Ended by one of the three; each failure is another thread's success.
         loop {
             let seen = self.state();
@@ -236,7 +236,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
                 continue;
             }
             let Some(next) = seen.with_spinner().filter(|_| !seen.bars_arrivals()) else { return Answer::Overflow };
-            P::step(JOIN);
+            P::step(SPIN_UP);
             if self.change(seen, next, Relaxed) {
                 return Answer::Contended;
             }
@@ -283,18 +283,18 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
         P::step(VACATE);
         let found = State(self.word.fetch_sub(State::HELD, Release)); // E1
         debug_assert!(found.is_held(), "I1");
-        if found.has_waiters() && self.appoint(State(found.0 - State::HELD)) {
+        if found.has_waiters() && self.choose(State(found.0 - State::HELD)) {
             P::step(SIGNAL);
             self.event.set();
-            self.forbid_if_due();
+            self.bar_if_due();
         }
     }
 
     /// Whether a waiter has to be woken, and it is for us to do so.
-    fn appoint(&self, mut seen: State) -> bool {
+    fn choose(&self, mut seen: State) -> bool {
         // Ended by success, or by a word that wants nobody woken; each failure is another thread's success.
         while let Some(next) = seen.signalled() {
-            P::step(APPOINT);
+            P::step(CHOOSE);
             if self.change(seen, next, Relaxed) {
                 return true;
             }
@@ -304,7 +304,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     }
 
     /// Bars arrivals if the clock has come due; true if they are barred. The clock is read only if somebody waits.
-    fn forbid_if_due(&self) -> bool {
+    fn bar_if_due(&self) -> bool {
         // Ended by the bar, or by nobody to put it up for; each failure is another thread's success.
         loop {
             let seen = self.state();
@@ -312,7 +312,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
             if seen.bars_arrivals() || !seen.has_waiters() || !self.is_due() {
                 return seen.bars_arrivals();
             }
-            P::step(FORBID);
+            P::step(BAR);
             if self.change(seen, seen.barring(), Relaxed) {
                 return true;
             }
@@ -327,7 +327,6 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     fn start_clock(&self) {
         // 0 means that the clock stands, so the millisecond before is taken for it.
         let now_ms = Self::now_ms();
-        P::step(RECORD);
         self.clock.store(if now_ms == 0 { u32::MAX } else { now_ms }, Relaxed);
     }
 
