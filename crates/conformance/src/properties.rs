@@ -72,6 +72,18 @@ pub fn exclusion<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, r
     assert_eq!(entered, (threads * rounds) as u64);
 }
 
+/// As [`exclusion`], of a monitor that has its large form from the beginning.
+pub fn exclusion_inflated<W: World, L: RawMonitor<Platform = W::Platform>>(threads: usize, rounds: usize) {
+    let shared = Shared::<W, L>::new();
+    shared.lock.inflate();
+    let jobs = (0..threads).map(|_| {
+        let shared = shared.clone();
+        Box::new(move || (0..rounds).for_each(|_| acquirer(&shared))) as Job
+    });
+    W::run(jobs.collect());
+    shared.assert_rests();
+}
+
 /// A try beside waiting threads disturbs nobody; alone it succeeds.
 pub fn tries<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize) {
     let mut roles: Vec<fn(&Shared<W, L>)> = vec![acquirer; threads - 1];

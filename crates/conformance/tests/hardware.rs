@@ -5,8 +5,10 @@ use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting,
 use ondeck_conformance::{HardwareWorld, within};
 use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
+use ondeck_locks::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// More threads than the cores of a small machine, so that some sleep or are preempted.
@@ -84,6 +86,52 @@ mod reentrant {
     }
 
     for_each_reentrant_lock!(reentrant_lock);
+}
+
+/// Relief as soon as somebody waits.
+struct AlwaysDue;
+
+impl Tuned<MonitorTuning> for AlwaysDue {
+    const TUNING: MonitorTuning = MonitorTuning { starved_after_ms: 0, ..<NoSpin as Tuned<MonitorTuning>>::TUNING };
+}
+
+/// When the clock of `coreclr-monitor` has come due, a release bars arrivals until a waiter is inside. Without that the
+/// thread that has just released would be back long before the waiter is up.
+#[test]
+fn relief_bars_arrivals() {
+    let is_barred = || {
+        let lock = RawCoreclrMonitor::<Hardware, AlwaysDue>::new();
+        let (is_inside, may_leave) = (AtomicBool::new(false), AtomicBool::new(false));
+        lock.acquire();
+        let has_barged = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                lock.acquire();
+                is_inside.store(true, Relaxed);
+                while !may_leave.load(Relaxed) {
+                    Hardware::yield_now();
+                }
+                // SAFETY: acquired above.
+                unsafe { lock.release() };
+            });
+            while !format!("{lock:?}").contains("clock runs") {
+                Hardware::yield_now();
+            }
+            // SAFETY: acquired above.
+            unsafe { lock.release() };
+            while !is_inside.load(Relaxed) {
+                if lock.try_acquire() {
+                    // SAFETY: acquired in the line above.
+                    unsafe { lock.release() };
+                    may_leave.store(true, Relaxed);
+                    return true;
+                }
+            }
+            may_leave.store(true, Relaxed);
+            false
+        });
+        !has_barged
+    };
+    within(PATIENCE, "relief", || assert!((0..100).all(|_| is_barred()), "an arrival went past a starving waiter"));
 }
 
 mod free_after_release {

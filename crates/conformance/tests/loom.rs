@@ -8,7 +8,8 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
-use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting, pulses, timed, tries};
+use ondeck_conformance::properties::{exclusion, exclusion_inflated, freeing, freeing_timed};
+use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
 use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock, for_each_sleeping_lock};
 use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
@@ -170,6 +171,14 @@ mod reentrant {
     }
 
     for_each_reentrant_lock!(reentrant_lock);
+
+    /// The ways in of a spinner: as one, and when it gives up and finds the lock free.
+    #[test]
+    fn spinners_of_coreclr_monitor() {
+        let both = [["spin_up", "seize_spinning"].as_slice(), &["retire", "late_seize"]];
+        let body = || exclusion_inflated::<LoomWorld, RawCoreclrMonitor<LoomPlatform>>(2, 2);
+        Model::new().spinning(LEAP).check_containing(&both, body);
+    }
 }
 
 mod free_after_release {

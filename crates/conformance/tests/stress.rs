@@ -6,7 +6,6 @@
 
 use ondeck_conformance::child::test_in_child;
 use ondeck_conformance::{Guarded, HardwareWorld, Random, World, for_each_lock, for_each_timed_lock, within};
-use ondeck_locks::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::os::unix::process::CommandExt as _;
@@ -300,53 +299,4 @@ fn waits_are_bounded() {
 fn waits_are_bounded_with_long_sections() {
     let (hold, away) = (Duration::from_millis(2), Duration::from_micros(500));
     assert_bounded("waits_are_bounded_with_long_sections", 4, hold, away);
-}
-
-/// Relief after a twentieth of a second instead of after a second, and no spinning, which would be luck.
-struct SoonRelieved;
-
-impl Tuned<MonitorTuning> for SoonRelieved {
-    const TUNING: MonitorTuning = MonitorTuning { starved_after_ms: 50, ..<NoSpin as Tuned<MonitorTuning>>::TUNING };
-}
-
-/// A thread that takes the lock again as soon as it has released it would keep a waiter out: the lock is free for less
-/// time than it takes to get up.
-#[test]
-fn relief_comes_to_a_starving_waiter() {
-    const ENTRIES: u32 = 5;
-    const LIMIT: Duration = Duration::from_secs(10);
-    let lock = RawCoreclrMonitor::<Hardware, SoonRelieved>::new();
-    lock.inflate();
-    let (is_served, entries) = (AtomicBool::new(false), AtomicU64::new(0));
-    let deadline_ns = Hardware::now_ns() + LIMIT.as_nanos() as u64;
-    let served = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_served.load(Relaxed) {
-                lock.acquire();
-                entries.fetch_add(1, Relaxed);
-                std::thread::sleep(Duration::from_millis(2));
-                // SAFETY: acquired above.
-                unsafe { lock.release() };
-            }
-        });
-        let waiter = scope.spawn(|| {
-            let enter = |_: &u32| {
-                let before = entries.load(Relaxed);
-                while entries.load(Relaxed) == before {
-                    Hardware::yield_now();
-                }
-                let has_entered = lock.try_acquire_until(deadline_ns);
-                if has_entered {
-                    // SAFETY: acquired above.
-                    unsafe { lock.release() };
-                }
-                has_entered
-            };
-            let served = (0..ENTRIES).take_while(enter).count();
-            is_served.store(true, Relaxed);
-            served
-        });
-        waiter.join().expect("the waiter does not panic")
-    });
-    assert_eq!(served, ENTRIES as usize, "the waiter starves");
 }

@@ -90,7 +90,8 @@
 //!   deck leaves it in one RMW and then takes the lock if that RMW, or a later look, found it free; if it was HELD, the
 //!   next vacate finds the deck empty (I4). A waiter that gives up leaves event and SIGNALLED to the next. Conformance
 //!   `every_waiter_finishes`.
-//! - Bypass: unbounded until no waiter has got in for a second. From then on arrivals do not enter until one has.
+//! - Bypass: unbounded until no waiter has got in for a second. From then on arrivals do not enter until one has
+//!   (conformance `relief_bars_arrivals`).
 //!   So waiters together are relieved. One of them is served only probably: a woken waiter that does not get in goes
 //!   behind the others, and each of them that gets in starts the clock again.
 //! - At most seven spinners poll the fat word, and one woken waiter. Contenders for the thin form poll without a bound,
@@ -367,7 +368,8 @@ impl<P: Platform, T> fmt::Debug for RawCoreclrMonitor<P, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let thin = self.thin.state();
         if thin.is_fat() {
-            write!(f, "RawCoreclrMonitor(fat, {:?})", self.state())
+            let clock = if self.clock.load(Relaxed) == 0 { "stands" } else { "runs" };
+            write!(f, "RawCoreclrMonitor(fat, {:?}, clock {clock})", self.state())
         } else {
             write!(f, "RawCoreclrMonitor({thin:?})")
         }

@@ -60,7 +60,8 @@
 //! - I4 Whoever releases is inside. asserted: `release_fat`, and `leave` of thin.rs; checked by: test `misuse_is_caught`.
 //!
 //! # Orderings
-//! - E1 `vacate` -> `seize`, `reclaim`: everything the last holder wrote.
+//! - E1 `vacate` -> `seize`, `reclaim`: everything the last holder wrote. A reclaim has it from the event too, unless that
+//!   was left by a waiter that gave up; a model needs four threads to tell.
 //!
 //! The edges T1 and T2 of the thin word are those of thin.rs. The edge from signal to park, in event.rs, tells the woken
 //! waiter that the lock was vacated: else it might still see HELD, and sleep again. The count of waiters admits nobody,
