@@ -21,12 +21,14 @@ mod hardware;
 mod loom_platform;
 #[cfg(feature = "models")]
 mod monitor;
+pub mod monitors;
 pub mod properties;
 pub mod races;
 #[cfg(feature = "models")]
 mod reproduce;
 #[cfg(feature = "models")]
 mod schedule;
+pub mod side_objects;
 pub mod specimen;
 #[cfg(feature = "models")]
 pub mod steps;

@@ -73,12 +73,14 @@
 
 #[cfg(feature = "lock_api-04")]
 pub mod lock_api_04;
+mod monitor;
 pub mod poison;
 mod raw;
 mod spin_wait;
 
 pub use lock_api;
 pub use lock_api::WaitTimeoutResult;
+pub use monitor::{Monitor, MonitorGuard, NotEntered, WaitEnd};
 pub use raw::{RawCondvar, RawMutex};
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 

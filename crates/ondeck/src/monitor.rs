@@ -1,0 +1,334 @@
+//! The reentrant lock with a wait room.
+
+mod pool;
+
+use crate::raw::{deadline_at, deadline_in};
+use ondeck_locks::{RawLock, RawTimedLock};
+use ondeck_platform::Hardware;
+use pool::Slabs;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::time::{Duration, Instant};
+
+pub use ondeck_locks::monitor::NotEntered;
+
+type Raw = ondeck_locks::monitor::RawMonitor<Hardware, Slabs>;
+
+/// A lock that its holder may enter again, in which threads can wait for each other: the monitor of Java and .NET, in
+/// four bytes.
+///
+/// While no two threads want it at once, that is all there is. When they do, or when one waits, the monitor is lent a
+/// side object of 64 bytes from a pool of the process, and gives it back after some calm, or when it is dropped.
+///
+/// # Shared access
+/// [`enter`](Monitor::enter) gives `&T` and not `&mut T`: a thread that enters twice has two guards, and two `&mut T` to
+/// one place are undefined behaviour, whichever lock was taken. So data that changes lives in a [`Cell`] or [`RefCell`]
+/// inside, as in a reentrant mutex of `parking_lot`: that a monitor lets in one thread at a time is all that those need.
+///
+/// ```
+/// use ondeck::Monitor;
+/// use std::cell::RefCell;
+///
+/// let names = Monitor::new(RefCell::new(vec!["first"]));
+/// let add = |name| names.enter().borrow_mut().push(name);
+///
+/// let entered = names.enter();
+/// add("second"); // enters again
+/// assert_eq!(entered.borrow().len(), 2);
+/// ```
+///
+/// # Waiting
+/// [`wait`](Monitor::wait) leaves the monitor, however deep the thread is inside, sleeps until another thread calls
+/// [`pulse`](Monitor::pulse) or [`pulse_all`](Monitor::pulse_all), and enters again just as deep. The oldest waiter is
+/// the first to be pulsed. A wait ends with a pulse or its deadline, never for no reason; the condition is still to be
+/// looked at in a loop, since others may enter between the pulse and the return.
+///
+/// ```
+/// use ondeck::Monitor;
+/// use std::cell::Cell;
+///
+/// let is_ready = Monitor::new(Cell::new(false));
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         is_ready.enter().set(true);
+///         // Not inside any more: the pulse is refused, and nothing else happens.
+///         assert!(is_ready.pulse().is_err());
+///         let _entered = is_ready.enter();
+///         is_ready.pulse().expect("entered");
+///     });
+///     let entered = is_ready.enter();
+///     while !entered.get() {
+///         is_ready.wait().expect("entered");
+///     }
+/// });
+/// ```
+///
+/// During a wait other threads are inside although guards and borrows of the waiting thread are alive. That is sound,
+/// because the waiting thread does nothing meanwhile: what they do happens after its wait began and before it returned,
+/// as if `wait` had called a function that enters again. A [`RefCell`] that is borrowed over a wait is found borrowed by
+/// the others, who panic or get an error; so borrows are best ended before.
+///
+/// # Errors
+/// A thread that is not inside gets [`NotEntered`] from `wait`, `pulse` and their like. Leaving without having entered
+/// cannot be written: a guard leaves when it is dropped, and stays on its thread.
+///
+/// # Panics
+/// If the process has started 2^32 threads; if one thread is 2^32 levels deep; if there is no memory for a side object.
+/// A panic while a guard is alive leaves the monitor and does not poison it.
+///
+/// # Blocking
+/// Entering spins for some microseconds, then sleeps. While several threads want a monitor they are the contenders of
+/// an [`ondeck::Mutex`](crate::Mutex), with its fairness. Leaving never waits for a holder. Unlike a mutex a monitor
+/// may allocate, when it is first contended, so it has no place inside a global allocator; and the pool has a mutex,
+/// so a monitor that was contended may not be used in the child of a `fork`.
+///
+/// [`Cell`]: std::cell::Cell
+/// [`RefCell`]: std::cell::RefCell
+pub struct Monitor<T: ?Sized> {
+    raw: Raw,
+    data: T,
+}
+
+// SAFETY: a reference to a monitor gives `&T` to one thread at a time, each of which sees what those before did, and
+// the data itself to whoever owns the monitor. So it is sent from thread to thread, but never shared. Over a `wait` a
+// thread keeps its `&T`; but it runs nothing while others are inside, and they are ordered before and after.
+unsafe impl<T: ?Sized + Send> Sync for Monitor<T> {}
+
+impl<T> Monitor<T> {
+    /// A monitor around `data`, with nobody inside.
+    #[inline]
+    pub const fn new(data: T) -> Self {
+        Monitor { raw: Raw::INIT, data }
+    }
+
+    /// The data.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        self.data
+    }
+}
+
+impl<T: ?Sized> Monitor<T> {
+    /// Enters the monitor, or waits until it can. A thread that is inside gets one level deeper.
+    #[inline]
+    pub fn enter(&self) -> MonitorGuard<'_, T> {
+        self.raw.acquire();
+        MonitorGuard::new(self)
+    }
+
+    /// Enters the monitor if no other thread is inside. Never waits.
+    ///
+    /// # Example
+    /// ```
+    /// let monitor = ondeck::Monitor::new(1);
+    /// let entered = monitor.enter();
+    /// assert!(monitor.try_enter().is_some(), "we are inside");
+    /// std::thread::scope(|scope| scope.spawn(|| assert!(monitor.try_enter().is_none())).join().unwrap());
+    /// assert_eq!(*entered, 1);
+    /// ```
+    #[inline]
+    pub fn try_enter(&self) -> Option<MonitorGuard<'_, T>> {
+        self.raw.try_acquire().then(|| MonitorGuard::new(self))
+    }
+
+    /// Enters the monitor unless that takes longer than `timeout`.
+    #[inline]
+    pub fn try_enter_for(&self, timeout: Duration) -> Option<MonitorGuard<'_, T>> {
+        (self.raw.try_acquire() || self.raw.try_acquire_until(deadline_in(timeout))).then(|| MonitorGuard::new(self))
+    }
+
+    /// Enters the monitor unless that takes until after `deadline`.
+    #[inline]
+    pub fn try_enter_until(&self, deadline: Instant) -> Option<MonitorGuard<'_, T>> {
+        (self.raw.try_acquire() || self.raw.try_acquire_until(deadline_at(deadline))).then(|| MonitorGuard::new(self))
+    }
+
+    /// Whether the calling thread is inside.
+    ///
+    /// # Example
+    /// ```
+    /// let monitor = ondeck::Monitor::new(());
+    /// assert!(!monitor.is_entered());
+    /// let entered = monitor.enter();
+    /// assert!(monitor.is_entered());
+    /// std::thread::scope(|scope| scope.spawn(|| assert!(!monitor.is_entered())).join().unwrap());
+    /// # drop(entered);
+    /// ```
+    #[inline]
+    pub fn is_entered(&self) -> bool {
+        self.raw.is_entered()
+    }
+
+    /// Leaves the monitor on all levels, waits for a pulse, and enters again on the same level.
+    #[inline]
+    pub fn wait(&self) -> Result<(), NotEntered> {
+        self.raw.wait(None).map(|_is_pulsed| ())
+    }
+
+    /// As [`wait`](Monitor::wait), for at most `timeout`. Entering again may take longer.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Monitor, WaitEnd};
+    /// use std::time::Duration;
+    ///
+    /// let monitor = Monitor::new(());
+    /// let short = Duration::from_millis(1);
+    /// let error = monitor.wait_for(short).expect_err("we are not inside");
+    /// println!("{error}"); // the calling thread is not inside this monitor: ...
+    ///
+    /// let _entered = monitor.enter();
+    /// assert_eq!(monitor.wait_for(short), Ok(WaitEnd::TimedOut));
+    /// ```
+    #[inline]
+    pub fn wait_for(&self, timeout: Duration) -> Result<WaitEnd, NotEntered> {
+        self.raw.wait(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
+    }
+
+    /// As [`wait`](Monitor::wait), at most until `deadline`. Entering again may take longer.
+    #[inline]
+    pub fn wait_until(&self, deadline: Instant) -> Result<WaitEnd, NotEntered> {
+        self.raw.wait(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
+    }
+
+    /// Ends the wait of the thread that has waited longest; false if nobody waits. It enters when the monitor is free.
+    #[inline]
+    pub fn pulse(&self) -> Result<bool, NotEntered> {
+        self.raw.pulse()
+    }
+
+    /// Ends the waits of all threads that wait now; tells how many they were. They enter one after the other.
+    #[inline]
+    pub fn pulse_all(&self) -> Result<usize, NotEntered> {
+        self.raw.pulse_all()
+    }
+
+    /// The data, to whoever has the monitor for itself.
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.data
+    }
+}
+
+/// How a wait with a deadline ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// Another thread pulsed.
+    Pulsed,
+    /// The deadline came first. No pulse was spent on this wait.
+    TimedOut,
+}
+
+impl WaitEnd {
+    fn from_is_pulsed(is_pulsed: bool) -> Self {
+        if is_pulsed { WaitEnd::Pulsed } else { WaitEnd::TimedOut }
+    }
+}
+
+/// The calling thread's stay inside a [`Monitor`], on one level, which ends when this is dropped. Stays on its thread:
+/// ```compile_fail,E0277
+/// let monitor = ondeck::Monitor::new(1);
+/// let entered = monitor.enter();
+/// std::thread::scope(|scope| scope.spawn(move || drop(entered)).join());
+/// ```
+///
+/// Guards of several levels may be dropped in any order; the last one leaves.
+#[must_use = "dropped at once, it leaves the monitor at once"]
+pub struct MonitorGuard<'a, T: ?Sized> {
+    monitor: &'a Monitor<T>,
+    stays_on_its_thread: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives `&T` only; dropping takes the guard itself, which stays on its thread.
+unsafe impl<T: ?Sized + Sync> Sync for MonitorGuard<'_, T> {}
+
+impl<'a, T: ?Sized> MonitorGuard<'a, T> {
+    /// The calling thread has entered `monitor`, and makes one guard of that.
+    #[inline]
+    fn new(monitor: &'a Monitor<T>) -> Self {
+        MonitorGuard { monitor, stays_on_its_thread: PhantomData }
+    }
+}
+
+impl<T: ?Sized> Deref for MonitorGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.monitor.data
+    }
+}
+
+impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard was made from one entering of this thread, which it has not left, and ends it now.
+        unsafe { self.monitor.raw.release() };
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MonitorGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MonitorGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Monitor<T> {
+    /// Shows the data if no other thread is inside.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entered = self.try_enter();
+        let data: &dyn fmt::Debug = match &entered {
+            Some(data) => data,
+            None => &format_args!("<another thread is inside>"),
+        };
+        f.debug_struct("Monitor").field("data", data).finish()
+    }
+}
+
+impl<T: Default> Default for Monitor<T> {
+    fn default() -> Self {
+        Monitor::new(T::default())
+    }
+}
+
+impl<T> From<T> for Monitor<T> {
+    fn from(data: T) -> Self {
+        Monitor::new(data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_thin_monitors_take_four_million_bytes() {
+        let monitors: Vec<Monitor<()>> = (0..1_000_000).map(|_| Monitor::new(())).collect();
+        assert_eq!(size_of_val(monitors.as_slice()), 4_000_000);
+        for monitor in &monitors {
+            let _twice = (monitor.enter(), monitor.enter());
+        }
+        assert!(monitors.iter().all(|monitor| !monitor.raw.is_inflated()), "nobody was in the way");
+    }
+
+    #[test]
+    fn a_monitor_that_is_left_alone_deflates() {
+        let monitor = Monitor::new(());
+        let entered = monitor.enter();
+        monitor.wait_for(Duration::ZERO).expect("entered");
+        drop(entered);
+        assert!(monitor.raw.is_inflated());
+        let exits = (1..10_000).find(|_| {
+            drop(monitor.enter());
+            !monitor.raw.is_inflated()
+        });
+        assert!(exits.is_some(), "still fat after 10 000 calm exits");
+    }
+}

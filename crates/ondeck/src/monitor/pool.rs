@@ -1,0 +1,110 @@
+//! The side objects of all monitors of the process: slabs that double, never freed, and a list of those that are free.
+//!
+//! Never freed, because a thread may come to an object after its monitor has gone, and must find a lock there. What it
+//! costs is bounded: there are never more than twice as many as were in use at one time, 64 bytes each.
+
+use crate::Mutex;
+use ondeck_locks::monitor::{Pool, Side};
+use ondeck_platform::Hardware;
+use std::sync::OnceLock;
+
+type Slab = &'static [Side<Hardware>];
+
+/// Objects of the first slab; each further one has twice as many as the one before.
+const FIRST: usize = 32;
+/// Together they hold 2^31 objects but for the last few.
+const N_SLABS: usize = 26;
+
+static SLABS: [OnceLock<Slab>; N_SLABS] = [const { OnceLock::new() }; N_SLABS];
+static FREE: Mutex<Free> = Mutex::new(Free { indices: Vec::new(), n_slabs: 0 });
+
+struct Free {
+    /// With room for all objects that there are, so that giving one back never allocates. The last one comes first: it
+    /// may still be in a cache.
+    indices: Vec<u32>,
+    n_slabs: usize,
+}
+
+/// The pool of [`Monitor`](crate::Monitor).
+pub(crate) struct Slabs;
+
+impl Pool<Hardware> for Slabs {
+    #[inline]
+    fn side(index: u32) -> &'static Side<Hardware> {
+        let (slab, offset) = place(index);
+        let slab: Slab = SLABS[slab].get().expect("handed out, hence made");
+        &slab[offset]
+    }
+
+    #[cold]
+    fn take() -> Option<u32> {
+        let mut free = FREE.lock();
+        if free.indices.is_empty() && free.n_slabs < N_SLABS {
+            free.grow();
+        }
+        free.indices.pop()
+    }
+
+    #[cold]
+    fn give_back(index: u32) {
+        FREE.lock().indices.push(index);
+    }
+}
+
+impl Free {
+    /// Makes the next slab. Its objects are handed out in order of address.
+    #[cold]
+    fn grow(&mut self) {
+        let first = first_index(self.n_slabs);
+        let n_new = FIRST << self.n_slabs;
+        self.indices.reserve_exact(first + n_new);
+        let slab: Vec<_> = (0..n_new).map(|_| Side::new()).collect();
+        let is_new = SLABS[self.n_slabs].set(slab.leak()).is_ok();
+        debug_assert!(is_new, "made under the lock, once");
+        self.n_slabs += 1;
+        self.indices.extend((first..first + n_new).rev().map(|index| index as u32));
+    }
+}
+
+/// Index of the first object of a slab.
+const fn first_index(slab: usize) -> usize {
+    FIRST * ((1 << slab) - 1)
+}
+
+/// Slab of an object, and where in it.
+#[inline]
+const fn place(index: u32) -> (usize, usize) {
+    let index = index as usize;
+    let slab = (index / FIRST + 1).ilog2() as usize;
+    (slab, index - first_index(slab))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Monitor;
+
+    #[test]
+    fn every_index_has_one_place() {
+        let mut next = (0, 0);
+        for index in 0..10_000 {
+            assert_eq!(place(index), next);
+            next = if next.1 + 1 == FIRST << next.0 { (next.0 + 1, 0) } else { (next.0, next.1 + 1) };
+        }
+        let last = first_index(N_SLABS) as u32 - 1;
+        assert!(last < 1 << 31, "an index of the raw part");
+        assert_eq!(place(last), (N_SLABS - 1, (FIRST << (N_SLABS - 1)) - 1));
+    }
+
+    #[test]
+    fn an_object_that_was_given_back_is_handed_out_again() {
+        for _ in 0..10_000 {
+            let monitor = Monitor::new(());
+            // Two waits at once take two objects; a wait of no length takes one and leaves it with the monitor.
+            let entered = monitor.enter();
+            monitor.wait_for(std::time::Duration::ZERO).expect("entered");
+            drop(entered);
+        }
+        assert!(FREE.lock().n_slabs <= 2, "10 000 monitors, one after the other, share a few objects");
+    }
+}
