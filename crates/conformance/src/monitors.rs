@@ -3,7 +3,8 @@
 use crate::side_objects::{MonitorUnderTest, MonitorWorld};
 use crate::world::{Guarded, Job};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use ondeck_locks::monitor::{NotEntered, Tuning};
+use ondeck_locks::NotHeld;
+use ondeck_locks::monitor::Tuning;
 use ondeck_locks::{RawLock, Tuned};
 use ondeck_platform::Platform;
 use std::sync::Arc;
@@ -255,7 +256,7 @@ pub fn misuse_is_refused<W: MonitorWorld, C: Tuned<Tuning>>(deadline_ns: u64) {
     let ward = Ward::<W, C>::new();
     let refuses = |ward: &Ward<W, C>| {
         let answers = (ward.monitor.wait(None), ward.monitor.pulse(), ward.monitor.pulse_all());
-        assert_eq!(answers, (Err(NotEntered), Err(NotEntered), Err(NotEntered)));
+        assert_eq!(answers, (Err(NotHeld), Err(NotHeld), Err(NotHeld)));
     };
     refuses(&ward);
     ward.monitor.acquire();

@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use core::sync::atomic::Ordering::AcqRel;
-use ondeck_locks::monitor::{Pool, RawMonitor, Side, Tuning};
+use ondeck_locks::monitor::{Pool, RawOndeckMonitor, Side, Tuning};
 use ondeck_locks::{Defaults, Tuned};
 use ondeck_platform::{Atomic, Hardware, Platform};
 use std::cell::Cell;
@@ -23,33 +23,33 @@ pub trait MonitorWorld: World<Platform: Sized> {
 
 /// What the properties use of a monitor, whatever its pool and constants.
 pub trait MonitorUnderTest: ondeck_locks::RawTimedLock {
-    /// [`RawMonitor::wait`].
-    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, ondeck_locks::monitor::NotEntered>;
-    /// [`RawMonitor::pulse`].
-    fn pulse(&self) -> Result<bool, ondeck_locks::monitor::NotEntered>;
-    /// [`RawMonitor::pulse_all`].
-    fn pulse_all(&self) -> Result<usize, ondeck_locks::monitor::NotEntered>;
-    /// [`RawMonitor::is_entered`].
+    /// [`RawOndeckMonitor::wait`].
+    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, ondeck_locks::NotHeld>;
+    /// [`RawOndeckMonitor::pulse`].
+    fn pulse(&self) -> Result<bool, ondeck_locks::NotHeld>;
+    /// [`RawOndeckMonitor::pulse_all`].
+    fn pulse_all(&self) -> Result<usize, ondeck_locks::NotHeld>;
+    /// [`RawOndeckMonitor::is_entered`].
     fn is_entered(&self) -> bool;
-    /// [`RawMonitor::is_inflated`].
+    /// [`RawOndeckMonitor::is_inflated`].
     fn is_inflated(&self) -> bool;
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> MonitorUnderTest for RawMonitor<P, S, C> {
-    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, ondeck_locks::monitor::NotEntered> {
-        RawMonitor::wait(self, deadline_ns)
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> MonitorUnderTest for RawOndeckMonitor<P, S, C> {
+    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, ondeck_locks::NotHeld> {
+        RawOndeckMonitor::wait(self, deadline_ns)
     }
-    fn pulse(&self) -> Result<bool, ondeck_locks::monitor::NotEntered> {
-        RawMonitor::pulse(self)
+    fn pulse(&self) -> Result<bool, ondeck_locks::NotHeld> {
+        RawOndeckMonitor::pulse(self)
     }
-    fn pulse_all(&self) -> Result<usize, ondeck_locks::monitor::NotEntered> {
-        RawMonitor::pulse_all(self)
+    fn pulse_all(&self) -> Result<usize, ondeck_locks::NotHeld> {
+        RawOndeckMonitor::pulse_all(self)
     }
     fn is_entered(&self) -> bool {
-        RawMonitor::is_entered(self)
+        RawOndeckMonitor::is_entered(self)
     }
     fn is_inflated(&self) -> bool {
-        RawMonitor::is_inflated(self)
+        RawOndeckMonitor::is_inflated(self)
     }
 }
 
@@ -121,7 +121,7 @@ macro_rules! modelled {
 
         #[cfg(feature = "models")]
         impl MonitorWorld for $world {
-            type Monitor<C: Tuned<Tuning>> = RawMonitor<$platform, Few, C>;
+            type Monitor<C: Tuned<Tuning>> = RawOndeckMonitor<$platform, Few, C>;
 
             fn begin(n: usize) {
                 $store.set(Some(Box::leak(Box::new(Store::new(n)))));
@@ -153,7 +153,7 @@ impl Pool<Hardware> for Few {
 }
 
 impl MonitorWorld for crate::HardwareWorld {
-    type Monitor<C: Tuned<Tuning>> = RawMonitor<Hardware, Few, C>;
+    type Monitor<C: Tuned<Tuning>> = RawOndeckMonitor<Hardware, Few, C>;
 
     fn begin(_n: usize) {}
 }

@@ -77,7 +77,7 @@ pub use linux_mutex_patch1::RawLinuxMutexPatch1;
 pub use linux_mutex_patch2::RawLinuxMutexPatch2;
 pub use linux_mutex_patch3::RawLinuxMutexPatch3;
 pub use mcs::RawMcs;
-pub use monitor::RawMonitor;
+pub use monitor::RawOndeckMonitor;
 pub use ondeck::RawOndeck;
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use spin_wait::{SpinPolicy, SpinWait};

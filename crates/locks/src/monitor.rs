@@ -127,7 +127,7 @@
 //! of the object's last monitor, for the few instructions that it takes to see that.
 //! 7 unsafe blocks, here and in side.rs, all about a mutex that the caller holds.
 
-use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, Tuned};
+use crate::{Defaults, Entry, NotHeld, Promises, RawLock, RawTimedLock, Tuned};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -211,30 +211,26 @@ impl Tuned<Tuning> for Defaults {
 
 /// A reentrant lock of four bytes in which threads can wait for each other: see the head of this file.
 #[repr(transparent)]
-pub struct RawMonitor<P: Platform, S: Pool<P>, C: Tuned<Tuning> = Defaults> {
+pub struct RawOndeckMonitor<P: Platform, S: Pool<P>, C: Tuned<Tuning> = Defaults> {
     word: P::U32,
     kinds: PhantomData<fn() -> (S, C)>,
 }
 
 const _: () = assert!(ENTRY.bytes == 4, "the word is all there is");
 
-/// The calling thread is not inside the monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotEntered;
-
-impl<P: StaticPlatform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
+impl<P: StaticPlatform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// A free monitor, for statics.
-    pub const INIT: Self = RawMonitor { word: P::U32_ZERO, kinds: PhantomData };
+    pub const INIT: Self = RawOndeckMonitor { word: P::U32_ZERO, kinds: PhantomData };
 }
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawOndeckMonitor<P, S, C> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
     fn new() -> Self {
-        RawMonitor { word: P::U32::new(0), kinds: PhantomData }
+        RawOndeckMonitor { word: P::U32::new(0), kinds: PhantomData }
     }
 
     /// Enters if nobody else is inside. May fail, too, while a thread that came too late for the monitor that had the
@@ -274,7 +270,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawMonitor<P, S, C> 
     }
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         let me = me::<P>();
@@ -282,7 +278,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawMonitor<P, S
     }
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Whether the calling thread is inside.
     #[inline]
     pub fn is_entered(&self) -> bool {
@@ -292,10 +288,10 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
 
     /// Leaves all levels, waits for a pulse or until the platform's clock has reached `deadline_ns`, and enters again
     /// as deep as before. True if it was pulsed, false if the deadline came first.
-    pub fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotEntered> {
+    pub fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld> {
         let me = me::<P>();
         if !self.is_entered() {
-            return Err(NotEntered);
+            return Err(NotHeld);
         }
         let state = self.load();
         let side = match state.side() {
@@ -307,18 +303,18 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
     }
 
     /// Ends the wait of the thread that has waited longest; false if nobody waits.
-    pub fn pulse(&self) -> Result<bool, NotEntered> {
+    pub fn pulse(&self) -> Result<bool, NotHeld> {
         Ok(self.side_of_owner()?.is_some_and(Side::pulse))
     }
 
     /// Ends all waits; tells how many they were.
-    pub fn pulse_all(&self) -> Result<usize, NotEntered> {
+    pub fn pulse_all(&self) -> Result<usize, NotHeld> {
         Ok(self.side_of_owner()?.map_or(0, Side::pulse_all))
     }
 
     /// The side object, if there is one; nobody waits in a thin monitor.
-    fn side_of_owner(&self) -> Result<Option<&'static Side<P>>, NotEntered> {
-        if self.is_entered() { Ok(self.load().side().map(S::side)) } else { Err(NotEntered) }
+    fn side_of_owner(&self) -> Result<Option<&'static Side<P>>, NotHeld> {
+        if self.is_entered() { Ok(self.load().side().map(S::side)) } else { Err(NotHeld) }
     }
 
     #[inline(always)]
@@ -343,14 +339,6 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
     }
 }
 
-impl core::error::Error for NotEntered {}
-
-impl fmt::Display for NotEntered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the calling thread is not inside this monitor: enter it first, and keep the guard")
-    }
-}
-
 /// Number of the calling thread.
 #[inline(always)]
 fn me<P: Platform>() -> u32 {
@@ -362,7 +350,7 @@ fn no_number() -> u32 {
     panic!("2^32 threads have been started in this process: monitors cannot tell them apart any more")
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn drop(&mut self) {
         if let Some(index) = self.load().side() {
@@ -374,20 +362,20 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawMonitor<P, S, C> {
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Whether the monitor has a side object now; stale at once.
     pub fn is_inflated(&self) -> bool {
         self.load().side().is_some()
     }
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> fmt::Debug for RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> fmt::Debug for RawOndeckMonitor<P, S, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.load();
         match state.side() {
-            Some(index) => f.debug_struct("RawMonitor").field("side", S::side(index)).finish(),
+            Some(index) => f.debug_struct("RawOndeckMonitor").field("side", S::side(index)).finish(),
             None => f
-                .debug_struct("RawMonitor")
+                .debug_struct("RawOndeckMonitor")
                 .field("owner", &state.owner())
                 .field("levels", &state.levels())
                 .field("is_wanted", &state.is_wanted())

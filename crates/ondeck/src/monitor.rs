@@ -11,9 +11,9 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-pub use ondeck_locks::monitor::NotEntered;
+pub use ondeck_locks::NotHeld;
 
-type Raw = ondeck_locks::monitor::RawMonitor<Hardware, Slabs>;
+type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 
 /// A lock that its holder may enter again, in which threads can wait for each other: the monitor of Java and .NET, in
 /// four bytes.
@@ -70,7 +70,7 @@ type Raw = ondeck_locks::monitor::RawMonitor<Hardware, Slabs>;
 /// the others, who panic or get an error; so borrows are best ended before.
 ///
 /// # Errors
-/// A thread that is not inside gets [`NotEntered`] from `wait`, `pulse` and their like. Leaving without having entered
+/// A thread that is not inside gets [`NotHeld`] from `wait`, `pulse` and their like. Leaving without having entered
 /// cannot be written: a guard leaves when it is dropped, and stays on its thread.
 ///
 /// # Panics
@@ -162,7 +162,7 @@ impl<T: ?Sized> Monitor<T> {
 
     /// Leaves the monitor on all levels, waits for a pulse, and enters again on the same level.
     #[inline]
-    pub fn wait(&self) -> Result<(), NotEntered> {
+    pub fn wait(&self) -> Result<(), NotHeld> {
         self.raw.wait(None).map(|_is_pulsed| ())
     }
 
@@ -182,25 +182,25 @@ impl<T: ?Sized> Monitor<T> {
     /// assert_eq!(monitor.wait_for(short), Ok(WaitEnd::TimedOut));
     /// ```
     #[inline]
-    pub fn wait_for(&self, timeout: Duration) -> Result<WaitEnd, NotEntered> {
+    pub fn wait_for(&self, timeout: Duration) -> Result<WaitEnd, NotHeld> {
         self.raw.wait(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
     }
 
     /// As [`wait`](Monitor::wait), at most until `deadline`. Entering again may take longer.
     #[inline]
-    pub fn wait_until(&self, deadline: Instant) -> Result<WaitEnd, NotEntered> {
+    pub fn wait_until(&self, deadline: Instant) -> Result<WaitEnd, NotHeld> {
         self.raw.wait(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
     }
 
     /// Ends the wait of the thread that has waited longest; false if nobody waits. It enters when the monitor is free.
     #[inline]
-    pub fn pulse(&self) -> Result<bool, NotEntered> {
+    pub fn pulse(&self) -> Result<bool, NotHeld> {
         self.raw.pulse()
     }
 
     /// Ends the waits of all threads that wait now; tells how many they were. They enter one after the other.
     #[inline]
-    pub fn pulse_all(&self) -> Result<usize, NotEntered> {
+    pub fn pulse_all(&self) -> Result<usize, NotHeld> {
         self.raw.pulse_all()
     }
 

@@ -1,7 +1,7 @@
 //! Entering a monitor that is not simply free.
 
 use super::state::State;
-use super::{ENTER, FOUND, NEST, Pool, RawMonitor, SLEEP, STRAY, Side, Tuning, WANT};
+use super::{ENTER, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
 use crate::Tuned;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use ondeck_platform::{Atomic, Platform};
@@ -17,7 +17,7 @@ enum Turn {
     Again,
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     // -- 6. enter_slow --------------------------------------------------------------------------------------------------
 
     /// True if inside, false if the deadline came first.

@@ -1,12 +1,12 @@
 //! Leaving a monitor that is not simply thin, and the two ways between thin and fat.
 
 use super::state::State;
-use super::{DEFLATE, EXIT, HAND_OVER, INFLATE, Pool, ROUSE, RawMonitor, Side, Tuning, UNNEST, me};
+use super::{DEFLATE, EXIT, HAND_OVER, INFLATE, Pool, ROUSE, RawOndeckMonitor, Side, Tuning, UNNEST, me};
 use crate::Tuned;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use ondeck_platform::{Atomic, Platform};
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     // -- 8. exit_slow ---------------------------------------------------------------------------------------------------
 
     /// The rest of an exit. Another thread may free the monitor once the releasing write is done; a reference to it may
