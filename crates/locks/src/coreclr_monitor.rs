@@ -17,8 +17,8 @@
 //! - The header and the sync block are the thin and the fat form of thin.rs, side by side in the lock.
 //! - The pause is asked of the platform in nanoseconds. The original measures once how many PAUSEs make 37 ns and counts
 //!   them off; at the end of its doubling it makes of 272 ns a whole number of these.
-//! - The clock is started again by whoever stopped it, also if it turns out not to be the first waiter. The original
-//!   forgot that until dotnet/runtime PR 87703.
+//! - The clock is started again by whoever stopped it, also if it turns out not to be the first waiter, which the
+//!   original forgot until dotnet/runtime PR 87703; and also if it gets in after all.
 //! - A spinner looks once more after its last pause, before it retires.
 //! - A deadline is a point of time; the original's is a number of milliseconds.
 //!

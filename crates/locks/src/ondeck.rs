@@ -93,21 +93,24 @@
 //! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
 //!
 //! # Invariants
-//! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`.
+//! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`,
+//!   TLA+ `LockedIsExact`.
 //! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on its
-//!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`.
+//!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`,
+//!   TLA+ `NoLostWakeup`.
 //! - I3 VACANT if and only if somebody sleeps and not DECK, but for the instant between the two writes of claim, when
 //!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED; so a push may rely on
 //!   a VACANT that it sees, as on DECK: the holder read it, or will, or a latch holder calls. checked by:
-//!   state.rs `settled_is_exact_and_idempotent`.
+//!   state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`.
 //! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile. A
 //!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`,
-//!   `State::called`, `answer_the_call`; checked by: `every_waiter_finishes`.
+//!   `State::called`, `answer_the_call`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
 //! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
 //!   behind it breaks the line. checked by: `r05_pass_is_accepted_or_revoked`.
 //! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
-//!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`.
-//! - I7 At rest the word is its counter and hints. checked by: `exclusion`.
+//!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
+//!   TLA+ `NobodyTouchesFreed`.
+//! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
 //!
 //! # Orderings
 //! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`, `revoke`, `break_line`: everything
@@ -131,7 +134,10 @@
 //!   (k + 10) (rotation + H + L), where H is the longest hold and L the time in which the system runs a thread that
 //!   may run. (k + 10: the seat itself, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
 //!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
-//!   release. Conformance `waits_are_bounded`.
+//!   release. One thing these times rest on is likely and not certain: a called sleeper that finds a stand-in in its
+//!   seat looks every 2 us, and must once see the lock free, the seat empty, or a pass that is late. Arrivals that come
+//!   and go between any two of its looks would keep it in line; spec/ondeck.starvation_in_line.cfg has the schedule.
+//!   Conformance `waits_are_bounded`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
 //!
 //! # Cost

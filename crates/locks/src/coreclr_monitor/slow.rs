@@ -86,6 +86,10 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
             debug_assert!(seen.has_waiters() || !seen.bars_arrivals(), "I2");
             if seen.may_barge() {
                 if self.seize(me, seen) {
+                    if has_stopped_clock {
+                        // Somebody may have registered since, and counts on it.
+                        self.start_clock();
+                    }
                     return true;
                 }
                 continue;
