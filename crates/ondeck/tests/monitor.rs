@@ -1,0 +1,191 @@
+//! `ondeck::Monitor` as its users see it.
+
+use ondeck::{Monitor, NotHeld, WaitEnd};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(5);
+
+#[test]
+fn it_takes_four_bytes_beside_its_data() {
+    assert_eq!(size_of::<Monitor<()>>(), 4);
+    assert_eq!(size_of::<Monitor<u32>>(), 8);
+}
+
+#[test]
+fn a_million_can_be_entered_at_once() {
+    let monitors: Vec<Monitor<()>> = (0..1_000_000).map(|_| Monitor::default()).collect();
+    let entered: Vec<_> = monitors.iter().map(Monitor::enter).collect();
+    assert!(monitors.iter().all(Monitor::is_entered));
+    drop(entered);
+    assert!(!monitors.iter().any(Monitor::is_entered));
+}
+
+#[test]
+fn threads_exclude_each_other_at_any_depth() {
+    const THREADS: usize = 8;
+    const ROUNDS: usize = 5_000;
+    let sum = Monitor::new(Cell::new(0));
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let sum = &sum;
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let levels: Vec<_> = (0..=(thread + round) % 10).map(|_| sum.enter()).collect();
+                    levels[0].set(levels[0].get() + 1);
+                }
+            });
+        }
+    });
+    assert_eq!(sum.into_inner().get(), THREADS * ROUNDS);
+}
+
+#[test]
+fn guards_may_be_dropped_in_any_order() {
+    let monitor = Monitor::new(());
+    let (first, second) = (monitor.enter(), monitor.enter());
+    drop(first);
+    thread::scope(|scope| scope.spawn(|| assert!(monitor.try_enter().is_none())).join().expect("no panic"));
+    drop(second);
+    thread::scope(|scope| scope.spawn(|| assert!(monitor.try_enter().is_some())).join().expect("no panic"));
+}
+
+#[test]
+fn a_thread_inside_may_call_what_enters() {
+    let names = Monitor::new(RefCell::new(Vec::new()));
+    let add = |name| names.enter().borrow_mut().push(name);
+    let entered = names.enter();
+    add("first");
+    add("second");
+    assert_eq!(*entered.borrow(), ["first", "second"]);
+}
+
+#[test]
+fn who_is_not_inside_is_refused() {
+    let monitor = Monitor::new(());
+    let refuses = || {
+        assert_eq!((monitor.wait(), monitor.wait_for(LONG)), (Err(NotHeld), Err(NotHeld)));
+        assert_eq!((monitor.pulse(), monitor.pulse_all()), (Err(NotHeld), Err(NotHeld)));
+    };
+    refuses();
+    let entered = monitor.enter();
+    let refuse_elsewhere = || thread::scope(|scope| scope.spawn(refuses).join().expect("refused"));
+    refuse_elsewhere();
+    monitor.wait_for(Duration::ZERO).expect("entered; fat from now on");
+    refuse_elsewhere();
+    drop(entered);
+    refuses();
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_and_as_deep_as_it_began() {
+    let monitor = Monitor::new(());
+    let begin = Instant::now();
+    let _levels: Vec<_> = (0..3).map(|_| monitor.enter()).collect();
+    assert_eq!(monitor.wait_for(SHORT), Ok(WaitEnd::TimedOut));
+    assert_eq!(monitor.wait_until(begin), Ok(WaitEnd::TimedOut));
+    assert!(begin.elapsed() >= SHORT);
+    assert!(monitor.is_entered());
+    thread::scope(|scope| {
+        let entered =
+            scope.spawn(|| (monitor.try_enter_for(SHORT).is_some(), monitor.try_enter_until(begin).is_some()));
+        assert_eq!(entered.join().expect("no panic"), (false, false));
+    });
+}
+
+#[test]
+fn two_threads_play_ping_pong() {
+    const ROUNDS: usize = 10_000;
+    let ball = Monitor::new(Cell::new(0));
+    let play = |side: usize| {
+        for _ in 0..ROUNDS {
+            let at = ball.enter();
+            while at.get() % 2 != side {
+                assert_eq!(ball.wait_for(LONG), Ok(WaitEnd::Pulsed));
+            }
+            at.set(at.get() + 1);
+            ball.pulse().expect("entered");
+        }
+    };
+    thread::scope(|scope| [0, 1].map(|side| scope.spawn(move || play(side))).map(|player| player.join().is_ok()));
+    assert_eq!(ball.into_inner().get(), 2 * ROUNDS);
+}
+
+/// Starts threads that wait, one after the other, and calls `pulse` when all do. What they return is the order in which
+/// they came back.
+fn order_after(waiters: usize, pulse: impl Fn(&Monitor<Cell<usize>>)) -> Vec<usize> {
+    let (waiting, back) = (Monitor::new(Cell::new(0)), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let place = || {
+            let n = waiting.enter();
+            n.set(n.get() + 1);
+            waiting.wait_for(LONG).expect("entered");
+            back.fetch_add(1, Relaxed)
+        };
+        let wait_one = |index| {
+            let waiter = scope.spawn(place);
+            // Counted and not inside any more, so it waits.
+            while waiting.enter().get() <= index {
+                thread::yield_now();
+            }
+            waiter
+        };
+        let waiters: Vec<_> = (0..waiters).map(wait_one).collect();
+        pulse(&waiting);
+        waiters.into_iter().map(|waiter| waiter.join().expect("no panic")).collect()
+    })
+}
+
+#[test]
+fn the_oldest_waiter_is_pulsed_first() {
+    let one_by_one = |waiting: &Monitor<Cell<usize>>| {
+        for _ in 0..6 {
+            let entered = waiting.enter();
+            assert_eq!(waiting.pulse(), Ok(true));
+            drop(entered);
+            thread::sleep(SHORT);
+        }
+        let _entered = waiting.enter();
+        assert_eq!(waiting.pulse(), Ok(false), "nobody is left");
+    };
+    assert_eq!(order_after(6, one_by_one), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn pulse_all_ends_every_wait() {
+    let mut order = order_after(6, |waiting| {
+        let _entered = waiting.enter();
+        assert_eq!(waiting.pulse_all(), Ok(6));
+        assert_eq!(waiting.pulse_all(), Ok(0));
+    });
+    order.sort_unstable();
+    assert_eq!(order, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_panic_leaves_the_monitor() {
+    let monitor = Monitor::new(());
+    thread::scope(|scope| {
+        let panics = scope.spawn(|| {
+            let _levels = (monitor.enter(), monitor.enter());
+            panic!("on purpose");
+        });
+        assert!(panics.join().is_err());
+    });
+    assert!(monitor.try_enter().is_some());
+}
+
+#[test]
+fn it_can_be_looked_at() {
+    static NUMBER: Monitor<u32> = Monitor::new(7);
+    assert_eq!(format!("{NUMBER:?}"), "Monitor { data: 7 }");
+    let entered = NUMBER.enter();
+    assert_eq!(format!("{entered:?} {entered}"), "7 7");
+    thread::scope(|scope| {
+        let look = scope.spawn(|| format!("{NUMBER:?}"));
+        assert_eq!(look.join().expect("no panic"), "Monitor { data: <another thread is inside> }");
+    });
+}
