@@ -94,6 +94,29 @@ impl<L: RawMonitor> BenchLock for Inflatable<L> {
     }
 }
 
+/// `ondeck::Monitor`, as its users use it: with its pool of side objects, which the locks of `ondeck_locks` have not.
+pub struct Monitor(ondeck::Monitor<()>);
+
+impl BenchLock for Monitor {
+    fn new() -> Self {
+        Monitor(ondeck::Monitor::new(()))
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _guard = self.0.enter();
+        section()
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _guard = self.0.try_enter()?;
+        Some(section())
+    }
+}
+
+const MONITOR: LockInfo = LockInfo { name: "ondeck-monitor", idea: ondeck_locks::monitor::ENTRY.idea, peer: false };
+
 /// What `ondeck list locks` says of one lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockInfo {
@@ -128,7 +151,7 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
 /// All locks that can be measured, the family first, in the order in which they are best read.
 pub fn locks() -> Vec<LockInfo> {
     let family = LOCKS.iter().map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
-    family.chain(PEERS).collect()
+    family.chain([MONITOR]).chain(PEERS).collect()
 }
 
 /// The names of [`locks`].
@@ -161,6 +184,7 @@ pub fn with_lock<V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
         return tuning::with_tuning(name, tuning, visitor);
     }
     match name {
+        "ondeck-monitor" => Some(visitor.visit::<Monitor>()),
         "std" => Some(visitor.visit::<Std>()),
         "parking-lot" => Some(visitor.visit::<ParkingLot>()),
         "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
