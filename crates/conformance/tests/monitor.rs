@@ -132,6 +132,11 @@ mod small {
             freeing::<LoomWorld, Thin>(3);
         });
     }
+
+    #[test]
+    fn monitor_deflates_when_calm() {
+        MODEL.check(|| deflates_when_calm::<LoomWorld, Restless>(1));
+    }
 }
 
 mod broad {
