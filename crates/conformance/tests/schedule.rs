@@ -239,7 +239,8 @@ mod few_poll {
         const TUNING: MonitorTuning = MonitorTuning { spins: 20, ..<Defaults as Tuned<MonitorTuning>>::TUNING };
     }
 
-    /// The seven spinners that its word can count, and one waiter that was woken, in the fat form.
+    /// The seven spinners that its word can count and one waiter that was woken, in the fat form; the monitor may count
+    /// two more, who have retired a moment ago and look a last time before they sleep.
     #[test]
     fn coreclr_monitor() {
         let report = Schedule { executions: 5_000 }.check(|| {
@@ -260,7 +261,7 @@ mod few_poll {
             ScheduleWorld::run((0..12).map(|_| pass()).collect());
             assert!(lock.is_at_rest());
         });
-        assert!((4..=8).contains(&report.pollers), "{} threads poll at once", report.pollers);
+        assert!((4..=10).contains(&report.pollers), "{} threads poll at once", report.pollers);
     }
 
     /// The check of the check: where everybody polls, the monitor sees it.
