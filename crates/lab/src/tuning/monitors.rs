@@ -36,6 +36,7 @@ macro_rules! monitors {
 
 monitors! {
     RawCoreclrMonitorBefore in coreclr_monitor_before,
+    RawCoreclrMonitor in coreclr_monitor,
 }
 
 /// Whether the lock called `name` has this tuning.
