@@ -8,6 +8,7 @@ use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -99,38 +100,49 @@ impl Tuned<MonitorTuning> for AlwaysDue {
 /// thread that has just released would be back long before the waiter is up.
 #[test]
 fn relief_bars_arrivals() {
-    let is_barred = || {
-        let lock = RawCoreclrMonitor::<Hardware, AlwaysDue>::new();
-        let (is_inside, may_leave) = (AtomicBool::new(false), AtomicBool::new(false));
-        lock.acquire();
-        let has_barged = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                lock.acquire();
-                is_inside.store(true, Relaxed);
-                while !may_leave.load(Relaxed) {
-                    Hardware::yield_now();
-                }
-                // SAFETY: acquired above.
-                unsafe { lock.release() };
-            });
-            while !format!("{lock:?}").contains("clock runs") {
-                Hardware::yield_now();
-            }
-            // SAFETY: acquired above.
-            unsafe { lock.release() };
-            while !is_inside.load(Relaxed) {
-                if lock.try_acquire() {
-                    // SAFETY: acquired in the line above.
-                    unsafe { lock.release() };
-                    may_leave.store(true, Relaxed);
-                    return true;
-                }
-            }
-            may_leave.store(true, Relaxed);
-            false
+    /// What the two share: on the heap and until a join, which ThreadSanitizer sees, as it does not see a scope's end.
+    struct Shared {
+        lock: RawCoreclrMonitor<Hardware, AlwaysDue>,
+        is_inside: AtomicBool,
+        may_leave: AtomicBool,
+    }
+
+    fn starve(shared: &Shared) {
+        shared.lock.acquire();
+        shared.is_inside.store(true, Relaxed);
+        while !shared.may_leave.load(Relaxed) {
+            Hardware::yield_now();
+        }
+        // SAFETY: acquired above.
+        unsafe { shared.lock.release() };
+    }
+
+    fn is_barred() -> bool {
+        let (lock, is_inside, may_leave) = (RawLock::new(), AtomicBool::new(false), AtomicBool::new(false));
+        let shared = Arc::new(Shared { lock, is_inside, may_leave });
+        shared.lock.acquire();
+        let waiter = std::thread::spawn({
+            let shared = shared.clone();
+            move || starve(&shared)
         });
+        while !format!("{:?}", shared.lock).contains("clock runs") {
+            Hardware::yield_now();
+        }
+        // SAFETY: acquired above.
+        unsafe { shared.lock.release() };
+        let mut has_barged = false;
+        while !has_barged && !shared.is_inside.load(Relaxed) {
+            has_barged = shared.lock.try_acquire();
+        }
+        if has_barged {
+            // SAFETY: acquired in the loop above.
+            unsafe { shared.lock.release() };
+        }
+        shared.may_leave.store(true, Relaxed);
+        waiter.join().expect("the waiter does not panic");
         !has_barged
-    };
+    }
+
     within(PATIENCE, "relief", || assert!((0..100).all(|_| is_barred()), "an arrival went past a starving waiter"));
 }
 
