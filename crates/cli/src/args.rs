@@ -1,7 +1,7 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
 use crate::choice::{self, Out, Workloads};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use ondeck_lab::driver::Pin;
 use std::path::PathBuf;
 
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     },
     /// Measure what pauses, wakes and cache-line moves cost on this machine
     Calibrate(CalibrateArgs),
+    /// Make a page, pictures or tables from result files
+    Report(ReportArgs),
     /// Compare two result files: medians, change, and whether it can be told from noise
     Compare(CompareArgs),
 }
@@ -150,4 +152,27 @@ pub(crate) struct CompareArgs {
     pub(crate) old: PathBuf,
     /// Result file of after
     pub(crate) new: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("form").required(true).multiple(true))]
+pub(crate) struct ReportArgs {
+    /// Result files: CSV or JSON, as `ondeck bench --out` writes them. Several are laid over each other
+    ///
+    /// What a CSV file does not say, machine, command and warnings, is read from FILE.fingerprint.json if it stands beside
+    /// FILE.csv.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Page to write: one HTML file that needs nothing else, not even a network
+    #[arg(short, long, group = "form", value_name = "PAGE.html")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Directory for the same charts as SVG files, one each; it is made if it is not there
+    #[arg(long, group = "form", value_name = "DIR")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print the tables as Markdown, for an issue or a pull request
+    #[arg(long, group = "form")]
+    pub(crate) markdown: bool,
 }

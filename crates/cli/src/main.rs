@@ -12,6 +12,7 @@ mod compare;
 mod exit;
 mod list;
 mod plan;
+mod report;
 mod terminal;
 
 use args::{Cli, Command};
@@ -26,6 +27,7 @@ fn main() {
             Command::List { what } => list::run(what),
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),
+            Command::Report(args) => report::run(&args),
         },
         Err(error) => Err(explain(&error)),
     };

@@ -36,7 +36,7 @@ impl Format {
 /// Everything that a measurement leaves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// The machine. Absent in what was read from CSV.
+    /// The machine. Absent in what was read from CSV with nothing beside it.
     #[serde(default)]
     pub fingerprint: Option<Fingerprint>,
     /// The command that made it.
@@ -47,6 +47,14 @@ pub struct Results {
     pub warnings: Vec<String>,
     /// The measurements.
     pub rows: Vec<Row>,
+}
+
+/// What stands in a file beside a CSV file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Beside {
+    fingerprint: Option<Fingerprint>,
+    command: String,
+    warnings: Vec<String>,
 }
 
 impl Results {
@@ -60,13 +68,8 @@ impl Results {
 
     /// The same without the rows: what goes beside a CSV file.
     pub fn fingerprint_text(&self) -> String {
-        #[derive(Serialize)]
-        struct Beside<'a> {
-            fingerprint: &'a Option<Fingerprint>,
-            command: &'a str,
-            warnings: &'a [String],
-        }
-        json_text(&Beside { fingerprint: &self.fingerprint, command: &self.command, warnings: &self.warnings })
+        let Results { fingerprint, command, warnings, rows: _ } = self.clone();
+        json_text(&Beside { fingerprint, command, warnings })
     }
 
     /// Writes the results to the file; with CSV, also their fingerprint beside it.
@@ -126,13 +129,34 @@ pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
     if text.trim().is_empty() {
         return Err(fail(None, format!("is empty; {EXPECTED}")));
     }
-    let parsed = if text.trim_start().starts_with('{') { parse_json(&text) } else { parse_csv(&text) };
-    let (results, unknown) = parsed.map_err(|(line, what)| fail(Some(line), what))?;
+    let is_json = text.trim_start().starts_with('{');
+    let parsed = if is_json { parse_json(&text) } else { parse_csv(&text) };
+    let (mut results, unknown) = parsed.map_err(|(line, what)| fail(Some(line), what))?;
     if results.rows.is_empty() {
         return Err(fail(None, "has no rows".to_string()));
     }
+    if !is_json && let Some(beside) = read_beside(file)? {
+        results = Results { rows: results.rows, ..beside };
+    }
     let warnings = unknown.iter().map(|name| format!("{}: unknown column {name} is ignored", file.display()));
     Ok((results, warnings.collect()))
+}
+
+/// What stands beside a CSV file; `None` if nothing does.
+fn read_beside(file: &Path) -> Result<Option<Results>, Unreadable> {
+    let path = fingerprint_path(file);
+    let fail = |line: Option<u64>, what: String| Unreadable { file: path.clone(), line, what };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fail(None, format!("cannot be read: {}", reason(&error)))),
+    };
+    let beside: Beside = serde_json::from_str(&text).map_err(|error| {
+        let (line, what) = json_error(&error, "expected what `ondeck bench --out FILE.csv` writes beside FILE.csv");
+        fail(Some(line), what)
+    })?;
+    let Beside { fingerprint, command, warnings } = beside;
+    Ok(Some(Results { fingerprint, command, warnings, rows: Vec::new() }))
 }
 
 /// Results and unknown columns, or line and reason.
@@ -177,19 +201,22 @@ fn csv_error(error: &csv::Error, header: &csv::StringRecord) -> (u64, String) {
 }
 
 fn parse_json(text: &str) -> Parsed {
-    let results: Results = serde_json::from_str(text).map_err(|error| {
-        let hint = if error.is_eof() { "is the file cut off?" } else { EXPECTED };
-        // The library's message ends with the place, which stands in front of ours.
-        let message = error.to_string();
-        let what = message.split(" at line ").next().unwrap_or_default().to_string();
-        (error.line() as u64, format!("{what}; {hint}"))
-    })?;
+    let results: Results = serde_json::from_str(text).map_err(|error| json_error(&error, EXPECTED))?;
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|error| (error.line() as u64, error.to_string()))?;
     let keys =
         value["rows"].as_array().into_iter().flatten().filter_map(|row| row.as_object()).flat_map(|row| row.keys());
     let unknown: std::collections::BTreeSet<&String> = keys.filter(|key| !COLUMNS.contains(&key.as_str())).collect();
     Ok((results, unknown.into_iter().cloned().collect()))
+}
+
+/// Line and reason.
+fn json_error(error: &serde_json::Error, expected: &str) -> (u64, String) {
+    let hint = if error.is_eof() { "is the file cut off?" } else { expected };
+    // The library's message ends with the place, which stands in front of ours.
+    let message = error.to_string();
+    let what = message.split(" at line ").next().unwrap_or_default();
+    (error.line() as u64, format!("{what}; {hint}"))
 }
 
 /// What the operating system says, without the error number that Rust appends.

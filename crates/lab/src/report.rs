@@ -1,6 +1,14 @@
 //! What a person reads at the end of a run: tables, then a few sentences that say what the tables show.
 
+pub mod answers;
+pub mod document;
+pub mod figure;
+pub mod figures;
 mod grid;
+pub mod markdown;
+pub mod page;
+pub mod picture;
+pub mod source;
 mod tables;
 pub mod text;
 mod verdict;

@@ -1,0 +1,52 @@
+//! A report before it has a form: the page, the static pictures and the tables are made from it.
+
+use super::figure::Figure;
+use super::source::Source;
+use serde::Serialize;
+
+/// What a report says, in the order in which it says it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    /// What the report is about, in one line.
+    pub title: String,
+    /// What the figures say, the most important first.
+    pub answers: Vec<Answer>,
+    /// What was run, and where: one for each file.
+    pub origins: Vec<Origin>,
+    /// The charts.
+    pub figures: Vec<Figure>,
+}
+
+/// One thing that the figures say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The question, in a few words: "Which lock kept its speed?"
+    pub question: String,
+    /// One or more sentences. Every word that judges has a figure beside it.
+    pub sentences: Vec<String>,
+}
+
+/// Where a file's figures come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Origin {
+    /// The file, as [`Source::label`].
+    pub label: String,
+    /// What is known of it, by name: processor, kernel, load, date.
+    pub facts: Vec<(String, String)>,
+    /// The command that measures it again; empty if unknown.
+    pub command: String,
+    /// What the run warned of, and what is odd about the file.
+    pub warnings: Vec<String>,
+}
+
+impl Document {
+    /// Reads the figures of the files, which are laid over each other. `peers` are the locks of other projects.
+    pub fn new(sources: &[Source], peers: &[&str]) -> Document {
+        Document {
+            title: super::answers::title(sources),
+            answers: super::answers::answers(sources, peers),
+            origins: sources.iter().map(super::answers::origin).collect(),
+            figures: super::figures::figures(sources),
+        }
+    }
+}

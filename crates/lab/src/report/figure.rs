@@ -1,0 +1,102 @@
+//! What a chart shows, in numbers and words, before anything is drawn.
+//!
+//! The page, the static pictures and the tables are made from the same figures, so that they cannot contradict each
+//! other.
+
+use serde::Serialize;
+
+/// One chart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Name for links and files: lower-case letters, digits and dashes, unique in a report.
+    pub id: String,
+    /// What is shown, in one line.
+    pub title: String,
+    /// How it is to be read: what a point is, what the spread is.
+    pub caption: String,
+    /// What is seen, for those who do not see it: a few sentences with the figures that matter.
+    pub text: String,
+    /// How the points are drawn.
+    pub form: Form,
+    /// What runs to the right.
+    pub x: Axis,
+    /// What runs upwards.
+    pub y: Axis,
+    /// A value of `y` that has a meaning of its own, with that meaning: 1 and "one thread".
+    pub mark: Option<(f64, String)>,
+    /// What is shown, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// How points are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Joined by lines, with the spread as a band or whisker.
+    Lines,
+    /// A bar for each point, side by side at each `x`, with the spread as a whisker.
+    Bars,
+}
+
+/// One direction of a chart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// What the numbers are, with their unit.
+    pub label: String,
+    /// Unit of the numbers: how they are written beside a point.
+    pub unit: Unit,
+    /// Where a number lies.
+    pub scale: Scale,
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// As it is, with three significant digits, thousands as k, millions as M.
+    Count,
+    /// A time in nanoseconds, written in the unit that suits it: 1.5 us, 20 ms.
+    Ns,
+    /// A part of a whole, or a multiple: 0.95.
+    Ratio,
+}
+
+/// Where a number lies on an axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Scale {
+    /// At a distance in proportion to it, from 0 on.
+    Linear,
+    /// At a distance in proportion to its logarithm.
+    Log,
+    /// Numbers 0, 1, 2 and so on are places with these names.
+    Names {
+        /// The names, in order.
+        names: Vec<String>,
+    },
+}
+
+/// What belongs together in a chart: a lock, from one file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// As the legend calls it.
+    pub name: String,
+    /// Which colour and marker: the same for a lock in every figure of a report, and different for each lock. 0 is the
+    /// flagship's. Whoever draws has a number of styles of its own and begins again after the last.
+    pub style: usize,
+    /// From which file, as a number from 0: what tells series of one lock apart, by dashes say.
+    pub source: usize,
+    /// The points, ascending in `x`.
+    pub points: Vec<Point>,
+}
+
+/// A figure with its spread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Upwards: the median over rounds.
+    pub y: f64,
+    /// Smallest and largest of the rounds; `None` of a single round.
+    pub spread: Option<(f64, f64)>,
+}
