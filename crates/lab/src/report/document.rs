@@ -1,6 +1,7 @@
 //! A report before it has a form: the page, the static pictures and the tables are made from it.
 
 use super::figure::Figure;
+use super::figures::{Charts, figures};
 use super::source::Source;
 use serde::Serialize;
 
@@ -15,6 +16,8 @@ pub struct Document {
     pub origins: Vec<Origin>,
     /// The charts.
     pub figures: Vec<Figure>,
+    /// How many charts there could be more, and how to see them, in a sentence; `None` if all are there.
+    pub left_out: Option<String>,
 }
 
 /// One thing that the figures say.
@@ -42,11 +45,13 @@ pub struct Origin {
 impl Document {
     /// Reads the figures of the files, which are laid over each other. `peers` are the locks of other projects.
     pub fn new(sources: &[Source], peers: &[&str]) -> Document {
+        let Charts { figures, left_out } = figures(sources);
         Document {
             title: super::answers::title(sources),
             answers: super::answers::answers(sources, peers),
             origins: sources.iter().map(super::answers::origin).collect(),
-            figures: super::figures::figures(sources),
+            figures,
+            left_out,
         }
     }
 }

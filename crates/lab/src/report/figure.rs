@@ -47,6 +47,9 @@ pub struct Axis {
     pub unit: Unit,
     /// Where a number lies.
     pub scale: Scale,
+    /// Numbers to write along the axis, ascending: the numbers of threads that were measured. Where they would touch,
+    /// some may be left out. Empty if whoever draws is to choose.
+    pub ticks: Vec<f64>,
 }
 
 /// How a number is written.
@@ -65,9 +68,9 @@ pub enum Unit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Scale {
-    /// At a distance in proportion to it, from 0 on.
+    /// At a distance in proportion to it, from 0 on; from the lowest number if that is below 0.
     Linear,
-    /// At a distance in proportion to its logarithm.
+    /// At a distance in proportion to its logarithm. All numbers of the axis, ends of spreads too, are above 0.
     Log,
     /// Numbers 0, 1, 2 and so on are places with these names.
     Names {

@@ -5,8 +5,17 @@ use super::source::Source;
 use crate::board::Board;
 use crate::row::OPS_PER_S;
 
-/// All charts that the files have figures for.
-pub fn figures(sources: &[Source]) -> Vec<Figure> {
+/// The charts of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charts {
+    /// The charts, in the order in which they are shown.
+    pub figures: Vec<Figure>,
+    /// How many charts there could be more, and how to see them, in a sentence; `None` if all are there.
+    pub left_out: Option<String>,
+}
+
+/// The charts that the files have figures for.
+pub fn figures(sources: &[Source]) -> Charts {
     let boards: Vec<Board> = sources.iter().map(Source::board).collect();
     let mut workloads: Vec<&str> = Vec::new();
     for setting in boards.iter().flat_map(|board| &board.settings) {
@@ -14,7 +23,7 @@ pub fn figures(sources: &[Source]) -> Vec<Figure> {
             workloads.push(&setting.workload);
         }
     }
-    workloads.iter().map(|workload| throughput(&boards, workload)).collect()
+    Charts { figures: workloads.iter().map(|workload| throughput(&boards, workload)).collect(), left_out: None }
 }
 
 fn throughput(boards: &[Board], workload: &str) -> Figure {
@@ -35,8 +44,8 @@ fn throughput(boards: &[Board], workload: &str) -> Figure {
         caption: "Median over rounds.".into(),
         text: String::new(),
         form: Form::Lines,
-        x: Axis { label: "threads".into(), unit: Unit::Count, scale: Scale::Log },
-        y: Axis { label: "operations a second".into(), unit: Unit::Count, scale: Scale::Linear },
+        x: Axis { label: "threads".into(), unit: Unit::Count, scale: Scale::Log, ticks: Vec::new() },
+        y: Axis { label: "operations a second".into(), unit: Unit::Count, scale: Scale::Linear, ticks: Vec::new() },
         mark: None,
         series,
     }
