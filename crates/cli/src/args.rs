@@ -87,6 +87,10 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<Out>,
 
+    /// Page to write as well: one HTML file with charts, as `ondeck report` makes it from the results
+    #[arg(long, value_name = "PAGE.html")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Workload sections: units of work outside
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) think: Option<u32>,

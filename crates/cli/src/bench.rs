@@ -3,6 +3,7 @@
 use crate::args::{BenchArgs, FormatArg};
 use crate::exit::Exit;
 use crate::plan::{estimated_seconds, notes, out_file, plan};
+use crate::report::document;
 use crate::terminal::{print, progress_bar, say, stop_on_ctrl_c, width};
 use ondeck_lab::board::Board;
 use ondeck_lab::driver::{self, Cut, Failure, Plan, Progress};
@@ -10,6 +11,8 @@ use ondeck_lab::fingerprint::Fingerprint;
 use ondeck_lab::lock::locks;
 use ondeck_lab::output::{Format, OutFile, Results};
 use ondeck_lab::report;
+use ondeck_lab::report::page::page;
+use ondeck_lab::report::source::Source;
 use ondeck_lab::report::text::{run_time, wrap};
 use ondeck_lab::row::Row;
 use std::path::Path;
@@ -84,6 +87,7 @@ fn measure(plan: &Plan, stop: &AtomicBool) -> Result<Measured, Exit> {
 /// Where the results go, known to be writable before anything is measured.
 struct Destination<'a> {
     file: Option<(&'a Path, OutFile)>,
+    page: Option<(&'a Path, OutFile)>,
     format: Option<FormatArg>,
 }
 
@@ -92,11 +96,29 @@ impl<'a> Destination<'a> {
         let path = out_file(args).map_err(Exit::Usage)?;
         let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
         let file = path.map(check).transpose().map_err(|what| Exit::Usage(format!("--out: {what}")))?;
-        Ok(Destination { file, format: args.format })
+        let page = args.report.as_deref().map(check).transpose();
+        let page = page.map_err(|what| Exit::Usage(format!("--report: {what}")))?;
+        if let (Some((_, results)), Some((path, _))) = (&file, &page)
+            && results.is(path)
+        {
+            return Err(Exit::Usage(format!("--report and --out both name {}", path.display())));
+        }
+        Ok(Destination { file, page, format: args.format })
+    }
+
+    /// Writes all that was asked for.
+    fn deliver(&self, plan: &Plan, results: &Results) -> Result<(), Exit> {
+        self.deliver_results(plan, results)?;
+        let Some((path, file)) = &self.page else { return Ok(()) };
+        let label = results.fingerprint.as_ref().map_or("this run".to_string(), |fingerprint| fingerprint.date.clone());
+        let source = Source { label, results: results.clone(), notes: Vec::new() };
+        file.replace(page(&document(&[source])).as_bytes()).map_err(Exit::Failed)?;
+        say(&format!("a page with charts written to {}", path.display()));
+        Ok(())
     }
 
     /// Writes the file, then the table; or, without a file, whatever was asked for to standard output.
-    fn deliver(&self, plan: &Plan, results: &Results) -> Result<(), Exit> {
+    fn deliver_results(&self, plan: &Plan, results: &Results) -> Result<(), Exit> {
         let Some((path, file)) = &self.file else {
             return print(&match self.format {
                 Some(FormatArg::Csv) => results.to_text(Format::Csv),

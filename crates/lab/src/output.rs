@@ -121,7 +121,8 @@ impl std::error::Error for Unreadable {}
 /// What is expected, for messages about files that are something else.
 const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or JSON";
 
-/// Reads a result file, CSV or JSON by its content. Also gives warnings about columns it does not know.
+/// Reads a result file, CSV or JSON by its content. Also gives warnings about columns it does not know: a
+/// newer ondeck may have written them, or somebody else.
 pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
     let fail = |line: Option<u64>, what: String| Unreadable { file: file.to_path_buf(), line, what };
     let bytes = std::fs::read(file).map_err(|error| fail(None, format!("cannot be read: {}", reason(&error))))?;
@@ -138,7 +139,9 @@ pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
     if !is_json && let Some(beside) = read_beside(file)? {
         results = Results { rows: results.rows, ..beside };
     }
-    let warnings = unknown.iter().map(|name| format!("{}: unknown column {name} is ignored", file.display()));
+    let warnings = unknown
+        .iter()
+        .map(|name| format!("{}: unknown column {name:?}: the rows are kept, the column is not shown", file.display()));
     Ok((results, warnings.collect()))
 }
 
@@ -293,9 +296,9 @@ mod tests {
         let more = "platform,machine,workload,lock,threads,round,seconds,mood\nhardware,m,solo,std,1,0,1.0,fine\n";
         let (read, warnings) = read_text("mood.csv", more).unwrap();
         assert_eq!(read.rows.len(), 1);
-        assert!(warnings.len() == 1 && warnings[0].contains("mood"), "{warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].contains("\"mood\""), "{warnings:?}");
         let more = results().to_text(Format::Json).replace("\"round\": 0", "\"round\": 0, \"mood\": 3");
         let (_, warnings) = read_text("mood.json", &more).unwrap();
-        assert!(warnings.len() == 1 && warnings[0].contains("mood"), "{warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].contains("\"mood\""), "{warnings:?}");
     }
 }

@@ -48,7 +48,12 @@ impl Scratch {
 
     /// Names of all files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).expect("the directory exists");
+        Scratch::names_in(self.0.to_str().expect("a path of plain characters"))
+    }
+
+    /// Names of all files of a directory, sorted.
+    pub(crate) fn names_in(directory: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).expect("the directory exists");
         let mut names: Vec<String> =
             entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned()).collect();
         names.sort();

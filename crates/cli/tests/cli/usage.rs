@@ -4,7 +4,7 @@ use crate::common::{Scratch, ondeck};
 
 /// Runs the command; it must fail with 2, and its one line must have all the words.
 #[track_caller]
-fn refused(arguments: &[&str], words: &[&str]) {
+pub(crate) fn refused(arguments: &[&str], words: &[&str]) {
     let run = ondeck(arguments);
     assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
     assert_eq!(run.stderr.lines().count(), 1, "{arguments:?}: more than one line: {}", run.stderr);

@@ -19,7 +19,7 @@ impl OutFile {
     /// Makes sure that the file can be written, without touching what is there. The error is one line.
     pub fn check(path: &Path) -> Result<OutFile, String> {
         let cannot = |what: String| format!("cannot write {}: {what}", path.display());
-        let resolved = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let resolved = resolve(path);
         let metadata = fs::metadata(&resolved).ok();
         if metadata.as_ref().is_some_and(fs::Metadata::is_dir) || resolved.file_name().is_none() {
             return Err(cannot("it is a directory".to_string()));
@@ -39,6 +39,11 @@ impl OutFile {
         Ok(file)
     }
 
+    /// Whether `path` leads to the same file.
+    pub fn is(&self, path: &Path) -> bool {
+        resolve(path) == self.path
+    }
+
     /// Puts the bytes in the place of what is there.
     pub fn replace(&self, bytes: &[u8]) -> Result<(), String> {
         let written = if self.is_special { write_special(&self.path, bytes) } else { replace(&self.path, bytes) };
@@ -53,6 +58,15 @@ impl OutFile {
         let path = fingerprint_path(&self.path);
         replace(&path, bytes).map_err(|error| format!("cannot write {}: {}", path.display(), reason(&error)))
     }
+}
+
+/// The path without links and detours; of a file that does not exist yet, that of its directory.
+fn resolve(path: &Path) -> PathBuf {
+    let in_directory = || {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(directory.canonicalize().ok()?.join(path.file_name()?))
+    };
+    path.canonicalize().ok().or_else(in_directory).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// The file that holds the fingerprint of a CSV file: `a/b.csv` has `a/b.fingerprint.json`.
@@ -131,6 +145,17 @@ mod tests {
         let missing = OutFile::check(&directory.join("no/such/a.csv")).unwrap_err();
         assert!(missing.contains("a.csv: No such file or directory"), "{missing}");
         assert!(OutFile::check(&directory).unwrap_err().contains("is a directory"));
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn one_file_by_several_names() {
+        let directory = directory("same");
+        let file = OutFile::check(&directory.join("a.csv")).unwrap();
+        let detour = directory.join("..").join(directory.file_name().unwrap()).join("a.csv");
+        assert!(file.is(&detour) && !file.is(&directory.join("b.csv")));
+        file.replace(b"here now").unwrap();
+        assert!(file.is(&detour));
         fs::remove_dir_all(&directory).unwrap();
     }
 

@@ -1,0 +1,116 @@
+//! `ondeck report`: what it makes of result files, and what it refuses.
+
+use crate::common::{Scratch, ondeck};
+use crate::usage::refused;
+
+/// Two runs of a machine that does not exist.
+const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-before.csv");
+const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-after.csv");
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).expect("it was written")
+}
+
+#[test]
+fn a_page_is_one_file_beside_nothing_else() {
+    let scratch = Scratch::new("page");
+    let page = scratch.path("page.html");
+    let run = ondeck(&["report", BEFORE, AFTER, "-o", &page]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
+    assert_eq!(scratch.names(), ["page.html"]);
+    let text = read(&page);
+    assert!(text.starts_with("<!DOCTYPE html>") && text.trim_end().ends_with("</html>"));
+    for word in ["toy-before.csv", "toy-after.csv", "6.0.0-toy", "other programs used 0.3 CPUs for 2 s"] {
+        assert!(text.contains(word), "no {word:?} in the page");
+    }
+    assert_eq!(ondeck(&["report", BEFORE, AFTER, "-o", &page]).code, Some(0));
+    assert_eq!(read(&page), text, "the same files give the same page");
+}
+
+#[test]
+fn all_forms_at_once() {
+    let scratch = Scratch::new("forms");
+    let (page, pictures) = (scratch.path("page.html"), scratch.path("new/pictures"));
+    let run = ondeck(&["report", AFTER, "-o", &page, "--svg", &pictures, "--markdown"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("mutex-contention"), "{}", run.stdout);
+    let names = Scratch::names_in(&pictures);
+    assert!(names.len() > 3 && names.iter().all(|name| name.ends_with(".svg")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("mutex-contention")), "{names:?}");
+}
+
+#[test]
+fn what_is_no_result_file_is_refused_and_an_old_page_stays() {
+    let scratch = Scratch::new("foreign");
+    let page = scratch.write("page.html", "an old page");
+    let good = read(AFTER);
+    let cut = scratch.write("cut.csv", &good[..good.len() / 2]);
+    let empty = scratch.write("empty.csv", "");
+    let foreign = scratch.write("foreign.csv", "a,b\n1,2\n");
+    let word = scratch.write("word.csv", &good.replacen(",256,", ",many,", 1));
+    let json = scratch.write("cut.json", "{\"rows\": [\n{\"platform\": \"hard");
+    let beside = scratch.write("odd.csv", &good);
+    scratch.write("odd.fingerprint.json", "{}\n{");
+    for (file, words) in [
+        (&cut, &["cut.csv", "line", "is the file cut off?"][..]),
+        (&empty, &["empty.csv", "is empty", "ondeck bench --out"]),
+        (&foreign, &["foreign.csv", "line 1", "column platform is missing", "ondeck bench --out"]),
+        (&word, &["word.csv", "line", "threads"]),
+        (&json, &["cut.json", "line 2", "cut off"]),
+        (&beside, &["odd.fingerprint.json", "line", "ondeck bench --out FILE.csv"]),
+        (&scratch.path("missing.csv"), &["missing.csv", "No such file"]),
+        (&scratch.path(""), &["cannot be read"]),
+    ] {
+        refused(&["report", AFTER, file, "-o", &page], words);
+        refused(&["report", file, "--markdown"], words);
+    }
+    assert_eq!(read(&page), "an old page");
+}
+
+#[test]
+fn unknown_columns_are_named_and_their_rows_kept() {
+    let scratch = Scratch::new("mood");
+    let more: String = read(AFTER)
+        .lines()
+        .enumerate()
+        .fold(String::new(), |text, (number, line)| text + line + if number == 0 { ",mood\n" } else { ",7\n" });
+    let file = scratch.write("mood.csv", &more);
+    let run = ondeck(&["report", &file, "--markdown"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("mood.csv: unknown column \"mood\""), "{}", run.stderr);
+    for text in [&run.stdout, &ondeck(&["report", &file, "--markdown"]).stdout] {
+        assert!(text.contains("\"mood\""), "the report says so itself: {text}");
+    }
+}
+
+#[test]
+fn what_is_read_is_not_overwritten() {
+    let scratch = Scratch::new("own");
+    let file = scratch.write("a.csv", &read(AFTER));
+    let beside = scratch.write("a.fingerprint.json", &read(&AFTER.replace(".csv", ".fingerprint.json")));
+    refused(&["report", &file, "-o", &file], &["--output", "a.csv", "is to be read"]);
+    refused(&["report", &file, "-o", &beside], &["--output", "a.fingerprint.json", "is to be read"]);
+    assert_eq!(read(&file), read(AFTER));
+}
+
+#[test]
+fn a_form_and_a_file_are_needed() {
+    refused(&["report", AFTER], &["--output", "--svg", "--markdown"]);
+    refused(&["report", "--markdown"], &["FILE"]);
+    refused(&["report", AFTER, "-o", "/no/such/page.html"], &["--output", "page.html", "No such file"]);
+    refused(&["report", AFTER, "--svg", "/proc/pictures"], &["--svg", "/proc/pictures"]);
+}
+
+#[test]
+fn bench_writes_a_page_too() {
+    let scratch = Scratch::new("bench-page");
+    let (page, out) = (scratch.path("page.html"), scratch.path("a.csv"));
+    let short = ["bench", "--workload", "solo", "--lock", "ondeck,std", "--seconds", "0.01", "--rounds", "2"];
+    let run = ondeck(&[&short[..], &["--report", &page, "--out", &out]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("page.html"), "{}", run.stderr);
+    assert_eq!(scratch.names(), ["a.csv", "a.fingerprint.json", "page.html"]);
+    assert!(read(&page).contains("--rounds 2"), "the command is in the page");
+    refused(&[&short[..], &["--report", &out, "--out", &out]].concat(), &["--report", "--out", "a.csv"]);
+    refused(&[&short[..], &["--report", "/no/such/page.html"]].concat(), &["--report", "No such file"]);
+}
