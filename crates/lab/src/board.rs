@@ -7,7 +7,7 @@
 use crate::histogram::Histogram;
 use crate::row::{Metric, Row, main_metric};
 use crate::stats::median;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Workload and number of threads: what locks are compared in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,54 @@ impl Ratio {
     }
 }
 
+/// A figure over rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Median over rounds.
+    pub median: f64,
+    /// Smallest of a round.
+    pub low: f64,
+    /// Largest of a round.
+    pub high: f64,
+    /// Number of rounds.
+    pub rounds: usize,
+}
+
+impl Spread {
+    /// Of one value for each round; `None` of none, or of values whose median is beyond what a number can hold.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let low = values.iter().copied().reduce(f64::min)?;
+        let high = values.iter().copied().reduce(f64::max)?;
+        let median = median(values).filter(|median| median.is_finite())?;
+        Some(Spread { median, low, high, rounds: values.len() })
+    }
+
+    /// Of a figure in the rows of one lock in one setting.
+    pub fn of_rows(rows: &[&Row], metric: Metric) -> Option<Self> {
+        Spread::of(&by_round(rows, metric).into_values().collect::<Vec<f64>>())
+    }
+
+    /// Of the ratios within rounds: how many times as good the rows are as the others.
+    pub fn of_ratios(rows: &[&Row], others: &[&Row], metric: Metric) -> Option<Self> {
+        let others = by_round(others, metric);
+        let mut ratios = Vec::new();
+        for (round, value) in by_round(rows, metric) {
+            let Some(other) = others.get(&round) else { continue };
+            let ratio = if metric.more_is_better { value / other } else { other / value };
+            if ratio.is_finite() {
+                ratios.push(ratio);
+            }
+        }
+        Spread::of(&ratios)
+    }
+}
+
+/// The figure in each round.
+fn by_round(rows: &[&Row], metric: Metric) -> BTreeMap<u32, f64> {
+    let finite = |row: &&Row| (metric.of)(row).filter(|value| value.is_finite()).map(|value| (row.round, value));
+    rows.iter().filter_map(finite).collect()
+}
+
 /// The rows of one run.
 #[derive(Debug)]
 pub struct Board<'a> {
@@ -57,42 +105,42 @@ impl<'a> Board<'a> {
     pub fn new(rows: &'a [Row], workloads: &[String], locks: &[String]) -> Self {
         let place =
             |list: &[String], name: &str| list.iter().position(|other| is_of(name, other)).unwrap_or(list.len());
-        let mut settings: Vec<Setting> = Vec::new();
-        let mut appeared: Vec<String> = Vec::new();
-        let mut found: Vec<String> = Vec::new();
         let mut by_cell: BTreeMap<(&str, u32, &str), Vec<&Row>> = BTreeMap::new();
+        let mut appeared: HashMap<&str, usize> = HashMap::new();
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut found: Vec<String> = Vec::new();
         for row in rows {
             by_cell.entry((&row.workload, row.threads, &row.lock)).or_default().push(row);
-            let setting = Setting { workload: row.workload.clone(), threads: row.threads };
-            if !appeared.contains(&row.workload) {
-                appeared.push(row.workload.clone());
-            }
-            if !settings.contains(&setting) {
-                settings.push(setting);
-            }
-            if !found.contains(&row.lock) {
+            let next = appeared.len();
+            appeared.entry(&row.workload).or_insert(next);
+            if seen.insert(&row.lock) {
                 found.push(row.lock.clone());
             }
         }
-        settings.sort_by_key(|setting| {
-            (place(workloads, &setting.workload), place(&appeared, &setting.workload), setting.threads)
+        let cells: BTreeSet<(&str, u32)> = by_cell.keys().map(|(workload, threads, _)| (*workload, *threads)).collect();
+        let setting = |(workload, threads): (&str, u32)| Setting { workload: workload.to_string(), threads };
+        let mut settings: Vec<Setting> = cells.into_iter().map(setting).collect();
+        settings.sort_by_cached_key(|setting| {
+            (place(workloads, &setting.workload), appeared[setting.workload.as_str()], setting.threads)
         });
-        found.sort_by_key(|lock| place(locks, lock));
-        let rounds: std::collections::BTreeSet<u32> = rows.iter().map(|row| row.round).collect();
+        found.sort_by_cached_key(|lock| place(locks, lock));
+        let rounds: HashSet<u32> = rows.iter().map(|row| row.round).collect();
         Board { rows: by_cell, settings, locks: found, rounds: rounds.len() }
     }
 
-    /// The figure in each round.
-    fn by_round(&self, setting: &Setting, lock: &str, metric: Metric) -> BTreeMap<u32, f64> {
-        let rows = self.rows.get(&(setting.workload.as_str(), setting.threads, lock));
-        let finite = |row: &&Row| (metric.of)(row).filter(|value| value.is_finite()).map(|value| (row.round, value));
-        rows.into_iter().flatten().filter_map(finite).collect()
+    /// The rows of a workload: of each number of threads, ascending, and each lock that was run there.
+    pub fn cells<'b>(&'b self, workload: &'b str) -> impl Iterator<Item = (u32, &'b str, &'b [&'b Row])> {
+        let cells = self.rows.range((workload, 0, "")..).take_while(move |((name, _, _), _)| *name == workload);
+        cells.map(|((_, threads, lock), rows)| (*threads, *lock, rows.as_slice()))
+    }
+
+    fn rows<'b>(&'b self, setting: &'b Setting, lock: &'b str) -> &'b [&'b Row] {
+        self.rows.get(&(setting.workload.as_str(), setting.threads, lock)).map_or(&[], Vec::as_slice)
     }
 
     /// The waits of all rounds together, where the rows have them.
     pub fn waits(&self, setting: &Setting, lock: &str) -> Option<Histogram> {
-        let rows = self.rows.get(&(setting.workload.as_str(), setting.threads, lock));
-        let waits = rows.into_iter().flatten().filter_map(|row| row.waits.clone());
+        let waits = self.rows(setting, lock).iter().filter_map(|row| row.waits.clone());
         waits.reduce(|mut all, more| {
             all.merge(&more);
             all
@@ -101,7 +149,7 @@ impl<'a> Board<'a> {
 
     /// Median of the figure over rounds.
     pub fn median(&self, setting: &Setting, lock: &str, metric: Metric) -> Option<f64> {
-        median(&self.by_round(setting, lock, metric).into_values().collect::<Vec<f64>>())
+        Spread::of_rows(self.rows(setting, lock), metric).map(|spread| spread.median)
     }
 
     /// How many times as good `lock` in `setting` is as `other_lock` in `other_setting`, by the workload's main figure.
@@ -112,18 +160,9 @@ impl<'a> Board<'a> {
         (other_setting, other_lock): (&Setting, &str),
     ) -> Option<Ratio> {
         let metric = main_metric(&setting.workload);
-        let others = self.by_round(other_setting, other_lock, metric);
-        let mut ratios = Vec::new();
-        for (round, value) in self.by_round(setting, lock, metric) {
-            let Some(other) = others.get(&round) else { continue };
-            let ratio = if metric.more_is_better { value / other } else { other / value };
-            if ratio.is_finite() {
-                ratios.push(ratio);
-            }
-        }
-        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = ratios.iter().copied().fold(0.0, f64::max);
-        Some(Ratio { median: median(&ratios)?, low, high, rounds: ratios.len() })
+        let (rows, others) = (self.rows(setting, lock), self.rows(other_setting, other_lock));
+        let Spread { median, low, high, rounds } = Spread::of_ratios(rows, others, metric)?;
+        Some(Ratio { median, low, high, rounds })
     }
 
     /// The lock that has the best median of the workload's main figure, among those for which `may` holds.

@@ -15,7 +15,7 @@ const ALPHA: f64 = 0.05;
 const CONFIDENCE: f64 = 0.95;
 
 /// What is compared: platform, workload, threads, lock.
-type Key = (String, String, u32, String);
+pub(crate) type Key = (String, String, u32, String);
 
 /// The rounds of one file in one figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,7 +220,8 @@ fn values(rows: &[Row], metric: Metric) -> BTreeMap<Key, Vec<f64>> {
     values
 }
 
-fn change(key: &Key, old: &[f64], new: &[f64]) -> Option<Change> {
+/// What became of one figure, from one value for each round of each file. `None` if either has none.
+pub(crate) fn change(key: &Key, old: &[f64], new: &[f64]) -> Option<Change> {
     let p = mann_whitney(old, new)?;
     Some(Change { key: key.clone(), old: Sample::of(old)?, new: Sample::of(new)?, p })
 }

@@ -103,6 +103,18 @@ pub const CPUS: Metric = Metric { name: "cpus", of: |row| row.cpus, more_is_bett
 /// Context switches per second.
 pub const CTX_SWITCHES_PER_S: Metric =
     Metric { name: "ctx_switches_per_s", of: |row| row.ctx_switches_per_s, more_is_better: false };
+/// Jain's index of the operations per thread.
+pub const JAIN: Metric = Metric { name: "jain", of: |row| row.jain, more_is_better: true };
+/// Operations of the thread that had fewest, as a part of an even share.
+pub const MIN_SHARE: Metric = Metric { name: "min_share", of: |row| row.min_share, more_is_better: true };
+/// Median wait.
+pub const WAIT_P50_NS: Metric = Metric { name: "wait_p50_ns", of: |row| row.wait_p50_ns, more_is_better: false };
+/// Wait that 999 of 1000 did not exceed.
+pub const WAIT_P999_NS: Metric = Metric { name: "wait_p999_ns", of: |row| row.wait_p999_ns, more_is_better: false };
+/// Streak that 9 of 10 did not exceed.
+pub const STREAK_P90_NS: Metric = Metric { name: "streak_p90_ns", of: |row| row.streak_p90_ns, more_is_better: false };
+/// Starve gap that 9 of 10 did not exceed.
+pub const STARVE_P90_NS: Metric = Metric { name: "starve_p90_ns", of: |row| row.starve_p90_ns, more_is_better: false };
 /// Wait that 99 of 100 did not exceed.
 pub const WAIT_P99_NS: Metric = Metric { name: "wait_p99_ns", of: |row| row.wait_p99_ns, more_is_better: false };
 /// Longest wait.

@@ -4,6 +4,7 @@ use crate::board::Board;
 use crate::lock::locks;
 use crate::output::{Results, Unreadable, read};
 use crate::workload::WORKLOADS;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// One result file.
@@ -49,10 +50,12 @@ fn labels(files: &[PathBuf]) -> Vec<String> {
         |labels: &Vec<String>| labels.iter().collect::<std::collections::BTreeSet<&String>>().len() == labels.len();
     let mut labels = (0..most).map(at_depth).find(are_distinct).unwrap_or_else(|| at_depth(most));
     // The same file twice.
-    for place in 1..labels.len() {
-        let twins = labels[..place].iter().filter(|label| **label == labels[place]).count();
-        if twins > 0 {
-            labels[place] += &format!(" ({})", twins + 1);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for label in &mut labels {
+        let twins = seen.entry(label.clone()).or_default();
+        *twins += 1;
+        if *twins > 1 {
+            *label += &format!(" ({twins})");
         }
     }
     labels
