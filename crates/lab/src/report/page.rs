@@ -5,6 +5,8 @@
 //! text goes through the template, which escapes it, or through [`json`].
 
 mod table;
+#[cfg(test)]
+mod tests;
 
 use super::document::{Answer, Document, Origin};
 use super::figure::Figure;
@@ -45,7 +47,7 @@ pub fn page(document: &Document) -> String {
                 main {
                     (header(document))
                     (answers(&document.answers))
-                    (figures(&document.figures))
+                    (figures(document))
                     (origins(&document.origins))
                 }
                 (footer())
@@ -117,7 +119,8 @@ fn answers(answers: &[Answer]) -> Markup {
     }
 }
 
-fn figures(figures: &[Figure]) -> Markup {
+fn figures(document: &Document) -> Markup {
+    let figures = &document.figures;
     html! {
         section id="figures" {
             h2 { "Figures" }
@@ -132,6 +135,7 @@ fn figures(figures: &[Figure]) -> Markup {
                     ol { @for figure in figures { li { a href={ "#fig-" (figure.id) } { (figure.title) } } } }
                 }
             }
+            @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
             @for figure in figures { (self::figure(figure)) }
         }
     }

@@ -51,5 +51,5 @@ function controls(figure, view, onScale, onReset) {
   });
   const reset = element('button', { type: 'button', class: 'reset', hidden: '' }, 'Reset zoom');
   reset.addEventListener('click', onReset);
-  return { bar: element('div', { class: 'controls', role: 'group', 'aria-label': 'View' }, ...switches, reset), reset };
+  return { box: element('div', { class: 'controls', role: 'group', 'aria-label': 'View' }, ...switches, reset), reset };
 }

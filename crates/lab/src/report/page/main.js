@@ -12,10 +12,10 @@ class Chart {
     this.view = { shown: figure.series.map(() => true), log: { x: isLog(figure.x), y: isLog(figure.y) }, zoom: {} };
     this.library = echarts.init(this.frame, null, { renderer: 'svg', height: HEIGHT, width: this.frame.clientWidth });
     this.tooltip = new Tooltip(figure, this.plot);
-    const { bar, reset } = controls(figure, this.view, () => this.zoom({}), () => this.zoom({}));
+    const { box, reset } = controls(figure, this.view, () => this.zoom({}), () => this.zoom({}));
     this.reset = reset;
     const buttons = legend(figure, (shown) => this.show(shown), (index) => this.point(index));
-    this.plot.before(buttons, bar);
+    this.plot.before(element('div', { class: 'bar' }, buttons, box));
     this.listen();
     this.draw();
   }

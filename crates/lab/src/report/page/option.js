@@ -69,7 +69,8 @@ function xAxis(figure, view, columns, [min, max], room) {
     const axisLabel = { ...label, interval: 0, width: Math.max(40, room / (max - min + 1) - 8), overflow: 'break', lineHeight: 16 };
     return { ...common, type: 'category', data, min, max, axisTick: { show: false }, axisLabel, nameGap: 34 };
   }
-  const all = placesOf(figure.series).filter((x) => x >= min && x <= max);
+  const given = figure.x.ticks.length > 0 ? figure.x.ticks : (view.log.x ? logTicks : linearTicks)([min, max], 8);
+  const all = given.filter((x) => x >= min && x <= max);
   const scaled = (x) => (view.log.x ? Math.log(x / min) / Math.log(max / min) : (x - min) / (max - min)) * room;
   const values = roomyTicks(all, scaled, (x) => 14 + 8 * formatPlace(figure.x, x).length);
   return {

@@ -74,7 +74,7 @@ function xRange(xs, log) {
   return [least < 0 ? least - air : 0, most + air];
 }
 
-/** The figure's own places as ticks, without those that would run into their neighbours. `at` gives pixels. */
+/** The ticks without those that would run into their neighbours. `at` gives pixels. */
 function roomyTicks(xs, at, width) {
   const kept = [];
   for (const x of xs) {

@@ -1,29 +1,26 @@
 // What tells series apart: colour and marker say which lock, dashes and the marker's filling say from which file.
 
-/** As many as page.css has colours `--series-1` and so on, beside the flagship's. */
-const COLOURS = 9;
-/** Outlines in a square of 2 by 2 around 0. Their number has no divisor in common with that of the colours, so that 72
- *  styles differ. */
+/** As many as the page has colours `--style-0` and so on. */
+const COLOURS = 8;
+/** Outlines in a square of 2 by 2 around 0, in the order of styles. One fewer than colours, so that 56 styles differ. */
 const MARKERS = [
-  'M0,-0.9L0.95,0.75L-0.95,0.75Z',
-  'M-0.8,-0.8H0.8V0.8H-0.8Z',
-  'M0,-1.1L1.1,0L0,1.1L-1.1,0Z',
-  'M0,0.9L0.95,-0.75L-0.95,-0.75Z',
-  'M-0.35,-1H0.35V-0.35H1V0.35H0.35V1H-0.35V0.35H-1V-0.35H-0.35Z',
-  'M-0.95,-0.5L-0.5,-0.95L0,-0.45L0.5,-0.95L0.95,-0.5L0.45,0L0.95,0.5L0.5,0.95L0,0.45L-0.5,0.95L-0.95,0.5L-0.45,0Z',
-  'M0,-1L0.95,-0.31L0.59,0.81L-0.59,0.81L-0.95,-0.31Z',
-  'M-0.5,-0.9H0.5L1,0L0.5,0.9H-0.5L-1,0Z',
+  'M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z',
+  'M-0.85,-0.85H0.85V0.85H-0.85Z',
+  'M0,-1.2L1.2,0L0,1.2L-1.2,0Z',
+  'M0,-1.05L1.1,0.85H-1.1Z',
+  'M0,1.05L1.1,-0.85H-1.1Z',
+  'M0,-1.05L1,-0.32L0.62,0.85L-0.62,0.85L-1,-0.32Z',
+  'M0,-1.25L0.3,-0.4L1.19,-0.39L0.48,0.16L0.73,1.01L0,0.5L-0.73,1.01L-0.48,0.16L-1.19,-0.39L-0.3,-0.4Z',
 ];
-const CIRCLE = 'M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z';
-const DASHES = ['solid', [7, 4], [2, 3], [9, 3, 2, 3]];
+const DASHES = ['solid', [8, 4], [2, 4], [10, 4, 2, 4]];
 
 function styleOf({ style, source }) {
   const flagship = style === 0;
   const dash = DASHES[source % DASHES.length];
   return {
     flagship,
-    colour: flagship ? 'var(--flagship)' : `var(--series-${((style - 1) % COLOURS) + 1})`,
-    marker: flagship ? CIRCLE : MARKERS[(style - 1) % MARKERS.length],
+    colour: `var(--style-${style % COLOURS})`,
+    marker: MARKERS[style % MARKERS.length],
     width: flagship ? 3.5 : 2,
     size: flagship ? 9 : 8,
     dash,
