@@ -10,7 +10,7 @@ use crate::stats::{geometric_mean, least_p, mann_whitney, median, median_interva
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Above this probability that chance alone did it, a difference is not stated.
-const ALPHA: f64 = 0.05;
+pub(crate) const ALPHA: f64 = 0.05;
 /// Confidence of the interval around a median.
 const CONFIDENCE: f64 = 0.95;
 
@@ -70,8 +70,28 @@ impl Change {
         least_p(self.old.n, self.new.n) <= ALPHA
     }
 
+    /// The lock.
+    pub(crate) fn lock(&self) -> &str {
+        &self.key.3
+    }
+
+    /// The setting, in words.
+    pub(crate) fn place(&self) -> String {
+        format!("{}, {}", workload(&self.key), text::threads(self.key.2))
+    }
+
+    /// How much more of it there is now: `+12.3%`.
+    pub(crate) fn percent(&self) -> String {
+        percent(self.ratio())
+    }
+
+    /// The medians, with their units.
+    pub(crate) fn texts(&self, metric: Metric) -> [String; 2] {
+        [self.old.median, self.new.median].map(|median| figure(metric, median))
+    }
+
     fn text(&self) -> String {
-        if self.is_significant() { percent(self.ratio()) } else { "~".to_string() }
+        if self.is_significant() { self.percent() } else { "~".to_string() }
     }
 }
 
@@ -252,7 +272,7 @@ fn workload((platform, workload, _, _): &Key) -> String {
 }
 
 fn name(key: &Key) -> String {
-    format!("{}, {} threads, {}", workload(key), key.2, key.3)
+    format!("{}, {}, {}", workload(key), text::threads(key.2), key.3)
 }
 
 #[cfg(test)]

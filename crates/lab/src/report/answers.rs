@@ -1,32 +1,103 @@
-//! What the figures of a report say, in words.
+//! What the figures of a report say, in words: the answer before the data.
+//!
+//! Each question has a rule that reads its answer from the figures of one file; a question that the file has no figures
+//! for is not asked. What a judging word means stands beside it: the figure, and with whom or what it is compared.
 
-use super::document::{Answer, Origin};
+mod changes;
+mod cost;
+mod origin;
+mod speed;
+mod subject;
+
+pub use origin::origin;
+pub use subject::title;
+
+use super::document::Answer;
 use super::source::Source;
-use super::verdict::sentences;
+use super::text::{counted, plain};
+use super::verdict::ONE_ROUND;
+use crate::board::Board;
 
-/// What the report is about, in one line.
-pub fn title(sources: &[Source]) -> String {
-    let labels: Vec<String> = sources.iter().map(|source| source.label.clone()).collect();
-    format!("Locks compared: {}", super::text::list(&labels))
-}
+/// A person reads so many sentences of one answer.
+const SHOWN: usize = 6;
+
+/// Reads the answer to a question from the figures of one file. The second argument names the locks of other projects.
+type Rule = fn(&Board, &[&str]) -> Vec<String>;
+
+/// The questions, the most important first.
+const QUESTIONS: [(&str, Rule); 7] = [
+    ("Which lock keeps the speed of one thread?", speed::kept),
+    ("Which lock is fastest when several threads want it?", speed::fastest),
+    ("What does that cost in CPUs and context switches?", cost::cpus),
+    ("How long do the threads wait?", cost::waits),
+    ("How are the turns shared among the threads?", cost::shares),
+    ("How long does a single operation take?", speed::times_of_one),
+    ("Does the speed come back after a spike?", speed::recovery),
+];
 
 /// What the figures say, the most important first. `peers` are the locks of other projects.
 pub fn answers(sources: &[Source], peers: &[&str]) -> Vec<Answer> {
-    let answer = |source: &Source| Answer {
-        question: format!("What do the figures of {} say?", source.label),
-        sentences: sentences(&source.board(), peers),
-    };
-    sources.iter().map(answer).collect()
+    let mut answers: Vec<Answer> = Vec::new();
+    if let [first, others @ ..] = sources {
+        answers.extend(others.iter().filter_map(|other| changes::changes(first, other)));
+    }
+    let boards: Vec<Board> = sources.iter().map(Source::board).collect();
+    for (question, rule) in QUESTIONS {
+        let per_file: Vec<Vec<String>> = boards.iter().map(|board| rule(board, peers)).collect();
+        answers.extend(answer(question, sources, per_file));
+    }
+    let per_file = sources.iter().zip(&boards).map(|(source, board)| reach(source, board)).collect();
+    answers.extend(answer("How far do the figures reach?", sources, per_file));
+    answers
 }
 
-/// Where the figures of a file come from.
-pub fn origin(source: &Source) -> Origin {
-    let results = &source.results;
-    let machine = results.fingerprint.as_ref().map(|fingerprint| ("Machine".to_string(), fingerprint.line()));
-    Origin {
-        label: source.label.clone(),
-        facts: machine.into_iter().collect(),
-        command: results.command.clone(),
-        warnings: results.warnings.iter().chain(&source.notes).cloned().collect(),
+/// The sentences of all files, those of each with its name if they are not the same.
+fn answer(question: &str, sources: &[Source], mut per_file: Vec<Vec<String>>) -> Option<Answer> {
+    let is_said_once = per_file.iter().all(|said| *said == per_file[0]);
+    if is_said_once {
+        per_file.truncate(1);
     }
+    let shown_per_file = (SHOWN / per_file.len().max(1)).max(1);
+    let mut sentences = Vec::new();
+    let mut n_hidden = 0;
+    for (source, said) in sources.iter().zip(per_file) {
+        let shown = shown_per_file.min(SHOWN - sentences.len());
+        n_hidden += said.len().saturating_sub(shown);
+        let of_file = |said: String| if is_said_once { said } else { format!("{}: {said}", source.label) };
+        sentences.extend(said.into_iter().take(shown).map(of_file));
+    }
+    close(question, sentences, n_hidden)
 }
+
+/// An answer with what is left out counted; none without a sentence.
+fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Answer> {
+    if sentences.is_empty() {
+        return None;
+    }
+    let hidden = (n_hidden > 0).then(|| format!("{n_hidden} more could be said: see the figures."));
+    let sentences = sentences.iter().chain(&hidden).map(|sentence| plain(sentence)).collect();
+    Some(Answer { question: plain(question), sentences })
+}
+
+/// What so many rounds can and cannot tell, and whether there are warnings.
+fn reach(source: &Source, board: &Board) -> Vec<String> {
+    let rounds = match board.rounds {
+        1 => ONE_ROUND.to_string(),
+        // Of two equal locks, each further round agrees with the first with probability 1/2.
+        n => {
+            let by_chance =
+                if n <= 20 { format!("1 of {} cases", 1_u32 << (n - 1)) } else { format!("1 of 2^{} cases", n - 1) };
+            format!(
+                "A lock is said to be ahead of another where each of {n} rounds says so; two equal locks make it look so in \
+                 {by_chance}."
+            )
+        }
+    };
+    let n_warnings = source.results.warnings.len() + source.notes.len();
+    let warnings = (n_warnings > 0)
+        .then(|| format!("{} came with the figures; see where they come from.", counted(n_warnings, "warning")));
+    std::iter::once(rounds).chain(warnings).collect()
+}
+
+#[cfg(test)]
+mod tests;

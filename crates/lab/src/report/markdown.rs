@@ -5,5 +5,10 @@ use super::source::Source;
 
 /// The text: what was run, what it says, the tables.
 pub fn markdown(_sources: &[Source], document: &Document) -> String {
-    format!("# {}\n", document.title)
+    let mut text = format!("# {}\n", document.title);
+    for answer in &document.answers {
+        text += &format!("\n**{}**\n\n", answer.question);
+        text.extend(answer.sentences.iter().map(|sentence| format!("- {sentence}\n")));
+    }
+    text
 }

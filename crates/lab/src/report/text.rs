@@ -1,9 +1,12 @@
 //! Figures as a person wants to read them: three digits and a unit.
 
-/// Three significant digits, without an exponent: `0.0123`, `1.23`, `12.3`, `1230`.
+/// Three significant digits, without an exponent up to a quadrillion: `0.0123`, `1.23`, `12.3`, `1230`.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
+    }
+    if value.abs() >= 1e15 {
+        return format!("{value:.2e}");
     }
     // The number of digits before the point, after rounding: 9.999 is printed as 10.0.
     let magnitude = format!("{:.2e}", value.abs());
@@ -46,6 +49,15 @@ pub fn run_time(seconds: f64) -> String {
     }
 }
 
+/// How many times as much: two decimals of what is below 100, three digits of the rest.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        _ if ratio > 0.0 && ratio < 0.01 => "below 0.01".to_string(),
+        _ if ratio < 99.95 => format!("{ratio:.2}"),
+        _ => three_digits(ratio),
+    }
+}
+
 /// Words as in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -53,6 +65,38 @@ pub fn list(words: &[String]) -> String {
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// The same with at most `most` of them, and how many more there are: `a, b and 7 more`.
+pub fn list_some(words: &[String], most: usize) -> String {
+    match words.len().checked_sub(most) {
+        // One word takes no more room than the number that would stand for it.
+        None | Some(0 | 1) => list(words),
+        Some(more) => list(&[&words[..most], &[format!("{more} more")]].concat()),
+    }
+}
+
+/// `1 thread`, `2 threads`.
+pub fn threads(n: u32) -> String {
+    counted(n as usize, "thread")
+}
+
+/// `1 row`, `2 rows`.
+pub fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// The text in one line that shows what it says: names in foreign files may hold line breaks, what a terminal takes for
+/// commands, and marks that turn the direction of reading.
+pub fn plain(text: &str) -> String {
+    let is_direction =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| match c {
+        '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => ' ',
+        _ if c.is_control() || is_direction(c) => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 /// The text in lines of at most `width` columns where its words allow it: the first line after `mark`, the others below
@@ -92,6 +136,8 @@ mod tests {
             (99.96, "100"),
             (1234.4, "1234"),
             (-3.456, "-3.46"),
+            (1e14, "100000000000000"),
+            (1e300, "1.00e300"),
         ];
         for (value, text) in cases {
             assert_eq!(three_digits(value), text);
@@ -121,7 +167,20 @@ mod tests {
 
     #[test]
     fn lists() {
-        let words = |n: usize| ["a", "b", "c"][..n].iter().map(|word| word.to_string()).collect::<Vec<String>>();
+        let words = |n: usize| ["a", "b", "c", "d"][..n].iter().map(|word| word.to_string()).collect::<Vec<String>>();
         assert_eq!([list(&words(1)), list(&words(2)), list(&words(3))], ["a", "a and b", "a, b and c"]);
+        let some = [2, 3, 4].map(|n| list_some(&words(n), 2));
+        assert_eq!(some, ["a and b", "a, b and c", "a, b and 2 more"]);
+    }
+
+    #[test]
+    fn multiples() {
+        let texts = [0.0, 0.004, 0.01, 1.234, 99.94, 99.96, 1e300].map(times);
+        assert_eq!(texts, ["0.00", "below 0.01", "0.01", "1.23", "99.94", "100", "1.00e300"]);
+    }
+
+    #[test]
+    fn plain_text_stays_in_its_line() {
+        assert_eq!(plain("a\nb\r\tc \u{1b}[31m \u{202e}<é>"), "a b  c \u{fffd}[31m \u{fffd}<é>");
     }
 }

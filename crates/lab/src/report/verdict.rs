@@ -1,26 +1,31 @@
 //! What the figures of a run say, in sentences. Every word that judges has a rule here and a figure beside it.
 
 use super::FLAGSHIP;
-use super::text::{count, duration_ns, list};
+use super::text::{count, duration_ns, list, list_some, threads, times};
 use crate::board::{Board, Ratio, Setting};
-use crate::row::{CPUS, CTX_SWITCHES_PER_S, WAIT_MAX_NS};
+use crate::row::{CPUS, CTX_SWITCHES_PER_S, Metric, WAIT_MAX_NS};
 use crate::stats::{geometric_mean, median};
 
 /// Below this part of one thread's throughput we say that a lock collapses.
 const COLLAPSED_BELOW: f64 = 0.5;
 /// From this part on, at every number of threads, we say that a lock keeps its speed.
 const KEEPS_FROM: f64 = 0.9;
+/// So many locks are named in one breath.
+pub(super) const NAMED_LOCKS: usize = 8;
+
+/// What a run of one round cannot say.
+pub(super) const ONE_ROUND: &str = "One round cannot show which differences are noise; --rounds 5 or more can.";
 
 /// Two to five sentences about the run. `peers` are the locks of other projects.
 pub fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
-    said.extend(against_one_thread(board));
+    said.extend(widest_workload(board).into_iter().flat_map(|workload| against_one_thread(board, workload)));
     said.extend(against_peers(board, peers));
     said.extend(after_the_spike(board));
-    said.extend(longest_waits(board, peers));
+    said.extend(at_most_threads(board, peers, "Longest wait", WAIT_MAX_NS));
     said.extend(costs(board, peers));
     if board.rounds == 1 {
-        said.push("One round cannot show which differences are noise; --rounds 5 or more can.".to_string());
+        said.push(ONE_ROUND.to_string());
     }
     said
 }
@@ -55,24 +60,45 @@ fn without_flag(command: &str, flag: &str) -> String {
 struct Course<'a> {
     lock: &'a str,
     /// Numbers of threads above 1, ascending, with the part of one thread's throughput.
-    points: Vec<(u32, f64)>,
+    points: Vec<(u32, Ratio)>,
 }
 
 impl<'a> Course<'a> {
-    fn of(board: &'a Board, workload: &str, lock: &'a str) -> Option<Self> {
-        let settings = board.settings.iter().filter(|setting| setting.workload == workload);
-        let point = |setting: &Setting| Some((setting.threads, board.relative_to_one_thread(setting, lock)?.median));
-        let points: Vec<(u32, f64)> = settings.filter_map(point).collect();
+    fn of(board: &'a Board, settings: &[&Setting], lock: &'a str) -> Option<Self> {
+        let point = |setting: &&Setting| Some((setting.threads, board.relative_to_one_thread(setting, lock)?));
+        let points: Vec<(u32, Ratio)> = settings.iter().filter_map(point).collect();
         (!points.is_empty()).then_some(Course { lock, points })
     }
 
-    fn lowest(&self) -> (u32, f64) {
-        self.points.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).expect("a course has a point")
+    fn lowest(&self) -> (u32, Ratio) {
+        let by_median = |a: &(u32, Ratio), b: &(u32, Ratio)| a.1.median.total_cmp(&b.1.median);
+        self.points.iter().copied().min_by(by_median).expect("a course has a point")
     }
 
-    /// "pthread at 4 threads and more (down to 0.19)"; `None` if it does not collapse.
+    /// The rounds' range where it lies on both sides of a bound that decides what is said.
+    fn doubt(&self) -> String {
+        let Ratio { low, high, .. } = self.lowest().1;
+        let is_crossed = [COLLAPSED_BELOW, KEEPS_FROM].iter().any(|bound| (low..high).contains(bound));
+        if is_crossed { format!("; in rounds {} to {}", times(low), times(high)) } else { String::new() }
+    }
+
+    /// "ondeck (0.95 or more)"; `None` if it is lower somewhere.
+    fn keeps(&self) -> Option<String> {
+        let (_, lowest) = self.lowest();
+        let text = || format!("{} ({} or more{})", self.lock, times(lowest.median), self.doubt());
+        (lowest.median >= KEEPS_FROM).then(text)
+    }
+
+    /// "std (lowest 0.62, at 4 threads)"; `None` if it keeps its speed or collapses.
+    fn between(&self) -> Option<String> {
+        let (at, lowest) = self.lowest();
+        let text = || format!("{} (lowest {}, at {}{})", self.lock, times(lowest.median), threads(at), self.doubt());
+        (COLLAPSED_BELOW..KEEPS_FROM).contains(&lowest.median).then(text)
+    }
+
+    /// "pthread from 4 threads on (down to 0.19)"; `None` if it does not collapse.
     fn collapse(&self) -> Option<String> {
-        let is_low = |point: &&(u32, f64)| point.1 < COLLAPSED_BELOW;
+        let is_low = |point: &&(u32, Ratio)| point.1.median < COLLAPSED_BELOW;
         let low: Vec<u32> = self.points.iter().filter(is_low).map(|point| point.0).collect();
         let first = *low.first()?;
         let stays = self.points.iter().filter(|point| point.0 >= first).count() == low.len();
@@ -82,51 +108,53 @@ impl<'a> Course<'a> {
             (true, true) => format!("at {first}"),
             (false, _) => format!("at {}", list(&low.iter().map(u32::to_string).collect::<Vec<String>>())),
         };
-        let lowest = self.lowest().1;
-        let lowest = if lowest < 0.01 { "below 0.01".to_string() } else { format!("down to {lowest:.2}") };
-        Some(format!("{} {place} ({lowest})", self.lock))
+        let (_, lowest) = self.lowest();
+        let lowest =
+            if lowest.median < 0.01 { times(lowest.median) } else { format!("down to {}", times(lowest.median)) };
+        Some(format!("{} {place} ({lowest}{})", self.lock, self.doubt()))
     }
 }
 
-/// Who keeps the speed of one thread and who does not, in the workload that was run at most numbers of threads.
-fn against_one_thread(board: &Board) -> Vec<String> {
+/// The workload that was run with one thread and at most numbers of threads.
+fn widest_workload<'a>(board: &'a Board) -> Option<&'a str> {
     let count_of = |workload: &str| board.settings.iter().filter(|setting| setting.workload == workload).count();
     let with_one =
         board.settings.iter().filter(|setting| setting.threads == 1).map(|setting| setting.workload.as_str());
     // The first of those with most settings: `max_by_key` alone would take the last.
-    let Some(workload) = with_one.rev().max_by_key(|workload| count_of(workload)) else { return Vec::new() };
-    let courses: Vec<Course> = board.locks.iter().filter_map(|lock| Course::of(board, workload, lock)).collect();
-    let Some(most_threads) = courses.first().and_then(|course| course.points.last()).map(|point| point.0) else {
+    with_one.rev().max_by_key(|workload| count_of(workload))
+}
+
+/// Who keeps the speed of one thread in the workload and who does not.
+pub(super) fn against_one_thread(board: &Board, workload: &str) -> Vec<String> {
+    let settings: Vec<&Setting> = board.settings.iter().filter(|setting| setting.workload == workload).collect();
+    let courses: Vec<Course> = board.locks.iter().filter_map(|lock| Course::of(board, &settings, lock)).collect();
+    let Some(most_threads) = courses.iter().filter_map(|course| course.points.last()).map(|point| point.0).max() else {
         return Vec::new();
     };
-    let keeps = courses.iter().filter(|course| course.lowest().1 >= KEEPS_FROM);
-    let keeps: Vec<String> =
-        keeps.map(|course| format!("{} ({:.2} or more)", course.lock, course.lowest().1)).collect();
-    let between = courses.iter().filter(|course| (COLLAPSED_BELOW..KEEPS_FROM).contains(&course.lowest().1));
-    let between: Vec<String> = between
-        .map(|course| format!("{} (lowest {:.2}, at {} threads)", course.lock, course.lowest().1, course.lowest().0))
-        .collect();
-    let collapses: Vec<String> = courses.iter().filter_map(Course::collapse).collect();
+    let keeps = named(&courses, Course::keeps);
+    let between = named(&courses, Course::between);
+    let parts = [
+        keeps.map(|locks| format!("{KEEPS_FROM} of one thread's throughput or more is kept by {locks}")),
+        between.map(|locks| format!("between {COLLAPSED_BELOW} and {KEEPS_FROM} stay {locks}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     let mut said = Vec::new();
-    let parts: Vec<String> = [
-        (!keeps.is_empty())
-            .then(|| format!("{KEEPS_FROM} of one thread's throughput or more is kept by {}", list(&keeps))),
-        (!between.is_empty()).then(|| format!("between {COLLAPSED_BELOW} and {KEEPS_FROM} stay {}", list(&between))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
     if !parts.is_empty() {
         said.push(format!("{workload}, up to {most_threads} threads: {}.", parts.join("; ")));
     }
-    if !collapses.is_empty() {
-        said.push(format!("{workload}, below half of one thread's throughput: {}.", list(&collapses)));
-    }
+    let collapses = named(&courses, Course::collapse);
+    said.extend(collapses.map(|locks| format!("{workload}, below half of one thread's throughput: {locks}.")));
     said
 }
 
+/// The locks of which there is that to say.
+fn named<'a>(courses: &[Course<'a>], what: impl Fn(&Course<'a>) -> Option<String>) -> Option<String> {
+    let named: Vec<String> = courses.iter().filter_map(what).collect();
+    (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
+}
+
 /// The flagship beside the best peer of each row.
-fn against_peers(board: &Board, peers: &[&str]) -> Option<String> {
+pub(super) fn against_peers(board: &Board, peers: &[&str]) -> Option<String> {
     let mut cells: Vec<(&Setting, &str, Ratio)> = Vec::new();
     for setting in &board.settings {
         let Some(peer) = board.best(setting, |lock| peers.contains(&lock)) else { continue };
@@ -157,31 +185,38 @@ fn against_peers(board: &Board, peers: &[&str]) -> Option<String> {
 }
 
 /// Whether the locks have their speed back when the visitors are gone.
-fn after_the_spike(board: &Board) -> Option<String> {
+pub(super) fn after_the_spike(board: &Board) -> Option<String> {
     let phase = |name: &str| board.settings.iter().find(|setting| setting.workload == name);
     let (before, after) = (phase("spike/before")?, phase("spike/after")?);
-    let recovery = |lock: &String| Some(format!("{lock} {:.2}", board.ratio((after, lock), (before, lock))?.median));
-    let shown: Vec<String> = board.locks.iter().filter_map(recovery).collect();
-    (!shown.is_empty()).then(|| format!("Throughput after the spike, as a part of that before: {}.", shown.join(", ")))
+    let ratios: Vec<(&String, Ratio)> =
+        board.locks.iter().filter_map(|lock| Some((lock, board.ratio((after, lock), (before, lock))?))).collect();
+    let is_untold = |ratio: &Ratio| ratio.rounds > 1 && !ratio.is_clear();
+    let text = |(lock, ratio): &(&String, Ratio)| format!("{lock} {}", times(ratio.median));
+    let of = |untold: bool| {
+        let named: Vec<String> = ratios.iter().filter(|(_, ratio)| is_untold(ratio) == untold).map(text).collect();
+        (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
+    };
+    let untold = of(true).map(|locks| format!("no difference can be told, the rounds disagree: {locks}"));
+    let parts: Vec<String> = [of(false), untold].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Throughput after the spike, as a part of that before: {}.", parts.join("; ")))
 }
 
-/// Longest waits where most threads wanted the lock.
-fn longest_waits(board: &Board, peers: &[&str]) -> Option<String> {
+/// A time where most threads wanted the lock. `what` says which.
+pub(super) fn at_most_threads(board: &Board, peers: &[&str], what: &str, metric: Metric) -> Option<String> {
     let shown_locks = shown_locks(board, peers);
-    let has_waits =
-        |setting: &&Setting| shown_locks.iter().any(|lock| board.median(setting, lock, WAIT_MAX_NS).is_some());
+    let has_waits = |setting: &&Setting| shown_locks.iter().any(|lock| board.median(setting, lock, metric).is_some());
     let setting = board.settings.iter().filter(has_waits).rev().max_by_key(|setting| setting.threads)?;
     if setting.threads < 2 {
         return None;
     }
-    let wait =
-        |lock: &&String| board.median(setting, lock, WAIT_MAX_NS).map(|ns| format!("{lock} {}", duration_ns(ns)));
+    let wait = |lock: &&String| board.median(setting, lock, metric).map(|ns| format!("{lock} {}", duration_ns(ns)));
     let shown: Vec<String> = shown_locks.iter().filter_map(wait).collect();
-    Some(format!("Longest wait at {} ({}): {}.", threads(setting.threads), setting.workload, shown.join(", ")))
+    let shown = list_some(&shown, NAMED_LOCKS);
+    Some(format!("{what} at {} ({}): {shown}.", threads(setting.threads), setting.workload))
 }
 
 /// CPUs and context switches over all settings with more than one thread.
-fn costs(board: &Board, peers: &[&str]) -> Option<String> {
+pub(super) fn costs(board: &Board, peers: &[&str]) -> Option<String> {
     let contended: Vec<&Setting> = board.settings.iter().filter(|setting| setting.threads > 1).collect();
     let over_settings = |lock: &str, metric| {
         let values: Vec<f64> = contended.iter().filter_map(|setting| board.median(setting, lock, metric)).collect();
@@ -189,22 +224,18 @@ fn costs(board: &Board, peers: &[&str]) -> Option<String> {
     };
     let cost = |lock: &&String| {
         let (cpus, switches) = (over_settings(lock, CPUS)?, over_settings(lock, CTX_SWITCHES_PER_S)?);
-        Some(format!("{lock} {cpus:.1} and {}", count(switches)))
+        Some(format!("{lock} {cpus:.1} / {}", count(switches)))
     };
     let shown: Vec<String> = shown_locks(board, peers).iter().filter_map(cost).collect();
-    let all = "CPUs used and context switches a second, median of all rows with more than one thread";
-    (!shown.is_empty()).then(|| format!("{all}: {}.", shown.join(", ")))
+    let all = "CPUs used / context switches a second, median of all rows with more than one thread";
+    (!shown.is_empty()).then(|| format!("{all}: {}.", list_some(&shown, NAMED_LOCKS)))
 }
 
 /// The flagship and the peers, or all locks if none of them is there.
-fn shown_locks<'a>(board: &'a Board, peers: &[&str]) -> Vec<&'a String> {
+pub(super) fn shown_locks<'a>(board: &'a Board, peers: &[&str]) -> Vec<&'a String> {
     let main = |lock: &&String| *lock == FLAGSHIP || peers.contains(&lock.as_str());
     let shown: Vec<&String> = board.locks.iter().filter(main).collect();
     if shown.is_empty() { board.locks.iter().collect() } else { shown }
-}
-
-fn threads(n: u32) -> String {
-    if n == 1 { "1 thread".to_string() } else { format!("{n} threads") }
 }
 
 #[cfg(test)]

@@ -1,0 +1,45 @@
+//! What a lock takes for its speed: CPUs, context switches, waiting, and the turns of the thread that had fewest.
+
+use crate::board::{Board, Setting};
+use crate::report::text::{list_some, threads, times};
+use crate::report::verdict::{self, NAMED_LOCKS, shown_locks};
+use crate::row::{Metric, WAIT_MAX_NS, WAIT_P99_NS};
+
+/// CPU time of all threads for each operation that was done.
+const CPU_NS_PER_OP: Metric = Metric {
+    name: "cpu_ns_per_op",
+    of: |row| row.cpus.zip(row.ops_per_s).map(|(cpus, ops_per_s)| cpus / ops_per_s * 1e9),
+    more_is_better: false,
+};
+
+/// Operations of the thread that had fewest, as a part of an even share.
+const MIN_SHARE: Metric = Metric { name: "min_share", of: |row| row.min_share, more_is_better: true };
+
+/// CPU time of an operation where most threads want the lock; CPUs and context switches everywhere.
+pub(super) fn cpus(board: &Board, peers: &[&str]) -> Vec<String> {
+    let of_one = verdict::at_most_threads(board, peers, "CPU time of all threads for one operation", CPU_NS_PER_OP);
+    of_one.into_iter().chain(verdict::costs(board, peers)).collect()
+}
+
+/// The tail of the waits and the longest, where most threads want the lock.
+pub(super) fn waits(board: &Board, peers: &[&str]) -> Vec<String> {
+    let tail = verdict::at_most_threads(board, peers, "What 99 of 100 waits did not exceed", WAIT_P99_NS);
+    tail.into_iter().chain(verdict::at_most_threads(board, peers, "Longest wait", WAIT_MAX_NS)).collect()
+}
+
+/// The smallest share that a thread had anywhere.
+pub(super) fn shares(board: &Board, peers: &[&str]) -> Vec<String> {
+    let smallest = |lock: &&String| {
+        let contended = board.settings.iter().filter(|setting| setting.threads > 1);
+        let shares = contended.filter_map(|setting| Some((setting, board.median(setting, lock, MIN_SHARE)?)));
+        let (setting, share) = shares.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!("{lock} {} ({})", times(share), place(setting)))
+    };
+    let shown: Vec<String> = shown_locks(board, peers).iter().filter_map(smallest).collect();
+    let what = "Of an even share, the thread that had least had at worst";
+    if shown.is_empty() { Vec::new() } else { vec![format!("{what}: {}.", list_some(&shown, NAMED_LOCKS))] }
+}
+
+fn place(setting: &Setting) -> String {
+    format!("{}, {}", setting.workload, threads(setting.threads))
+}

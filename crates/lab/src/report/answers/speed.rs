@@ -1,0 +1,153 @@
+//! Who is ahead, and by how much: only where all rounds say so.
+
+use crate::board::{Board, Ratio, Setting};
+use crate::report::text::{duration_ns, list, list_some, threads, times};
+use crate::report::verdict::{self, NAMED_LOCKS};
+use crate::row::main_metric;
+
+/// Who keeps the speed of one thread and who collapses, in each workload; that with most numbers of threads first.
+pub(super) fn kept(board: &Board, _peers: &[&str]) -> Vec<String> {
+    let is_contended = |setting: &Setting| setting.threads > 1 && main_metric(&setting.workload).more_is_better;
+    if !board.settings.iter().any(is_contended) {
+        return Vec::new();
+    }
+    let mut workloads = workloads(board);
+    workloads.sort_by_key(|settings| std::cmp::Reverse(settings.len()));
+    let said: Vec<String> =
+        workloads.iter().flat_map(|settings| verdict::against_one_thread(board, &settings[0].workload)).collect();
+    if said.is_empty() {
+        return vec!["That cannot be told: no workload was run with one thread and with more.".to_string()];
+    }
+    said
+}
+
+/// Who is ahead where more than one thread wants the lock, in each workload that is about throughput.
+pub(super) fn fastest(board: &Board, peers: &[&str]) -> Vec<String> {
+    let throughput = workloads(board).into_iter().filter(|settings| main_metric(&settings[0].workload).more_is_better);
+    let said = throughput.filter_map(|settings| {
+        let contended = settings.into_iter().filter(|setting| setting.threads > 1);
+        let leads: Vec<Lead> = contended.filter_map(|setting| Lead::of(board, setting)).collect();
+        let workload = leads.first().map(|lead| lead.setting.workload.as_str())?;
+        let clauses: Vec<String> =
+            leads.chunk_by(|a, b| a.is_like(b)).map(|alike| clause(alike, alike.len() == leads.len())).collect();
+        Some(format!("{workload}: {}.", clauses.join("; ")))
+    });
+    verdict::against_peers(board, peers).into_iter().chain(said).collect()
+}
+
+/// The times of the workloads that are about the time of one operation, with who is ahead.
+pub(super) fn times_of_one(board: &Board, _peers: &[&str]) -> Vec<String> {
+    let about_time = board.settings.iter().filter(|setting| !main_metric(&setting.workload).more_is_better);
+    about_time.filter_map(|setting| time_of_one(board, setting)).collect()
+}
+
+fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
+    let metric = main_metric(&setting.workload);
+    let mut figures: Vec<(f64, &String)> =
+        board.locks.iter().filter_map(|lock| Some((board.median(setting, lock, metric)?, lock))).collect();
+    figures.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let shown: Vec<String> = figures.iter().map(|(ns, lock)| format!("{lock} {}", duration_ns(*ns))).collect();
+    let what = if metric.name == crate::row::WAIT_P99_NS.name { ", what 99 of 100 waits did not exceed" } else { "" };
+    let untold = Lead::of(board, setting).and_then(|lead| lead.untold());
+    let untold = untold.map_or(String::new(), |untold| format!("; {untold}"));
+    let place = format!("{}, {}{what}", setting.workload, threads(setting.threads));
+    Some(format!("{place}: {}{untold}.", list_some(&shown, NAMED_LOCKS))).filter(|_| !shown.is_empty())
+}
+
+/// Whether the speed comes back when the visitors are gone.
+pub(super) fn recovery(board: &Board, _peers: &[&str]) -> Vec<String> {
+    verdict::after_the_spike(board).into_iter().collect()
+}
+
+/// The settings of each workload, in their order.
+fn workloads<'a>(board: &'a Board) -> Vec<Vec<&'a Setting>> {
+    let alike = board.settings.chunk_by(|a, b| a.workload == b.workload);
+    alike.map(|settings| settings.iter().collect()).collect()
+}
+
+/// Who is ahead in one setting.
+struct Lead<'a> {
+    setting: &'a Setting,
+    best: &'a str,
+    /// Locks that the rounds do not agree are behind the best.
+    level: Vec<&'a str>,
+    /// The best of those that are behind, and how many times as good the best is.
+    next: Option<(&'a str, Ratio)>,
+}
+
+impl<'a> Lead<'a> {
+    /// `None` where no two locks can be compared.
+    fn of(board: &'a Board, setting: &'a Setting) -> Option<Self> {
+        let best = board.best(setting, |_| true)?;
+        let (mut level, mut next) = (Vec::new(), None::<(&str, Ratio)>);
+        for lock in board.locks.iter().filter(|lock| *lock != best) {
+            let Some(ratio) = board.ratio((setting, best), (setting, lock)) else { continue };
+            let is_behind = ratio.rounds == 1 || (ratio.is_clear() && ratio.low > 1.0);
+            if !is_behind {
+                level.push(lock.as_str());
+            } else if next.is_none_or(|(_, least)| ratio.median < least.median) {
+                next = Some((lock.as_str(), ratio));
+            }
+        }
+        (next.is_some() || !level.is_empty()).then_some(Lead { setting, best, level, next })
+    }
+
+    fn is_like(&self, other: &Lead) -> bool {
+        let is_one_round = |lead: &Lead| lead.next.is_some_and(|(_, ratio)| ratio.rounds == 1);
+        self.best == other.best && self.level == other.level && is_one_round(self) == is_one_round(other)
+    }
+
+    /// Between whom nothing can be told; `None` if the best is ahead of all others.
+    fn untold(&self) -> Option<String> {
+        let names: Vec<String> =
+            std::iter::once(self.best).chain(self.level.iter().copied()).map(String::from).collect();
+        let text =
+            || format!("no difference can be told between {}, the rounds disagree", list_some(&names, NAMED_LOCKS));
+        (!self.level.is_empty()).then(text)
+    }
+}
+
+/// What can be said of settings in which the same locks are ahead.
+fn clause(alike: &[Lead], is_all: bool) -> String {
+    let place = place(alike, is_all);
+    let distance = distance(alike);
+    let best = alike[0].best;
+    let is_one_round = alike.iter().filter_map(|lead| lead.next).any(|(_, ratio)| ratio.rounds == 1);
+    match (alike[0].untold(), distance) {
+        (Some(untold), None) => format!("{place} {untold}"),
+        (Some(untold), Some(distance)) => format!("{place} {untold}; {best} does {distance}"),
+        (None, distance) if is_one_round => {
+            format!("{place} {best} is highest in the one round that there is, {}", distance.unwrap_or_default())
+        }
+        (None, distance) => format!("{place} {best} is fastest, {}", distance.unwrap_or_default()),
+    }
+}
+
+fn place(alike: &[Lead], is_all: bool) -> String {
+    match alike {
+        [only] => format!("at {}", threads(only.setting.threads)),
+        [first, _, .., last] if is_all => {
+            let (first, last) = (first.setting.threads, last.setting.threads);
+            format!("at all {} numbers of threads from {first} to {last}", alike.len())
+        }
+        _ => {
+            let numbers: Vec<String> = alike.iter().map(|lead| lead.setting.threads.to_string()).collect();
+            format!("at {} threads", list(&numbers))
+        }
+    }
+}
+
+/// How far the best is ahead of the first that is behind; where in several settings, the least and the most.
+fn distance(alike: &[Lead]) -> Option<String> {
+    let next = |lead: &Lead| lead.next.map(|(lock, ratio)| (ratio.median, lock.to_string(), lead.setting.threads));
+    let mut behind: Vec<(f64, String, u32)> = alike.iter().filter_map(next).collect();
+    behind.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match behind.as_slice() {
+        [] => None,
+        [(ratio, lock, _)] => Some(format!("{} times the throughput of {lock}", times(*ratio))),
+        [least, .., most] => {
+            let text = |(ratio, lock, at): &(f64, String, u32)| format!("{} ({lock}, {at} threads)", times(*ratio));
+            Some(format!("{} to {} times the throughput of the next", text(least), text(most)))
+        }
+    }
+}
