@@ -7,6 +7,7 @@ pub mod figures;
 mod grid;
 pub mod markdown;
 pub mod page;
+pub mod palette;
 pub mod picture;
 pub mod source;
 mod tables;

@@ -1,0 +1,114 @@
+//! How the series of a chart are told apart: by colour and marker, and by dashes where one lock comes from several files.
+//!
+//! The colours are those of Okabe and Ito, whose differences survive the usual kinds of colour blindness, moved towards
+//! black for a light ground and towards white for a dark one until each stands out from its ground with a contrast of 3.
+
+/// One colour, as it is on each ground: `#rrggbb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hue {
+    /// On [`LIGHT`].
+    pub light: &'static str,
+    /// On [`DARK`].
+    pub dark: &'static str,
+}
+
+/// What a chart is drawn on, and what is written on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Behind everything.
+    pub card: &'static str,
+    /// Titles and names.
+    pub ink: &'static str,
+    /// Captions and numbers at the axes.
+    pub muted: &'static str,
+    /// Lines across the chart, and around it.
+    pub grid: &'static str,
+}
+
+/// A ground for light pages and for paper.
+pub const LIGHT: Ground = Ground { card: "#ffffff", ink: "#1f2328", muted: "#59636e", grid: "#dfe3e8" };
+/// A ground for dark pages.
+pub const DARK: Ground = Ground { card: "#15191f", ink: "#f0f3f6", muted: "#a9b3bf", grid: "#333a44" };
+
+/// The colours, in the order of styles. The first is the flagship's.
+pub const HUES: [Hue; 8] = [
+    Hue { light: "#0072b2", dark: "#56b4e9" },
+    Hue { light: "#d55e00", dark: "#ff8a3d" },
+    Hue { light: "#008f68", dark: "#2bc79a" },
+    Hue { light: "#b5508a", dark: "#e39ac4" },
+    Hue { light: "#a87400", dark: "#f0b429" },
+    Hue { light: "#4a4f57", dark: "#cfd6de" },
+    Hue { light: "#2f8fc7", dark: "#a3dcff" },
+    Hue { light: "#7d7300", dark: "#f0e442" },
+];
+
+/// What a point of a line looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// A disc.
+    Circle,
+    /// A square on its side.
+    Square,
+    /// A square on its corner.
+    Diamond,
+    /// A triangle that points upwards.
+    Up,
+    /// A triangle that points downwards.
+    Down,
+    /// A pentagon on its side.
+    Pentagon,
+    /// A star with five points.
+    Star,
+}
+
+/// The markers, in the order of styles. One fewer than colours, so that 56 styles differ.
+pub const MARKERS: [Marker; 7] =
+    [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Up, Marker::Down, Marker::Pentagon, Marker::Star];
+
+/// Lengths of strokes and gaps, in the order of files. The first is an unbroken line.
+pub const DASHES: [&str; 4] = ["", "8 4", "2 4", "10 4 2 4"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The contrast ratio of two colours, from 1 to 21, as the Web Content Accessibility Guidelines define it.
+    fn contrast(one: &str, other: &str) -> f64 {
+        let luminance = |colour: &str| {
+            let part = |at: usize| {
+                let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+        };
+        let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
+        if one > other { one / other } else { other / one }
+    }
+
+    #[test]
+    fn contrast_is_what_the_guidelines_say() {
+        assert_eq!(contrast("#000000", "#ffffff").round(), 21.0);
+        assert_eq!(contrast("#777777", "#ffffff"), contrast("#ffffff", "#777777"));
+    }
+
+    #[test]
+    fn every_colour_stands_out_from_its_ground() {
+        for hue in HUES {
+            for (colour, card) in [(hue.light, LIGHT.card), (hue.dark, DARK.card)] {
+                assert!(contrast(colour, card) >= 3.0, "{colour} on {card}: {}", contrast(colour, card));
+            }
+        }
+        for ground in [LIGHT, DARK] {
+            for ink in [ground.ink, ground.muted] {
+                assert!(contrast(ink, ground.card) >= 4.5, "{ink} on {}", ground.card);
+            }
+        }
+    }
+
+    #[test]
+    fn styles_differ_until_colours_and_markers_run_out() {
+        let style = |n: usize| (n % HUES.len(), n % MARKERS.len());
+        let styles: std::collections::BTreeSet<_> = (0..HUES.len() * MARKERS.len()).map(style).collect();
+        assert_eq!(styles.len(), 56);
+    }
+}
