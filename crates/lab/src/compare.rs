@@ -7,7 +7,7 @@
 use crate::report::{Grid, text};
 use crate::row::{CPUS, Metric, NS_PER_OP, OPS_PER_S, Row, WAIT_P99_NS, main_metric};
 use crate::stats::{geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Above this probability that chance alone did it, a difference is not stated.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -120,9 +120,11 @@ pub struct Comparison {
 /// Compares the rows of two files.
 pub fn compare(old: &[Row], new: &[Row]) -> Comparison {
     let (old_keys, new_keys) = (keys(old), keys(new));
-    let missing_in =
-        |other: &[Key], keys: &[Key]| keys.iter().filter(|key| !other.contains(key)).map(name).collect::<Vec<String>>();
-    let both: Vec<&Key> = old_keys.iter().filter(|key| new_keys.contains(key)).collect();
+    let (in_old, in_new) = (old_keys.iter().collect::<BTreeSet<&Key>>(), new_keys.iter().collect::<BTreeSet<&Key>>());
+    let missing_in = |other: &BTreeSet<&Key>, keys: &[Key]| {
+        keys.iter().filter(|key| !other.contains(key)).map(name).collect::<Vec<String>>()
+    };
+    let both: Vec<&Key> = old_keys.iter().filter(|key| in_new.contains(key)).collect();
     let mut tables = Vec::new();
     for metric in [OPS_PER_S, NS_PER_OP, WAIT_P99_NS, CPUS] {
         let (old_values, new_values) = (values(old, metric), values(new, metric));
@@ -134,8 +136,8 @@ pub fn compare(old: &[Row], new: &[Row]) -> Comparison {
     }
     Comparison {
         tables,
-        only_old: missing_in(&new_keys, &old_keys),
-        only_new: missing_in(&old_keys, &new_keys),
+        only_old: missing_in(&in_new, &old_keys),
+        only_new: missing_in(&in_old, &new_keys),
         warnings: machine_warning(old, new).into_iter().collect(),
     }
 }
@@ -215,9 +217,11 @@ fn keys(rows: &[Row]) -> Vec<Key> {
     let mut seen = BTreeSet::new();
     let mut keys: Vec<Key> = rows.iter().map(key).filter(|key| seen.insert(key.clone())).collect();
     // Rows come in the random order of measuring; workloads keep the order in which they first appear.
-    let first: Vec<String> = keys.iter().map(|key| key.1.clone()).collect();
-    let place = |workload: &String| first.iter().position(|other| other == workload);
-    keys.sort_by_key(|key| (key.0.clone(), place(&key.1), key.2, key.3.clone()));
+    let mut first: HashMap<String, usize> = HashMap::new();
+    for (place, key) in keys.iter().enumerate() {
+        first.entry(key.1.clone()).or_insert(place);
+    }
+    keys.sort_by_cached_key(|key| (key.0.clone(), first[&key.1], key.2, key.3.clone()));
     keys
 }
 

@@ -100,10 +100,11 @@ pub fn rounds_needed(alpha: f64) -> usize {
 /// Ranks of all values in the joint order, those of `a` first, times two so that the mean rank of a tie is an integer.
 fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
+    let sorted = sorted(&all);
     let rank = |value: &f64| {
-        let below = all.iter().filter(|other| *other < value).count();
-        let equal = all.iter().filter(|other| *other == value).count();
-        2 * below + equal + 1
+        let below = sorted.partition_point(|other| other < value);
+        let not_above = sorted.partition_point(|other| other <= value);
+        below + not_above + 1
     };
     all.iter().map(rank).collect()
 }
@@ -114,9 +115,12 @@ fn exact_p(ranks: &[usize], n_a: usize, sum_a: usize) -> f64 {
     // ways[k][s]: number of ways to choose k of the ranks seen so far with sum s.
     let mut ways = vec![vec![0.0_f64; total + 1]; n_a + 1];
     ways[0][0] = 1.0;
+    // Largest sum of those seen so far: there are no ways beyond.
+    let mut reach = 0;
     for rank in ranks {
+        reach += rank;
         for k in (1..=n_a).rev() {
-            for sum in (*rank..=total).rev() {
+            for sum in (*rank..=reach).rev() {
                 let more = ways[k - 1][sum - rank];
                 ways[k][sum] += more;
             }
@@ -134,9 +138,10 @@ fn normal_p(ranks: &[usize], n_a: usize, sum_a: usize) -> f64 {
     let (n_a, n_b) = (n_a as f64, n - n_a as f64);
     let u = sum_a as f64 / 2.0 - n_a * (n_a + 1.0) / 2.0;
     let mean = n_a * n_b / 2.0;
-    // Each value of a tie of t contributes t^2 - 1, which makes t^3 - t per tie.
-    let size_of_tie = |rank: &usize| ranks.iter().filter(|other| *other == rank).count() as f64;
-    let ties: f64 = ranks.iter().map(|rank| size_of_tie(rank).powi(2) - 1.0).sum();
+    let mut sorted = ranks.to_vec();
+    sorted.sort_unstable();
+    let sizes = sorted.chunk_by(|a, b| a == b).map(|tie| tie.len() as f64);
+    let ties: f64 = sizes.map(|size| size.powi(3) - size).sum();
     let variance = n_a * n_b / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)));
     if variance <= 0.0 {
         return 1.0;
