@@ -106,6 +106,13 @@ pub struct Unreadable {
     what: String,
 }
 
+impl Unreadable {
+    /// About the file as a whole.
+    pub(crate) fn new(file: &Path, what: String) -> Self {
+        Unreadable { file: file.to_path_buf(), line: None, what }
+    }
+}
+
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;

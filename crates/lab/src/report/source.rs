@@ -3,11 +3,15 @@
 use crate::board::Board;
 use crate::lock::locks;
 use crate::output::{Results, Unreadable, read};
+use crate::row::Row;
 use crate::workload::WORKLOADS;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// One result file.
+/// More machines than this in one file are no machines.
+const MOST_PARTS: usize = 32;
+
+/// One result file, or what it has of one machine.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Short name that tells it from the other files of the report.
@@ -19,14 +23,60 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the files, in their order.
+    /// Reads the files, in their order. What one file has of several machines or platforms becomes a source each: no
+    /// median is formed over machines.
     pub fn read_all(files: &[PathBuf]) -> Result<Vec<Source>, Unreadable> {
         let labels = labels(files);
-        let source = |(file, label): (&PathBuf, String)| {
+        let mut sources = Vec::new();
+        for (file, label) in files.iter().zip(labels) {
             let (results, notes) = read(file)?;
-            Ok(Source { label, results, notes })
+            let parts = Source { label, results, notes }.by_machine();
+            if parts.len() > MOST_PARTS {
+                let what =
+                    format!("has rows of {} machines; a report shows at most {MOST_PARTS} of a file", parts.len());
+                return Err(Unreadable::new(file, what));
+            }
+            sources.extend(parts);
+        }
+        Ok(sources)
+    }
+
+    /// The source itself if its rows are of one machine and platform; else one for each, in the order of appearance.
+    fn by_machine(mut self) -> Vec<Source> {
+        let mut parts: Vec<Vec<Row>> = Vec::new();
+        let mut places: HashMap<(String, String), usize> = HashMap::new();
+        for row in std::mem::take(&mut self.results.rows) {
+            let place = *places.entry((row.platform.clone(), row.machine.clone())).or_insert(parts.len());
+            if place == parts.len() {
+                parts.push(Vec::new());
+            }
+            parts[place].push(row);
+        }
+        if parts.len() <= 1 {
+            self.results.rows = parts.pop().unwrap_or_default();
+            return vec![self];
+        }
+        let n = parts.len();
+        let differ = |of: fn(&Row) -> &String| parts.iter().any(|part| of(&part[0]) != of(&parts[0][0]));
+        let (platforms_differ, machines_differ) = (differ(|row| &row.platform), differ(|row| &row.machine));
+        let source = |(place, rows): (usize, Vec<Row>)| {
+            let Row { platform, machine, .. } = &rows[0];
+            let words = [(platforms_differ, platform), (machines_differ, machine)];
+            let words: Vec<&str> = words.iter().filter(|word| word.0).map(|word| word.1.as_str()).collect();
+            let mut part = self.clone();
+            part.label = format!("{}, {}", self.label, words.join(" on "));
+            // A fingerprint is of one machine.
+            part.results.fingerprint = part.results.fingerprint.filter(|fingerprint| fingerprint.machine == *machine);
+            match place {
+                0 => part
+                    .notes
+                    .push(format!("{} has rows of {n} machines or platforms: each is shown apart", self.label)),
+                _ => part.notes.clear(),
+            }
+            part.results.rows = rows;
+            part
         };
-        files.iter().zip(labels).map(source).collect()
+        parts.into_iter().enumerate().map(source).collect()
     }
 
     /// The rows, arranged: workloads and locks in the order in which `ondeck list` names them, then as they appear.
@@ -64,9 +114,35 @@ fn labels(files: &[PathBuf]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::Fingerprint;
 
     fn labels_of(files: &[&str]) -> Vec<String> {
         labels(&files.iter().map(PathBuf::from).collect::<Vec<PathBuf>>())
+    }
+
+    #[test]
+    fn machines_and_platforms_are_kept_apart() {
+        let row = |platform: &str, machine: &str, round| Row {
+            platform: platform.into(),
+            machine: machine.into(),
+            round,
+            ..Row::default()
+        };
+        let split = |rows: Vec<Row>| {
+            let fingerprint = Some(Fingerprint { machine: "big".into(), ..Fingerprint::default() });
+            let results = Results { fingerprint, rows, ..Results::default() };
+            Source { label: "a.csv".into(), results, notes: vec!["odd".into()] }.by_machine()
+        };
+        let one = split(vec![row("hardware", "big", 0), row("hardware", "big", 1)]);
+        assert_eq!((one.len(), one[0].label.as_str(), one[0].results.rows.len()), (1, "a.csv", 2));
+        let two = split(vec![row("hardware", "big", 0), row("hardware", "small", 0), row("hardware", "big", 1)]);
+        let labels: Vec<&str> = two.iter().map(|source| source.label.as_str()).collect();
+        assert_eq!(labels, ["a.csv, big", "a.csv, small"]);
+        assert_eq!(two[0].results.rows, [row("hardware", "big", 0), row("hardware", "big", 1)]);
+        assert!(two[0].results.fingerprint.is_some() && two[1].results.fingerprint.is_none());
+        assert_eq!((two[0].notes.len(), two[1].notes.len()), (2, 0), "a warning is said once");
+        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "big", 0)])[1].label, "a.csv, sim");
+        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "x", 0)])[1].label, "a.csv, sim on x");
     }
 
     #[test]
