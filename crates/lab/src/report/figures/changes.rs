@@ -1,7 +1,7 @@
 //! The first file beside each other one: what became of the figure that a workload is about.
 
 use super::topic::{Cell, Course, Kind, MOST_NAMES, Place, Topic};
-use super::words::{list_some, short};
+use super::words::short;
 use crate::board::Spread;
 use crate::compare::{Change, change};
 use crate::report::text::list;
@@ -69,7 +69,11 @@ impl<'a> Heap<'a> {
         }
         if is_any {
             let Place { workload, threads, name } = topic.places[place].clone();
-            let name = if topic.kind == Kind::Family { name } else { format!("{}, {name}", short(workload)) };
+            let name = match topic.kind {
+                Kind::Family => name,
+                Kind::Phases => format!("spike: {name}"),
+                _ => format!("{}, {name}", short(workload)),
+            };
             self.places.push(Place { workload, threads, name });
         }
         is_any
@@ -102,6 +106,15 @@ fn changed<'a>(topic: &Topic<'a>) -> Vec<Course<'a>> {
     topic.courses.iter().filter(|course| course.source > 0).filter_map(with_old).collect()
 }
 
+/// What is divided by what, by the files' labels.
+pub(super) fn quotient(labels: &[String]) -> String {
+    match labels {
+        [old, new] => format!("{new} / {old}"),
+        [old, ..] => format!("later files / {old}"),
+        [] => String::new(),
+    }
+}
+
 /// New over old: the medians; and the smallest and largest that it can be with any round of each.
 pub(super) fn ratio(topic: &Topic, cell: &Cell) -> Option<Spread> {
     let metric = main_metric(topic.places[cell.place].workload);
@@ -119,31 +132,45 @@ pub(super) fn ratio(topic: &Topic, cell: &Cell) -> Option<Spread> {
 pub(super) fn told(topic: &Topic, courses: &[&Course], name: impl Fn(&Course) -> String) -> Vec<String> {
     let (mut untold, mut is_short, mut machines) = (Vec::new(), false, None);
     for course in courses {
+        let shown: Vec<&Cell> = course.cells.iter().filter(|cell| ratio(topic, cell).is_some()).collect();
         let mut places = Vec::new();
-        for cell in course.cells.iter().filter(|cell| ratio(topic, cell).is_some()) {
-            let Some(change) = judged(topic, cell) else { continue };
+        for cell in &shown {
+            let (Some(change), Some(base)) = (judged(topic, cell), cell.base) else { continue };
             is_short |= !change.has_enough_rounds();
             if !change.is_significant() {
-                places.push(topic.places[cell.place].name.clone());
+                places.push(cell.place);
             }
-            let (old, new) = (&cell.base.unwrap_or(cell.rows)[0].machine, &cell.rows[0].machine);
+            let (old, new) = (&base[0].machine, &cell.rows[0].machine);
             if old != new {
                 machines = Some((short(old), short(new)));
             }
         }
-        if !places.is_empty() {
-            untold.push(format!("{} ({})", name(course), list(&places)));
+        match places.len() {
+            0 => {}
+            n if n == shown.len() && n > 1 => untold.push(format!("{} (all {n} points)", name(course))),
+            _ => untold.push(format!("{} ({})", name(course), names(topic, &places))),
         }
     }
     let mut said = Vec::new();
     if !untold.is_empty() {
-        said.push(format!("No difference can be told (p > 0.05): {}.", list_some(&untold, untold.len())));
+        said.push(format!("No difference can be told (p > 0.05): {}.", list(&untold)));
     }
     if is_short {
         said.push(format!("To tell any, {} or more rounds are needed in each file.", rounds_needed(0.05)));
     }
     said.extend(machines.map(|(old, new)| format!("The machines differ: {old} and {new}.")));
     said
+}
+
+/// "1, 2 and 4 threads"; other places by their names.
+fn names(topic: &Topic, places: &[usize]) -> String {
+    match places {
+        [_, _, ..] if topic.is_numeric() => {
+            let counts: Vec<String> = places.iter().map(|place| topic.places[*place].threads.to_string()).collect();
+            format!("{} threads", list(&counts))
+        }
+        _ => list(&places.iter().map(|place| topic.places[*place].name.clone()).collect::<Vec<String>>()),
+    }
 }
 
 fn judged(topic: &Topic, cell: &Cell) -> Option<Change> {

@@ -108,12 +108,12 @@ pub(super) static CHARTS: [Chart; 14] = [
     },
     Chart {
         id: "change",
-        title: "later files / first file",
+        title: "before and after",
         kinds: &[Kind::Change, Kind::FamilyChange],
         label: |topic| match main_metric(topic.places[0].workload).name {
-            name if name == NS_PER_OP.name => "time of one operation, later file / first file".into(),
-            name if name == WAIT_P99_NS.name => "wait that 99 of 100 did not exceed, later file / first file".into(),
-            _ => "throughput, later file / first file".into(),
+            name if name == NS_PER_OP.name => "time of one operation".into(),
+            name if name == WAIT_P99_NS.name => "wait that 99 of 100 did not exceed".into(),
+            _ => "throughput".into(),
         },
         unit: Unit::Ratio,
         mark: Some((1.0, "as in the first file")),

@@ -36,13 +36,16 @@ pub(super) fn figure(topic: &Topic, chart: &Chart, labels: &[String]) -> Option<
     }
     Some(Figure {
         id: format!("{}-{}", slug(&topic.name), chart.id),
-        title: format!("{}: {}", topic.name, chart.title),
+        title: match is_change(topic) {
+            true => format!("{}: {}", topic.name, changes::quotient(labels)),
+            false => format!("{}: {}", topic.name, chart.title),
+        },
         caption: caption(topic, chart, &drawn, labels),
         text: text(topic, chart, &drawn, labels),
         form: form(topic),
         x: x_axis(topic, &drawn.series),
         y: Axis {
-            label: (chart.label)(topic),
+            label: label(topic, chart, labels),
             unit: chart.unit,
             scale: if chart.may_be_log { scale(&drawn.series) } else { Scale::Linear },
             ticks: Vec::new(),
@@ -59,7 +62,7 @@ fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Draw
         let mut values =
             course.cells.iter().filter_map(|cell| Some((cell.place, (chart.value)(topic, cell)?))).peekable();
         if values.peek().is_none() {
-            drawn.absent.push(name(course, labels));
+            drawn.absent.push(name(topic, course, labels));
             continue;
         }
         if drawn.series.len() == MOST_SERIES {
@@ -71,7 +74,12 @@ fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Draw
             drawn.rounds = (drawn.rounds.0.min(value.rounds), drawn.rounds.1.max(value.rounds));
             points.push(point(topic, place, value));
         }
-        drawn.series.push(Series { name: name(course, labels), style: course.style, source: course.source, points });
+        drawn.series.push(Series {
+            name: name(topic, course, labels),
+            style: course.style,
+            source: course.source,
+            points,
+        });
         drawn.courses.push(course);
     }
     drawn
@@ -83,10 +91,21 @@ fn point(topic: &Topic, place: usize, value: Spread) -> Point {
     Point { x, y, spread: (rounds > 1).then_some((low, high)) }
 }
 
+fn is_change(topic: &Topic) -> bool {
+    matches!(topic.kind, Kind::Change | Kind::FamilyChange)
+}
+
+/// What runs upwards.
+fn label(topic: &Topic, chart: &Chart, labels: &[String]) -> String {
+    let label = (chart.label)(topic);
+    if is_change(topic) { format!("{label}, {}", changes::quotient(labels)) } else { label }
+}
+
 /// As the legend calls it: the lock, and the file if there are several.
-fn name(course: &Course, labels: &[String]) -> String {
+fn name(topic: &Topic, course: &Course, labels: &[String]) -> String {
     match labels {
         [_] => short(course.lock),
+        [_, _] if is_change(topic) => short(course.lock),
         _ => format!("{} ({})", short(course.lock), labels[course.source]),
     }
 }
@@ -134,13 +153,12 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
         said.push(chart.reading.to_string());
     }
     let of = rounds(drawn.rounds.0, drawn.rounds.1);
-    let is_change = matches!(topic.kind, Kind::Change | Kind::FamilyChange);
-    said.push(match (is_change, drawn.rounds) {
+    said.push(match (is_change(topic), drawn.rounds) {
         (true, (_, 1)) => format!("A {thing} is a file's figure / that of {}. One round: no spread.", labels[0]),
         (true, _) => format!(
-            "A {thing} is a file's median / that of {}, {of} in each; the {spread} spans from the lowest round / the \
-             highest of {} to the highest / the lowest.",
-            labels[0], labels[0]
+            "A {thing} is a file's median / that of {}, {of} in each; the {spread} spans from its lowest round / the \
+             other's highest to its highest / the other's lowest. The text says where no difference can be told.",
+            labels[0]
         ),
         (false, (_, 1)) => format!("A {thing} is one round: no spread."),
         (false, _) => format!("A {thing} is the median of {of}; the {spread} spans them."),
@@ -160,7 +178,7 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
 }
 
 fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> String {
-    let label = (chart.label)(topic);
+    let label = label(topic, chart, labels);
     let mut said = vec![format!("{}{}.", label[..1].to_uppercase(), &label[1..])];
     if let [place] = topic.places.as_slice() {
         let value = |series: &Series| format!("{} {}", series.name, shown(chart.unit, series.points[0].y));
@@ -173,8 +191,8 @@ fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> Strin
         let listed = &drawn.absent[..drawn.absent.len().min(MOST_LISTED)];
         said.push(format!("Without such a figure: {}.", list_some(listed, drawn.absent.len())));
     }
-    if matches!(topic.kind, Kind::Change | Kind::FamilyChange) {
-        said.extend(changes::told(topic, &drawn.courses, |course| name(course, labels)));
+    if is_change(topic) {
+        said.extend(changes::told(topic, &drawn.courses, |course| name(topic, course, labels)));
     }
     said.join(" ")
 }

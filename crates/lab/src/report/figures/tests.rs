@@ -236,3 +236,160 @@ fn figures_that_are_not_numbers_are_no_points() {
     assert_eq!(charts.figures[0].series[0].points, [Point { x: 0.0, y: 1e300, spread: None }]);
     assert!(charts.figures[0].text.contains("std 1.00e300"), "{}", charts.figures[0].text);
 }
+
+/// A row for each figure, of the rounds 0 and up.
+fn rounds(workload: &str, lock: &str, threads: u32, megas: &[f64]) -> Vec<Row> {
+    (0..).zip(megas).map(|(round, mega)| row(workload, lock, threads, round, *mega)).collect()
+}
+
+#[test]
+fn files_are_laid_over_each_other() {
+    let one = [row("w", "b", 2, 0, 1.0), row("w", "a", 2, 0, 1.0)];
+    let two = [row("w", "c", 2, 0, 1.0), row("w", "a", 2, 0, 1.0), row("w", "ondeck", 2, 0, 1.0)];
+    let charts = figures(&[source("one.csv", one.to_vec()), source("two.csv", two.to_vec())]);
+    let series = &figure(&charts, "w-throughput").series;
+    let legend: Vec<(&str, usize, usize)> =
+        series.iter().map(|series| (series.name.as_str(), series.style, series.source)).collect();
+    assert_eq!(
+        legend,
+        [
+            ("ondeck (two.csv)", 0, 1),
+            ("b (one.csv)", 1, 0),
+            ("a (one.csv)", 2, 0),
+            ("a (two.csv)", 2, 1),
+            ("c (two.csv)", 3, 1),
+        ]
+    );
+}
+
+#[test]
+fn a_lock_with_a_tuning_is_a_lock_of_its_own() {
+    let charts = charts(vec![row("w", "ondeck[idle_ns=300]", 2, 0, 1.0), row("w", "ondeck", 2, 0, 1.0)]);
+    let styles: Vec<(&str, usize)> =
+        charts.figures[0].series.iter().map(|series| (series.name.as_str(), series.style)).collect();
+    assert_eq!(styles, [("ondeck", 0), ("ondeck[idle_ns=300]", 1)]);
+}
+
+/// 4 against 4 rounds: wholly apart gives p = 2/70, mixed gives more than 0.05.
+#[test]
+fn changes_say_where_no_difference_can_be_told() {
+    let old = [rounds("w", "std", 1, &[10.0, 11.0, 12.0, 13.0]), rounds("w", "std", 2, &[10.0, 11.0, 12.0, 13.0])];
+    let new = [rounds("w", "std", 1, &[20.0, 22.0, 24.0, 26.0]), rounds("w", "std", 2, &[9.0, 11.5, 12.5, 14.0])];
+    let charts = figures(&[source("old.csv", old.concat()), source("new.csv", new.concat())]);
+    let figure = figure(&charts, "w-change");
+    assert_eq!(figure.title, "w: new.csv / old.csv");
+    assert_eq!((figure.series.len(), figure.series[0].source, figure.form), (1, 1, Form::Lines));
+    assert_eq!(
+        figure.series[0].points,
+        [spread(1.0, 23.0 / 11.5, 20.0 / 13.0, 26.0 / 10.0), spread(2.0, 12.0 / 11.5, 9.0 / 13.0, 14.0 / 10.0)]
+    );
+    assert_eq!(
+        figure.text,
+        "Throughput, new.csv / old.csv. std: 2.00 at 1 thread, 1.04 at 2 threads. No difference can be told (p > \
+         0.05): std (2 threads)."
+    );
+}
+
+#[test]
+fn changes_of_single_settings_stand_side_by_side() {
+    let file = |speed: f64| {
+        let mut rows = rounds("spike/before", "std", 2, &[10.0 * speed]);
+        rows.extend(rounds("sections/cs1-out2", "std", 8, &[1.0]));
+        rows.extend(rounds("solo", "std", 1, &[50.0 * speed]));
+        rows.extend(rounds("handoff-fast", "std", 2, &[5.0]));
+        rows
+    };
+    let charts = figures(&[source("old.csv", file(1.0)), source("mid.csv", file(2.0)), source("new.csv", file(4.0))]);
+    let speeds = figure(&charts, "throughput-change");
+    let names = |figure: &Figure| match &figure.x.scale {
+        Scale::Names { names } => names.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(names(speeds), ["sections/cs1-out2, 8 threads", "spike/before, 2 threads"]);
+    let legend: Vec<&str> = speeds.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(legend, ["std (mid.csv)", "std (new.csv)"]);
+    assert_eq!(speeds.series[1].points[1], Point { x: 1.0, y: 4.0, spread: None });
+    let times = figure(&charts, "time-change");
+    assert_eq!(names(times), ["solo", "handoff-fast"]);
+    assert_eq!(times.series[0].points[0].y, 0.5);
+    assert!(times.text.contains("To tell any, 4 or more rounds are needed in each file."), "{}", times.text);
+}
+
+#[test]
+fn other_machines_are_named_and_other_platforms_not_compared() {
+    let on = |platform: &str, machine: &str| {
+        let move_to = |row: Row| Row { platform: platform.into(), machine: machine.into(), ..row };
+        rounds("w", "std", 2, &[1.0]).into_iter().map(move_to).collect::<Vec<Row>>()
+    };
+    let pair = |other| figures(&[source("a", on("hardware", "toy-4c")), source("b", other)]);
+    let charts = pair(on("hardware", "big"));
+    let text = &figure(&charts, "throughput-change").text;
+    assert!(text.ends_with("The machines differ: toy-4c and big."), "{text}");
+    assert_eq!(ids(&pair(on("sim", "toy-4c"))), ["w-throughput"]);
+}
+
+#[test]
+fn too_many_locks_are_counted_in_the_caption() {
+    let rows: Vec<Row> = (0..300).map(|lock| row("w", &format!("lock-{lock}"), 2, 0, 1.0)).collect();
+    let charts = charts(rows);
+    assert_eq!(charts.figures[0].series.len(), draw::MOST_SERIES);
+    let caption = &charts.figures[0].caption;
+    assert!(caption.ends_with("Not shown: 276 of 300 series; ondeck report --markdown has all."), "{caption}");
+}
+
+#[test]
+fn too_many_numbers_of_threads_are_thinned_out() {
+    let charts = charts((1..=500).map(|threads| row("w", "std", threads, 0, 1.0)).collect());
+    let figure = figure(&charts, "w-throughput");
+    let points = &figure.series[0].points;
+    assert_eq!((points.len(), points[0].x, points[31].x), (topic::MOST_PLACES, 1.0, 500.0));
+    assert!(figure.caption.contains("Not shown: 468 of 500 numbers of threads;"), "{}", figure.caption);
+}
+
+#[test]
+fn too_many_charts_leave_the_most_telling_of_each_workload() {
+    let workload = |n: u32| [row(&format!("w{n:03}"), "std", 1, 0, 1.0), row(&format!("w{n:03}"), "std", 2, 0, 1.0)];
+    let charts = charts((0..80).flat_map(workload).collect());
+    let expected: Vec<String> = (0..MOST_CHARTS).map(|n| format!("w{n:03}-relative")).collect();
+    assert_eq!(ids(&charts), expected);
+    // 20 more relative to one thread, and all 80 absolute ones.
+    let left_out = charts.left_out.unwrap();
+    assert!(left_out.starts_with("100 charts are left out"), "{left_out}");
+}
+
+#[test]
+fn many_hand_offs_are_several_charts() {
+    let charts = charts((0..30).map(|n| row(&format!("handoff-{n:02}"), "std", 2, 0, 1.0)).collect());
+    assert_eq!(ids(&charts), ["handoff-time", "handoff-time-2", "handoff-time-3"]);
+    assert_eq!(charts.figures[2].series[0].points.len(), 30 - 2 * topic::MOST_NAMES);
+}
+
+#[test]
+fn ids_are_unique_and_fit_for_files() {
+    let names = ["a/b", "a-b", "A B", "<script>", "שלום", "עולם"];
+    let charts = charts(names.iter().map(|name| row(name, "std", 2, 0, 1.0)).collect());
+    let expected = ["a-b-throughput", "a-b-throughput-2", "a-b-throughput-3", "script-throughput"];
+    assert_eq!(ids(&charts)[..4], expected);
+    assert_eq!(ids(&charts)[4..], ["workload-throughput", "workload-throughput-2"]);
+}
+
+/// Long names, many locks, workloads and numbers of threads, two files: no part of it makes the report large.
+#[test]
+fn a_report_stays_small_whatever_the_rows() {
+    let full = |(n, row): (usize, Row)| {
+        let row = Row { cpus: Some(1.0 / (n + 1) as f64), ctx_switches_per_s: Some(n as f64 / 3.0), ..row };
+        let row = Row { jain: Some(0.1), min_share: Some(1.0 / 3.0), wait_p50_ns: Some(n as f64), ..row };
+        Row { wait_p99_ns: Some(1e300), wait_max_ns: Some(1e300), streak_p90_ns: Some(1e-300), ..row }
+    };
+    let mut rows = Vec::new();
+    for n in 0..4_000_u32 {
+        let (lock, workload) =
+            (format!("{}{}", "lock".repeat(300), n % 50), format!("{}{}", "work".repeat(300), n % 70));
+        rows.push(row(&workload, &lock, n % 40, n % 3, f64::from(n) / 7.0));
+    }
+    let rows: Vec<Row> = rows.into_iter().enumerate().map(full).collect();
+    let charts = figures(&[source(&"one".repeat(300), rows.clone()), source(&"two".repeat(300), rows)]);
+    assert!(charts.figures.len() <= MOST_CHARTS && charts.left_out.is_some());
+    let size = serde_json::to_string(&charts.figures).unwrap().len();
+    assert!(size < 1_000_000, "{size} bytes");
+}
