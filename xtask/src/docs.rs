@@ -1,10 +1,11 @@
-//! `cargo xtask docs [--check]`: writes what of `docs/` follows from the table of locks, the conformance tests and the
-//! models; with `--check` it only says whether that is up to date.
+//! `cargo xtask docs [--check]`: writes what of `docs/` follows from the table of locks, the conformance tests, the
+//! models and the result files; with `--check` it only says whether that is up to date.
 //!
 //! A page that is written by hand has its generated part between two markers, as README.md has.
 
 mod lineage;
 mod names;
+mod picture;
 mod promises;
 
 use crate::models;
@@ -42,7 +43,11 @@ fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
     lineage::check_story(&page)?;
     let lineage = between_markers(&page, "locks", &lineage::table())
         .ok_or_else(|| format!("{}: no `<!-- locks -->` and `<!-- /locks -->`", lineage::PATH))?;
-    Ok(vec![(promises::PATH, promises::page(&tests, &configs)?), (lineage::PATH, lineage)])
+    Ok(vec![
+        (promises::PATH, promises::page(&tests, &configs)?),
+        (lineage::PATH, lineage),
+        (picture::PATH, picture::picture(root)?),
+    ])
 }
 
 /// `page` with `text` between the markers called `name`.

@@ -22,8 +22,8 @@ const ALLOWED: [Row; 7] = [
     Row { name: "ondeck-lab", ours: &["ondeck-platform", "ondeck-locks", "ondeck"], others: None },
     Row { name: "ondeck-cli", ours: &["ondeck-lab"], others: None },
     Row { name: "ondeck-conformance", ours: &["ondeck-platform", "ondeck-locks", "ondeck"], others: None },
-    // For the table of locks, from which pages are written.
-    Row { name: "xtask", ours: &["ondeck-locks"], others: None },
+    // For the table of locks and the pictures, from which pages are written.
+    Row { name: "xtask", ours: &["ondeck-locks", "ondeck-lab"], others: None },
 ];
 
 /// Asks cargo for the manifests as it understands them.

@@ -1,0 +1,20 @@
+//! The picture in README.md, drawn from a committed result file as `ondeck report --svg` draws it.
+
+use ondeck_lab::report::figures::figures;
+use ondeck_lab::report::picture::svg;
+use ondeck_lab::report::source::Source;
+use std::path::Path;
+
+pub(super) const PATH: &str = "docs/pictures/mutex-contention-relative.svg";
+
+/// What it is drawn from.
+const DATA: &str = "results/xeon-2c-vm/contention.csv";
+/// Which of the charts it is: throughput with more threads, relative to one.
+const FIGURE: &str = "mutex-contention-relative";
+
+pub(super) fn picture(root: &Path) -> Result<String, String> {
+    let sources = Source::read_all(&[root.join(DATA)]).map_err(|error| error.to_string())?;
+    let figures = figures(&sources).figures;
+    let figure = figures.iter().find(|figure| figure.id == FIGURE);
+    figure.map(svg).ok_or_else(|| format!("{DATA}: has no chart {FIGURE}"))
+}
