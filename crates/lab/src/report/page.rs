@@ -10,6 +10,7 @@ mod tests;
 
 use super::document::{Answer, Document, Origin};
 use super::figure::Figure;
+use super::palette::{DARK, Ground, HUES, Hue, LIGHT};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page/page.css");
@@ -76,9 +77,20 @@ fn head(title: &str) -> Markup {
             meta name="color-scheme" content="light dark";
             meta name="generator" content=(concat!("ondeck ", env!("CARGO_PKG_VERSION")));
             title { (title) }
-            style { (PreEscaped(STYLE)) }
+            style { (PreEscaped(colours())) (PreEscaped(STYLE)) }
         }
     }
+}
+
+/// The colours of the charts, which the pictures have too, as variables of the style sheet. Paper is always light.
+fn colours() -> String {
+    let variables = |ground: Ground, of: fn(&Hue) -> &'static str| {
+        let Ground { card, ink, muted, grid } = ground;
+        let styles: String = (0..).zip(&HUES).map(|(n, hue)| format!("--style-{n}:{};", of(hue))).collect();
+        format!(":root{{--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};{styles}}}")
+    };
+    let (light, dark) = (variables(LIGHT, |hue| hue.light), variables(DARK, |hue| hue.dark));
+    format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
 }
 
 /// The title, and below it from which files the figures are: with the number of warnings, as the warnings themselves

@@ -1,7 +1,8 @@
 // Puts the charts into the page.
 
-const PRINT_WIDTH = 660;
 const HEIGHT = 400;
+/** Two charts with their texts fit a sheet of paper. */
+const PAPER = { width: 660, height: 300 };
 
 class Chart {
   constructor(section, figure) {
@@ -21,14 +22,13 @@ class Chart {
   }
 
   draw() {
-    this.width = this.library.getWidth();
-    this.library.setOption(chartOption(this.figure, this.view, this.width), { notMerge: true });
+    this.library.setOption(chartOption(this.figure, this.view, this.library.getWidth()), { notMerge: true });
   }
 
-  resize(width) {
-    if (width === this.library.getWidth() || width === 0) return;
+  resize({ width, height }) {
+    if (width === 0 || (width === this.library.getWidth() && height === this.library.getHeight())) return;
     this.tooltip.hide();
-    this.library.resize({ width, height: HEIGHT });
+    this.library.resize({ width, height });
     this.draw();
   }
 
@@ -85,8 +85,13 @@ class Chart {
 
   listen() {
     this.frame.tabIndex = 0;
-    this.plot.addEventListener('pointermove', (event) => this.tellNearest(event.clientX - this.plot.getBoundingClientRect().left));
-    this.plot.addEventListener('pointerleave', () => this.tooltip.hide());
+    this.plot.append(element('p', { class: 'keys' }, 'Arrow keys: values; +: zoom in; 0: reset zoom; Escape: hide values'));
+    const tell = (event) => this.tellNearest(event.clientX - this.plot.getBoundingClientRect().left);
+    this.plot.addEventListener('pointerdown', tell);
+    this.plot.addEventListener('pointermove', tell);
+    // A finger that is lifted leaves too: what it has pointed at stays until something else is touched.
+    this.plot.addEventListener('pointerleave', (event) => event.pointerType === 'touch' || this.tooltip.hide());
+    document.addEventListener('pointerdown', (event) => this.plot.contains(event.target) || this.tooltip.hide());
     this.plot.addEventListener('dblclick', () => this.zoom({}));
     this.frame.addEventListener('keydown', (event) => this.key(event));
     this.frame.addEventListener('blur', () => this.tooltip.hide());
@@ -104,18 +109,37 @@ class Chart {
     this.zoom({ x, y: partOf(full.y, ...upwards, view.log.y) });
   }
 
-  key(event) {
+  /** Zooms in around the place whose values are shown, or around the middle. */
+  zoomIn() {
+    const { left, right, top, bottom } = this.area();
+    const middle = this.tooltip.visible ? this.pixel(this.tooltip.place) : (left + right) / 2;
+    const quarter = (right - left) / 4;
+    this.zoomInto({ left: middle - quarter, right: middle + quarter, top, bottom });
+  }
+
+  /** Moves the values shown to another of the places that can be seen. */
+  step(key) {
     const places = this.places();
+    const last = places.length - 1;
     const now = places.findIndex(([x]) => x === this.tooltip.place);
-    const to = {
-      ArrowRight: now + 1,
-      ArrowLeft: now < 0 ? places.length - 1 : now - 1,
-      Home: 0,
-      End: places.length - 1,
-    }[event.key];
-    if (event.key === 'Escape') this.tooltip.hide();
-    else if (to === undefined || places.length === 0) return;
-    else this.tell(places[Math.min(places.length - 1, Math.max(0, to))]);
+    const to = { ArrowRight: now + 1, ArrowLeft: now < 0 ? last : now - 1, Home: 0, End: last }[key];
+    if (last >= 0) this.tell(places[Math.min(last, Math.max(0, to))]);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = () => this.step(event.key);
+    const actions = {
+      ArrowRight: step,
+      ArrowLeft: step,
+      Home: step,
+      End: step,
+      Escape: () => this.tooltip.hide(),
+      '+': () => this.zoomIn(),
+      0: () => this.zoom({}),
+    };
+    if (!(event.key in actions)) return;
+    actions[event.key]();
     event.preventDefault();
   }
 }
@@ -149,8 +173,8 @@ const sections = document.querySelectorAll('section.figure');
 const charts = report.figures.map((figure, index) => new Chart(sections[index], figure));
 document.querySelectorAll('.command').forEach(copyButton);
 
-const fit = () => charts.forEach((chart) => chart.resize(chart.plot.clientWidth));
-const fitPaper = () => charts.forEach((chart) => chart.resize(PRINT_WIDTH));
+const fit = () => charts.forEach((chart) => chart.resize({ width: chart.plot.clientWidth, height: HEIGHT }));
+const fitPaper = () => charts.forEach((chart) => chart.resize(PAPER));
 addEventListener('resize', fit);
 addEventListener('beforeprint', fitPaper);
 addEventListener('afterprint', fit);

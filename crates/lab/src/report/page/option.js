@@ -8,7 +8,8 @@ const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Ar
 /** From this width on, lines are named at their end, where few enough of them are shown. */
 const END_LABELS_FROM = 640;
 const END_LABELS = 8;
-const END_LABEL_WIDTH = 130;
+const END_LABEL_WIDTH = 170;
+const LINE_OF_TEXT = 16;
 /** With more lines than this, bands would cover each other: the spread is drawn as whiskers. */
 const BANDS = 6;
 
@@ -26,7 +27,7 @@ function chartOption(figure, view, width) {
   const labelled = figure.form === 'lines' && width >= END_LABELS_FROM && shown.length <= END_LABELS && shown.length > 1;
   const right = labelled ? endLabelRoom(shown) : 16;
   const grid = { left: 8, right, top: 40, bottom: 34, containLabel: true };
-  const drawn = figure.form === 'bars' ? bars(shown, columns) : lines(figure, shown, columns, view, labelled);
+  const drawn = figure.form === 'bars' ? bars(shown, columns) : lines(figure, shown, columns, view);
   return {
     animation: false,
     darkMode: false,
@@ -35,7 +36,7 @@ function chartOption(figure, view, width) {
     grid,
     xAxis: xAxis(figure, view, columns, range.x, width - right - 80),
     yAxis: yAxis(figure, view, range.y),
-    series: [...drawn, ...mark(figure)],
+    series: [...drawn, ...(labelled ? [endLabels(figure, shown, columns, range)] : []), ...mark(figure)],
   };
 }
 
@@ -51,7 +52,7 @@ function fullRange(figure, view, shown) {
 
 function endLabelRoom(shown) {
   const longest = shown.reduce((most, { name }) => Math.max(most, name.length), 0);
-  return Math.min(END_LABEL_WIDTH, 8 * longest) + 26;
+  return Math.min(END_LABEL_WIDTH, 8 * longest) + 16;
 }
 
 function xAxis(figure, view, columns, [min, max], room) {
@@ -109,18 +110,18 @@ function placed(columns, x) {
   return columns ? columns.indexOf(x) : x;
 }
 
-function lines(figure, shown, columns, view, labelled) {
+function lines(figure, shown, columns, view) {
   const drawable = ({ x, y }) => (columns || !view.log.x || x > 0) && (!view.log.y || y > 0);
   const banded = shown.length <= BANDS;
   return shown.flatMap((series) => {
     const points = series.points.filter(drawable);
     const z = styleOf(series).flagship ? 4 : 3;
-    return [spread(series, points, columns, z - 2, banded ? 'band' : 'whiskers'), line(series, points, columns, z, labelled)];
+    return [spread(series, points, columns, z - 2, banded ? 'band' : 'whiskers'), line(series, points, columns, z)];
   });
 }
 
-function line(series, points, columns, z, labelled) {
-  const { colour, marker, width, size, dash, filling, flagship } = styleOf(series);
+function line(series, points, columns, z) {
+  const { colour, marker, width, size, dash, filling } = styleOf(series);
   return {
     id: `series-${series.index}`,
     type: 'line',
@@ -133,25 +134,45 @@ function line(series, points, columns, z, labelled) {
     lineStyle: { color: colour, width, type: dash, cap: 'round' },
     itemStyle: { color: filling ?? colour, borderColor: colour, borderWidth: filling ? 1.8 : 1 },
     emphasis: { scale: 1.5, lineStyle: { color: colour, width }, itemStyle: { color: filling ?? colour, borderColor: colour } },
-    endLabel: {
-      show: labelled,
-      formatter: () => series.name,
-      color: colour,
-      fontSize: 13,
-      fontWeight: flagship ? 'bold' : 'normal',
-      distance: 9,
-      width: END_LABEL_WIDTH,
-      overflow: 'truncate',
-    },
-    labelLayout: { moveOverlap: 'shiftY' },
   };
+}
+
+/** The names of those lines that reach the last place, beside their ends. */
+function endLabels(figure, shown, columns, range) {
+  const last = placesOf(shown).at(-1);
+  const ends = shown.map((series) => ({ series, point: series.points.at(-1) })).filter(({ point }) => {
+    const within = (value, [least, most]) => value >= least && value <= most;
+    return point?.x === last && within(placed(columns, last), range.x) && within(point.y, range.y);
+  });
+  const renderItem = ({ coordSys }, api) => {
+    const labels = ends.map(({ series, point }) => ({ series, at: api.coord([placed(columns, last), point.y]) }));
+    labels.sort((a, b) => a.at[1] - b.at[1]);
+    const heights = apart(labels.map(({ at }) => at[1]), coordSys.y + coordSys.height + 4);
+    return { type: 'group', children: labels.map(({ series, at }, index) => endLabel(series, at[0] + 12, heights[index])) };
+  };
+  return { id: 'names', type: 'custom', z: 5, silent: true, clip: false, data: [[0, 0]], renderItem };
+}
+
+function endLabel(series, x, y) {
+  const { colour, flagship } = styleOf(series);
+  const font = `${flagship ? 'bold ' : ''}13px ${FONT}`;
+  const style = { text: series.name, x, y, fill: colour, font, verticalAlign: 'middle', width: END_LABEL_WIDTH, overflow: 'truncate' };
+  return { type: 'text', style };
+}
+
+/** Ascending heights, moved so far that lines of text do not touch; the last stays above `bottom`. */
+function apart(heights, bottom) {
+  const moved = [];
+  for (const height of heights) moved.push(Math.max(height, (moved.at(-1) ?? -Infinity) + LINE_OF_TEXT));
+  for (let index = moved.length - 1, limit = bottom; index >= 0 && moved[index] > limit; index--, limit -= LINE_OF_TEXT) moved[index] = limit;
+  return moved;
 }
 
 /** Smallest and largest round: a band around a line, or whiskers. */
 function spread(series, points, columns, z, form) {
   const data = points.filter((point) => point.spread).map(({ x, spread: [least, most] }) => [placed(columns, x), least, most]);
   const { colour, flagship } = styleOf(series);
-  const draw = form === 'band' && data.length > 1 ? band(data, colour, flagship ? 0.2 : 0.13) : whisker(colour);
+  const draw = form === 'band' && data.length > 1 ? band(data, colour, flagship ? 0.2 : 0.13) : whisker(colour, () => 0, flagship ? 1 : 0.45);
   return { id: `spread-${series.index}`, type: 'custom', z, silent: true, clip: true, data, encode: { x: 0, y: [1, 2] }, renderItem: draw };
 }
 
@@ -165,13 +186,13 @@ function band(data, colour, opacity) {
   };
 }
 
-function whisker(colour, shift = () => 0) {
+function whisker(colour, shift = () => 0, opacity = 1) {
   return (_, api) => {
     const move = shift(api);
     const [x, top] = finite(api.coord([api.value(0), api.value(2)]));
     const [, bottom] = finite(api.coord([api.value(0), api.value(1)]));
     const stroke = (x1, y1, x2, y2) => ({
-      type: 'line', shape: { x1: x1 + move, y1, x2: x2 + move, y2 }, style: { stroke: colour, lineWidth: 1.5 },
+      type: 'line', shape: { x1: x1 + move, y1, x2: x2 + move, y2 }, style: { stroke: colour, lineWidth: 1.5, opacity },
     });
     return { type: 'group', children: [stroke(x, top, x, bottom), stroke(x - 4, top, x + 4, top), stroke(x - 4, bottom, x + 4, bottom)] };
   };
@@ -201,9 +222,9 @@ function bars(shown, columns) {
 function mark(figure) {
   if (!figure.mark) return [];
   const [value, meaning] = figure.mark;
-  const label = { formatter: () => meaning, position: 'insideStartTop', color: MUTED, fontSize: 12, distance: [4, 3] };
+  const label = { formatter: () => meaning, position: 'insideEndTop', color: INK, fontSize: 12, distance: [4, 3], textBorderColor: 'var(--paper)', textBorderWidth: 3 };
   const markLine = {
     silent: true, symbol: 'none', animation: false, label, data: [{ yAxis: value }], lineStyle: { color: MUTED, width: 1.2, type: [4, 4] },
   };
-  return [{ id: 'mark', type: 'line', data: [], silent: true, z: 1, markLine }];
+  return [{ id: 'mark', type: 'line', data: [], silent: true, z: 5, markLine }];
 }

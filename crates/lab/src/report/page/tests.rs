@@ -191,6 +191,23 @@ fn what_is_taken_in_cannot_end_its_element() {
 }
 
 #[test]
+fn charts_and_pictures_look_alike() {
+    use crate::report::palette::{DASHES, HUES, MARKERS};
+    let page = page(&document());
+    for (n, hue) in HUES.iter().enumerate() {
+        assert!(
+            page.contains(&format!("--style-{n}:{};", hue.light))
+                && page.contains(&format!("--style-{n}:{};", hue.dark))
+        );
+    }
+    assert!(SCRIPT.contains(&format!("const COLOURS = {};", HUES.len())));
+    let (_, markers) = SCRIPT.split_once("const MARKERS = [\n").expect("the script has markers");
+    assert_eq!(markers.lines().take_while(|line| *line != "];").count(), MARKERS.len());
+    let dashes: Vec<String> = DASHES[1..].iter().map(|dash| format!("[{}]", dash.replace(' ', ", "))).collect();
+    assert!(SCRIPT.contains(&format!("const DASHES = ['solid', {}];", dashes.join(", "))));
+}
+
+#[test]
 fn the_library_is_the_one_that_its_readme_names() {
     let readme = include_str!("../../../vendor/echarts/README.md");
     let version = readme.lines().find_map(|line| line.strip_prefix("| version | ")).expect("a row with the version");
