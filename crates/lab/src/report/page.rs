@@ -19,6 +19,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/format.js"),
     include_str!("page/scale.js"),
     include_str!("page/style.js"),
+    include_str!("page/series.js"),
     include_str!("page/option.js"),
     include_str!("page/tooltip.js"),
     include_str!("page/zoom.js"),

@@ -12,7 +12,8 @@ function legend(figure, onChange, onPoint) {
   const shown = figure.series.map(() => true);
   const buttons = figure.series.map((series, index) => {
     const name = element('bdi', {}, series.name);
-    const button = toggle({ class: 'series', 'data-series': index, title: series.name }, true, swatch(series, figure.form === 'bars'), name);
+    const attributes = { class: 'series', 'data-series': index, title: series.name };
+    const button = toggle(attributes, true, swatch(series, figure.form === 'bars'), name);
     button.addEventListener('click', () => set(index, !shown[index]));
     button.addEventListener('dblclick', () => figure.series.forEach((_, other) => set(other, other === index)));
     button.addEventListener('pointerenter', () => onPoint(shown[index] ? index : null));

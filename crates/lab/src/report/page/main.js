@@ -85,8 +85,13 @@ class Chart {
 
   listen() {
     this.frame.tabIndex = 0;
-    this.plot.append(element('p', { class: 'keys' }, 'Arrow keys: values; +: zoom in; 0: reset zoom; Escape: hide values'));
-    const tell = (event) => this.tellNearest(event.clientX - this.plot.getBoundingClientRect().left);
+    const keys = 'Arrow keys: values; +: zoom in; 0: reset zoom; Escape: hide values';
+    this.plot.append(element('p', { class: 'keys' }, keys));
+    const tell = (event) => {
+      // Whoever drags wants to see the lines.
+      if (event.pointerType !== 'touch' && event.buttons > 0) this.tooltip.hide();
+      else this.tellNearest(event.clientX - this.plot.getBoundingClientRect().left);
+    };
     this.plot.addEventListener('pointerdown', tell);
     this.plot.addEventListener('pointermove', tell);
     // A finger that is lifted leaves too: what it has pointed at stays until something else is touched.

@@ -17,7 +17,7 @@ function allowsLog(values) {
   return values.length > 0 && values.every((value) => value > 0);
 }
 
-/** The largest number of the form 1, 2 or 5 times a power of ten that is not above `value`, or the smallest not below. */
+/** The largest 1, 2 or 5 times a power of ten that is not above `value`, or the smallest that is not below. */
 function round125(value, up) {
   const power = 10 ** Math.floor(Math.log10(value));
   const steps = [1, 2, 5, 10].map((step) => step * power);

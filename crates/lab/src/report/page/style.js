@@ -2,7 +2,7 @@
 
 /** As many as the page has colours `--style-0` and so on. */
 const COLOURS = 8;
-/** Outlines in a square of 2 by 2 around 0, in the order of styles. One fewer than colours, so that 56 styles differ. */
+/** Outlines around 0, about 2 wide, in the order of styles. One fewer than colours, so that 56 styles differ. */
 const MARKERS = [
   'M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z',
   'M-0.85,-0.85H0.85V0.85H-0.85Z',
@@ -42,7 +42,8 @@ function swatch(series, bars) {
   const line = { x1: 0, y1: 7, x2: 28, y2: 7, stroke: look.colour, 'stroke-width': look.width };
   if (look.dashes) line['stroke-dasharray'] = look.dashes;
   const shape = { d: look.marker, transform: `translate(14 7) scale(${look.size / 2})`, stroke: look.colour };
-  const marker = { ...shape, fill: look.filling ?? look.colour, 'stroke-width': 1.6, 'vector-effect': 'non-scaling-stroke' };
+  const edge = { 'stroke-width': 1.6, 'vector-effect': 'non-scaling-stroke' };
+  const marker = { ...shape, ...edge, fill: look.filling ?? look.colour };
   svg.append(svgElement('line', line), svgElement('path', marker));
   return svg;
 }

@@ -27,7 +27,7 @@ function watchDrags(plot, area, zoom) {
     const [top, bottom] = [start.y, end.y].sort((a, b) => a - b);
     // A mostly level drag means the places, whatever their values.
     const whole = area();
-    return bottom - top < LEAST_DRAG * 3 ? { left, right, top: whole.top, bottom: whole.bottom } : { left, right, top, bottom };
+    return bottom - top < LEAST_DRAG * 3 ? { ...whole, left, right } : { left, right, top, bottom };
   };
   const stop = () => {
     start = null;
@@ -42,7 +42,8 @@ function watchDrags(plot, area, zoom) {
     if (!start) return;
     const { left, right, top, bottom } = rectangle(event);
     box.hidden = right - left < LEAST_DRAG;
-    Object.assign(box.style, { left: `${left}px`, top: `${top}px`, width: `${right - left}px`, height: `${bottom - top}px` });
+    const sides = { left, top, width: right - left, height: bottom - top };
+    for (const [side, pixels] of Object.entries(sides)) box.style[side] = `${pixels}px`;
   });
   plot.addEventListener('pointerup', (event) => {
     if (!start) return;
