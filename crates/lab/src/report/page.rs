@@ -106,7 +106,8 @@ fn header(document: &Document) -> Markup {
         header {
             h1 { (document.title) }
             @if !document.origins.is_empty() {
-                ul.sources aria-label="Files of this report" {
+                ul.sources aria-label="Contents" {
+                    li { a href="#figures" { "Figures" } }
                     @for (index, origin) in document.origins.iter().enumerate() {
                         li {
                             a href={ "#origin-" (index) } { bdi { (origin.label) } }
@@ -161,9 +162,9 @@ fn figure(figure: &Figure) -> Markup {
             h3 { (figure.title) }
             p.caption { (figure.caption) }
             div.plot { div.chart role="img" aria-label=(alternative.trim_end()) {} }
-            @if !figure.text.is_empty() { p.text { (figure.text) } }
             details.data {
-                summary { "Data" }
+                summary { "In words and numbers" }
+                @if !figure.text.is_empty() { p.text { (figure.text) } }
                 div.scroll tabindex="0" role="region" aria-label={ "Data: " (figure.title) } { (table::table(figure)) }
             }
         }

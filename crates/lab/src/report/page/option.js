@@ -23,7 +23,7 @@ function chartOption(figure, view, width) {
   const few = shown.length > 1 && shown.length <= END_LABELS;
   const labelled = figure.form === 'lines' && few && width >= END_LABELS_FROM;
   const right = labelled ? endLabelRoom(shown) : 16;
-  const grid = { left: 8, right, top: 40, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'all' };
+  const grid = { left: 8, right, top: 10, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'all' };
   const drawn = figure.form === 'bars' ? bars(shown, columns) : lines(figure, shown, columns, view);
   return {
     animation: false,
@@ -102,6 +102,8 @@ function yAxis(figure, view, [min, max]) {
     nameTextStyle: { color: MUTED, fontSize: 13, align: 'left', padding: [0, 0, 0, -4] },
     min,
     max,
+    // Where bars begin; the library's own choice on a logarithmic axis is 1.
+    startValue: view.log.y ? min : 0,
     axisLine: { show: false },
     axisTick: { show: false, customValues: values },
     splitLine: { lineStyle: { color: RULE }, customValues: values },

@@ -121,7 +121,9 @@ function endLabels(figure, shown, columns, range) {
   const ends = shown.map((series) => ({ series, point: series.points.at(-1) })).filter(({ point }) =>
     point?.x === last && within(placed(columns, last), range.x) && within(point.y, range.y));
   const renderItem = ({ coordSys }, api) => {
-    const x = coordSys.x + coordSys.width + 8;
+    const end = api.coord([placed(columns, last), 1])[0];
+    const edge = coordSys.x + coordSys.width;
+    const x = edge - end > 40 ? end + 14 : edge + 8;
     const labels = ends.map(({ series, point }) => ({ series, y: api.coord([placed(columns, last), point.y])[1] }));
     labels.sort((a, b) => a.y - b.y);
     const heights = apart(labels.map(({ y }) => y), coordSys.y + coordSys.height + 4);

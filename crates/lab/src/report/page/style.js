@@ -25,8 +25,8 @@ function styleOf({ style, source }) {
     size: flagship ? 9 : 8,
     dash,
     dashes: dash === 'solid' ? null : dash.join(' '),
-    // Full, hollow, and then again: dashes go on telling them apart.
-    filling: source % 2 === 0 ? null : 'var(--paper)',
+    // Full, hollow, and so on; the other way round when the dashes begin again, so that 8 files differ.
+    filling: (source + Math.floor(source / DASHES.length)) % 2 === 0 ? null : 'var(--paper)',
   };
 }
 
