@@ -147,9 +147,14 @@ impl<'a> Board<'a> {
         })
     }
 
+    /// The figure over rounds.
+    pub fn spread(&self, setting: &Setting, lock: &str, metric: Metric) -> Option<Spread> {
+        Spread::of_rows(self.rows(setting, lock), metric)
+    }
+
     /// Median of the figure over rounds.
     pub fn median(&self, setting: &Setting, lock: &str, metric: Metric) -> Option<f64> {
-        Spread::of_rows(self.rows(setting, lock), metric).map(|spread| spread.median)
+        self.spread(setting, lock, metric).map(|spread| spread.median)
     }
 
     /// How many times as good `lock` in `setting` is as `other_lock` in `other_setting`, by the workload's main figure.

@@ -4,6 +4,7 @@
 //! only where the Mann-Whitney test gives p <= 0.05, else `~` stands in its place. That is how benchstat does it, and
 //! for its reasons: benchmark figures are not normally distributed, and an outlier must not decide.
 
+use crate::report::markdown::escape;
 use crate::report::{Grid, text};
 use crate::row::{CPUS, Metric, NS_PER_OP, OPS_PER_S, Row, WAIT_P99_NS, main_metric};
 use crate::stats::{geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
@@ -155,6 +156,13 @@ impl Comparison {
             parts.push(notes.join("\n") + "\n");
         }
         parts.join("\n")
+    }
+
+    /// The comparison as tables that GitHub reads.
+    pub fn markdown(&self, old_name: &str, new_name: &str) -> String {
+        let tables = self.tables.iter().map(|table| table.text(old_name, new_name).markdown() + "\n");
+        let notes = self.notes(old_name, new_name).into_iter().chain(self.warnings.iter().cloned());
+        tables.chain(notes.map(|note| format!("- {}\n", escape(&note)))).collect()
     }
 
     fn notes(&self, old_name: &str, new_name: &str) -> Vec<String> {

@@ -115,6 +115,8 @@ pub const WAIT_P999_NS: Metric = Metric { name: "wait_p999_ns", of: |row| row.wa
 pub const STREAK_P90_NS: Metric = Metric { name: "streak_p90_ns", of: |row| row.streak_p90_ns, more_is_better: false };
 /// Starve gap that 9 of 10 did not exceed.
 pub const STARVE_P90_NS: Metric = Metric { name: "starve_p90_ns", of: |row| row.starve_p90_ns, more_is_better: false };
+/// Longest starve gap.
+pub const STARVE_MAX_NS: Metric = Metric { name: "starve_max_ns", of: |row| row.starve_max_ns, more_is_better: false };
 /// Wait that 99 of 100 did not exceed.
 pub const WAIT_P99_NS: Metric = Metric { name: "wait_p99_ns", of: |row| row.wait_p99_ns, more_is_better: false };
 /// Longest wait.

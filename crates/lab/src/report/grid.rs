@@ -1,5 +1,6 @@
 //! A table that fits the terminal: what is too wide goes below, with the leading columns repeated.
 
+use super::markdown::escape;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// Between the header and the rows; nothing else is drawn, so that a table can be pasted anywhere.
@@ -45,6 +46,16 @@ impl Grid {
     pub fn render(&self, width: usize) -> String {
         let parts: Vec<String> = self.parts(width).iter().map(|columns| self.render_part(columns)).collect();
         parts.join("\n")
+    }
+
+    /// The table as GitHub reads it, with every character of a cell as it is.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let escaped = |cells: &[String]| line(cells.iter().map(|cell| escape(cell)).collect());
+        let side = |column| if column < self.leading { ":--" } else { "--:" };
+        let sides = line((0..self.header.len()).map(|column| side(column).to_string()).collect());
+        let rows: String = self.rows.iter().map(|row| escaped(row)).collect();
+        escaped(&self.header) + &sides + &rows
     }
 
     fn width_of(&self, column: usize) -> usize {
@@ -105,6 +116,13 @@ mod tests {
         let expected = " name     a   b\n              b\n----------------\n first    1  22\n        333   4\n";
         assert_eq!(grid().render(80), expected);
         assert_eq!(grid().width(), 16);
+    }
+
+    #[test]
+    fn markdown_keeps_its_columns() {
+        let mut grid = Grid::new(&["na|me", "a\nb"], 1);
+        grid.row(vec!["<b>`x`\n| y".into(), "~ 1*".into()]);
+        assert_eq!(grid.markdown(), "| na\\|me | a b |\n| :-- | --: |\n| &lt;b>\\`x\\` \\| y | \\~ 1\\* |\n");
     }
 
     #[test]

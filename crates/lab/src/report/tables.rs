@@ -29,6 +29,13 @@ fn main_table(board: &Board, peers: &[&str], width: usize) -> String {
         detail = Detail::Plain;
         grid = main_grid(board, peers, detail);
     }
+    let title = units(board);
+    let legend = legend(board, detail).join("\n");
+    format!("{title}\n{}{legend}\n", grid.render(width))
+}
+
+/// What the main figures are, in which units, of how many rounds.
+pub(super) fn units(board: &Board) -> String {
     let rounds = if board.rounds == 1 { "one round".to_string() } else { format!("median of {} rounds", board.rounds) };
     let mut units: Vec<Unit> = Vec::new();
     for unit in board.settings.iter().map(|setting| main_unit(&setting.workload)) {
@@ -37,9 +44,7 @@ fn main_table(board: &Board, peers: &[&str], width: usize) -> String {
         }
     }
     let units: Vec<String> = units.iter().map(|unit| format!("{} ({})", unit.meaning, unit.name)).collect();
-    let title = format!("Measured in {}; {rounds}", units.join(", "));
-    let legend = legend(board, detail).join("\n");
-    format!("{title}\n{}{legend}\n", grid.render(width))
+    format!("Measured in {}; {rounds}", units.join(", "))
 }
 
 /// What the marks in the main table mean; only those that can occur.

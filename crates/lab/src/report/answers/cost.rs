@@ -3,7 +3,7 @@
 use crate::board::{Board, Setting};
 use crate::report::text::{list_some, threads, times};
 use crate::report::verdict::{self, NAMED_LOCKS, shown_locks};
-use crate::row::{Metric, WAIT_MAX_NS, WAIT_P99_NS};
+use crate::row::{MIN_SHARE, Metric, WAIT_MAX_NS, WAIT_P99_NS};
 
 /// CPU time of all threads for each operation that was done.
 const CPU_NS_PER_OP: Metric = Metric {
@@ -11,9 +11,6 @@ const CPU_NS_PER_OP: Metric = Metric {
     of: |row| row.cpus.zip(row.ops_per_s).map(|(cpus, ops_per_s)| cpus / ops_per_s * 1e9),
     more_is_better: false,
 };
-
-/// Operations of the thread that had fewest, as a part of an even share.
-const MIN_SHARE: Metric = Metric { name: "min_share", of: |row| row.min_share, more_is_better: true };
 
 /// CPU time of an operation where most threads want the lock; CPUs and context switches everywhere.
 pub(super) fn cpus(board: &Board, peers: &[&str]) -> Vec<String> {
