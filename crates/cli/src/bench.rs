@@ -13,7 +13,7 @@ use ondeck_lab::output::{Format, OutFile, Results};
 use ondeck_lab::report;
 use ondeck_lab::report::page::page;
 use ondeck_lab::report::source::Source;
-use ondeck_lab::report::text::{run_time, wrap};
+use ondeck_lab::report::text::run_time;
 use ondeck_lab::row::Row;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -140,36 +140,14 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// A machine that is busy all the time gives a warning every other second; so many are shown.
-const SHOWN_WARNINGS: usize = 4;
-
-/// The text for a person: tables, what they say, what casts doubt on them, and what to do next.
+/// The text for a person.
 fn summary(plan: &Plan, results: &Results, out: Option<&Path>, width: usize) -> String {
     let workloads: Vec<String> = plan.points.iter().map(|point| point.workload.to_string()).collect();
     let names: Vec<String> = plan.points.iter().map(|point| point.lock.clone()).collect();
     let peers: Vec<&str> = locks().iter().filter(|lock| lock.peer).map(|lock| lock.name).collect();
     let board = Board::new(&results.rows, &workloads, &names);
-    let mut text = String::new();
-    if let Some(fingerprint) = &results.fingerprint {
-        text += &format!("{}\n\n", fingerprint.line());
-    }
-    text += &report::tables(&board, &peers, width);
-    let sentences = report::sentences(&board, &peers);
-    if !sentences.is_empty() {
-        text += "\nWhat the figures say\n";
-        text.extend(sentences.iter().map(|sentence| wrap("- ", sentence, width)));
-    }
-    if !results.warnings.is_empty() {
-        text += "\nWhat casts doubt on them\n";
-        text.extend(results.warnings.iter().take(SHOWN_WARNINGS).map(|warning| wrap("- ", warning, width)));
-        let more = results.warnings.len().saturating_sub(SHOWN_WARNINGS);
-        if more > 0 {
-            text += &format!("- and {more} more, which --out keeps\n");
-        }
-    }
     let out = out.map(|path| path.display().to_string());
-    let next = report::next_command(&board, &results.command, out.as_deref(), !results.warnings.is_empty());
-    text + &format!("\nNext: {next}\n")
+    report::summary(&board, results, &peers, out.as_deref(), width)
 }
 
 /// The command line, as it could be typed again.

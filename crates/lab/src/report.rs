@@ -10,14 +10,14 @@ pub mod page;
 pub mod palette;
 pub mod picture;
 pub mod source;
+mod summary;
 mod tables;
 pub mod text;
 mod verdict;
 mod waits;
 
 pub use grid::Grid;
-pub use tables::tables;
-pub use verdict::{next_command, sentences};
+pub use summary::summary;
 
 /// The lock that the others are compared with.
 pub const FLAGSHIP: &str = "ondeck";

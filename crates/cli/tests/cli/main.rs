@@ -3,4 +3,5 @@
 mod common;
 mod report;
 mod runs;
+mod texts;
 mod usage;

@@ -68,7 +68,7 @@ fn combinations() {
 
 #[test]
 fn words() {
-    refused(&["bnech"], &["bnech", "bench, list, calibrate, compare"]);
+    refused(&["bnech"], &["bnech", "bench, list, calibrate, report, compare"]);
     refused(&["bench", "--thread", "2"], &["--thread", "--threads"]);
     refused(&["bench", "now"], &["now", "--help"]);
     refused(&["bench", "--rounds"], &["--rounds"]);

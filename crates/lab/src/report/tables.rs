@@ -6,7 +6,7 @@ use crate::board::{Board, Setting};
 use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
 
 /// All tables that the run has figures for, at most `width` columns wide. `peers` are the locks of other projects.
-pub fn tables(board: &Board, peers: &[&str], width: usize) -> String {
+pub(super) fn tables(board: &Board, peers: &[&str], width: usize) -> String {
     let mut parts = vec![main_table(board, peers, width)];
     let cpus = cost_grid(board, CPUS, three_digits);
     if !cpus.is_empty() {

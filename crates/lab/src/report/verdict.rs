@@ -17,7 +17,7 @@ pub(super) const NAMED_LOCKS: usize = 8;
 pub(super) const ONE_ROUND: &str = "One round cannot show which differences are noise; --rounds 5 or more can.";
 
 /// Two to five sentences about the run. `peers` are the locks of other projects.
-pub fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
+pub(super) fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(widest_workload(board).into_iter().flat_map(|workload| against_one_thread(board, workload)));
     said.extend(against_peers(board, peers));
@@ -31,7 +31,7 @@ pub fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
 }
 
 /// The command that says more than this run did. `command` made the run, `out` is where its results are, if anywhere.
-pub fn next_command(board: &Board, command: &str, out: Option<&str>, is_disturbed: bool) -> String {
+pub(super) fn next_command(board: &Board, command: &str, out: Option<&str>, is_disturbed: bool) -> String {
     /// As many as show a change of a few percent on a quiet machine, and the interval of a median.
     const ROUNDS: usize = 10;
     let base = without_flag(command, "--rounds");
