@@ -6,6 +6,7 @@ use crate::terminal::{print, say};
 use ondeck_lab::lock::locks;
 use ondeck_lab::output::{OutFile, fingerprint_path};
 use ondeck_lab::report::document::Document;
+use ondeck_lab::report::figure::Figure;
 use ondeck_lab::report::markdown::markdown;
 use ondeck_lab::report::page::page;
 use ondeck_lab::report::picture::svg;
@@ -19,11 +20,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
         say(&format!("warning: {note}"));
     }
     let document = document(&sources);
+    let picture_files = args.svg.as_deref().map(|directory| picture_files(&document, directory)).transpose()?;
+    // From here on, nothing is refused: either all is written, or the disk fails.
     if let Some(file) = page_file {
         file.replace(page(&document).as_bytes()).map_err(Exit::Failed)?;
     }
-    if let Some(directory) = &args.svg {
-        write_pictures(&document, directory)?;
+    for (figure, file) in document.figures.iter().zip(picture_files.into_iter().flatten()) {
+        file.replace(svg(figure).as_bytes()).map_err(Exit::Failed)?;
+        say(&format!("{}.svg: {}", figure.id, figure.title));
     }
     if args.markdown {
         print(&markdown(&sources, &document))?;
@@ -47,13 +51,11 @@ pub(crate) fn document(sources: &[Source]) -> Document {
     Document::new(sources, &peers)
 }
 
-fn write_pictures(document: &Document, directory: &Path) -> Result<(), Exit> {
+/// A file for each figure. The directory is made if there is none.
+fn picture_files(document: &Document, directory: &Path) -> Result<Vec<OutFile>, Exit> {
     let cannot = |error: std::io::Error| Exit::Usage(format!("--svg: cannot make {}: {error}", directory.display()));
     std::fs::create_dir_all(directory).map_err(cannot)?;
-    for figure in &document.figures {
-        let file = OutFile::check(&directory.join(format!("{}.svg", figure.id))).map_err(Exit::Usage)?;
-        file.replace(svg(figure).as_bytes()).map_err(Exit::Failed)?;
-        say(&format!("{}.svg: {}", figure.id, figure.title));
-    }
-    Ok(())
+    let file = |figure: &Figure| OutFile::check(&directory.join(format!("{}.svg", figure.id)));
+    let files: Result<Vec<OutFile>, String> = document.figures.iter().map(file).collect();
+    files.map_err(|what| Exit::Usage(format!("--svg: {what}")))
 }

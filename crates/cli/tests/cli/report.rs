@@ -40,6 +40,37 @@ fn all_forms_at_once() {
 }
 
 #[test]
+fn pictures_replace_those_of_the_same_name_only() {
+    let scratch = Scratch::new("pictures");
+    let (mine, old) = (scratch.write("notes.svg", "mine"), scratch.write("mutex-contention-relative.svg", "old"));
+    let run = ondeck(&["report", AFTER, "--svg", &scratch.path("")]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
+    assert_eq!(read(&mine), "mine");
+    let pictures: Vec<String> = scratch.names().into_iter().filter(|name| name != "notes.svg").collect();
+    for name in &pictures {
+        let text = read(&scratch.path(name));
+        assert!(text.contains("<svg") && text.trim_end().ends_with("</svg>"), "{name}: {text}");
+    }
+    assert!(read(&old).contains("mutex-contention"));
+    let said: Vec<&str> = run.stderr.lines().filter_map(|line| line.split_once(": ")).map(|line| line.0).collect();
+    assert!(pictures.iter().all(|name| said.contains(&name.as_str())), "{said:?} of {pictures:?}");
+}
+
+#[test]
+fn where_pictures_cannot_be_written_nothing_is() {
+    let scratch = Scratch::new("no-pictures");
+    let page = scratch.write("page.html", "an old page");
+    let into = |directory: &str, words: &[&str]| refused(&["report", AFTER, "-o", &page, "--svg", directory], words);
+    into(&page, &["--svg", "page.html", "File exists"]);
+    into("/proc", &["--svg", "/proc/", ".svg", "No such file"]);
+    let taken = "taken/mutex-contention-throughput.svg";
+    std::fs::create_dir_all(scratch.path(taken)).expect("the temporary directory can be written");
+    into(&scratch.path("taken"), &["--svg", taken, "is a directory"]);
+    assert_eq!(Scratch::names_in(&scratch.path("taken")), ["mutex-contention-throughput.svg"]);
+    assert_eq!(read(&page), "an old page");
+}
+
+#[test]
 fn what_is_no_result_file_is_refused_and_an_old_page_stays() {
     let scratch = Scratch::new("foreign");
     let page = scratch.write("page.html", "an old page");
