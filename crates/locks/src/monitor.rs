@@ -110,8 +110,9 @@
 //!   of the flagship. Conformance `monitor_excludes`.
 //!
 //! # Cost
-//! Alone and thin: 2 RMWs, 1 line, a thread number from thread-local memory; each further level 2 RMWs. Fat: the
-//! flagship's 2 RMWs, two looks at the word, one more line. Contended and fat: 2 RMWs more for each that has to wait.
+//! Alone and thin: 2 RMWs and a load, 1 line, a thread number from thread-local memory; each further level 2 RMWs. Whoever
+//! has entered remembers how (`Entered`), so leaving begins with the write and not with a look, which would wait for the
+//! write before it. Fat: the flagship's 2 RMWs, two looks at the word, one more line. Contended and fat: 2 RMWs more for each that has to wait.
 //! Inflation by exit: 2 RMWs, the pool, one system call that wakes those that slept on the word, all at once: the only
 //! herd here, once per inflation. Before that, contenders poll the word for `look_ns` each, without writing.
 //! 4 bytes, and 64 for the side object.
@@ -237,26 +238,21 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawOndeckMonitor<P, 
     /// side object before is about to see so: for a few instructions after the object has changed hands.
     #[inline(always)]
     fn try_acquire(&self) -> bool {
-        let me = me::<P>();
-        self.grab(me) || self.try_enter_slow(me)
+        self.try_enter().is_some()
     }
 
     /// Enters, once more if the calling thread is inside.
     #[inline(always)]
     fn acquire(&self) {
-        let me = me::<P>();
-        if !self.grab(me) {
-            self.enter_slow(me, None);
-        }
+        self.enter();
     }
 
     /// Leaves one level, and the monitor if it was the first.
     #[inline(always)]
     unsafe fn release(&self) {
-        let state = self.load();
-        if !(state.is_plain() && self.vacate(state)) {
-            self.exit_slow();
-        }
+        let entered = Entered { me: me::<P>(), side: self.load().side().map(S::side) };
+        // SAFETY: the caller's duty is the same, and the word of a monitor that one is inside of says how.
+        unsafe { self.exit(entered) };
     }
 
     fn shows_sleeper(&self) -> Option<bool> {
@@ -273,8 +269,61 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawOndeckMonitor<P, 
 impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
+        self.enter_until(deadline_ns).is_some()
+    }
+}
+
+/// How a thread has entered a monitor, so that it need not ask the word again when it leaves.
+#[derive(Debug)]
+pub struct Entered<P: Platform> {
+    /// Number of the thread.
+    me: u32,
+    /// Where the monitor was fat. `None` may be out of date: since then the thread inside may have inflated it.
+    side: Option<&'static Side<P>>,
+}
+
+// By hand: the derived ones would ask the same of the platform.
+impl<P: Platform> Clone for Entered<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Platform> Copy for Entered<P> {}
+
+impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+    /// As [`acquire`](RawLock::acquire).
+    #[inline(always)]
+    pub fn enter(&self) -> Entered<P> {
         let me = me::<P>();
-        self.grab(me) || self.enter_slow(me, Some(deadline_ns))
+        if self.grab(me) { Entered { me, side: None } } else { self.enter_again(me) }
+    }
+
+    /// As [`try_acquire`](RawLock::try_acquire).
+    #[inline(always)]
+    pub fn try_enter(&self) -> Option<Entered<P>> {
+        let me = me::<P>();
+        if self.grab(me) { Some(Entered { me, side: None }) } else { self.try_enter_slow(me) }
+    }
+
+    /// As [`try_acquire_until`](RawTimedLock::try_acquire_until).
+    #[inline]
+    pub fn enter_until(&self, deadline_ns: u64) -> Option<Entered<P>> {
+        let me = me::<P>();
+        if self.grab(me) { Some(Entered { me, side: None }) } else { self.enter_slow(me, Some(deadline_ns)) }
+    }
+
+    /// As [`release`](RawLock::release), of the level that was entered so.
+    ///
+    /// # Safety
+    /// - The calling thread has entered this monitor, got `entered` from that, and has not left that level.
+    #[inline(always)]
+    pub unsafe fn exit(&self, entered: Entered<P>) {
+        match entered.side {
+            Some(side) => self.exit_side(side),
+            None if self.vacate(State::thin(entered.me)) => {}
+            None => self.exit_slow(),
+        }
     }
 }
 
@@ -332,6 +381,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         self.word.compare_exchange(State::FREE.0, State::thin(me).0, Acquire, Relaxed).is_ok() // E1
     }
 
+    /// Leaves a monitor whose word is `state`: thin, on its first level, and not wanted.
     #[inline(always)]
     fn vacate(&self, state: State) -> bool {
         P::step(VACATE);

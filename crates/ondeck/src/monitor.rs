@@ -3,7 +3,6 @@
 mod pool;
 
 use crate::raw::{deadline_at, deadline_in};
-use ondeck_locks::{RawLock, RawTimedLock};
 use ondeck_platform::Hardware;
 use pool::Slabs;
 use std::fmt;
@@ -13,6 +12,7 @@ use std::time::{Duration, Instant};
 
 pub use ondeck_locks::NotHeld;
 
+type Entered = ondeck_locks::monitor::Entered<Hardware>;
 type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 
 /// A lock that its holder may enter again, in which threads can wait for each other: the monitor of Java and .NET, in
@@ -113,8 +113,7 @@ impl<T: ?Sized> Monitor<T> {
     /// Enters the monitor, or waits until it can. A thread that is inside gets one level deeper.
     #[inline]
     pub fn enter(&self) -> MonitorGuard<'_, T> {
-        self.raw.acquire();
-        MonitorGuard::new(self)
+        MonitorGuard::new(self, self.raw.enter())
     }
 
     /// Enters the monitor if no other thread is inside. Never waits.
@@ -129,19 +128,23 @@ impl<T: ?Sized> Monitor<T> {
     /// ```
     #[inline]
     pub fn try_enter(&self) -> Option<MonitorGuard<'_, T>> {
-        self.raw.try_acquire().then(|| MonitorGuard::new(self))
+        self.raw.try_enter().map(|entered| MonitorGuard::new(self, entered))
     }
 
     /// Enters the monitor unless that takes longer than `timeout`.
     #[inline]
     pub fn try_enter_for(&self, timeout: Duration) -> Option<MonitorGuard<'_, T>> {
-        (self.raw.try_acquire() || self.raw.try_acquire_until(deadline_in(timeout))).then(|| MonitorGuard::new(self))
+        self.try_enter().or_else(|| self.enter_until(deadline_in(timeout)))
     }
 
     /// Enters the monitor unless that takes until after `deadline`.
     #[inline]
     pub fn try_enter_until(&self, deadline: Instant) -> Option<MonitorGuard<'_, T>> {
-        (self.raw.try_acquire() || self.raw.try_acquire_until(deadline_at(deadline))).then(|| MonitorGuard::new(self))
+        self.try_enter().or_else(|| self.enter_until(deadline_at(deadline)))
+    }
+
+    fn enter_until(&self, deadline_ns: u64) -> Option<MonitorGuard<'_, T>> {
+        self.raw.enter_until(deadline_ns).map(|entered| MonitorGuard::new(self, entered))
     }
 
     /// Whether the calling thread is inside.
@@ -237,6 +240,7 @@ impl WaitEnd {
 #[must_use = "dropped at once, it leaves the monitor at once"]
 pub struct MonitorGuard<'a, T: ?Sized> {
     monitor: &'a Monitor<T>,
+    entered: Entered,
     stays_on_its_thread: PhantomData<*const ()>,
 }
 
@@ -246,8 +250,8 @@ unsafe impl<T: ?Sized + Sync> Sync for MonitorGuard<'_, T> {}
 impl<'a, T: ?Sized> MonitorGuard<'a, T> {
     /// The calling thread has entered `monitor`, and makes one guard of that.
     #[inline]
-    fn new(monitor: &'a Monitor<T>) -> Self {
-        MonitorGuard { monitor, stays_on_its_thread: PhantomData }
+    fn new(monitor: &'a Monitor<T>, entered: Entered) -> Self {
+        MonitorGuard { monitor, entered, stays_on_its_thread: PhantomData }
     }
 }
 
@@ -264,7 +268,7 @@ impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard was made from one entering of this thread, which it has not left, and ends it now.
-        unsafe { self.monitor.raw.release() };
+        unsafe { self.monitor.raw.exit(self.entered) };
     }
 }
 

@@ -1,16 +1,15 @@
 //! Entering a monitor that is not simply free.
 
 use super::state::State;
-use super::{ENTER, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
+use super::{ENTER, Entered, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
 use crate::Tuned;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use ondeck_platform::{Atomic, Platform};
 
 /// How an attempt to enter ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Turn {
+enum Turn<P: Platform> {
     /// We are inside.
-    Inside,
+    Inside(Entered<P>),
     /// Another thread is, and no time is left.
     Left,
     /// The word has changed: look again.
@@ -20,10 +19,24 @@ enum Turn {
 impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     // -- 6. enter_slow --------------------------------------------------------------------------------------------------
 
-    /// True if inside, false if the deadline came first.
+    /// Enters what is not free: at once if it is fat and nobody is inside. Apart from the rest, which has more to set up
+    /// than this takes.
     #[inline(never)]
-    pub(super) fn enter_slow(&self, me: u32, deadline_ns: Option<u64>) -> bool {
-        let mut may_look = P::may_spin();
+    pub(super) fn enter_again(&self, me: u32) -> Entered<P> {
+        let state = self.load();
+        if let Some(index) = state.side()
+            && let Turn::Inside(entered) = self.try_enter_side(state, S::side(index), me)
+        {
+            return entered;
+        }
+        self.enter_slow(me, None).expect("there is no deadline")
+    }
+
+    /// `None` if the deadline came first.
+    #[inline(never)]
+    pub(super) fn enter_slow(&self, me: u32, deadline_ns: Option<u64>) -> Option<Entered<P>> {
+        // Whether we may spin is asked late: the answer costs a look at the clock.
+        let mut has_looked = false;
         loop {
             let state = self.load();
             let turn = if let Some(index) = state.side() {
@@ -34,22 +47,22 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
                 self.nest(state, me)
             } else if deadline_ns.is_some_and(|deadline_ns| P::now_ns() >= deadline_ns) {
                 Turn::Left
-            } else if may_look {
-                may_look = false;
+            } else if !has_looked && P::may_spin() {
+                has_looked = true;
                 self.look(me)
             } else {
                 self.sleep(state, deadline_ns)
             };
             match turn {
-                Turn::Inside => return true,
-                Turn::Left => return false,
+                Turn::Inside(entered) => return Some(entered),
+                Turn::Left => return None,
                 Turn::Again => {}
             }
         }
     }
 
     #[inline(never)]
-    pub(super) fn try_enter_slow(&self, me: u32) -> bool {
+    pub(super) fn try_enter_slow(&self, me: u32) -> Option<Entered<P>> {
         loop {
             let state = self.load();
             let turn = if let Some(index) = state.side() {
@@ -62,18 +75,18 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
                 Turn::Left
             };
             match turn {
-                Turn::Inside => return true,
-                Turn::Left => return false,
+                Turn::Inside(entered) => return Some(entered),
+                Turn::Left => return None,
                 Turn::Again => {}
             }
         }
     }
 
-    fn enter_free(&self, me: u32) -> Turn {
+    fn enter_free(&self, me: u32) -> Turn<P> {
         if me > C::TUNING.most_thin_owner {
             self.found(me)
         } else if self.grab(me) {
-            Turn::Inside
+            Turn::Inside(Entered { me, side: None })
         } else {
             Turn::Again
         }
@@ -81,12 +94,12 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
 
     /// Enters a free monitor with a number that does not fit into the word.
     #[cold]
-    fn found(&self, me: u32) -> Turn {
+    fn found(&self, me: u32) -> Turn<P> {
         let (index, side) = Self::take_for(me, 0);
         P::step(FOUND);
         // E1
         if self.word.compare_exchange(State::FREE.0, State::inflated(index).0, Acquire, Relaxed).is_ok() {
-            return Turn::Inside;
+            return Turn::Inside(Entered { me, side: Some(side) });
         }
         side.retire();
         S::give_back(index);
@@ -94,19 +107,19 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     }
 
     /// One level deeper in a thin monitor that is ours.
-    fn nest(&self, state: State, me: u32) -> Turn {
+    fn nest(&self, state: State, me: u32) -> Turn<P> {
         let Some(deeper) = state.nested() else {
-            self.inflate(me, state.levels() + 1);
-            return Turn::Inside;
+            let side = self.inflate(me, state.levels() + 1);
+            return Turn::Inside(Entered { me, side: Some(side) });
         };
         P::step(NEST);
         let is_done = self.word.compare_exchange(state.0, deeper.0, Relaxed, Relaxed).is_ok();
-        if is_done { Turn::Inside } else { Turn::Again }
+        if is_done { Turn::Inside(Entered { me, side: None }) } else { Turn::Again }
     }
 
     /// Asks the thread inside to inflate the monitor when it leaves, and sleeps until then.
     #[cold]
-    fn sleep(&self, state: State, deadline_ns: Option<u64>) -> Turn {
+    fn sleep(&self, state: State, deadline_ns: Option<u64>) -> Turn<P> {
         let wanted = state.wanted();
         P::step(WANT);
         if state == wanted || self.word.compare_exchange(state.0, wanted.0, Relaxed, Relaxed).is_ok() {
@@ -117,15 +130,18 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     }
 
     /// Enters a fat monitor, whose word was `state` and names `side`.
-    fn enter_side(&self, state: State, side: &'static Side<P>, me: u32, deadline_ns: Option<u64>) -> Turn {
-        let turn = self.try_enter_side(state, side, me);
-        if turn == Turn::Left { self.queue_up(state, side, me, deadline_ns) } else { turn }
+    fn enter_side(&self, state: State, side: &'static Side<P>, me: u32, deadline_ns: Option<u64>) -> Turn<P> {
+        match self.try_enter_side(state, side, me) {
+            Turn::Left => self.queue_up(state, side, me, deadline_ns),
+            turn => turn,
+        }
     }
 
-    fn try_enter_side(&self, state: State, side: &'static Side<P>, me: u32) -> Turn {
+    #[inline(always)]
+    fn try_enter_side(&self, state: State, side: &'static Side<P>, me: u32) -> Turn<P> {
         if side.is_owned_by(me) {
             side.nest();
-            return Turn::Inside;
+            return Turn::Inside(Entered { me, side: Some(side) });
         }
         P::step(ENTER);
         if !side.try_acquire() {
@@ -133,7 +149,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         }
         if self.is_still(state) {
             side.own(me);
-            return Turn::Inside;
+            return Turn::Inside(Entered { me, side: Some(side) });
         }
         P::step(STRAY);
         // SAFETY: acquired above.
@@ -144,7 +160,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Waits for the mutex of a fat monitor.
     #[cold]
     #[inline(never)]
-    fn queue_up(&self, state: State, side: &'static Side<P>, me: u32, deadline_ns: Option<u64>) -> Turn {
+    fn queue_up(&self, state: State, side: &'static Side<P>, me: u32, deadline_ns: Option<u64>) -> Turn<P> {
         if !side.pin() {
             // The one that has closed it is about to change the word.
             P::pause_ns(C::TUNING.look_gap_ns);
@@ -159,7 +175,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             return Turn::Left;
         }
         side.own(me);
-        Turn::Inside
+        Turn::Inside(Entered { me, side: Some(side) })
     }
 
     /// Whether the word is what it was. Asked with the side object that it names held or pinned, so that a yes stays
@@ -173,7 +189,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
 
     /// Looks for a while whether the thread inside leaves, with growing gaps.
     #[inline(never)]
-    fn look(&self, me: u32) -> Turn {
+    fn look(&self, me: u32) -> Turn<P> {
         let (begin, budget) = (P::ticks(), P::ns_to_ticks(C::TUNING.look_ns.into()));
         let mut gap_ns = C::TUNING.look_gap_ns;
         // Ends when the budget is spent.
@@ -181,7 +197,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             P::pause_ns(gap_ns);
             gap_ns = (2 * gap_ns).min(C::TUNING.look_ns);
             if self.grab(me) {
-                return Turn::Inside;
+                return Turn::Inside(Entered { me, side: None });
             }
             let state = self.load();
             if state.is_free() || state.side().is_some() || P::ticks().wrapping_sub(begin) >= budget {

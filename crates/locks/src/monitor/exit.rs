@@ -18,7 +18,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             let state = self.load();
             debug_assert!(!state.is_free(), "I1: somebody leaves, so somebody is inside");
             if let Some(index) = state.side() {
-                return self.exit_side(index);
+                return self.exit_side(S::side(index));
             }
             if let Some(less) = state.unnested() {
                 P::step(UNNEST);
@@ -33,15 +33,15 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         }
     }
 
-    fn exit_side(&self, index: u32) {
-        let side = S::side(index);
+    #[inline(never)]
+    pub(super) fn exit_side(&self, side: &'static Side<P>) {
         debug_assert!(side.is_owned_by(me::<P>()), "I3: left by the thread that is inside");
         if side.unnest() {
             return;
         }
         side.disown();
         if side.is_calm(C::TUNING.calm_exits) && side.close() {
-            return self.deflate(side, index);
+            return self.deflate(side);
         }
         P::step(EXIT);
         // SAFETY: inside until now, which is holding the mutex.
@@ -50,7 +50,8 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
 
     /// Leaves the monitor free and thin. The caller is inside for the last time, and has closed the object.
     #[cold]
-    fn deflate(&self, side: &'static Side<P>, index: u32) {
+    fn deflate(&self, side: &'static Side<P>) {
+        let index = self.load().side().expect("the word names the object until it is changed below");
         P::step(DEFLATE);
         self.word.store(State::FREE.0, Release); // E1
         // SAFETY: ours until here. A thread that gets it now sees the write above, and goes away again.

@@ -44,11 +44,6 @@ impl State {
         if self.0 & INFLATED == 0 { None } else { Some(self.0 & !INFLATED) }
     }
 
-    /// Whether there is nothing but an owner or nobody: one level, and nobody waits.
-    pub(super) const fn is_plain(self) -> bool {
-        self.0 <= OWNER
-    }
-
     /// Who is inside, according to a thin word.
     pub(super) const fn owner(self) -> u32 {
         self.0 & OWNER
@@ -101,7 +96,6 @@ mod tests {
         for (owner, levels, wanted, state) in thin_words() {
             assert_eq!((state.owner(), state.levels(), state.is_wanted()), (owner, levels, wanted));
             assert_eq!((state.side(), state.is_free()), (None, false));
-            assert_eq!(state.is_plain(), levels == 0 && !wanted);
             assert_eq!(state.wanted().wanted(), state.wanted());
         }
     }
@@ -125,8 +119,8 @@ mod tests {
         for index in [0, 1, WANTED - 1, WANTED, WANTED | 5, INFLATED - 1] {
             let state = State::inflated(index);
             assert_eq!(state.side(), Some(index));
-            assert!(!state.is_wanted() && !state.is_plain() && !state.is_free());
+            assert!(!state.is_wanted() && !state.is_free());
         }
-        assert!(State::FREE.is_free() && State::FREE.is_plain() && State::FREE.side().is_none());
+        assert!(State::FREE.is_free() && State::FREE.side().is_none());
     }
 }
