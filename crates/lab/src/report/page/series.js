@@ -138,7 +138,9 @@ function endLabel(series, x, y) {
   const { colour, flagship } = styleOf(series);
   const font = `${flagship ? 'bold ' : ''}13px ${FONT}`;
   const cut = { width: END_LABEL_WIDTH, overflow: 'truncate' };
-  return { type: 'text', style: { text: series.name, x, y, fill: colour, font, verticalAlign: 'middle', ...cut } };
+  // Letters are thinner than lines: the colour alone has too little contrast for them.
+  const fill = `color-mix(in srgb, ${colour} 70%, ${INK})`;
+  return { type: 'text', style: { text: series.name, x, y, fill, font, verticalAlign: 'middle', ...cut } };
 }
 
 /** Ascending heights, moved so far that lines of text do not touch; the last stays above `bottom`. */
