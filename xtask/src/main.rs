@@ -3,6 +3,7 @@
 //! Each is also a step of `.ci/run`, and there is no other list of steps.
 
 mod asm;
+mod browser;
 mod docs;
 mod lexer;
 mod models;
@@ -19,6 +20,7 @@ usage: cargo xtask TOOL
   tidy       the rules of STYLE.md that a program can check
   asm        machine code of the fast paths: one locked instruction each
   docs       writes the generated part of docs/, or says whether it is stale [--check]
+  browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
   sanitize   the hardware tests under the sanitizers [address|thread]
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("asm") => asm::run(&root()),
         Some("docs") => docs::run(&root(), &words[1..]),
+        Some("browser") => browser::run(&root(), &words[1..]),
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),

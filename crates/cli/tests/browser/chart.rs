@@ -1,0 +1,301 @@
+//! The charts under the mouse: what is drawn, told, hidden and enlarged.
+
+use crate::pages::{HOSTILE, Page, REAL, TOY};
+use crate::tab::{Spot, Tab, WIDE};
+use crate::values::{Figure, figures, is_written_as, number, open, sample};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+/// A text in a chart and where it stands.
+#[derive(Clone, Debug, Deserialize)]
+struct Text {
+    text: String,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+/// What a tooltip says: the place, and for each series name, value and spread.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Tooltip {
+    pub(crate) place: String,
+    pub(crate) rows: Vec<[String; 3]>,
+}
+
+fn shapes(tab: &mut Tab, figure: &Figure, series: usize) -> usize {
+    let section = figure.section();
+    tab.eval(&format!("shapesOf({section}, colourOf(seriesButtons({section})[{series}]))"))
+}
+
+fn texts(tab: &mut Tab, figure: &Figure) -> Vec<Text> {
+    tab.eval(&format!("textsOf({})", figure.section()))
+}
+
+pub(crate) fn tooltip(tab: &mut Tab, figure: &Figure) -> Option<Tooltip> {
+    tab.eval(&format!("tooltipOf({})", figure.section()))
+}
+
+/// Points that have a place on a chart as it is first shown.
+fn drawable(tab: &mut Tab, figure: &Figure, series: usize) -> usize {
+    let pressed = |axis: &str| figure.select(&format!("button.scale[data-axis={axis}][aria-pressed=true]"));
+    let is_log =
+        |tab: &mut Tab, axis| tab.eval::<bool>(&format!("document.querySelector('{}') !== null", pressed(axis)));
+    let (log_x, log_y) = (is_log(tab, "x"), is_log(tab, "y"));
+    let is_bar = figure.form == "bars";
+    let has_place = |x: f64, y: f64| (!log_x || x > 0.0) && (!log_y || y > 0.0) && (!is_bar || y > 0.0);
+    figure.series[series].points.iter().filter(|point| has_place(point.x, point.y)).count()
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn every_point_is_drawn_in_the_colour_of_its_series() {
+    for page in [&TOY, &REAL, &HOSTILE] {
+        let mut tab = open(page, WIDE);
+        let figures = figures(&mut tab);
+        assert!(!figures.is_empty());
+        for figure in &figures {
+            let colours: Vec<String> = tab.eval(&format!("seriesButtons({}).map(colourOf)", figure.section()));
+            assert_eq!(colours.len(), figure.series.len(), "{}: a button for each series", figure.id);
+            for (index, colour) in colours.iter().enumerate() {
+                // Several files may share a colour.
+                let alike = (0..colours.len()).filter(|other| colours[*other] == *colour);
+                let expected: usize = alike.map(|other| drawable(&mut tab, figure, other)).sum();
+                let drawn = shapes(&mut tab, figure, index);
+                let name = &figure.series[index].name;
+                assert!(drawn >= expected, "{}: {name}: {drawn} shapes for {expected} points", figure.id);
+                assert!(expected > 0, "{}: {name} has nothing to draw", figure.id);
+            }
+        }
+        assert_eq!(tab.complaints(), Vec::<String>::new());
+    }
+}
+
+/// Moves the mouse over the whole width of a chart; what the tooltip says, each saying once.
+fn sweep(tab: &mut Tab, figure: &Figure) -> Vec<Tooltip> {
+    let [left, top, width, height] = tab.rectangle(&figure.select(".chart"));
+    let mut said: Vec<Tooltip> = Vec::new();
+    // Twice as many as the most places, log or linear, need to be told apart.
+    let n_steps = 40;
+    for step in 0..=n_steps {
+        let x = left + 2.0 + (width - 4.0) * f64::from(step) / f64::from(n_steps);
+        tab.hover(Spot { x, y: top + height / 2.0 });
+        let now = tooltip(tab, figure);
+        said.extend(now.filter(|now| said.last().is_none_or(|last| last.place != now.place)));
+    }
+    said
+}
+
+/// How a place is called in the first line of a tooltip.
+fn place_name(figure: &Figure, x: f64) -> String {
+    match figure.x.scale.kind.as_str() {
+        "names" => figure.x.scale.names[x as usize].clone(),
+        _ => format!("{}: {x}", figure.x.label),
+    }
+}
+
+/// Holds what a tooltip says against the figures at its place. `shown` are the series that are switched on.
+pub(crate) fn check_tooltip(figure: &Figure, shown: &[usize], x: f64, said: &Tooltip) {
+    let at = |index: &usize| figure.series[*index].points.iter().find(|point| point.x == x);
+    let expected: Vec<_> = shown.iter().filter_map(|index| Some((&figure.series[*index].name, at(index)?))).collect();
+    assert!(said.rows.len() == expected.len().min(16), "{}: {said:?} at {x}", figure.id);
+    for (name, point) in &expected {
+        let rows: Vec<_> = said.rows.iter().filter(|row| row[0] == **name).collect();
+        assert!(!rows.is_empty() || expected.len() > 16, "{}: {name} is missing at {x}: {said:?}", figure.id);
+        for row in rows {
+            assert!(is_written_as(point.y, &row[1]), "{}: {name} at {x} is {}: {row:?}", figure.id, point.y);
+            let spread: Vec<&str> = row[2].split(" to ").collect();
+            let is_spread = point.spread.is_none_or(|(least, most)| {
+                spread.len() == 2 && is_written_as(least, spread[0]) && is_written_as(most, spread[1])
+            });
+            assert!(is_spread, "{}: {name} at {x} reaches over {:?}: {row:?}", figure.id, point.spread);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn the_mouse_finds_every_value() {
+    let mut tab = open(&TOY, WIDE);
+    for figure in figures(&mut tab) {
+        let said = sweep(&mut tab, &figure);
+        let all: Vec<usize> = (0..figure.series.len()).collect();
+        let places = figure.places();
+        let names: Vec<String> = places.iter().map(|x| place_name(&figure, *x)).collect();
+        let told: Vec<&String> = said.iter().map(|tooltip| &tooltip.place).collect();
+        assert_eq!(told, names.iter().collect::<Vec<_>>(), "{}: places from left to right", figure.id);
+        for (x, tooltip) in places.iter().zip(&said) {
+            check_tooltip(&figure, &all, *x, tooltip);
+        }
+        tab.hover(Spot { x: 1.0, y: 1.0 });
+        assert!(tooltip(&mut tab, &figure).is_none(), "{}: it stays when the mouse has left", figure.id);
+    }
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+/// Presses the button of a series; whether it is on then.
+fn press(tab: &mut Tab, figure: &Figure, series: usize) -> bool {
+    let button = figure.select(&format!("button.series[data-series='{series}']"));
+    tab.click(&button);
+    tab.eval(&format!("document.querySelector({button:?}).ariaPressed === 'true'"))
+}
+
+/// The first and the last series of some figures: to press them all takes minutes and shows no more.
+fn switches_off_and_on(page: &Page) {
+    let mut tab = open(page, WIDE);
+    for figure in sample(figures(&mut tab)) {
+        for index in BTreeSet::from([0, figure.series.len() - 1]) {
+            let n_points = drawable(&mut tab, &figure, index);
+            let before = shapes(&mut tab, &figure, index);
+            assert!(!press(&mut tab, &figure, index));
+            let hidden = shapes(&mut tab, &figure, index);
+            assert!(hidden + n_points <= before, "{}: series {index}: {before} shapes, then {hidden}", figure.id);
+            check_middle(&mut tab, &figure, index);
+            assert!(press(&mut tab, &figure, index));
+            let back = shapes(&mut tab, &figure, index);
+            assert_eq!(before, back, "{}: shapes of series {index}", figure.id);
+        }
+    }
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+/// A series that is switched off is not in the tooltip either.
+fn check_middle(tab: &mut Tab, figure: &Figure, off: usize) {
+    let shown: Vec<usize> = (0..figure.series.len()).filter(|index| *index != off).collect();
+    let middle = tab.middle(&figure.select(".chart"));
+    tab.hover(middle);
+    let said = tooltip(tab, figure);
+    if shown.is_empty() {
+        assert!(said.is_none(), "{}: nothing is shown, and yet: {said:?}", figure.id);
+        return;
+    }
+    let said = said.unwrap_or_else(|| panic!("{}: no tooltip", figure.id));
+    let x = figure.places().into_iter().find(|x| place_name(figure, *x) == said.place);
+    check_tooltip(figure, &shown, x.unwrap_or_else(|| panic!("{}: no place {}", figure.id, said.place)), &said);
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn a_series_is_switched_off_and_on() {
+    switches_off_and_on(&TOY);
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn a_series_with_a_hostile_name_is_switched_off_and_on() {
+    switches_off_and_on(&HOSTILE);
+}
+
+/// Numbers beside an axis and how far along it they stand: upwards or to the right.
+fn ticks(tab: &mut Tab, figure: &Figure, axis: char) -> Vec<(f64, f64)> {
+    let texts = texts(tab, figure);
+    let numbers: Vec<(f64, &Text)> = texts.iter().filter_map(|text| Some((number(&text.text)?, text))).collect();
+    // Those of one axis share an edge; among the other texts of a chart there may be a number too.
+    let edge = |text: &Text| if axis == 'y' { text.right } else { text.top };
+    let on_edge = |place: f64| numbers.iter().filter(|(_, text)| (edge(text) - place).abs() < 1.5).count();
+    let Some((_, first)) = numbers.iter().max_by_key(|(_, text)| on_edge(edge(text))) else { return Vec::new() };
+    let place = edge(first);
+    let along =
+        |text: &Text| if axis == 'y' { -(text.top + text.bottom) / 2.0 } else { f64::midpoint(text.left, text.right) };
+    let of_axis = numbers.iter().filter(|(_, text)| (edge(text) - place).abs() < 1.5);
+    let mut ticks: Vec<(f64, f64)> = of_axis.map(|(value, text)| (*value, along(text))).collect();
+    ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ticks
+}
+
+/// Whether each tick stands within two pixels of where a scale would have it, given the first and the last.
+fn fits(ticks: &[(f64, f64)], scale: fn(f64) -> f64) -> bool {
+    let [(least, from), .., (most, to)] = *ticks else { return false };
+    let part = |value: f64| (scale(value) - scale(least)) / (scale(most) - scale(least));
+    ticks.iter().all(|(value, at)| (from + part(*value) * (to - from) - at).abs() < 2.0)
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn the_scale_of_an_axis_is_switched() {
+    let mut tab = open(&TOY, WIDE);
+    let mut n_switched = 0;
+    for figure in figures(&mut tab) {
+        for axis in ['x', 'y'] {
+            let button = figure.select(&format!("button.scale[data-axis={axis}]"));
+            if !tab.eval::<bool>(&format!("document.querySelector({button:?}) !== null")) {
+                continue;
+            }
+            let is_log =
+                |tab: &mut Tab| tab.eval::<bool>(&format!("document.querySelector({button:?}).ariaPressed === 'true'"));
+            for _ in 0..2 {
+                let expected = is_log(&mut tab);
+                let ticks = ticks(&mut tab, &figure, axis);
+                // Two ticks fit any scale.
+                if ticks.len() > 2 {
+                    let (log, linear) = (fits(&ticks, f64::ln), fits(&ticks, |value| value));
+                    assert_eq!((log, linear), (expected, !expected), "{}, {axis}: {ticks:?}", figure.id);
+                    n_switched += 1;
+                }
+                tab.click(&button);
+                assert_ne!(is_log(&mut tab), expected, "{}: the button of {axis} says so", figure.id);
+            }
+        }
+    }
+    assert!(n_switched > 4, "{n_switched} axes could be told apart");
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn a_drag_zooms_and_the_button_ends_it() {
+    let mut tab = open(&TOY, WIDE);
+    for figure in figures(&mut tab) {
+        let reset = figure.select("button.reset");
+        let is_offered = |tab: &mut Tab| tab.eval::<bool>(&format!("isSeen(document.querySelector({reset:?}))"));
+        let seen = |tab: &mut Tab| texts(tab, &figure).into_iter().map(|text| text.text).collect::<Vec<String>>();
+        assert!(!is_offered(&mut tab), "{}: nothing is zoomed yet", figure.id);
+        let before = seen(&mut tab);
+        let [left, top, width, height] = tab.rectangle(&figure.select(".chart"));
+        let at = |x: f64, y: f64| Spot { x: left + x * width, y: top + y * height };
+        tab.drag(at(0.4, 0.3), at(0.7, 0.6));
+        assert!(is_offered(&mut tab), "{}: a drag zooms", figure.id);
+        let zoomed = seen(&mut tab);
+        assert_ne!(before, zoomed, "{}: the axes say what part is seen", figure.id);
+        tab.click(&reset);
+        assert!(!is_offered(&mut tab), "{}: the zoom has ended", figure.id);
+        assert_eq!(before, seen(&mut tab), "{}: all is as before", figure.id);
+    }
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn no_label_is_cut_off_or_covers_another() {
+    for (page, window) in [(&TOY, WIDE), (&REAL, WIDE)] {
+        let mut tab = open(page, window);
+        let mut faults = Vec::new();
+        for figure in figures(&mut tab) {
+            let [left, top, width, height] = tab.rectangle(&figure.select(".chart svg"));
+            let mut texts = texts(&mut tab, &figure);
+            // What a mark means is written upon the chart, wherever its lines run.
+            texts.retain(|text| figure.mark.as_ref().is_none_or(|(_, meaning)| text.text != *meaning));
+            let is_cut = |text: &Text| {
+                text.left < left - 1.0
+                    || text.right > left + width + 1.0
+                    || text.top < top - 1.0
+                    || text.bottom > top + height + 1.0
+            };
+            faults.extend(
+                texts.iter().filter(|text| is_cut(text)).map(|text| format!("{}: {} is cut off", figure.id, text.text)),
+            );
+            for (index, one) in texts.iter().enumerate() {
+                let covered = texts[..index].iter().filter(|other| cover(one, other));
+                faults.extend(covered.map(|other| format!("{}: {} covers {}", figure.id, one.text, other.text)));
+            }
+        }
+        assert!(faults.is_empty(), "at a width of {}: {faults:#?}", window.width);
+    }
+}
+
+/// Whether two texts share more than the air around their letters.
+fn cover(one: &Text, other: &Text) -> bool {
+    let across = one.right.min(other.right) - one.left.max(other.left);
+    let upright = one.bottom.min(other.bottom) - one.top.max(other.top);
+    across > 1.0 && upright > 4.0
+}

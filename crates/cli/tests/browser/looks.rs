@@ -1,0 +1,127 @@
+//! The page in light and dark, and in narrow windows.
+
+use crate::pages::{HOSTILE, Page, REAL, TOY};
+use crate::tab::{PHONE, Tab, WIDE, Window};
+use crate::values::{figures, open, sample};
+
+/// What the Web Content Accessibility Guidelines ask for between text and what is behind it.
+const LEAST_CONTRAST: f64 = 4.5;
+/// The same for shapes that carry meaning.
+const LEAST_CONTRAST_OF_SHAPES: f64 = 3.0;
+
+fn colours(tab: &mut Tab) -> [[f64; 3]; 2] {
+    tab.eval(
+        "[backgroundOf(document.querySelector('main'), [1, 1, 1]), channels(getComputedStyle(document.querySelector('h1')).color).slice(0, 3)]",
+    )
+}
+
+/// All text, that of a tooltip too.
+fn check_contrast(tab: &mut Tab, what: &str, paper: &str, has_backgrounds: bool) {
+    let contrasts: Vec<(f64, String)> = tab.eval(&format!("contrasts({paper}, {has_backgrounds})"));
+    assert!(contrasts.len() > 50, "{what}: {} texts are seen", contrasts.len());
+    let weak: Vec<_> = contrasts.iter().filter(|(contrast, _)| *contrast < LEAST_CONTRAST).collect();
+    assert!(weak.is_empty(), "{what}: {weak:?}");
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn light_and_dark_differ_and_both_are_legible() {
+    for page in [&TOY, &HOSTILE] {
+        let mut tab = open(page, WIDE);
+        tab.media("screen", "light");
+        let light = colours(&mut tab);
+        let figure = figures(&mut tab).remove(0);
+        for scheme in ["light", "dark"] {
+            tab.media("screen", scheme);
+            let middle = tab.middle(&figure.select(".chart"));
+            tab.hover(middle);
+            check_contrast(&mut tab, scheme, "[1, 1, 1]", true);
+            // One series is switched off, as that changes how its button looks.
+            tab.click(&figure.select("button.series"));
+            check_contrast(&mut tab, &format!("{scheme}, a series hidden"), "[1, 1, 1]", true);
+            tab.click(&figure.select("button.series"));
+        }
+        let dark = colours(&mut tab);
+        let brightness = |colour: [f64; 3]| colour.iter().sum::<f64>();
+        assert!(brightness(light[0]) > brightness(light[1]), "dark on bright in light: {light:?}");
+        assert!(brightness(dark[0]) < brightness(dark[1]), "bright on dark in dark: {dark:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn each_series_stands_out_from_the_page() {
+    let mut tab = open(&REAL, WIDE);
+    for scheme in ["light", "dark"] {
+        tab.media("screen", scheme);
+        let contrasts: Vec<(f64, String)> = tab.eval("seriesContrasts()");
+        assert!(contrasts.len() > 10, "{contrasts:?}");
+        let weak: Vec<_> = contrasts.iter().filter(|(contrast, _)| *contrast < LEAST_CONTRAST_OF_SHAPES).collect();
+        assert!(weak.is_empty(), "{scheme}: {weak:?}");
+    }
+}
+
+/// Whoever reads in the dark prints on white paper all the same, and without backgrounds.
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn ink_is_dark_on_paper_whatever_the_screen() {
+    for scheme in ["light", "dark"] {
+        let mut tab = open(&TOY, WIDE);
+        tab.media("print", scheme);
+        check_contrast(&mut tab, &format!("{scheme} screen, white paper"), "[1, 1, 1]", false);
+    }
+}
+
+fn check_narrow(page: &Page, window: Window) {
+    let mut tab = open(page, window);
+    let check = |tab: &mut Tab, when: &str| {
+        let [inner, scroll]: [f64; 2] = tab.eval("[innerWidth, document.scrollingElement.scrollWidth]");
+        let out: Vec<String> = tab.eval("sticksOut()");
+        let what = format!("{}, {} pixels wide, {when}", page.file.display(), window.width);
+        assert!((inner - f64::from(window.width)).abs() < 0.5, "{what}: the window has {inner}");
+        assert!(scroll <= inner, "{what}: {scroll} pixels in {inner}; {out:#?}");
+        assert!(out.is_empty(), "{what}: {out:#?}");
+    };
+    check(&mut tab, "at first");
+    tab.eval::<bool>("document.querySelectorAll('details').forEach((one) => { one.open = true; }) ?? true");
+    check(&mut tab, "with all data open");
+    for figure in sample(figures(&mut tab)) {
+        let middle = tab.middle(&figure.select(".chart"));
+        tab.hover(middle);
+        assert!(crate::chart::tooltip(&mut tab, &figure).is_some(), "{}: no tooltip", figure.id);
+        check(&mut tab, &format!("with the tooltip of {}", figure.id));
+    }
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn nothing_sticks_out_of_a_phone() {
+    for page in [&TOY, &REAL, &HOSTILE] {
+        check_narrow(page, PHONE);
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn nothing_sticks_out_of_a_magnified_window() {
+    // A window of 1280 pixels at 200 %, and the narrowest that the guidelines ask for, which is one at 400 %.
+    for width in [640, 320] {
+        check_narrow(&HOSTILE, Window { width, magnification: 2.0, ..WIDE });
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn charts_follow_the_window() {
+    let mut tab = open(&TOY, WIDE);
+    let wide = tab.rectangle("section.figure .chart svg");
+    tab.resize(PHONE);
+    tab.until("document.querySelector('section.figure .chart svg').getBoundingClientRect().width < innerWidth");
+    tab.resize(WIDE);
+    let width = wide[2];
+    tab.until(&format!(
+        "document.querySelector('section.figure .chart svg').getBoundingClientRect().width === {width}"
+    ));
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
