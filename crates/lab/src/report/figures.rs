@@ -19,7 +19,7 @@ use topic::{Material, Topic};
 /// More charts than this nobody looks at.
 const MOST_CHARTS: usize = 60;
 /// More points than this make the page slow, and larger than can be sent around.
-const MOST_POINTS: usize = 6000;
+const MOST_POINTS: usize = 4000;
 
 /// The charts of a report.
 #[derive(Clone, Debug, PartialEq)]
