@@ -145,7 +145,7 @@ fn scale(series: &[Series]) -> Scale {
 
 fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> String {
     let (thing, spread) = match form(topic) {
-        Form::Lines => ("point", "band"),
+        Form::Lines => ("point", "band or whisker"),
         Form::Bars => ("bar", "whisker"),
     };
     let mut said = Vec::new();
