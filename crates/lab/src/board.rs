@@ -86,11 +86,25 @@ fn by_round(rows: &[&Row], metric: Metric) -> BTreeMap<u32, f64> {
     rows.iter().filter_map(finite).collect()
 }
 
+/// The phases of a spike, in the order of time.
+pub(crate) const PHASES: [&str; 3] = ["spike/before", "spike/during", "spike/after"];
+
+/// What a workload is shown together with, and its place there. Only the phases of a spike have places: the order of
+/// time, in whatever order a file has them.
+pub(crate) fn group(workload: &str) -> (&str, usize) {
+    match PHASES.iter().position(|phase| *phase == workload) {
+        Some(place) => ("spike", 1 + place),
+        None => (workload, 0),
+    }
+}
+
 /// The rows of one run.
 #[derive(Debug)]
 pub struct Board<'a> {
     /// Rows by workload, threads and lock.
     rows: BTreeMap<(&'a str, u32, &'a str), Vec<&'a Row>>,
+    /// Where in `locks` each is.
+    places: HashMap<&'a str, usize>,
     /// Settings, in the order of display.
     pub settings: Vec<Setting>,
     /// Locks, in the order of display.
@@ -108,30 +122,74 @@ impl<'a> Board<'a> {
         let mut by_cell: BTreeMap<(&str, u32, &str), Vec<&Row>> = BTreeMap::new();
         let mut appeared: HashMap<&str, usize> = HashMap::new();
         let mut seen: HashSet<&str> = HashSet::new();
-        let mut found: Vec<String> = Vec::new();
+        let mut found: Vec<&str> = Vec::new();
         for row in rows {
             by_cell.entry((&row.workload, row.threads, &row.lock)).or_default().push(row);
             let next = appeared.len();
-            appeared.entry(&row.workload).or_insert(next);
+            appeared.entry(group(&row.workload).0).or_insert(next);
             if seen.insert(&row.lock) {
-                found.push(row.lock.clone());
+                found.push(&row.lock);
             }
         }
         let cells: BTreeSet<(&str, u32)> = by_cell.keys().map(|(workload, threads, _)| (*workload, *threads)).collect();
         let setting = |(workload, threads): (&str, u32)| Setting { workload: workload.to_string(), threads };
         let mut settings: Vec<Setting> = cells.into_iter().map(setting).collect();
         settings.sort_by_cached_key(|setting| {
-            (place(workloads, &setting.workload), appeared[setting.workload.as_str()], setting.threads)
+            let (group, phase) = group(&setting.workload);
+            (place(workloads, &setting.workload), appeared[group], phase, setting.threads)
         });
         found.sort_by_cached_key(|lock| place(locks, lock));
+        let places = found.iter().enumerate().map(|(place, lock)| (*lock, place)).collect();
+        let locks = found.into_iter().map(str::to_string).collect();
         let rounds: HashSet<u32> = rows.iter().map(|row| row.round).collect();
-        Board { rows: by_cell, settings, locks: found, rounds: rounds.len() }
+        Board { rows: by_cell, places, settings, locks, rounds: rounds.len() }
     }
 
-    /// The rows of a workload: of each number of threads, ascending, and each lock that was run there.
-    pub fn cells<'b>(&'b self, workload: &'b str) -> impl Iterator<Item = (u32, &'b str, &'b [&'b Row])> {
-        let cells = self.rows.range((workload, 0, "")..).take_while(move |((name, _, _), _)| *name == workload);
-        cells.map(|((_, threads, lock), rows)| (*threads, *lock, rows.as_slice()))
+    /// The settings of each workload, in the order of display.
+    pub fn workloads(&self) -> impl DoubleEndedIterator<Item = &[Setting]> {
+        self.settings.chunk_by(|a, b| a.workload == b.workload)
+    }
+
+    /// Number of settings and locks of which there are rows.
+    pub fn n_cells(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The locks of which there are rows in the setting, in the order of display. Where many settings and many locks are
+    /// on the board, they need not have met: going through all locks at each setting would take their product.
+    pub fn locks_in(&self, setting: &Setting) -> Vec<&str> {
+        self.places_in(setting).into_iter().map(|place| self.locks[place].as_str()).collect()
+    }
+
+    fn places_in(&self, Setting { workload, threads }: &Setting) -> Vec<usize> {
+        let mut places: Vec<usize> = self.cells(workload, *threads).map(|(lock, _)| self.places[lock]).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// The locks of which there is such a value in one of the settings, in the order of display, with the values in the
+    /// order of the settings.
+    pub fn by_lock<'b, T>(
+        &'b self,
+        settings: impl Iterator<Item = &'b Setting>,
+        value: impl Fn(&'b Setting, &'b str) -> Option<T>,
+    ) -> Vec<(&'b str, Vec<T>)> {
+        let mut found: BTreeMap<usize, Vec<T>> = BTreeMap::new();
+        for setting in settings {
+            for place in self.places_in(setting) {
+                if let Some(value) = value(setting, &self.locks[place]) {
+                    found.entry(place).or_default().push(value);
+                }
+            }
+        }
+        found.into_iter().map(|(place, values)| (self.locks[place].as_str(), values)).collect()
+    }
+
+    /// The rows of a workload with so many threads, by lock.
+    pub fn cells<'b>(&'b self, workload: &'b str, threads: u32) -> impl Iterator<Item = (&'b str, &'b [&'b Row])> {
+        let cells = self.rows.range((workload, threads, "")..);
+        let here = cells.take_while(move |((name, n, _), _)| *name == workload && *n == threads);
+        here.map(|((_, _, lock), rows)| (*lock, rows.as_slice()))
     }
 
     fn rows<'b>(&'b self, setting: &'b Setting, lock: &'b str) -> &'b [&'b Row] {
@@ -174,7 +232,7 @@ impl<'a> Board<'a> {
     pub fn best(&self, setting: &Setting, may: impl Fn(&str) -> bool) -> Option<&str> {
         let metric = main_metric(&setting.workload);
         let mut best: Option<(&str, f64)> = None;
-        for lock in self.locks.iter().filter(|lock| may(lock)) {
+        for lock in self.locks_in(setting).into_iter().filter(|lock| may(lock)) {
             let Some(value) = self.median(setting, lock, metric) else { continue };
             let is_better = |than: f64| if metric.more_is_better { value > than } else { value < than };
             if best.is_none_or(|(_, than)| is_better(than)) {
@@ -223,11 +281,31 @@ mod tests {
     }
 
     #[test]
-    fn phases_keep_their_order() {
-        let rows = ["spike/before", "spike/during", "spike/after"].map(|phase| row(phase, "std", 2, 0, 1.0));
-        let board = Board::new(&rows, &["spike".into()], &[]);
-        let names: Vec<&str> = board.settings.iter().map(|setting| setting.workload.as_str()).collect();
-        assert_eq!(names, ["spike/before", "spike/during", "spike/after"]);
+    fn phases_are_in_the_order_of_time() {
+        let names = ["spike/after", "x", "spike/before", "a", "spike/during"];
+        let rows: Vec<Row> =
+            names.into_iter().flat_map(|name| [4, 2].map(|threads| row(name, "std", threads, 0, 1.0))).collect();
+        let order = |workloads: &[String]| -> Vec<String> {
+            let board = Board::new(&rows, workloads, &[]);
+            board.workloads().map(|settings| format!("{} {}", settings[0].workload, settings.len())).collect()
+        };
+        let phases = ["spike/before 2", "spike/during 2", "spike/after 2"];
+        assert_eq!(order(&[]), [&phases[..], &["x 2", "a 2"]].concat());
+        assert_eq!(order(&["x".into(), "spike".into()]), [&["x 2"], &phases[..], &["a 2"]].concat());
+    }
+
+    #[test]
+    fn locks_are_found_where_they_were_run() {
+        let rows =
+            [row("a", "y", 2, 0, 1.0), row("a", "x", 2, 0, 2.0), row("a", "y", 4, 0, 3.0), row("b", "x", 2, 0, 4.0)];
+        let board = Board::new(&rows, &[], &["x".into(), "y".into()]);
+        let locks: Vec<Vec<&str>> = board.settings.iter().map(|setting| board.locks_in(setting)).collect();
+        assert_eq!(locks, [vec!["x", "y"], vec!["y"], vec!["x"]]);
+        assert_eq!(board.n_cells(), 4);
+        let above_one = board.by_lock(board.settings.iter(), |setting, lock| {
+            board.median(setting, lock, OPS_PER_S).filter(|value| *value > 1.0)
+        });
+        assert_eq!(above_one, [("x", vec![2.0, 4.0]), ("y", vec![3.0])]);
     }
 
     /// Round 1 ran at half speed for both locks: medians over rounds alone would say 1.0, the ratio within rounds is 2.

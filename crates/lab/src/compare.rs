@@ -4,6 +4,7 @@
 //! only where the Mann-Whitney test gives p <= 0.05, else `~` stands in its place. That is how benchstat does it, and
 //! for its reasons: benchmark figures are not normally distributed, and an outlier must not decide.
 
+use crate::board::group;
 use crate::report::markdown::escape;
 use crate::report::{Grid, text};
 use crate::row::{CPUS, Metric, NS_PER_OP, OPS_PER_S, Row, WAIT_P99_NS, main_metric};
@@ -12,11 +13,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Above this probability that chance alone did it, a difference is not stated.
 pub(crate) const ALPHA: f64 = 0.05;
+/// So many names of what only one file has stand in an issue.
+const NAMED: usize = 20;
 /// Confidence of the interval around a median.
 const CONFIDENCE: f64 = 0.95;
 
 /// What is compared: platform, workload, threads, lock.
-pub(crate) type Key = (String, String, u32, String);
+type Key = (String, String, u32, String);
+/// The same, of rows.
+pub(crate) type KeyOf<'a> = (&'a str, &'a str, u32, &'a str);
 
 /// The rounds of one file in one figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +83,7 @@ impl Change {
 
     /// The setting, in words.
     pub(crate) fn place(&self) -> String {
-        format!("{}, {}", workload(&self.key), text::threads(self.key.2))
+        format!("{}, {}", self.workload(), text::threads(self.key.2))
     }
 
     /// How much more of it there is now: `+12.3%`.
@@ -89,6 +94,10 @@ impl Change {
     /// The medians, with their units.
     pub(crate) fn texts(&self, metric: Metric) -> [String; 2] {
         [self.old.median, self.new.median].map(|median| figure(metric, median))
+    }
+
+    fn workload(&self) -> String {
+        workload(&self.key.0, &self.key.1)
     }
 
     fn text(&self) -> String {
@@ -121,15 +130,16 @@ pub struct Comparison {
 /// Compares the rows of two files.
 pub fn compare(old: &[Row], new: &[Row]) -> Comparison {
     let (old_keys, new_keys) = (keys(old), keys(new));
-    let (in_old, in_new) = (old_keys.iter().collect::<BTreeSet<&Key>>(), new_keys.iter().collect::<BTreeSet<&Key>>());
-    let missing_in = |other: &BTreeSet<&Key>, keys: &[Key]| {
-        keys.iter().filter(|key| !other.contains(key)).map(name).collect::<Vec<String>>()
+    let (in_old, in_new): (BTreeSet<KeyOf>, BTreeSet<KeyOf>) =
+        (old_keys.iter().copied().collect(), new_keys.iter().copied().collect());
+    let missing_in = |other: &BTreeSet<KeyOf>, keys: &[KeyOf]| {
+        keys.iter().filter(|key| !other.contains(*key)).map(|key| name(*key)).collect::<Vec<String>>()
     };
-    let both: Vec<&Key> = old_keys.iter().filter(|key| in_new.contains(key)).collect();
+    let both: Vec<KeyOf> = old_keys.iter().filter(|key| in_new.contains(*key)).copied().collect();
     let mut tables = Vec::new();
     for metric in [OPS_PER_S, NS_PER_OP, WAIT_P99_NS, CPUS] {
         let (old_values, new_values) = (values(old, metric), values(new, metric));
-        let change = |key: &&Key| change(key, old_values.get(*key)?, new_values.get(*key)?);
+        let change = |key: &KeyOf| change(*key, old_values.get(key)?, new_values.get(key)?);
         let changes: Vec<Change> = both.iter().filter_map(change).collect();
         if !changes.is_empty() {
             tables.push(Table { metric, changes });
@@ -151,21 +161,29 @@ impl Comparison {
         if parts.is_empty() {
             parts.push(format!("{old_name} and {new_name} have nothing in common that could be compared.\n"));
         }
-        let notes = self.notes(old_name, new_name);
+        let mut notes = self.notes();
+        notes.extend(self.only_old.iter().map(|name| format!("only in {old_name}: {name}")));
+        notes.extend(self.only_new.iter().map(|name| format!("only in {new_name}: {name}")));
         if !notes.is_empty() {
             parts.push(notes.join("\n") + "\n");
         }
         parts.join("\n")
     }
 
-    /// The comparison as tables that GitHub reads.
+    /// The comparison as tables that GitHub reads. Of what only one file has, a few names: its figures stand elsewhere.
     pub fn markdown(&self, old_name: &str, new_name: &str) -> String {
         let tables = self.tables.iter().map(|table| table.text(old_name, new_name).markdown() + "\n");
-        let notes = self.notes(old_name, new_name).into_iter().chain(self.warnings.iter().cloned());
+        let mut notes = self.notes();
+        for (file, names) in [(old_name, &self.only_old), (new_name, &self.only_new)] {
+            notes.extend(names.iter().take(NAMED).map(|name| format!("only in {file}: {name}")));
+            let more = names.len().saturating_sub(NAMED);
+            notes.extend((more > 0).then(|| format!("only in {file}: {more} more")));
+        }
+        let notes = notes.into_iter().chain(self.warnings.iter().cloned());
         tables.chain(notes.map(|note| format!("- {}\n", escape(&note)))).collect()
     }
 
-    fn notes(&self, old_name: &str, new_name: &str) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         let changes = || self.tables.iter().flat_map(|table| &table.changes);
         let mut notes = Vec::new();
         if changes().any(|change| !change.is_significant()) {
@@ -180,8 +198,6 @@ impl Comparison {
         if changes().any(|change| change.old.spread.is_none() || change.new.spread.is_none()) {
             notes.push("?  6 or more rounds are needed for the interval of a median (--rounds 6)".to_string());
         }
-        notes.extend(self.only_old.iter().map(|name| format!("only in {old_name}: {name}")));
-        notes.extend(self.only_new.iter().map(|name| format!("only in {new_name}: {name}")));
         notes
     }
 }
@@ -204,7 +220,7 @@ impl Table {
                 format!("n={}+{}", change.old.n, change.new.n)
             };
             grid.row(vec![
-                workload(&change.key),
+                change.workload(),
                 threads.to_string(),
                 lock.clone(),
                 change.old.text(self.metric),
@@ -221,26 +237,29 @@ impl Table {
     }
 }
 
-fn keys(rows: &[Row]) -> Vec<Key> {
+fn keys(rows: &[Row]) -> Vec<KeyOf<'_>> {
     let mut seen = BTreeSet::new();
-    let mut keys: Vec<Key> = rows.iter().map(key).filter(|key| seen.insert(key.clone())).collect();
+    let mut keys: Vec<KeyOf> = rows.iter().map(key).filter(|key| seen.insert(*key)).collect();
     // Rows come in the random order of measuring; workloads keep the order in which they first appear.
-    let mut first: HashMap<String, usize> = HashMap::new();
+    let mut first: HashMap<&str, usize> = HashMap::new();
     for (place, key) in keys.iter().enumerate() {
-        first.entry(key.1.clone()).or_insert(place);
+        first.entry(group(key.1).0).or_insert(place);
     }
-    keys.sort_by_cached_key(|key| (key.0.clone(), first[&key.1], key.2, key.3.clone()));
+    keys.sort_by_cached_key(|(platform, workload, threads, lock)| {
+        let (group, phase) = group(workload);
+        (*platform, first[group], phase, *threads, *lock)
+    });
     keys
 }
 
-fn key(row: &Row) -> Key {
-    (row.platform.clone(), row.workload.clone(), row.threads, row.lock.clone())
+fn key(row: &Row) -> KeyOf<'_> {
+    (&row.platform, &row.workload, row.threads, &row.lock)
 }
 
 /// The figure of every round, by key. Throughput is left out where a workload is about time: it says the same twice.
-fn values(rows: &[Row], metric: Metric) -> BTreeMap<Key, Vec<f64>> {
+fn values(rows: &[Row], metric: Metric) -> BTreeMap<KeyOf<'_>, Vec<f64>> {
     let is_speed = |name: &str| name == OPS_PER_S.name || name == NS_PER_OP.name;
-    let mut values: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
+    let mut values: BTreeMap<KeyOf, Vec<f64>> = BTreeMap::new();
     for row in rows {
         if is_speed(metric.name) && main_metric(&row.workload).name != metric.name {
             continue;
@@ -253,9 +272,11 @@ fn values(rows: &[Row], metric: Metric) -> BTreeMap<Key, Vec<f64>> {
 }
 
 /// What became of one figure, from one value for each round of each file. `None` if either has none.
-pub(crate) fn change(key: &Key, old: &[f64], new: &[f64]) -> Option<Change> {
+pub(crate) fn change(key: KeyOf, old: &[f64], new: &[f64]) -> Option<Change> {
     let p = mann_whitney(old, new)?;
-    Some(Change { key: key.clone(), old: Sample::of(old)?, new: Sample::of(new)?, p })
+    let (platform, workload, threads, lock) = key;
+    let key = (platform.to_string(), workload.to_string(), threads, lock.to_string());
+    Some(Change { key, old: Sample::of(old)?, new: Sample::of(new)?, p })
 }
 
 fn machine_warning(old: &[Row], new: &[Row]) -> Option<String> {
@@ -279,12 +300,12 @@ fn figure(metric: Metric, value: f64) -> String {
 }
 
 /// The workload, with the platform before it where that is not this kind of machine.
-fn workload((platform, workload, _, _): &Key) -> String {
-    if platform == "hardware" { workload.clone() } else { format!("{platform}: {workload}") }
+fn workload(platform: &str, workload: &str) -> String {
+    if platform == "hardware" { workload.to_string() } else { format!("{platform}: {workload}") }
 }
 
-fn name(key: &Key) -> String {
-    format!("{}, {}, {}", workload(key), text::threads(key.2), key.3)
+fn name((platform, name, threads, lock): KeyOf) -> String {
+    format!("{}, {}, {lock}", workload(platform, name), text::threads(threads))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::Grid;
 use super::document::{Document, Origin};
 use super::source::Source;
-use super::tables::units;
+use super::tables::{is_among_best, units};
 use super::text::{count, duration_ns, plain, three_digits, times};
 use crate::board::{Board, Setting, Spread};
 use crate::compare::compare;
@@ -56,6 +56,9 @@ struct Topic {
     figures: &'static [Written],
 }
 
+/// A table in which only one of so many cells says something is hard to read, and long.
+const MOST_EMPTY: usize = 8;
+
 /// What stands in the tables beside the figure that a workload is about, which has a table of its own.
 const TOPICS: [Topic; 4] = [
     Topic {
@@ -104,18 +107,16 @@ fn legend(board: &Board) -> String {
 
 /// The figure that each workload is about, with a column for each lock.
 fn main_grid(board: &Board) -> Grid {
-    let mut grid = grid(board, &["workload", "threads", "unit"]);
-    for setting in &board.settings {
-        let unit = main_unit(&setting.workload);
-        let best = board.best(setting, |_| true).filter(|_| board.locks.len() > 1);
-        let cell = |lock: &String| {
-            let spread = board.spread(setting, lock, main_metric(&setting.workload));
-            spread.map_or("-".to_string(), |spread| main_cell(board, (setting, lock), best, scaled(spread, unit.size)))
+    grid(board, &["workload", "threads", "unit"], |setting, locks| {
+        let (metric, unit) = (main_metric(&setting.workload), main_unit(&setting.workload));
+        let best = board.best(setting, |_| true);
+        let cell = |lock: &&str| {
+            let spread = board.spread(setting, lock, metric)?;
+            Some(main_cell(board, (setting, lock), best, scaled(spread, unit.size)))
         };
-        let names = [setting.workload.clone(), setting.threads.to_string(), unit.name.to_string()];
-        grid.row(names.into_iter().chain(board.locks.iter().map(cell)).collect());
-    }
-    grid
+        let names = vec![setting.workload.clone(), setting.threads.to_string(), unit.name.to_string()];
+        (names, locks.iter().map(cell).collect())
+    })
 }
 
 fn scaled(spread: Spread, size: f64) -> Spread {
@@ -123,11 +124,7 @@ fn scaled(spread: Spread, size: f64) -> Spread {
 }
 
 fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>, spread: Spread) -> String {
-    let is_among_best = best.is_some_and(|best| {
-        let ratio = || board.ratio((setting, lock), (setting, best));
-        lock == best || ratio().is_some_and(|ratio| ratio.rounds > 1 && !ratio.is_clear())
-    });
-    let mark = if is_among_best { "*" } else { "" };
+    let mark = if is_among_best(board, (setting, lock), best) { "*" } else { "" };
     let relative = board.relative_to_one_thread(setting, lock);
     let relative = relative.map_or(String::new(), |ratio| format!(" {}", percentage(ratio.median)));
     let range = match spread.rounds {
@@ -146,36 +143,59 @@ fn percentage(part: f64) -> String {
 impl Topic {
     /// The settings that have one of the figures, with a column for each lock.
     fn grid(&self, board: &Board) -> Grid {
-        let mut grid = grid(board, &["workload", "threads"]);
-        for setting in &board.settings {
-            let figure = |lock: &str, metric: &Metric| board.median(setting, lock, *metric);
-            let cells: Vec<Vec<Option<f64>>> = board
-                .locks
-                .iter()
-                .map(|lock| self.figures.iter().map(|(metric, _)| figure(lock, metric)).collect())
-                .collect();
-            if cells.iter().flatten().all(Option::is_none) {
-                continue;
-            }
-            let names = [setting.workload.clone(), setting.threads.to_string()];
-            grid.row(names.into_iter().chain(cells.iter().map(|figures| self.cell(figures))).collect());
-        }
-        grid
+        grid(board, &["workload", "threads"], |setting, locks| {
+            let cell = |lock: &&str| {
+                let figures = self.figures.iter().map(|(metric, _)| board.median(setting, lock, *metric));
+                self.cell(&figures.collect::<Vec<Option<f64>>>())
+            };
+            let cells = locks.iter().map(cell).collect();
+            (vec![setting.workload.clone(), setting.threads.to_string()], cells)
+        })
     }
 
-    fn cell(&self, figures: &[Option<f64>]) -> String {
+    /// `None` of no figures.
+    fn cell(&self, figures: &[Option<f64>]) -> Option<String> {
         if figures.iter().all(Option::is_none) {
-            return "-".to_string();
+            return None;
         }
         let written =
             figures.iter().zip(self.figures).map(|(figure, (_, write))| figure.map_or("-".to_string(), write));
-        written.collect::<Vec<String>>().join(" / ")
+        Some(written.collect::<Vec<String>>().join(" / "))
     }
 }
 
-fn grid(board: &Board, leading: &[&str]) -> Grid {
-    let header: Vec<&str> = leading.iter().copied().chain(board.locks.iter().map(String::as_str)).collect();
-    Grid::new(&header, leading.len())
+/// The settings of which there is something to write. `row` gives the names of a setting and what is written of each of
+/// these locks there.
+fn grid(
+    board: &Board,
+    leading: &[&str],
+    row: impl Fn(&Setting, &[&str]) -> (Vec<String>, Vec<Option<String>>),
+) -> Grid {
+    let all: Vec<&str> = board.locks.iter().map(String::as_str).collect();
+    if is_sparse(board) {
+        let mut grid = Grid::new(&[leading, &["lock", "figure"]].concat(), leading.len() + 1);
+        for setting in &board.settings {
+            let locks = board.locks_in(setting);
+            let (names, cells) = row(setting, &locks);
+            for (lock, cell) in locks.iter().zip(cells).filter_map(|(lock, cell)| Some((lock, cell?))) {
+                grid.row([&names[..], &[lock.to_string(), cell]].concat());
+            }
+        }
+        return grid;
+    }
+    let mut grid = Grid::new(&[leading, &all].concat(), leading.len());
+    for setting in &board.settings {
+        let (names, cells) = row(setting, &all);
+        if cells.iter().any(Option::is_some) {
+            grid.row(names.into_iter().chain(cells.into_iter().map(|cell| cell.unwrap_or("-".into()))).collect());
+        }
+    }
+    grid
+}
+
+/// Whether a column for each lock would leave most of a table empty: then each lock has a line in each setting.
+fn is_sparse(board: &Board) -> bool {
+    board.settings.len() * board.locks.len() > MOST_EMPTY * board.n_cells()
 }
 
 fn changes(first: &Source, other: &Source) -> String {
@@ -276,6 +296,20 @@ mod tests {
         for table_line in text.lines().filter(|line| line.starts_with("| w ")) {
             assert_eq!(table_line.replace("\\|", "").matches('|').count(), 5, "{table_line}");
         }
+    }
+
+    /// 20 workloads, each with a lock of its own: 20 lines instead of 400 cells.
+    #[test]
+    fn locks_that_never_meet_have_a_line_each() {
+        let rows = (0..20).map(|n| Row { workload: format!("w{n}"), ..row(&format!("lock{n}"), 2, 0, 10.0) });
+        let text = text(rows.map(|row| Row { cpus: Some(2.0), ..row }).collect());
+        assert!(
+            text.contains("| workload | threads | unit | lock | figure |\n| :-- | :-- | :-- | :-- | --: |\n"),
+            "{text}"
+        );
+        assert!(text.contains("| w7 | 2 | M/s | lock7 | 10.0\\* |\n"), "{text}");
+        assert!(text.contains("| w7 | 2 | lock7 | 2.00 / - |\n"), "{text}");
+        assert_eq!(text.matches("| M/s |").count(), 20, "{text}");
     }
 
     #[test]

@@ -83,7 +83,8 @@ fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
     for setting in &board.settings {
         let mut cells = name_cells(setting, &mut above);
         cells.push(main_unit(&setting.workload).name.to_string());
-        cells.extend(board.locks.iter().map(|lock| main_cell(board, setting, lock, detail)));
+        let best = board.best(setting, |_| true);
+        cells.extend(board.locks.iter().map(|lock| main_cell(board, (setting, lock), best, detail)));
         if has_ratio {
             cells.push(ratio_cell(board, setting, peers));
         }
@@ -92,11 +93,11 @@ fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
     grid
 }
 
-fn main_cell(board: &Board, setting: &Setting, lock: &str, detail: Detail) -> String {
+fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>, detail: Detail) -> String {
     let metric = main_metric(&setting.workload);
     let Some(value) = board.median(setting, lock, metric) else { return "-".to_string() };
     let shown = value / main_unit(&setting.workload).size;
-    let mark = if is_among_best(board, setting, lock) { "*" } else { " " };
+    let mark = if is_among_best(board, (setting, lock), best) { "*" } else { " " };
     let mut cell = format!("{}{mark}", three_digits(shown));
     if detail == Detail::Relative {
         let relative = board.relative_to_one_thread(setting, lock);
@@ -106,8 +107,8 @@ fn main_cell(board: &Board, setting: &Setting, lock: &str, detail: Detail) -> St
 }
 
 /// Whether the lock is the best of its row or cannot be told from it.
-fn is_among_best(board: &Board, setting: &Setting, lock: &str) -> bool {
-    match board.best(setting, |_| true) {
+pub(super) fn is_among_best(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>) -> bool {
+    match best {
         Some(best) if best == lock => board.locks.len() > 1,
         Some(best) => {
             board.ratio((setting, lock), (setting, best)).is_some_and(|ratio| ratio.rounds > 1 && !ratio.is_clear())

@@ -1,7 +1,7 @@
 //! What the figures of a run say, in sentences. Every word that judges has a rule here and a figure beside it.
 
 use super::FLAGSHIP;
-use super::text::{count, duration_ns, list, list_some, threads, times};
+use super::text::{count, duration_ns, list_some, threads, times};
 use crate::board::{Board, Ratio, Setting};
 use crate::row::{CPUS, CTX_SWITCHES_PER_S, Metric, WAIT_MAX_NS};
 use crate::stats::{geometric_mean, median};
@@ -12,6 +12,8 @@ const COLLAPSED_BELOW: f64 = 0.5;
 const KEEPS_FROM: f64 = 0.9;
 /// So many locks are named in one breath.
 pub(super) const NAMED_LOCKS: usize = 8;
+/// So many numbers of threads stand in a sentence.
+const NAMED_NUMBERS: usize = 16;
 
 /// What a run of one round cannot say.
 pub(super) const ONE_ROUND: &str = "One round cannot show which differences are noise; --rounds 5 or more can.";
@@ -19,7 +21,7 @@ pub(super) const ONE_ROUND: &str = "One round cannot show which differences are 
 /// Two to five sentences about the run. `peers` are the locks of other projects.
 pub(super) fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
-    said.extend(widest_workload(board).into_iter().flat_map(|workload| against_one_thread(board, workload)));
+    said.extend(widest_workload(board).into_iter().flat_map(|settings| against_one_thread(board, settings)));
     said.extend(against_peers(board, peers));
     said.extend(after_the_spike(board));
     said.extend(at_most_threads(board, peers, "Longest wait", WAIT_MAX_NS));
@@ -63,13 +65,7 @@ struct Course<'a> {
     points: Vec<(u32, Ratio)>,
 }
 
-impl<'a> Course<'a> {
-    fn of(board: &'a Board, settings: &[&Setting], lock: &'a str) -> Option<Self> {
-        let point = |setting: &&Setting| Some((setting.threads, board.relative_to_one_thread(setting, lock)?));
-        let points: Vec<(u32, Ratio)> = settings.iter().filter_map(point).collect();
-        (!points.is_empty()).then_some(Course { lock, points })
-    }
-
+impl Course<'_> {
     fn lowest(&self) -> (u32, Ratio) {
         let by_median = |a: &(u32, Ratio), b: &(u32, Ratio)| a.1.median.total_cmp(&b.1.median);
         self.points.iter().copied().min_by(by_median).expect("a course has a point")
@@ -106,7 +102,7 @@ impl<'a> Course<'a> {
         let place = match (stays, is_last) {
             (true, false) => format!("from {first} threads on"),
             (true, true) => format!("at {first}"),
-            (false, _) => format!("at {}", list(&low.iter().map(u32::to_string).collect::<Vec<String>>())),
+            (false, _) => format!("at {}", numbers(&low)),
         };
         let (_, lowest) = self.lowest();
         let lowest =
@@ -115,19 +111,24 @@ impl<'a> Course<'a> {
     }
 }
 
-/// The workload that was run with one thread and at most numbers of threads.
-fn widest_workload<'a>(board: &'a Board) -> Option<&'a str> {
-    let count_of = |workload: &str| board.settings.iter().filter(|setting| setting.workload == workload).count();
-    let with_one =
-        board.settings.iter().filter(|setting| setting.threads == 1).map(|setting| setting.workload.as_str());
-    // The first of those with most settings: `max_by_key` alone would take the last.
-    with_one.rev().max_by_key(|workload| count_of(workload))
+/// Numbers of threads as in a sentence; of many, the first.
+pub(super) fn numbers(threads: &[u32]) -> String {
+    list_some(&threads.iter().map(u32::to_string).collect::<Vec<String>>(), NAMED_NUMBERS)
 }
 
-/// Who keeps the speed of one thread in the workload and who does not.
-pub(super) fn against_one_thread(board: &Board, workload: &str) -> Vec<String> {
-    let settings: Vec<&Setting> = board.settings.iter().filter(|setting| setting.workload == workload).collect();
-    let courses: Vec<Course> = board.locks.iter().filter_map(|lock| Course::of(board, &settings, lock)).collect();
+/// The settings of the workload that was run with one thread and at most numbers of threads.
+fn widest_workload<'a>(board: &'a Board) -> Option<&'a [Setting]> {
+    let with_one = board.workloads().filter(|settings| settings.iter().any(|setting| setting.threads == 1));
+    // The first of those with most settings: `max_by_key` alone would take the last.
+    with_one.rev().max_by_key(|settings| settings.len())
+}
+
+/// Who keeps the speed of one thread in a workload, of which these are the settings, and who does not.
+pub(super) fn against_one_thread(board: &Board, settings: &[Setting]) -> Vec<String> {
+    let point = |setting: &Setting, lock: &str| Some((setting.threads, board.relative_to_one_thread(setting, lock)?));
+    let courses = board.by_lock(settings.iter(), point).into_iter();
+    let courses: Vec<Course> = courses.map(|(lock, points)| Course { lock, points }).collect();
+    let workload = settings.first().map_or("", |setting| &setting.workload);
     let Some(most_threads) = courses.iter().filter_map(|course| course.points.last()).map(|point| point.0).max() else {
         return Vec::new();
     };
@@ -203,39 +204,43 @@ pub(super) fn after_the_spike(board: &Board) -> Option<String> {
 
 /// A time where most threads wanted the lock. `what` says which.
 pub(super) fn at_most_threads(board: &Board, peers: &[&str], what: &str, metric: Metric) -> Option<String> {
-    let shown_locks = shown_locks(board, peers);
-    let has_waits = |setting: &&Setting| shown_locks.iter().any(|lock| board.median(setting, lock, metric).is_some());
+    let is_shown = is_shown(board, peers);
+    let waits = |setting: &Setting| -> Vec<(&str, f64)> {
+        let shown = board.locks_in(setting).into_iter().filter(|lock| is_shown(lock));
+        shown.filter_map(|lock| Some((lock, board.median(setting, lock, metric)?))).collect()
+    };
+    let has_waits = |setting: &&Setting| !waits(setting).is_empty();
     let setting = board.settings.iter().filter(has_waits).rev().max_by_key(|setting| setting.threads)?;
     if setting.threads < 2 {
         return None;
     }
-    let wait = |lock: &&String| board.median(setting, lock, metric).map(|ns| format!("{lock} {}", duration_ns(ns)));
-    let shown: Vec<String> = shown_locks.iter().filter_map(wait).collect();
+    let shown: Vec<String> =
+        waits(setting).into_iter().map(|(lock, ns)| format!("{lock} {}", duration_ns(ns))).collect();
     let shown = list_some(&shown, NAMED_LOCKS);
     Some(format!("{what} at {} ({}): {shown}.", threads(setting.threads), setting.workload))
 }
 
 /// CPUs and context switches over all settings with more than one thread.
 pub(super) fn costs(board: &Board, peers: &[&str]) -> Option<String> {
-    let contended: Vec<&Setting> = board.settings.iter().filter(|setting| setting.threads > 1).collect();
-    let over_settings = |lock: &str, metric| {
-        let values: Vec<f64> = contended.iter().filter_map(|setting| board.median(setting, lock, metric)).collect();
-        median(&values)
+    let contended = board.settings.iter().filter(|setting| setting.threads > 1);
+    let is_shown = is_shown(board, peers);
+    let costs = board.by_lock(contended, |setting, lock| {
+        is_shown(lock).then(|| [CPUS, CTX_SWITCHES_PER_S].map(|metric| board.median(setting, lock, metric)))
+    });
+    let cost = |(lock, costs): &(&str, Vec<[Option<f64>; 2]>)| {
+        let over_settings = |at: usize| median(&costs.iter().filter_map(|cost| cost[at]).collect::<Vec<f64>>());
+        Some(format!("{lock} {:.1} / {}", over_settings(0)?, count(over_settings(1)?)))
     };
-    let cost = |lock: &&String| {
-        let (cpus, switches) = (over_settings(lock, CPUS)?, over_settings(lock, CTX_SWITCHES_PER_S)?);
-        Some(format!("{lock} {cpus:.1} / {}", count(switches)))
-    };
-    let shown: Vec<String> = shown_locks(board, peers).iter().filter_map(cost).collect();
+    let shown: Vec<String> = costs.iter().filter_map(cost).collect();
     let all = "CPUs used / context switches a second, median of all rows with more than one thread";
     (!shown.is_empty()).then(|| format!("{all}: {}.", list_some(&shown, NAMED_LOCKS)))
 }
 
-/// The flagship and the peers, or all locks if none of them is there.
-pub(super) fn shown_locks<'a>(board: &'a Board, peers: &[&str]) -> Vec<&'a String> {
-    let main = |lock: &&String| *lock == FLAGSHIP || peers.contains(&lock.as_str());
-    let shown: Vec<&String> = board.locks.iter().filter(main).collect();
-    if shown.is_empty() { board.locks.iter().collect() } else { shown }
+/// Whether a lock is the flagship or a peer; always, if none of them is there.
+pub(super) fn is_shown<'a>(board: &Board, peers: &'a [&'a str]) -> impl Fn(&str) -> bool + use<'a> {
+    let is_main = |lock: &str| lock == FLAGSHIP || peers.contains(&lock);
+    let is_any_main = board.locks.iter().any(|lock| is_main(lock));
+    move |lock| !is_any_main || is_main(lock)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::report::source::Source;
 use crate::report::text::{counted, list_some};
 use crate::row::Metric;
 use crate::stats::rounds_needed;
+use std::collections::BTreeMap;
 
 /// What changed from the first file to the other.
 pub(super) fn changes(first: &Source, other: &Source) -> Option<Answer> {
@@ -65,16 +66,16 @@ struct Group<'a> {
 fn groups(comparison: &Comparison) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for table in &comparison.tables {
-        let mut locks: Vec<&str> = Vec::new();
-        locks.extend(table.changes.iter().map(Change::lock));
-        locks.sort_unstable();
-        locks.dedup();
-        for lock in locks {
-            let of_lock = || table.changes.iter().filter(|change| change.lock() == lock);
-            let mut told: Vec<&Change> = of_lock().filter(|change| change.is_significant()).collect();
+        let mut by_lock: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+        for change in &table.changes {
+            by_lock.entry(change.lock()).or_default().push(change);
+        }
+        for changes in by_lock.into_values() {
+            let n = changes.len();
+            let mut told: Vec<&Change> = changes.into_iter().filter(|change| change.is_significant()).collect();
             told.sort_by(|a, b| extent(b).total_cmp(&extent(a)));
             if !told.is_empty() {
-                groups.push(Group { metric: table.metric, told, n: of_lock().count() });
+                groups.push(Group { metric: table.metric, told, n });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::board::{Board, Setting};
 use crate::report::text::{list_some, threads, times};
-use crate::report::verdict::{self, NAMED_LOCKS, shown_locks};
+use crate::report::verdict::{self, NAMED_LOCKS, is_shown};
 use crate::row::{MIN_SHARE, Metric, WAIT_MAX_NS, WAIT_P99_NS};
 
 /// CPU time of all threads for each operation that was done.
@@ -26,13 +26,17 @@ pub(super) fn waits(board: &Board, peers: &[&str]) -> Vec<String> {
 
 /// The smallest share that a thread had anywhere.
 pub(super) fn shares(board: &Board, peers: &[&str]) -> Vec<String> {
-    let smallest = |lock: &&String| {
-        let contended = board.settings.iter().filter(|setting| setting.threads > 1);
-        let shares = contended.filter_map(|setting| Some((setting, board.median(setting, lock, MIN_SHARE)?)));
-        let (setting, share) = shares.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let contended = board.settings.iter().filter(|setting| setting.threads > 1);
+    let is_shown = is_shown(board, peers);
+    let shares = board.by_lock(contended, |setting, lock| {
+        let share = board.median(setting, lock, MIN_SHARE).filter(|_| is_shown(lock));
+        share.map(|share| (setting, share))
+    });
+    let smallest = |(lock, shares): (&str, Vec<(&Setting, f64)>)| {
+        let (setting, share) = shares.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(format!("{lock} {} ({})", times(share), place(setting)))
     };
-    let shown: Vec<String> = shown_locks(board, peers).iter().filter_map(smallest).collect();
+    let shown: Vec<String> = shares.into_iter().filter_map(smallest).collect();
     let what = "Of an even share, the thread that had least had at worst";
     if shown.is_empty() { Vec::new() } else { vec![format!("{what}: {}.", list_some(&shown, NAMED_LOCKS))] }
 }

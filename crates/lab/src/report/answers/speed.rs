@@ -1,9 +1,12 @@
 //! Who is ahead, and by how much: only where all rounds say so.
 
 use crate::board::{Board, Ratio, Setting};
-use crate::report::text::{duration_ns, list, list_some, threads, times};
+use crate::report::text::{counted, duration_ns, list_some, threads, times};
 use crate::report::verdict::{self, NAMED_LOCKS};
 use crate::row::main_metric;
+
+/// So many parts of a range of threads are told apart in a sentence.
+const CLAUSES: usize = 8;
 
 /// Who keeps the speed of one thread and who collapses, in each workload; that with most numbers of threads first.
 pub(super) fn kept(board: &Board, _peers: &[&str]) -> Vec<String> {
@@ -11,10 +14,10 @@ pub(super) fn kept(board: &Board, _peers: &[&str]) -> Vec<String> {
     if !board.settings.iter().any(is_contended) {
         return Vec::new();
     }
-    let mut workloads = workloads(board);
+    let mut workloads: Vec<&[Setting]> = board.workloads().collect();
     workloads.sort_by_key(|settings| std::cmp::Reverse(settings.len()));
     let said: Vec<String> =
-        workloads.iter().flat_map(|settings| verdict::against_one_thread(board, &settings[0].workload)).collect();
+        workloads.iter().flat_map(|settings| verdict::against_one_thread(board, settings)).collect();
     if said.is_empty() {
         return vec!["That cannot be told: no workload was run with one thread and with more.".to_string()];
     }
@@ -23,13 +26,18 @@ pub(super) fn kept(board: &Board, _peers: &[&str]) -> Vec<String> {
 
 /// Who is ahead where more than one thread wants the lock, in each workload that is about throughput.
 pub(super) fn fastest(board: &Board, peers: &[&str]) -> Vec<String> {
-    let throughput = workloads(board).into_iter().filter(|settings| main_metric(&settings[0].workload).more_is_better);
+    let throughput = board.workloads().filter(|settings| main_metric(&settings[0].workload).more_is_better);
     let said = throughput.filter_map(|settings| {
-        let contended = settings.into_iter().filter(|setting| setting.threads > 1);
+        let contended = settings.iter().filter(|setting| setting.threads > 1);
         let leads: Vec<Lead> = contended.filter_map(|setting| Lead::of(board, setting)).collect();
         let workload = leads.first().map(|lead| lead.setting.workload.as_str())?;
-        let clauses: Vec<String> =
-            leads.chunk_by(|a, b| a.is_like(b)).map(|alike| clause(alike, alike.len() == leads.len())).collect();
+        let parts = || leads.chunk_by(|a, b| a.is_like(b));
+        let mut clauses: Vec<String> =
+            parts().take(CLAUSES).map(|alike| clause(alike, alike.len() == leads.len())).collect();
+        match parts().count().saturating_sub(CLAUSES) {
+            0 => {}
+            more => clauses.push(format!("what can be told changes {}", counted(more, "more time"))),
+        }
         Some(format!("{workload}: {}.", clauses.join("; ")))
     });
     verdict::against_peers(board, peers).into_iter().chain(said).collect()
@@ -43,8 +51,9 @@ pub(super) fn times_of_one(board: &Board, _peers: &[&str]) -> Vec<String> {
 
 fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
     let metric = main_metric(&setting.workload);
-    let mut figures: Vec<(f64, &String)> =
-        board.locks.iter().filter_map(|lock| Some((board.median(setting, lock, metric)?, lock))).collect();
+    let locks = board.locks_in(setting).into_iter();
+    let mut figures: Vec<(f64, &str)> =
+        locks.filter_map(|lock| Some((board.median(setting, lock, metric)?, lock))).collect();
     figures.sort_by(|a, b| a.0.total_cmp(&b.0));
     let shown: Vec<String> = figures.iter().map(|(ns, lock)| format!("{lock} {}", duration_ns(*ns))).collect();
     let what = if metric.name == crate::row::WAIT_P99_NS.name { ", what 99 of 100 waits did not exceed" } else { "" };
@@ -57,12 +66,6 @@ fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
 /// Whether the speed comes back when the visitors are gone.
 pub(super) fn recovery(board: &Board, _peers: &[&str]) -> Vec<String> {
     verdict::after_the_spike(board).into_iter().collect()
-}
-
-/// The settings of each workload, in their order.
-fn workloads<'a>(board: &'a Board) -> Vec<Vec<&'a Setting>> {
-    let alike = board.settings.chunk_by(|a, b| a.workload == b.workload);
-    alike.map(|settings| settings.iter().collect()).collect()
 }
 
 /// Who is ahead in one setting.
@@ -80,13 +83,13 @@ impl<'a> Lead<'a> {
     fn of(board: &'a Board, setting: &'a Setting) -> Option<Self> {
         let best = board.best(setting, |_| true)?;
         let (mut level, mut next) = (Vec::new(), None::<(&str, Ratio)>);
-        for lock in board.locks.iter().filter(|lock| *lock != best) {
+        for lock in board.locks_in(setting).into_iter().filter(|lock| *lock != best) {
             let Some(ratio) = board.ratio((setting, best), (setting, lock)) else { continue };
             let is_behind = ratio.rounds == 1 || (ratio.is_clear() && ratio.low > 1.0);
             if !is_behind {
-                level.push(lock.as_str());
+                level.push(lock);
             } else if next.is_none_or(|(_, least)| ratio.median < least.median) {
-                next = Some((lock.as_str(), ratio));
+                next = Some((lock, ratio));
             }
         }
         (next.is_some() || !level.is_empty()).then_some(Lead { setting, best, level, next })
@@ -131,8 +134,8 @@ fn place(alike: &[Lead], is_all: bool) -> String {
             format!("at all {} numbers of threads from {first} to {last}", alike.len())
         }
         _ => {
-            let numbers: Vec<String> = alike.iter().map(|lead| lead.setting.threads.to_string()).collect();
-            format!("at {} threads", list(&numbers))
+            let numbers: Vec<u32> = alike.iter().map(|lead| lead.setting.threads).collect();
+            format!("at {} threads", verdict::numbers(&numbers))
         }
     }
 }

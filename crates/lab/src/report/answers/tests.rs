@@ -1,6 +1,7 @@
 //! Both sides of each rule, and files that nobody would write.
 
 use super::*;
+use crate::fingerprint::Fingerprint;
 use crate::output::Results;
 use crate::row::Row;
 
@@ -273,6 +274,22 @@ fn an_answer_is_short_whatever_the_files_are() {
 }
 
 #[test]
+fn of_many_numbers_of_threads_a_few_are_named() {
+    let mut rows = Vec::new();
+    // Of three numbers, std collapses at one and is behind x there.
+    for threads in 1..=500 {
+        let mega = if threads % 3 == 0 { [1.0, 2.0] } else { [9.0, 4.0] };
+        rows.extend([0, 1].map(|n| rounds("w", ["std", "x"][n], threads, &[mega[n]; 4])).concat());
+    }
+    let kept = said_of(rows.clone(), "keeps");
+    assert!(kept[1].contains("std at 3, 6, 9,") && kept[1].contains(" and 150 more (down to 0.11)"), "{kept:?}");
+    let fastest = said_of(rows, "fastest");
+    assert!(fastest.iter().all(|sentence| sentence.len() < 1000), "{fastest:?}");
+    // 2; 3; 4, 5; 6; and so on up to 498; 499, 500: 333 parts.
+    assert!(fastest[0].ends_with("; what can be told changes 325 more times."), "{fastest:?}");
+}
+
+#[test]
 fn odd_figures_give_no_nonsense() {
     let mut rows = Vec::new();
     for (threads, mega) in [(1, 1e294), (2, 0.0), (4, 1e-300), (8, -5.0)] {
@@ -287,4 +304,61 @@ fn odd_figures_give_no_nonsense() {
         }
     }
     assert!(answers(&[], &[]).is_empty());
+}
+
+#[test]
+fn the_title_names_what_was_run_and_where() {
+    let run = |workload: &str, lock: &str| rounds(workload, lock, 2, &[10.0]);
+    assert_eq!(title(&[source("a.csv", run("w", "std"))]), "std: w on toy-4c");
+    let phases = [run("spike/before", "std"), run("spike/during", "std"), run("w", "x")].concat();
+    assert_eq!(title(&[source("a.csv", phases)]), "std and x: spike and w on toy-4c");
+    let mut rows: Vec<Row> = (0..6).flat_map(|n| run(&format!("w{n}"), &format!("x{n}"))).collect();
+    rows.extend(rounds("w3", "x0", 4, &[10.0]));
+    let other = run("w0", "x1").into_iter().map(|row| Row { machine: "a\nb".into(), ..row }).collect();
+    assert_eq!(
+        title(&[source("a.csv", rows), source("b.csv", other)]),
+        "x0, x1, x2, x3 and 2 more: w0 and 5 more workloads on toy-4c and a b (2 files)"
+    );
+}
+
+#[test]
+fn an_origin_without_a_fingerprint_says_so() {
+    let mut odd = source("a.csv", rounds("w", "std", 2, &[10.0; 3]));
+    odd.notes.push("unknown column \"mood\"".into());
+    odd.results.warnings.push("other programs\nused 0.3 CPUs".into());
+    odd.results.rows[1].seconds = 0.2;
+    odd.results.rows[2].seconds = f64::NAN;
+    let origin_of = |source: &Source| {
+        let origin = origin(source);
+        let facts: Vec<String> = origin.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        (facts, origin.command, origin.warnings)
+    };
+    let (facts, command, warnings) = origin_of(&odd);
+    assert_eq!(
+        facts,
+        [
+            "Machine: toy-4c",
+            "Fingerprint: none came with the file: processor, kernel and load are unknown",
+            "Rounds: 3",
+            "Rows: 3",
+            "Seconds per measurement: 0.1 to 0.2",
+        ]
+    );
+    assert_eq!((command.as_str(), warnings), ("", vec!["other programs used 0.3 CPUs".into(), odd.notes[0].clone()]));
+    odd.results.rows[0].platform = "sim".into();
+    assert_eq!(origin_of(&odd).0[2], "Platform: hardware and sim");
+}
+
+#[test]
+fn an_origin_has_what_its_fingerprint_knows() {
+    let machine = Fingerprint { machine: "toy-4c".into(), cpus_online: 4, cores: Some(2), ..Fingerprint::default() };
+    let mut known = source("a.csv", rounds("w", "std", 2, &[10.0]));
+    known.results.fingerprint = Some(Fingerprint { kernel: "6.0".into(), os: "linux".into(), ..machine });
+    known.results.command = "ondeck bench --lock std".into();
+    let origin = origin(&known);
+    let fact = |name: &str| origin.facts.iter().find(|fact| fact.0 == name).map(|fact| fact.1.as_str());
+    let names = ["Machine", "CPUs online", "Cores", "Virtual machine", "System", "Seconds per measurement"];
+    assert_eq!(names.map(fact), ["toy-4c", "4", "2", "no", "linux 6.0", "0.1"].map(Some));
+    assert_eq!(["CPUs usable", "SMT", "Governor", "NUMA nodes", "Fingerprint"].map(fact), [None; 5]);
+    assert_eq!(origin.command, "ondeck bench --lock std");
 }

@@ -179,6 +179,6 @@ fn judged(topic: &Topic, cell: &Cell) -> Option<Change> {
     let values = |rows: &[&Row]| -> Vec<f64> {
         rows.iter().filter_map(|row| (metric.of)(row)).filter(|value| value.is_finite()).collect()
     };
-    let key = (cell.rows[0].platform.clone(), workload.to_string(), *threads, cell.rows[0].lock.clone());
-    change(&key, &values(cell.base?), &values(cell.rows))
+    let row = cell.rows[0];
+    change((&row.platform, workload, *threads, &row.lock), &values(cell.base?), &values(cell.rows))
 }

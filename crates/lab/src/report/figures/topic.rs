@@ -1,7 +1,7 @@
 //! What a few charts have in common: places along the axis, and for each lock the rows that belong there.
 
 use super::words::short;
-use crate::board::Board;
+use crate::board::{Board, PHASES};
 use crate::report::FLAGSHIP;
 use crate::row::{NS_PER_OP, Row, main_metric};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub(super) const MOST_PLACES: usize = 32;
 /// More names than this along one axis would touch.
 pub(super) const MOST_NAMES: usize = 12;
-/// What comes before, during and after a spike.
-const PHASES: [&str; 3] = ["spike/before", "spike/during", "spike/after"];
 
 /// What the places are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,13 +144,9 @@ impl<'a> Material<'a> {
     /// What each lock of each file has at the places. `base` is the place that the others are a part of, if it is one.
     fn courses(&self, places: &[Place<'a>], base: Base) -> Vec<Course<'a>> {
         let mut courses: BTreeMap<(usize, usize), Course<'a>> = BTreeMap::new();
-        let mut workloads: Vec<&str> = places.iter().map(|place| place.workload).collect();
-        workloads.dedup();
         for (source, board) in self.boards.iter().enumerate() {
-            for workload in &workloads {
-                for (threads, lock, rows) in board.cells(workload) {
-                    let is_here = |place: &Place| place.workload == *workload && place.threads == threads;
-                    let Some(place) = places.iter().position(is_here) else { continue };
+            for (place, Place { workload, threads, .. }) in places.iter().enumerate() {
+                for (lock, rows) in board.cells(workload, *threads) {
                     let style = self.styles[lock];
                     let new = Course { lock, style, source, cells: Vec::new() };
                     let course = courses.entry((style, source)).or_insert(new);
@@ -162,7 +156,6 @@ impl<'a> Material<'a> {
         }
         let mut courses: Vec<Course> = courses.into_values().collect();
         for course in &mut courses {
-            course.cells.sort_by_key(|cell| cell.place);
             let is_base = |cell: &&Cell| match base {
                 Base::OneThread => places[cell.place].threads == 1,
                 Base::First => cell.place == 0,

@@ -1,5 +1,8 @@
 use super::*;
+use crate::output::Results;
 use crate::report::figure::{Axis, Form, Point, Scale, Series, Unit};
+use crate::report::source::Source;
+use crate::row::Row;
 
 /// What somebody might call a lock who wants to get into the page.
 const HOSTILE: [&str; 7] = [
@@ -216,13 +219,37 @@ fn the_library_is_the_one_that_its_readme_names() {
     assert!(LIBRARY[..1000].contains("Apache License, Version 2.0"));
 }
 
+/// Rows of 24 locks with long names and every figure, two rounds of each.
+fn many_rows(workloads: u32, threads: u32) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (workload, threads) in (0..workloads).flat_map(|workload| (1..=threads).map(move |threads| (workload, threads)))
+    {
+        for (lock, round) in (0..24).flat_map(|lock| [(lock, 0), (lock, 1)]) {
+            let figure = Some(f64::from(1 + lock * 7 + round * 3 + threads * 100) * 12_345.678_9);
+            let lock = format!("a-lock-with-a-name-of-forty-characters-{lock}");
+            let row =
+                Row { workload: format!("workload/{workload}"), lock, threads: threads + 1, round, ..Row::default() };
+            let row = Row { ops_per_s: figure, cpus: figure, ctx_switches_per_s: figure, jain: figure, ..row };
+            let row = Row { min_share: figure, wait_p50_ns: figure, wait_p99_ns: figure, wait_p999_ns: figure, ..row };
+            let row = Row { wait_max_ns: figure, streak_p90_ns: figure, starve_p90_ns: figure, ..row };
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// As many points as there may be, of few series and of many.
 #[test]
 fn a_page_is_small_enough_to_be_mailed() {
-    let mut large = document();
-    let locks: Vec<Series> = (0..12).map(|lock| series(&format!("lock-{lock}"), lock, 0, &[1.5e6; 10])).collect();
-    large.figures = (0..30).map(|n| figure(&format!("f{n}"), Form::Lines, &["p50"], locks.clone())).collect();
-    let size = page(&large).len();
-    assert!(size < 2_000_000, "{size} bytes with 3600 points");
+    for (workloads, threads, points) in [(1, 40, 3000..=4000), (70, 1, 1440..=1440)] {
+        let results = Results { rows: many_rows(workloads, threads), ..Results::default() };
+        let document = Document::new(&[Source { label: "a.csv".into(), results, notes: Vec::new() }], &[]);
+        let n: usize =
+            document.figures.iter().flat_map(|figure| &figure.series).map(|series| series.points.len()).sum();
+        assert!(points.contains(&n) && document.left_out.is_some(), "{n} points in {} charts", document.figures.len());
+        let size = page(&document).len();
+        assert!(size < 2_000_000, "{size} bytes with {n} points in {} charts", document.figures.len());
+    }
 }
 
 #[test]
