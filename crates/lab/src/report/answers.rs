@@ -38,8 +38,11 @@ const QUESTIONS: [(&str, Rule); 7] = [
 /// What the figures say, the most important first. `peers` are the locks of other projects.
 pub fn answers(sources: &[Source], peers: &[&str]) -> Vec<Answer> {
     let mut answers: Vec<Answer> = Vec::new();
+    let mut nothing_in_common: Vec<Answer> = Vec::new();
     if let [first, others @ ..] = sources {
-        answers.extend(others.iter().filter_map(|other| changes::changes(first, other)));
+        for (compared, answer) in others.iter().filter_map(|other| changes::changes(first, other)) {
+            if compared > 0 { &mut answers } else { &mut nothing_in_common }.push(answer);
+        }
     }
     let boards: Vec<Board> = sources.iter().map(Source::board).collect();
     for (question, rule) in QUESTIONS {
@@ -47,6 +50,7 @@ pub fn answers(sources: &[Source], peers: &[&str]) -> Vec<Answer> {
         answers.extend(answer(question, sources, per_file));
     }
     let per_file = sources.iter().zip(&boards).map(|(source, board)| reach(source, board)).collect();
+    answers.extend(nothing_in_common);
     answers.extend(answer("How far do the figures reach?", sources, per_file));
     answers
 }

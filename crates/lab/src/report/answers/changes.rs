@@ -9,8 +9,8 @@ use crate::row::Metric;
 use crate::stats::rounds_needed;
 use std::collections::BTreeMap;
 
-/// What changed from the first file to the other.
-pub(super) fn changes(first: &Source, other: &Source) -> Option<Answer> {
+/// What changed from the first file to the other, and how many figures they have in common.
+pub(super) fn changes(first: &Source, other: &Source) -> Option<(usize, Answer)> {
     let comparison = compare(&first.results.rows, &other.results.rows);
     let mut said: Vec<String> = comparison.warnings.iter().map(|warning| sentence(warning)).collect();
     said.push(total(&comparison));
@@ -25,7 +25,8 @@ pub(super) fn changes(first: &Source, other: &Source) -> Option<Answer> {
         }
     }
     let question = format!("What changed from {} to {}?", first.label, other.label);
-    close(&question, said, n_hidden)
+    let n_common = comparison.tables.iter().map(|table| table.changes.len()).sum();
+    close(&question, said, n_hidden).map(|answer| (n_common, answer))
 }
 
 /// How many figures differ, and how many would if nothing had changed.

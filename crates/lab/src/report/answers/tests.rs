@@ -362,3 +362,16 @@ fn an_origin_has_what_its_fingerprint_knows() {
     assert_eq!(["CPUs usable", "SMT", "Governor", "NUMA nodes", "Fingerprint"].map(fact), [None; 5]);
     assert_eq!(origin.command, "ondeck bench --lock std");
 }
+
+#[test]
+fn files_with_nothing_in_common_do_not_come_first() {
+    let sources = [
+        source("a.csv", rounds("w", "std", 2, &[10.0; 4])),
+        source("b.csv", rounds("v", "std", 2, &[10.0; 4])),
+        source("c.csv", rounds("w", "std", 2, &[10.0; 4])),
+    ];
+    let questions: Vec<String> = answers(&sources, &[]).into_iter().map(|answer| answer.question).collect();
+    let place = |question: &str| questions.iter().position(|other| other == question).expect("it is asked");
+    assert_eq!(place("What changed from a.csv to c.csv?"), 0);
+    assert_eq!(place("What changed from a.csv to b.csv?"), questions.len() - 2, "{questions:?}");
+}

@@ -30,9 +30,15 @@ struct Drawn<'t, 'a> {
 
 /// The figure, its id not yet unique; `None` if nothing is in it. `labels` are the files'.
 pub(super) fn figure(topic: &Topic, chart: &Chart, labels: &[String]) -> Option<Figure> {
-    let drawn = drawn(topic, chart, labels);
+    let only = only_source(topic);
+    let named = only.map_or(labels, |source| &labels[source..=source]);
+    let drawn = drawn(topic, chart, named);
     if drawn.series.is_empty() {
         return None;
+    }
+    let mut caption = caption(topic, chart, &drawn, labels);
+    if labels.len() > 1 && only.is_some() {
+        caption += &format!(" From {}.", named[0]);
     }
     Some(Figure {
         id: format!("{}-{}", slug(&topic.name), chart.id),
@@ -40,7 +46,7 @@ pub(super) fn figure(topic: &Topic, chart: &Chart, labels: &[String]) -> Option<
             true => format!("{}: {}", topic.name, changes::quotient(labels)),
             false => format!("{}: {}", topic.name, chart.title),
         },
-        caption: caption(topic, chart, &drawn, labels),
+        caption,
         text: text(topic, chart, &drawn, labels),
         form: form(topic),
         x: x_axis(topic, &drawn.series),
@@ -53,6 +59,12 @@ pub(super) fn figure(topic: &Topic, chart: &Chart, labels: &[String]) -> Option<
         mark: chart.mark.map(|(value, meaning)| (value, meaning.to_string())),
         series: drawn.series,
     })
+}
+
+/// The file that everything is from; then the series need not say so. Changes are between files.
+fn only_source(topic: &Topic) -> Option<usize> {
+    let first = topic.courses.first()?.source;
+    (!is_change(topic) && topic.courses.iter().all(|course| course.source == first)).then_some(first)
 }
 
 fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Drawn<'t, 'a> {

@@ -396,3 +396,16 @@ fn a_report_stays_small_whatever_the_rows() {
     let size = serde_json::to_string(&charts.figures).unwrap().len();
     assert!(size < 1_000_000, "{size} bytes");
 }
+
+#[test]
+fn a_file_is_named_beside_a_lock_only_where_there_are_several() {
+    let rows = |workload: &str| [1, 2].map(|threads| row(workload, "std", threads, 0, 10.0)).to_vec();
+    let [both, alone] = [rows("both"), rows("alone")];
+    let charts = figures(&[source("a.csv", both.clone()), source("b.csv", [both, alone].concat())]);
+    let names =
+        |id: &str| -> Vec<&str> { figure(&charts, id).series.iter().map(|series| series.name.as_str()).collect() };
+    assert_eq!(names("both-relative"), ["std (a.csv)", "std (b.csv)"]);
+    assert_eq!(names("alone-relative"), ["std"]);
+    assert!(figure(&charts, "alone-relative").caption.ends_with(" From b.csv."));
+    assert!(!figure(&charts, "both-relative").caption.contains("From"));
+}
