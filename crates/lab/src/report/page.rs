@@ -2,7 +2,7 @@
 //!
 //! Answers, origins and tables are written here, so that they can be read where no script runs; the charts are drawn
 //! by `page/*.js` from the document, which the page carries as JSON. Nothing in a result file can be trusted: every
-//! text goes through the template, which escapes it, or through [`json`].
+//! text goes through the template, which escapes it, or through `json`.
 
 mod table;
 #[cfg(test)]
