@@ -5,7 +5,7 @@
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Read;
@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How long a rung may run. The slowest takes a fifth of it when nothing is broken.
 const PATIENCE: Duration = Duration::from_secs(100);
+/// How long all rungs of a test target together may run while nothing is broken.
+const PATIENCE_WITH_ALL: Duration = Duration::from_secs(600);
 
 /// One deliberate breakage.
 struct Mutant {
@@ -46,9 +48,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     for mutant in &mutants {
         mutant.edited(root)?;
     }
-    for rung in mutants.iter().map(|mutant| mutant.rung.as_str()).collect::<BTreeSet<_>>() {
-        if let Fate::Killed(by) = nursery.try_rung(rung)? {
-            return Err(format!("the rung `{rung}` fails before anything is broken: {by}"));
+    for rung in together(&mutants) {
+        if let Fate::Killed(by) = nursery.try_rung(&rung, PATIENCE_WITH_ALL)? {
+            return Err(format!("`{rung}` fails before anything is broken: {by}"));
         }
     }
     let width = |of: fn(&Mutant) -> &str| mutants.iter().map(|mutant| of(mutant).len()).max().unwrap_or(0);
@@ -56,7 +58,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let mut survivors = 0;
     for mutant in &mutants {
         let start = Instant::now();
-        let fate = nursery.with_edit(mutant, || nursery.try_rung(&mutant.rung))?;
+        let fate = nursery.with_edit(mutant, || nursery.try_rung(&mutant.rung, PATIENCE))?;
         let verdict = match &fate {
             Fate::Killed(by) => format!("killed by {by}"),
             Fate::Survived => "SURVIVED".to_owned(),
@@ -67,6 +69,18 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     }
     println!("{} mutants, {survivors} survived", mutants.len());
     if survivors == 0 { Ok(()) } else { Err(format!("{survivors} mutants survived")) }
+}
+
+/// All rungs of a test target as one, which takes less time than one after the other; those with flags by themselves.
+fn together(mutants: &[Mutant]) -> Vec<String> {
+    let mut filters: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for rung in mutants.iter().map(|mutant| mutant.rung.as_str()) {
+        let (target, filter) = rung.split_once(' ').unwrap_or((rung, ""));
+        let alone = if filter.contains("--") { filter } else { "" };
+        filters.entry((target, alone)).or_default().insert(filter);
+    }
+    let joined = |filters: BTreeSet<&str>| filters.into_iter().collect::<Vec<&str>>().join(" ");
+    filters.into_iter().map(|((target, _), filters)| format!("{target} {}", joined(filters))).collect()
 }
 
 fn load(directory: &Path, only: Option<&str>) -> Result<Vec<Mutant>, String> {
@@ -160,7 +174,7 @@ impl Nursery {
     }
 
     /// Builds and runs a rung: the name of a test target, then words for the test binary.
-    fn try_rung(&self, rung: &str) -> Result<Fate, String> {
+    fn try_rung(&self, rung: &str, patience: Duration) -> Result<Fate, String> {
         let mut words = rung.split_whitespace();
         let target = words.next().ok_or("an empty rung")?;
         let mut test = Command::new(self.build(target)?);
@@ -168,7 +182,7 @@ impl Nursery {
         test.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that the children of a test end with it.
         let child = test.process_group(0).spawn().map_err(|error| format!("{rung}: {error}"))?;
-        judge(child, rung)
+        judge(child, rung, patience)
     }
 
     fn build(&self, target: &str) -> Result<PathBuf, String> {
@@ -187,14 +201,14 @@ impl Nursery {
 }
 
 /// Waits for a test run and names what failed in it.
-fn judge(mut child: Child, rung: &str) -> Result<Fate, String> {
+fn judge(mut child: Child, rung: &str, patience: Duration) -> Result<Fate, String> {
     let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().map_err(|error| format!("{rung}: {error}"))? {
             break Some(status);
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > patience {
             // The group has the number of its first process, which we have not waited for: it is still ours.
             let group = format!("-{}", child.id());
             Command::new("kill").args(["-KILL", "--", &group]).status().map_err(|error| format!("kill: {error}"))?;
@@ -210,7 +224,7 @@ fn judge(mut child: Child, rung: &str) -> Result<Fate, String> {
             if ran { Ok(Fate::Survived) } else { Err(format!("the rung `{rung}` selects no test")) }
         }
         Some(status) => Ok(Fate::Killed(culprit(&text).unwrap_or_else(|| status.to_string()))),
-        None => Ok(Fate::Killed(format!("no end within {PATIENCE:?}"))),
+        None => Ok(Fate::Killed(format!("no end within {patience:?}"))),
     }
 }
 
