@@ -278,3 +278,31 @@ fn read(file: &Path) -> Result<String, String> {
 fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Here, so that an edit that has lost its place is known before the mutants are run.
+    #[test]
+    fn every_edit_finds_its_place() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is above");
+        let mutants = load(&root.join("crates/conformance/mutants"), None).unwrap();
+        let lost: Vec<String> = mutants.iter().filter_map(|mutant| mutant.edited(root).err()).collect();
+        assert!(lost.is_empty(), "{}", lost.join("\n"));
+    }
+
+    #[test]
+    fn rungs_of_a_target_are_tried_together() {
+        let mutant = |rung: &str| Mutant {
+            lock: String::new(),
+            name: String::new(),
+            file: PathBuf::new(),
+            find: String::new(),
+            replace: String::new(),
+            rung: rung.into(),
+        };
+        let mutants = ["loom b", "loom a", "loom b", "loom c --exact", "hardware a"].map(mutant);
+        assert_eq!(together(&mutants), ["hardware a", "loom a b", "loom c --exact"]);
+    }
+}
