@@ -112,10 +112,10 @@
 //! # Cost
 //! Alone and thin: 2 RMWs and a load, 1 line, a thread number from thread-local memory; each further level 2 RMWs. Whoever
 //! has entered remembers how (`Entered`), so leaving begins with the write and not with a look, which would wait for the
-//! write before it. Fat: the flagship's 2 RMWs, two looks at the word, one more line. Contended and fat: 2 RMWs more for each that has to wait.
-//! Inflation by exit: 2 RMWs, the pool, one system call that wakes those that slept on the word, all at once: the only
-//! herd here, once per inflation. Before that, contenders poll the word for `look_ns` each, without writing.
-//! 4 bytes, and 64 for the side object.
+//! write before it. Fat: the flagship's 2 RMWs, three looks at the word, one more line. Contended and fat: 2 RMWs more for
+//! each that has to wait. Inflation by exit: 2 RMWs, the pool, one system call that wakes those that slept on the word,
+//! all at once: the only herd here, once per inflation. Before that, contenders poll the word for `look_ns` each, without
+//! writing. 4 bytes, and 64 for the side object.
 //!
 //! # After release
 //! No: `vacate`, `hand_over` and `deflate` end with their write to the word, or wake by address; `exit` does not touch
@@ -278,7 +278,8 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawOndeckMonito
 pub struct Entered<P: Platform> {
     /// Number of the thread.
     me: u32,
-    /// Where the monitor was fat. `None` may be out of date: since then the thread inside may have inflated it.
+    /// What the word named, if the monitor was fat; it does so until the last level is left (I4). `None` may be out of
+    /// date: since then the thread inside may have inflated it, and `vacate` finds another word than it expects.
     side: Option<&'static Side<P>>,
 }
 
