@@ -21,6 +21,7 @@ mod peers;
 mod random;
 pub mod report;
 pub mod row;
+pub mod simulate;
 pub mod stats;
 pub mod tuning;
 pub mod wait_policy;

@@ -1,0 +1,3 @@
+//! Looking at single runs on the simulated machine.
+
+pub mod trace;

@@ -1,0 +1,97 @@
+//! The timeline of a run as a file for trace viewers, and for `ondeck report`.
+//!
+//! The file is in Chrome's trace event format, which <https://ui.perfetto.dev> and `chrome://tracing` open. It has two
+//! groups of tracks: what runs on each hardware thread and which cache lines it gets from where, and what each thread is
+//! at, as the lock sees it. Every step of the lock is an instant; a wake and the move of a line are arrows.
+//!
+//! Viewers count in whole nanoseconds and want the slices of a track to lie beside or within each other, the outer one
+//! first. So all times are rounded to nanoseconds before anything is made of them, and the slices are sorted.
+
+mod draft;
+mod life;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use life::Place;
+
+use draft::Draft;
+use ondeck_sim::machine::Machine;
+use ondeck_sim::timeline::{Event, Timeline};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+
+/// More events make a file of over 100 MB, which viewers take long to open.
+const MOST_EVENTS: usize = 200_000;
+
+/// Tells the file from those of other programs.
+pub const MARKER: &str = "ondeck-trace-1";
+
+/// What was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// Name of the machine.
+    pub machine: String,
+    /// Name of the workload with its parameters.
+    pub workload: String,
+    /// Name of the lock, as the command line spells it.
+    pub lock: String,
+    /// Threads that want the lock.
+    pub threads: u32,
+    /// What decided everything that was left to chance.
+    pub seed: u64,
+}
+
+/// What the file says of itself, in `otherData`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`MARKER`].
+    pub kind: String,
+    /// What was run.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// Time from the start of the run to the last event that is in the file, in microseconds.
+    pub end_us: f64,
+    /// Whether the run went on after that.
+    pub is_cut: bool,
+}
+
+/// Writes the timeline as Chrome trace events. Of a long one, only the beginning is written; the header says so.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(out: &mut impl Write, timeline: &Timeline, machine: &Machine, subject: &Subject) -> io::Result<Header> {
+    write_first(out, timeline, machine, subject, MOST_EVENTS)
+}
+
+fn write_first(
+    out: &mut impl Write,
+    timeline: &Timeline,
+    machine: &Machine,
+    subject: &Subject,
+    most: usize,
+) -> io::Result<Header> {
+    let events = &timeline.events[..timeline.events.len().min(most)];
+    let end_ns = events.last().map_or(0, |event| ns(event.at_ps));
+    let header = Header {
+        kind: MARKER.to_string(),
+        subject: subject.clone(),
+        end_us: end_ns as f64 / 1e3,
+        is_cut: timeline.is_cut || events.len() < timeline.events.len(),
+    };
+    // One nanosecond more, so that what the last event has begun can be seen, and arrows end in it.
+    let entries = draft(events, machine, end_ns + 1);
+    write::file(out, &header, machine, timeline.threads, &entries)?;
+    Ok(header)
+}
+
+fn draft(events: &[Event], machine: &Machine, end_ns: u64) -> Vec<draft::Entry> {
+    let mut draft = Draft::new(machine);
+    events.iter().for_each(|event| draft.take(event));
+    draft.finish(end_ns)
+}
+
+/// Picoseconds as nanoseconds. Rounding keeps the order of times.
+fn ns(ps: u64) -> u64 {
+    (ps + 500) / 1000
+}

@@ -1,0 +1,160 @@
+//! The JSON of what was drafted, entry by entry.
+
+use super::Header;
+use super::draft::{Counts, Drawn, Entry, Name, Track};
+use ondeck_sim::machine::Machine;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+/// Numbers of the two groups of tracks. Viewers take them for processes.
+pub(super) const CPUS: u32 = 1;
+pub(super) const THREADS: u32 = 2;
+/// Numbers of the tracks begin here: no two are the same, and none is that of a group, which viewers take for the first
+/// thread of a process.
+const FIRST_CPU: u32 = 101;
+const FIRST_THREAD: u32 = 10_001;
+
+pub(super) fn file(
+    out: &mut impl Write,
+    header: &Header,
+    machine: &Machine,
+    n_threads: u32,
+    entries: &[Entry],
+) -> io::Result<()> {
+    let other = serde_json::to_string(header).expect("strings and numbers always have a JSON form");
+    write!(out, "{{\"otherData\":{other},\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    names(out, header, machine, n_threads, entries)?;
+    let mut last_counts = None;
+    for (index, entry) in entries.iter().enumerate() {
+        // Of several counts at one time, the last one holds.
+        if let Drawn::Counts(_) = entry.what {
+            let is_outdated = entries
+                .get(index + 1)
+                .is_some_and(|next| next.at_ns == entry.at_ns && matches!(next.what, Drawn::Counts(_)));
+            if is_outdated || last_counts == Some(entry.what) {
+                continue;
+            }
+            last_counts = Some(entry.what);
+        }
+        one(out, entry)?;
+    }
+    if header.is_cut {
+        let ts = header.end_us;
+        write!(out, ",\n{{\"ph\":\"i\",\"s\":\"g\",\"pid\":{THREADS},\"tid\":{FIRST_THREAD},\"ts\":{ts},")?;
+        write!(out, "\"name\":\"the record ends here, the run did not\"}}")?;
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// What the tracks are called, in which order they stand.
+fn names(
+    out: &mut impl Write,
+    header: &Header,
+    machine: &Machine,
+    n_threads: u32,
+    entries: &[Entry],
+) -> io::Result<()> {
+    let subject = &header.subject;
+    let groups = [
+        (THREADS, format!("{}, {}, {} threads", subject.lock, subject.workload, subject.threads)),
+        (CPUS, format!("simulated {}", machine.name)),
+    ];
+    for (index, (pid, name)) in groups.into_iter().enumerate() {
+        let named = json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}});
+        let sorted = json!({"ph": "M", "pid": pid, "name": "process_sort_index", "args": {"sort_index": index}});
+        write!(out, "{}\n{named},\n{sorted}", if index == 0 { "" } else { "," })?;
+    }
+    let used: BTreeSet<u32> = entries.iter().filter_map(|entry| entry.what.cpu()).collect();
+    let cpu_name = |cpu: u32| match machine.kinds.as_slice() {
+        [_] => format!("CPU {cpu}"),
+        _ => format!("CPU {cpu}, {}", machine.kind_of(cpu).name),
+    };
+    let cpus = used.into_iter().map(|cpu| (Track::Cpu(cpu), cpu_name(cpu)));
+    let threads = (0..n_threads).map(|thread| (Track::Thread(thread), format!("thread {thread}")));
+    for (track, name) in threads.chain(cpus) {
+        let (pid, tid) = place(track);
+        let named = json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}});
+        let sorted =
+            json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}});
+        write!(out, ",\n{named},\n{sorted}")?;
+    }
+    Ok(())
+}
+
+fn place(track: Track) -> (u32, u32) {
+    match track {
+        Track::Cpu(cpu) => (CPUS, FIRST_CPU + cpu),
+        Track::Thread(thread) => (THREADS, FIRST_THREAD + thread),
+    }
+}
+
+fn one(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+    // Microseconds with three digits after the point.
+    let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
+    let ts = us(entry.at_ns);
+    let at = |track: Track| {
+        let (pid, tid) = place(track);
+        format!("\"pid\":{pid},\"tid\":{tid},\"ts\":{ts}")
+    };
+    match entry.what {
+        Drawn::Slice { track, name, for_ns } => {
+            let (at, dur) = (at(track), us(for_ns));
+            write!(out, ",\n{{\"ph\":\"X\",{at},\"dur\":{dur},\"cat\":\"{}\",\"name\":\"", name.category())?;
+            name.write(out)?;
+            out.write_all(b"\"}")
+        }
+        Drawn::From { track, name, id } => arrow(out, "\"ph\":\"s\"", &at(track), name, id),
+        Drawn::To { track, name, id } => arrow(out, "\"ph\":\"f\",\"bp\":\"e\"", &at(track), name, id),
+        Drawn::Instant { thread, step } => {
+            let at = at(Track::Thread(thread));
+            let (lock, name) = (json!(step.lock), json!(step.name));
+            write!(out, ",\n{{\"ph\":\"i\",\"s\":\"t\",{at},\"cat\":{lock},\"name\":{name}}}")
+        }
+        Drawn::Counts(Counts { on_deck, dugout, ready }) => {
+            write!(out, ",\n{{\"ph\":\"C\",\"pid\":{THREADS},\"ts\":{ts},\"name\":\"threads\",\"args\":")?;
+            write!(out, "{{\"on deck\":{on_deck},\"in the dugout\":{dugout},\"without a CPU\":{ready}}}}}")
+        }
+    }
+}
+
+/// One end of an arrow. Both ends have name, category and number in common.
+fn arrow(out: &mut impl Write, kind: &str, at: &str, name: Name, id: u64) -> io::Result<()> {
+    write!(out, ",\n{{{kind},{at},\"id\":{id},\"cat\":\"{}\",\"name\":\"", name.category())?;
+    name.write(out)?;
+    out.write_all(b"\"}")
+}
+
+impl Drawn {
+    /// The hardware thread on whose track this is.
+    fn cpu(&self) -> Option<u32> {
+        match self {
+            Drawn::Slice { track: Track::Cpu(cpu), .. } => Some(*cpu),
+            _ => None,
+        }
+    }
+}
+
+impl Name {
+    fn category(self) -> &'static str {
+        match self {
+            Name::Life(life) => life.place().map_or("gone", super::Place::name),
+            Name::Thread(_) => "runs",
+            Name::Pauses => "pauses",
+            Name::Wake => "wake",
+            Name::Fetch(_) => "fetch",
+            Name::Line(_) => "line",
+        }
+    }
+
+    fn write(self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Name::Life(life) => out.write_all(life.words().as_bytes()),
+            Name::Thread(thread) => write!(out, "thread {thread}"),
+            Name::Pauses => out.write_all(b"pauses"),
+            Name::Wake => out.write_all(b"wake"),
+            Name::Fetch(line) => write!(out, "waits for line {line}"),
+            Name::Line(line) => write!(out, "line {line}"),
+        }
+    }
+}
