@@ -10,11 +10,14 @@
 //!
 //! Nothing here knows any lock.
 
+mod atomics;
+mod engine;
 mod explain;
 pub mod machine;
 mod platform;
 pub mod timeline;
 
+pub use atomics::{SimPtr, SimU32, SimU64};
 pub use explain::Spent;
 pub use platform::{Simulated, Thread};
 
@@ -79,5 +82,5 @@ impl std::error::Error for Failure {}
 /// # Panics
 /// If called from within a run.
 pub fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
-    platform::run(machine, options, root)
+    engine::run(machine, options, root)
 }

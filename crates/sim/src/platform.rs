@@ -1,11 +1,11 @@
 //! The seam on the simulated machine.
 
-use crate::machine::Machine;
-use crate::timeline::Mark;
-use crate::{Failure, Options, Outcome, Spent};
-use ondeck_platform::{Atomic, AtomicPointer, Platform, Running, Step, ThreadId, Waited};
+use crate::Spent;
+use crate::atomics::{SimPtr, SimU32, SimU64};
+use crate::engine::Here;
+use crate::timeline::{Mark, What};
+use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
 use std::num::NonZeroU32;
-use std::sync::atomic::Ordering;
 
 /// The simulated machine that is running on the calling thread of the system.
 ///
@@ -15,202 +15,234 @@ pub struct Simulated;
 
 /// A thread that [`Simulated::start_thread`] has started.
 #[derive(Clone, Copy, Debug)]
-pub struct Thread(#[allow(dead_code, reason = "the engine is next")] u32);
+pub struct Thread(u32);
 
-/// A 32-bit atomic whose accesses take simulated time.
-#[repr(transparent)]
-pub struct SimU32(std::sync::atomic::AtomicU32);
-/// A 64-bit atomic whose accesses take simulated time.
-#[repr(transparent)]
-pub struct SimU64(std::sync::atomic::AtomicU64);
-/// An atomic pointer whose accesses take simulated time.
-#[repr(transparent)]
-pub struct SimPtr<T>(std::sync::atomic::AtomicPtr<T>);
-
-impl Atomic<u32> for SimU32 {
-    fn new(_value: u32) -> Self {
-        unimplemented!()
-    }
-    fn load(&self, _order: Ordering) -> u32 {
-        unimplemented!()
-    }
-    fn store(&self, _value: u32, _order: Ordering) {
-        unimplemented!()
-    }
-    fn swap(&self, _value: u32, _order: Ordering) -> u32 {
-        unimplemented!()
-    }
-    fn compare_exchange(&self, _c: u32, _n: u32, _s: Ordering, _f: Ordering) -> Result<u32, u32> {
-        unimplemented!()
-    }
-    fn compare_exchange_weak(&self, _c: u32, _n: u32, _s: Ordering, _f: Ordering) -> Result<u32, u32> {
-        unimplemented!()
-    }
-    fn fetch_add(&self, _value: u32, _order: Ordering) -> u32 {
-        unimplemented!()
-    }
-    fn fetch_sub(&self, _value: u32, _order: Ordering) -> u32 {
-        unimplemented!()
-    }
-    fn fetch_and(&self, _value: u32, _order: Ordering) -> u32 {
-        unimplemented!()
-    }
-    fn fetch_or(&self, _value: u32, _order: Ordering) -> u32 {
-        unimplemented!()
-    }
-}
-
-impl Atomic<u64> for SimU64 {
-    fn new(_value: u64) -> Self {
-        unimplemented!()
-    }
-    fn load(&self, _order: Ordering) -> u64 {
-        unimplemented!()
-    }
-    fn store(&self, _value: u64, _order: Ordering) {
-        unimplemented!()
-    }
-    fn swap(&self, _value: u64, _order: Ordering) -> u64 {
-        unimplemented!()
-    }
-    fn compare_exchange(&self, _c: u64, _n: u64, _s: Ordering, _f: Ordering) -> Result<u64, u64> {
-        unimplemented!()
-    }
-    fn compare_exchange_weak(&self, _c: u64, _n: u64, _s: Ordering, _f: Ordering) -> Result<u64, u64> {
-        unimplemented!()
-    }
-    fn fetch_add(&self, _value: u64, _order: Ordering) -> u64 {
-        unimplemented!()
-    }
-    fn fetch_sub(&self, _value: u64, _order: Ordering) -> u64 {
-        unimplemented!()
-    }
-    fn fetch_and(&self, _value: u64, _order: Ordering) -> u64 {
-        unimplemented!()
-    }
-    fn fetch_or(&self, _value: u64, _order: Ordering) -> u64 {
-        unimplemented!()
-    }
-}
-
-impl<T> AtomicPointer<T> for SimPtr<T> {
-    fn new(_pointer: *mut T) -> Self {
-        unimplemented!()
-    }
-    fn load(&self, _order: Ordering) -> *mut T {
-        unimplemented!()
-    }
-    fn store(&self, _pointer: *mut T, _order: Ordering) {
-        unimplemented!()
-    }
-    fn swap(&self, _pointer: *mut T, _order: Ordering) -> *mut T {
-        unimplemented!()
-    }
-    fn compare_exchange(&self, _c: *mut T, _n: *mut T, _s: Ordering, _f: Ordering) -> Result<*mut T, *mut T> {
-        unimplemented!()
-    }
-}
+/// Time that passes in a nanosecond, in picoseconds: ticks are these.
+const PS_PER_NS: u64 = 1000;
+/// Work is looked at anew this often where a sibling may slow it down.
+const LOOK_PS: u64 = 5_000_000;
 
 impl Platform for Simulated {
     type U32 = SimU32;
     type U64 = SimU64;
     type Ptr<T: 'static> = SimPtr<T>;
-    fn wait_on(_word: &Self::U32, _expected: u32, _deadline_ns: Option<u64>) -> Waited {
-        unimplemented!()
+
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+        wait(word.address(), false, expected.into(), deadline_ns)
     }
-    fn wake(_word: *const Self::U32, _n: u32) {
-        unimplemented!()
+
+    fn wake(word: *const Self::U32, n: u32) {
+        wake(word as u64, n);
     }
-    fn wait_on_upper(_word: &Self::U64, _expected: u64, _deadline_ns: Option<u64>) -> Waited {
-        unimplemented!()
+
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+        wait(word.address() + UPPER, false, expected >> 32, deadline_ns)
     }
-    fn wake_upper(_word: *const Self::U64, _n: u32) {
-        unimplemented!()
+
+    fn wake_upper(word: *const Self::U64, n: u32) {
+        wake(word as u64 + UPPER, n);
     }
+
     fn pause() {
-        unimplemented!()
+        Here::expect().with(|engine| engine.pause(1));
     }
-    fn pause_ns(_ns: u32) {
-        unimplemented!()
+
+    fn pause_ns(ns: u32) {
+        Here::expect().with(|engine| {
+            let (ps, one) = (u64::from(ns) * PS_PER_NS, u64::from(engine.kind_of_current().pause_ps));
+            // In pauses, as hardware does it; where one is next to nothing, in time.
+            if one < PS_PER_NS { engine.pause_for(ps) } else { engine.pause(ps.div_ceil(one)) }
+        });
     }
+
     fn yield_now() {
-        unimplemented!()
+        let here = Here::expect();
+        here.with(|engine| {
+            let yield_ps = engine.kind_of_current().yield_ps.into();
+            engine.spend_kernel(yield_ps);
+        });
+        here.catch_up();
+        if here.with(|engine| engine.yield_cpu()) {
+            here.switch();
+        }
     }
+
     fn now_ns() -> u64 {
-        unimplemented!()
+        let here = Here::expect();
+        here.with(|engine| {
+            let clock_ps = engine.kind_of_current().clock_ps.into();
+            engine.spend_work(clock_ps);
+        });
+        here.catch_up();
+        here.with(|engine| engine.clock()) / PS_PER_NS
     }
+
     fn ticks() -> u64 {
-        unimplemented!()
+        let here = Here::expect();
+        here.with(|engine| {
+            let ticks_ps = engine.kind_of_current().ticks_ps.into();
+            engine.spend_work(ticks_ps);
+        });
+        here.catch_up();
+        here.with(|engine| engine.clock())
     }
-    fn ns_to_ticks(_ns: u64) -> u64 {
-        unimplemented!()
+
+    fn ns_to_ticks(ns: u64) -> u64 {
+        ns * PS_PER_NS
     }
+
     fn thread_id() -> ThreadId {
-        unimplemented!()
+        ThreadId::new(Here::expect().with(|engine| u64::from(engine.current) + 1)).expect("counted from one")
     }
+
     fn thread_index() -> Option<NonZeroU32> {
-        unimplemented!()
+        NonZeroU32::new(Here::expect().with(|engine| engine.current + 1))
     }
+
     fn current_core() -> u32 {
-        unimplemented!()
+        let here = Here::expect();
+        here.catch_up();
+        here.with(|engine| engine.cpu_of_current())
     }
+
     fn parallelism() -> u32 {
-        unimplemented!()
+        Here::expect().with(|engine| engine.machine.cpus.len() as u32)
     }
+
     fn may_spin() -> bool {
-        unimplemented!()
+        Self::parallelism() > 1
     }
-    fn is_running(_thread: ThreadId) -> Running {
-        unimplemented!()
+
+    fn is_running(thread: ThreadId) -> Running {
+        let here = Here::expect();
+        here.catch_up();
+        let is_on = here.with(|engine| engine.is_on_cpu(thread.get() as u32 - 1));
+        if is_on { Running::Yes } else { Running::No }
     }
-    fn step(_step: Step) {
-        unimplemented!()
+
+    fn step(step: Step) {
+        record(What::Step(step));
     }
+}
+
+/// Where the upper half of a 64-bit word is.
+const UPPER: u64 = if cfg!(target_endian = "little") { 4 } else { 0 };
+
+fn wait(address: u64, is_wide: bool, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    let here = Here::expect();
+    here.drain();
+    here.with(|engine| engine.enter_kernel());
+    here.catch_up();
+    let deadline = deadline_ns.map(|ns| ns.saturating_mul(PS_PER_NS));
+    if !here.with(|engine| engine.begin_wait(address, is_wide, expected, deadline)) {
+        return Waited::Woken;
+    }
+    here.switch();
+    if here.with(|engine| engine.end_wait()) { Waited::TimedOut } else { Waited::Woken }
+}
+
+fn wake(address: u64, n: u32) {
+    let here = Here::expect();
+    here.drain();
+    if here.with(|engine| engine.begin_wake(address, n)) {
+        here.catch_up();
+        here.with(|engine| engine.ask_to_wake(address, n));
+        here.switch();
+    }
+}
+
+fn record(what: What) {
+    let Some(here) = Here::find() else { return };
+    here.with(|engine| {
+        if engine.timeline.is_some() {
+            engine.record_at(engine.current, engine.clock(), what);
+        }
+    });
 }
 
 impl Simulated {
     /// Starts a thread, on hardware thread `cpu` only if one is given.
-    pub fn start_thread(_cpu: Option<u32>, _body: Box<dyn FnOnce() + Send>) -> Thread {
-        unimplemented!()
+    pub fn start_thread(cpu: Option<u32>, body: Box<dyn FnOnce() + Send>) -> Thread {
+        Thread(Here::expect().start(cpu, body))
     }
+
     /// Sleeps until the thread is gone.
-    pub fn join(_thread: Thread) {
-        unimplemented!()
+    pub fn join(thread: Thread) {
+        let here = Here::expect();
+        here.catch_up();
+        if here.with(|engine| engine.begin_join(thread.0)) {
+            here.switch();
+        }
     }
+
     /// Does `units` units of work, which touch no memory.
-    pub fn work(_units: u32) {
-        unimplemented!()
+    pub fn work(units: u32) {
+        let here = Here::expect();
+        let ps = here.with(|engine| u64::from(units) * u64::from(engine.kind_of_current().work_ps));
+        work_for(here, ps);
     }
+
     /// Spends what computing the Fibonacci number `n` by naive recursion takes, and gives it.
-    pub fn fib(_n: u32) -> u32 {
-        unimplemented!()
+    pub fn fib(n: u32) -> u32 {
+        // Calls for n are 1 more than those for n - 1 and n - 2 together, and the numbers begin with 1, 1.
+        let (mut number, mut next, mut calls, mut next_calls) = (1u32, 1u32, 1u64, 1u64);
+        for _ in 0..n {
+            (number, next) = (next, number.wrapping_add(next));
+            (calls, next_calls) = (next_calls, calls + next_calls + 1);
+        }
+        let here = Here::expect();
+        let ps = here.with(|engine| calls * u64::from(engine.kind_of_current().fib_call_ps));
+        work_for(here, ps);
+        number
     }
+
     /// A full barrier: waits until the stores of the thread are seen by all.
     pub fn barrier() {
-        unimplemented!()
+        let here = Here::expect();
+        here.drain();
+        here.with(|engine| {
+            let barrier_ps = engine.kind_of_current().barrier_ps.into();
+            engine.spend_work(barrier_ps);
+        });
     }
+
     /// Sleeps for `ns` nanoseconds.
-    pub fn sleep_ns(_ns: u64) {
-        unimplemented!()
+    pub fn sleep_ns(ns: u64) {
+        let here = Here::expect();
+        here.drain();
+        here.with(|engine| engine.begin_sleep(ns * PS_PER_NS));
+        here.switch();
     }
+
     /// CPU time of all threads in nanoseconds, and how often a CPU has switched threads.
     pub fn usage() -> (u64, u64) {
-        unimplemented!()
+        Here::expect().with(|engine| (engine.cpu_ps_so_far() / PS_PER_NS, engine.n_switches))
     }
+
     /// Where the time of all threads has gone so far.
     pub fn spent() -> Spent {
-        unimplemented!()
+        Here::expect().with(|engine| engine.spent)
     }
+
     /// Says something about the calling thread; it takes no time.
-    pub fn mark(_mark: Mark) {
-        unimplemented!()
+    pub fn mark(mark: Mark) {
+        record(What::Marked(mark));
     }
+
     /// What every thread is at: who sleeps on which word with which value, and the last operations of the others.
     pub fn standstill() -> String {
-        unimplemented!()
+        Here::expect().with(|engine| engine.standstill())
     }
 }
 
-pub(crate) fn run<R>(_machine: &Machine, _options: &Options, _root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
-    unimplemented!()
+/// Work of the running thread, in pieces where its sibling may begin or end to slow it down meanwhile.
+fn work_for(here: Here, ps: u64) {
+    let mut left = ps;
+    let piece_ps = if here.with(|engine| engine.has_sibling()) { LOOK_PS } else { ps.max(1) };
+    while left > piece_ps {
+        here.with(|engine| engine.spend_work(piece_ps));
+        here.catch_up();
+        left -= piece_ps;
+    }
+    here.with(|engine| engine.spend_work(left));
 }

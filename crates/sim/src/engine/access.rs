@@ -1,0 +1,302 @@
+//! Atomic operations: hits at once, everything else as a request to the line.
+
+use super::lines::{Access, NONE};
+use super::random::mix;
+use super::thread::{Made, Phase, Request, What};
+use super::value::{Kind, Op};
+use super::{Engine, OBSERVER};
+use crate::timeline;
+
+/// How an operation has begun.
+pub(crate) enum Begun {
+    /// It is done; the value from before.
+    Done(u64),
+    /// It cannot begin yet: the thread switches, and tries again.
+    Later,
+    /// It is under way: the thread switches, and finds the value from before as its result.
+    Asked,
+}
+
+impl Engine {
+    /// Begins an operation of the running thread.
+    #[inline]
+    pub(crate) fn begin(&mut self, op: Op) -> Begun {
+        let me = self.current;
+        if me == OBSERVER {
+            // SAFETY: a reference to the word is what the operation was called with.
+            return Begun::Done(unsafe { op.apply() });
+        }
+        let thread = &self.threads[me as usize];
+        let (clock, core) = (thread.clock, thread.core);
+        if clock > self.times.next() {
+            return self.later();
+        }
+        let access = op.access();
+        if !thread.stores.is_empty()
+            && let Some(begun) = self.past_own_stores(me, &op)
+        {
+            return begun;
+        }
+        let line = self.lines.find(op.address, core);
+        if !self.lines.get(line).hits(core, access) {
+            return self.miss(op, line);
+        }
+        if access != Access::Load {
+            self.lines.get(line).write_hit(core);
+        }
+        // SAFETY: a reference to the word is what the operation was called with.
+        let before = unsafe { op.apply() };
+        let kind = &self.kinds[self.cpus[self.threads[me as usize].cpu as usize].kind as usize];
+        let cost = match access {
+            Access::Load => kind.hit_ps,
+            Access::Store => kind.store_ps,
+            Access::Rmw => kind.rmw_ps,
+        };
+        self.made(me, clock, op, line, before);
+        self.spend_work(cost.into());
+        Begun::Done(before)
+    }
+
+    /// The running thread has gone ahead of others: it goes on when its time has come.
+    #[cold]
+    pub(crate) fn later(&mut self) -> Begun {
+        let me = self.current;
+        let thread = &mut self.threads[me as usize];
+        thread.phase = Phase::Resume;
+        let clock = thread.clock;
+        self.set_thread(me, clock);
+        Begun::Later
+    }
+
+    /// An operation of a thread that has stores under way: a load of one of them is answered from there, another load goes
+    /// past them, a store joins them, and everything else waits for them (S1, S2).
+    fn past_own_stores(&mut self, me: u32, op: &Op) -> Option<Begun> {
+        let hit_ps = u64::from(self.kind_of_current().hit_ps);
+        let thread = &mut self.threads[me as usize];
+        match op.access() {
+            Access::Load => {
+                let own = thread.stores.iter().rev().find(|store| store.address == op.address)?.a;
+                self.spend_work(hit_ps);
+                Some(Begun::Done(own))
+            }
+            Access::Store if thread.stores.len() < self.machine.memory.store_buffer as usize => {
+                thread.stores.push_back(*op);
+                self.spend_store();
+                Some(Begun::Done(0))
+            }
+            Access::Store | Access::Rmw => Some(self.drain()),
+        }
+    }
+
+    /// The running thread goes on when its stores have been granted.
+    pub(crate) fn drain(&mut self) -> Begun {
+        self.threads[self.current as usize].phase = Phase::Drains;
+        Begun::Later
+    }
+
+    /// The operation does not find its line.
+    fn miss(&mut self, op: Op, line: u32) -> Begun {
+        let me = self.current;
+        if op.access() == Access::Store {
+            let clock = self.threads[me as usize].clock;
+            self.threads[me as usize].stores.push_back(op);
+            self.ask(2 * me + 1, What::Op(op), line, clock);
+            self.spend_store();
+            return Begun::Done(0);
+        }
+        let thread = &mut self.threads[me as usize];
+        thread.phase = Phase::Asks;
+        let clock = thread.clock;
+        self.ask(2 * me, What::Op(op), line, clock);
+        Begun::Asked
+    }
+
+    fn spend_store(&mut self) {
+        let store_ps = self.kind_of_current().store_ps.into();
+        self.spend_work(store_ps);
+    }
+
+    /// Sends a request on its way at time `at`. Requests have the numbers of the slots of threads.
+    pub(crate) fn ask(&mut self, request: u32, what: What, line: u32, at: u64) {
+        let core = self.threads[request as usize / 2].core;
+        let way = self.way(line, core, &what);
+        self.requests[request as usize] = Request { what, core, line, asked: at, way, next: NONE, is_granted: false };
+        self.times.set(self.first_thread_slot + request as usize, at + way.half_ps);
+    }
+
+    fn way(&mut self, line: u32, core: u32, what: &What) -> super::lines::Way {
+        let rmw_ps = u64::from(self.rmw_of_core[core as usize]);
+        let line = self.lines.get(line);
+        if line.hits(core, what.access()) {
+            return super::lines::Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
+        }
+        line.way(&self.machine, core, what.access(), rmw_ps)
+    }
+
+    /// The time of a request has come: it reaches the order point, is granted there, or is back.
+    pub(crate) fn request_event(&mut self, number: u32) {
+        let request = self.requests[number as usize];
+        if request.is_granted {
+            return self.answered(number);
+        }
+        let line = self.lines.get(request.line);
+        if line.first == number {
+            // It waited at the head, and the line is free now.
+            line.first = request.next;
+            if line.first == NONE {
+                line.last = NONE;
+            }
+            return self.granted(number);
+        }
+        if line.first == NONE && line.busy_until <= self.now {
+            return self.granted(number);
+        }
+        if line.first == NONE {
+            line.first = number;
+            let free_at = line.busy_until;
+            self.times.set(self.first_thread_slot + number as usize, free_at);
+        } else {
+            let last = line.last;
+            self.requests[last as usize].next = number;
+            self.times.clear(self.first_thread_slot + number as usize);
+        }
+        self.lines.get(request.line).last = number;
+    }
+
+    /// The request is granted: here it takes effect.
+    fn granted(&mut self, number: u32) {
+        let (now, mut request) = (self.now, self.requests[number as usize]);
+        request.way = self.way(request.line, request.core, &request.what);
+        request.is_granted = true;
+        self.requests[number as usize] = request;
+        let (access, way) = (request.what.access(), request.way);
+        let line = self.lines.get(request.line);
+        if line.hits(request.core, access) {
+            if access != Access::Load {
+                line.write_hit(request.core);
+            }
+        } else {
+            line.grant(request.core, access, &way);
+        }
+        line.busy_until = line.busy_until.max(now + way.busy_ps);
+        let rmw_ps = if access == Access::Rmw { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
+        let back = way.half_ps + if way.is_far { 0 } else { rmw_ps };
+        let extra = self.take_effect(number, &request);
+        let line = self.lines.get(request.line);
+        if line.first != NONE {
+            let (next, free_at) = (line.first, line.busy_until);
+            self.times.set(self.first_thread_slot + next as usize, free_at);
+        }
+        self.times.set(self.first_thread_slot + number as usize, now + back + extra);
+        self.account(number, &request, back);
+    }
+
+    /// Does what the request is about, and gives how much longer than the line's way back it takes.
+    fn take_effect(&mut self, number: u32, request: &Request) -> u64 {
+        let thread = number / 2;
+        match request.what {
+            What::Op(op) => {
+                // SAFETY: the thread that made the operation holds a reference to the word until it is answered; a store
+                // that is under way is taken out by `Engine::forget` before its word is gone.
+                let before = unsafe { op.apply() };
+                self.threads[thread as usize].result = before;
+                self.made(thread, self.now, op, request.line, before);
+                0
+            }
+            What::Wait { address, is_wide, expected, deadline } => {
+                self.wait_in_bucket(thread, request, address, is_wide, expected, deadline)
+            }
+            What::Wake { address, n } => self.wake_from_bucket(thread, request, address, n),
+        }
+    }
+
+    /// The request's answer has arrived.
+    fn answered(&mut self, number: u32) {
+        let thread = number / 2;
+        if number.is_multiple_of(2) {
+            if self.threads[thread as usize].phase == Phase::Asks {
+                self.threads[thread as usize].phase = Phase::Resume;
+            }
+            return self.thread_event(thread);
+        }
+        self.threads[thread as usize].stores.pop_front();
+        self.next_store(thread);
+    }
+
+    /// The oldest store that is left: done at once if its line is there, else asked for.
+    fn next_store(&mut self, thread: u32) {
+        let core = self.threads[thread as usize].core;
+        while let Some(&op) = self.threads[thread as usize].stores.front() {
+            let line = self.lines.find(op.address, core);
+            if !self.lines.get(line).hits(core, Access::Store) {
+                return self.ask(2 * thread + 1, What::Op(op), line, self.now);
+            }
+            self.lines.get(line).write_hit(core);
+            // SAFETY: as in `take_effect`.
+            let before = unsafe { op.apply() };
+            self.made(thread, self.now, op, line, before);
+            self.threads[thread as usize].stores.pop_front();
+        }
+        self.times.clear(self.first_thread_slot + 2 * thread as usize + 1);
+        if self.threads[thread as usize].phase == Phase::Drains {
+            let at = self.now.max(self.threads[thread as usize].clock);
+            self.threads[thread as usize].phase = Phase::Resume;
+            self.set_thread(thread, at);
+        }
+    }
+
+    /// A word is about to be gone: stores of the running thread to it that are under way are done now, as nobody can tell
+    /// any more. Those of others cannot be: whoever takes a word away has learned, by a later store, that they are done.
+    pub(crate) fn forget(&mut self, address: u64) {
+        let me = self.current as usize;
+        if self.threads[me].stores.is_empty() {
+            return;
+        }
+        for store in self.threads[me].stores.iter_mut().filter(|store| store.address == address) {
+            // SAFETY: the word is still there.
+            unsafe { store.apply() };
+            // What is left goes nowhere: the line is asked for all the same, for nothing.
+            store.kind = Kind::Load;
+        }
+        let request = &mut self.requests[2 * me + 1];
+        if let What::Op(op) = &mut request.what
+            && op.address == address
+            && !request.is_granted
+        {
+            op.kind = Kind::Load;
+        }
+    }
+
+    /// Counts an operation.
+    #[inline]
+    fn made(&mut self, thread: u32, at: u64, op: Op, line: u32, before: u64) {
+        self.atomics += 1;
+        self.note(at ^ u64::from(thread) << 48 ^ (op.kind as u64) << 60);
+        self.threads[thread as usize].recent.push(Made { at, op, line, before });
+    }
+
+    /// Puts something that happened into the hash of the run. Neither addresses nor values may be in it: they differ from
+    /// machine to machine.
+    #[inline]
+    pub(crate) fn note(&mut self, what: u64) {
+        self.hash = mix(self.hash ^ what);
+    }
+
+    /// Where the time of a request goes.
+    fn account(&mut self, number: u32, request: &Request, back: u64) {
+        if number.is_multiple_of(2) {
+            let waited = self.now - request.asked;
+            let there = waited.min(request.way.half_ps);
+            self.spent.queue_ps += waited - there;
+            self.spent.transfer_ps += there + back;
+        }
+        let Some(from_core) = request.way.from.filter(|_| self.timeline.is_some()) else { return };
+        let moved = timeline::What::LineMoved {
+            line: request.line,
+            from_core,
+            asked_ps: request.asked - super::START_PS,
+            to_write: request.what.access() != Access::Load,
+        };
+        self.record_at(number / 2, self.now + back, moved);
+    }
+}

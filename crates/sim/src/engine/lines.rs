@@ -1,0 +1,276 @@
+//! Cache lines: who has a copy, and what an access costs.
+//!
+//! A line is owned by one core (which may write it), or shared by some, or at its home, where no core has it. Requests of
+//! cores that cannot do with what they have reach the line's order point after half of the way, wait there for those
+//! before them, are granted one at a time, and keep the line busy for a while. The rules have the names under which
+//! the tests know them: L1 to L3 for loads, W1 to W3 for writes, F1 for read-modify-writes done at the home.
+
+use crate::machine::{MAX_CORES, Machine};
+
+/// No core.
+const NOBODY: u16 = u16::MAX;
+/// No request.
+pub(crate) const NONE: u32 = u32::MAX;
+
+const WORDS: usize = MAX_CORES as usize / 64;
+
+/// A set of cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cores([u64; WORDS]);
+
+impl Cores {
+    #[inline]
+    fn only(core: u32) -> Self {
+        let mut cores = Cores::default();
+        cores.insert(core);
+        cores
+    }
+
+    #[inline]
+    fn insert(&mut self, core: u32) {
+        self.0[core as usize / 64] |= 1 << (core % 64);
+    }
+
+    #[inline]
+    fn has(&self, core: u32) -> bool {
+        self.0[core as usize / 64] & 1 << (core % 64) != 0
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        self.0.into_iter().enumerate().flat_map(|(index, word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(index as u32 * 64 + bit)
+            })
+        })
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    owner: u16,
+    /// Nobody, while there is an owner.
+    sharers: Cores,
+    /// When the next request can be granted.
+    pub(crate) busy_until: u64,
+    /// Requests that have reached the order point and wait, in a list through the requests themselves.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+}
+
+/// What an access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reads.
+    Load,
+    /// Writes without reading.
+    Store,
+    /// Reads and writes at once, be it a compare-exchange that fails.
+    Rmw,
+}
+
+/// What a request that is not a hit costs, by the state of the line as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// From the core to the order point, and the same back.
+    pub(crate) half_ps: u64,
+    /// How long the line is busy with it once it is granted.
+    pub(crate) busy_ps: u64,
+    /// The core that it comes from, for the timeline.
+    pub(crate) from: Option<u32>,
+    /// Whether it is done at the home, and the core gets no copy (F1).
+    pub(crate) is_far: bool,
+}
+
+impl Line {
+    /// A line that nobody has touched: at its home.
+    fn new() -> Self {
+        Line { owner: NOBODY, sharers: Cores::default(), busy_until: 0, first: NONE, last: NONE }
+    }
+
+    /// Whether `core` can do the access with what it has (L1, W1).
+    #[inline]
+    pub(crate) fn hits(&self, core: u32, access: Access) -> bool {
+        self.owner == core as u16 || (access == Access::Load && self.sharers.has(core)) || self.is_alone(core)
+    }
+
+    /// Whether `core` is the only one with a copy, be it not written yet.
+    #[inline]
+    fn is_alone(&self, core: u32) -> bool {
+        self.sharers.has(core) && self.sharers == Cores::only(core)
+    }
+
+    /// The line has been written by a core that [hits](Line::hits) it.
+    #[inline]
+    pub(crate) fn write_hit(&mut self, core: u32) {
+        self.owner = core as u16;
+        self.sharers = Cores::default();
+    }
+
+    fn is_at_home(&self) -> bool {
+        self.owner == NOBODY && self.sharers == Cores::default()
+    }
+
+    /// What an access by `core` costs that does not hit; `rmw_ps` is what the core takes for a read-modify-write.
+    pub(crate) fn way(&self, machine: &Machine, core: u32, access: Access, rmw_ps: u64) -> Way {
+        match access {
+            Access::Load => self.way_of_load(machine, core),
+            Access::Rmw if machine.memory.far_atomics.is_some() => far(machine),
+            Access::Store => self.way_of_write(machine, core, 0),
+            Access::Rmw => self.way_of_write(machine, core, rmw_ps),
+        }
+    }
+
+    fn way_of_load(&self, machine: &Machine, core: u32) -> Way {
+        let memory = &machine.memory;
+        if self.owner != NOBODY {
+            let from = u32::from(self.owner);
+            let d = machine.distance(from, core);
+            let busy_ps = d * u64::from(memory.read_owned) / 1000;
+            return Way { half_ps: d / 2, busy_ps, from: Some(from), is_far: false };
+        }
+        let nearest = self.sharers.iter().min_by_key(|&sharer| (machine.distance(sharer, core), sharer));
+        let d = nearest.map_or_else(|| home(machine, core), |from| machine.distance(from, core));
+        let d = d * u64::from(memory.llc) / 1000;
+        Way { half_ps: d / 2, busy_ps: u64::from(memory.read_shared_ps), from: nearest, is_far: false }
+    }
+
+    fn way_of_write(&self, machine: &Machine, core: u32, rmw_ps: u64) -> Way {
+        let memory = &machine.memory;
+        let (mut d, mut from, mut others) = (0, None, 0u64);
+        if self.owner != NOBODY {
+            (d, from) = (machine.distance(self.owner.into(), core), Some(u32::from(self.owner)));
+        } else {
+            for sharer in self.sharers.iter().filter(|&sharer| sharer != core) {
+                others += 1;
+                if from.is_none() || machine.distance(sharer, core) > d {
+                    (d, from) = (machine.distance(sharer, core), Some(sharer));
+                }
+            }
+            if self.is_at_home() {
+                d = home(machine, core);
+            }
+        }
+        if self.sharers.has(core) {
+            d = d * u64::from(memory.upgrade) / 1000;
+        }
+        d += others.saturating_sub(1) * u64::from(memory.per_sharer_ps);
+        let busy_ps = (d / 2 + rmw_ps).max(d * u64::from(memory.write) / 1000);
+        Way { half_ps: d / 2, busy_ps, from, is_far: false }
+    }
+
+    /// The access is granted to `core`, by a request that took `way`: who has the line now.
+    pub(crate) fn grant(&mut self, core: u32, access: Access, way: &Way) {
+        if way.is_far {
+            (self.owner, self.sharers) = (NOBODY, Cores::default());
+        } else if access == Access::Load {
+            if self.owner != NOBODY {
+                self.sharers = Cores::only(self.owner.into());
+                self.owner = NOBODY;
+            }
+            self.sharers.insert(core);
+        } else {
+            self.write_hit(core);
+        }
+        self.check();
+    }
+
+    /// One owner, or some that share: never both.
+    fn check(&self) {
+        debug_assert!(self.owner == NOBODY || self.sharers == Cores::default(), "owned and shared: {self:?}");
+    }
+}
+
+/// F1.
+fn far(machine: &Machine) -> Way {
+    let far = machine.memory.far_atomics.expect("asked only where there are far atomics");
+    Way { half_ps: u64::from(far.round_trip_ps) / 2, busy_ps: far.busy_ps.into(), from: None, is_far: true }
+}
+
+/// From a core to the home of a line that no core has, and back: as far as another core is, in the middle.
+fn home(machine: &Machine, core: u32) -> u64 {
+    let far = machine.memory.far_atomics.map(|far| u64::from(far.round_trip_ps));
+    far.unwrap_or_else(|| machine.distance(core, (core + 1) % machine.cores))
+}
+
+/// All lines that were touched, by address; numbered in the order of their first touch.
+pub(crate) struct Lines {
+    lines: Vec<Line>,
+    /// Open addressing; a key is the address of the line and one, zero is free.
+    table: Vec<(u64, u32)>,
+    shift: u32,
+}
+
+impl Lines {
+    pub(crate) fn new(line_bytes: u32) -> Self {
+        Lines { lines: Vec::new(), table: vec![(0, 0); 1024], shift: line_bytes.trailing_zeros() }
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, line: u32) -> &mut Line {
+        &mut self.lines[line as usize]
+    }
+
+    /// The line of an address, if it was touched.
+    pub(crate) fn known(&self, address: u64) -> Option<u32> {
+        let key = (address >> self.shift) + 1;
+        let mut place = self.place(key);
+        // Ends at a free place, of which there are always as many as lines.
+        while self.table[place].0 != 0 {
+            if self.table[place].0 == key {
+                return Some(self.table[place].1);
+            }
+            place = (place + 1) & (self.table.len() - 1);
+        }
+        None
+    }
+
+    /// The line of an address. One that is touched for the first time is handed to `core` as it is.
+    #[inline]
+    pub(crate) fn find(&mut self, address: u64, core: u32) -> u32 {
+        let key = (address >> self.shift) + 1;
+        let mut place = self.place(key);
+        loop {
+            let (found, line) = self.table[place];
+            if found == key {
+                return line;
+            }
+            if found == 0 {
+                return self.add(key, place, core);
+            }
+            place = (place + 1) & (self.table.len() - 1);
+        }
+    }
+
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.table.len() - 1)
+    }
+
+    #[cold]
+    fn add(&mut self, key: u64, place: usize, core: u32) -> u32 {
+        let line = self.lines.len() as u32;
+        let mut new = Line::new();
+        new.sharers.insert(core);
+        self.lines.push(new);
+        self.table[place] = (key, line);
+        if self.lines.len() * 2 > self.table.len() {
+            self.grow();
+        }
+        line
+    }
+
+    fn grow(&mut self) {
+        let bigger = vec![(0, 0); self.table.len() * 2];
+        for (key, line) in std::mem::replace(&mut self.table, bigger).into_iter().filter(|(key, _)| *key != 0) {
+            let mut place = self.place(key);
+            while self.table[place].0 != 0 {
+                place = (place + 1) & (self.table.len() - 1);
+            }
+            self.table[place] = (key, line);
+        }
+    }
+}

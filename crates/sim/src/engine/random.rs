@@ -1,0 +1,62 @@
+//! Chance that comes again with the same seed.
+
+/// Spreads a number over all 64 bits: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+#[inline]
+pub(crate) fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// What a stream is for. Each purpose has its own, so that a draw more in one does not move the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    Pauses,
+    Placement,
+}
+
+/// A stream of numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64, purpose: Purpose, thread: u32) -> Self {
+        Random(mix(seed ^ mix((purpose as u64) << 32 | u64::from(thread))))
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    /// A number below `bound`, which is not zero.
+    #[inline]
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_their_own_and_come_again() {
+        let draw = |seed, purpose, thread| {
+            let mut random = Random::new(seed, purpose, thread);
+            (0..4).map(|_| random.below(1000)).collect::<Vec<u32>>()
+        };
+        assert_eq!(draw(1, Purpose::Pauses, 2), draw(1, Purpose::Pauses, 2));
+        let others = [draw(2, Purpose::Pauses, 2), draw(1, Purpose::Placement, 2), draw(1, Purpose::Pauses, 3)];
+        assert!(others.iter().all(|other| *other != draw(1, Purpose::Pauses, 2)), "{others:?}");
+    }
+
+    #[test]
+    fn numbers_lie_below_their_bound_and_reach_it() {
+        let mut random = Random::new(9, Purpose::Pauses, 0);
+        let seen: std::collections::BTreeSet<u32> = (0..200).map(|_| random.below(7)).collect();
+        assert_eq!(seen.into_iter().collect::<Vec<u32>>(), [0, 1, 2, 3, 4, 5, 6]);
+    }
+}

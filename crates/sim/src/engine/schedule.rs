@@ -1,0 +1,572 @@
+//! Who is on which CPU: queues, slices, placement of woken threads, balancing.
+
+use super::thread::{NO_CPU, Phase};
+use super::times::NEVER;
+use super::{Engine, OBSERVER};
+use crate::machine::{CoreKind, Machine, Policy};
+use crate::timeline::What;
+
+/// A hardware thread, as the scheduler sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct CpuState {
+    pub(crate) core: u32,
+    pub(crate) kind: u32,
+    node: u32,
+    rank: u32,
+    /// The other hardware thread of the core.
+    sibling: Option<u32>,
+    /// Who has it.
+    pub(crate) running: Option<u32>,
+    /// A woken thread is on its way to it.
+    is_expected: bool,
+    /// Who waits for it, in the order in which they came.
+    queue: Vec<u32>,
+    /// The thread that has it is to lose it as soon as its request is answered.
+    must_switch: bool,
+    idle_since: u64,
+    /// The least that its threads have had: whoever comes starts with it, and gets no lead for having slept.
+    least_vruntime: u64,
+    /// The thread that has it does nothing but pause until then.
+    pausing_until: u64,
+}
+
+impl CpuState {
+    pub(crate) fn of(machine: &Machine) -> Vec<CpuState> {
+        let sibling = |index: usize| {
+            let same = |other: &usize| *other != index && machine.cpus[*other].core == machine.cpus[index].core;
+            (0..machine.cpus.len()).find(same).map(|other| other as u32)
+        };
+        let state = |(index, cpu): (usize, &crate::machine::Cpu)| CpuState {
+            core: cpu.core,
+            kind: cpu.kind,
+            node: cpu.node,
+            rank: cpu.rank,
+            sibling: sibling(index),
+            running: None,
+            is_expected: false,
+            queue: Vec::new(),
+            must_switch: false,
+            idle_since: 0,
+            least_vruntime: 0,
+            pausing_until: 0,
+        };
+        machine.cpus.iter().enumerate().map(state).collect()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running.is_none() && !self.is_expected && self.queue.is_empty()
+    }
+}
+
+impl Engine {
+    pub(crate) fn kind_of_current(&self) -> &CoreKind {
+        let cpu = self.threads[self.current as usize].cpu;
+        // The observer has no CPU; where it needs one for a figure, it is the first.
+        let cpu = if cpu == NO_CPU { 0 } else { cpu };
+        &self.kinds[self.cpus[cpu as usize].kind as usize]
+    }
+
+    /// The running thread does something that only it can see, which takes this long on an idle machine.
+    #[inline]
+    pub(crate) fn spend_work(&mut self, ps: u64) {
+        let ps = self.slowed(ps);
+        self.threads[self.current as usize].clock += ps;
+        self.spent.work_ps += ps;
+    }
+
+    /// The same by the sibling's doings (M1) and by how many CPUs are busy.
+    #[inline]
+    fn slowed(&self, ps: u64) -> u64 {
+        let thread = &self.threads[self.current as usize];
+        if thread.cpu == NO_CPU {
+            return ps;
+        }
+        let cpu = &self.cpus[thread.cpu as usize];
+        let kind = &self.kinds[cpu.kind as usize];
+        let mut ps = ps;
+        if kind.derate > 0 && self.cpus.len() > 1 {
+            let busy = u64::from(self.n_busy.max(1) - 1);
+            ps += ps * u64::from(kind.derate) * busy / (1000 * (self.cpus.len() as u64 - 1));
+        }
+        if let Some(sibling) = cpu.sibling {
+            let other = &self.cpus[sibling as usize];
+            if other.running.is_some() && other.pausing_until <= thread.clock {
+                ps = ps * u64::from(kind.smt_slowdown) / 1000;
+            }
+        }
+        ps
+    }
+
+    /// The hardware thread that the running thread is on; the first for the observer.
+    pub(crate) fn cpu_of_current(&self) -> u32 {
+        let cpu = self.threads[self.current as usize].cpu;
+        if cpu == NO_CPU { 0 } else { cpu }
+    }
+
+    /// Whether a thread has a CPU. One that there is not has none.
+    pub(crate) fn is_on_cpu(&self, thread: u32) -> bool {
+        let cpu = self.threads.get(thread as usize).map_or(NO_CPU, |this| this.cpu);
+        self.cpus.get(cpu as usize).is_some_and(|state| state.running == Some(thread))
+    }
+
+    /// CPU time up to now.
+    pub(crate) fn cpu_ps_so_far(&self) -> u64 {
+        let running = self.cpus.iter().filter_map(|state| state.running);
+        let since = |thread: u32| self.now.saturating_sub(self.threads[thread as usize].on_since);
+        self.cpu_ps + running.map(since).sum::<u64>()
+    }
+
+    /// Whether what the sibling does may change how long the running thread's work takes.
+    pub(crate) fn has_sibling(&self) -> bool {
+        let cpu = self.threads[self.current as usize].cpu;
+        cpu != NO_CPU && self.cpus[cpu as usize].sibling.is_some()
+    }
+
+    /// The running thread pauses so many times (P1).
+    #[inline]
+    pub(crate) fn pause(&mut self, times: u64) {
+        let kind = self.kind_of_current();
+        let (pause_ps, jitter) = (u64::from(kind.pause_ps), kind.pause_jitter);
+        let thread = &mut self.threads[self.current as usize];
+        let drawn = if jitter == 0 { 1000 } else { 1000 - jitter + thread.pauses.below(2 * jitter + 1) };
+        let ps = times * pause_ps * u64::from(drawn) / 1000;
+        self.pause_for(ps);
+    }
+
+    /// The running thread pauses for so long.
+    #[inline]
+    pub(crate) fn pause_for(&mut self, ps: u64) {
+        let thread = &mut self.threads[self.current as usize];
+        thread.clock += ps;
+        let (clock, cpu) = (thread.clock, thread.cpu);
+        self.spent.pause_ps += ps;
+        if cpu != NO_CPU {
+            self.cpus[cpu as usize].pausing_until = clock;
+        }
+        if self.timeline.is_some() {
+            self.record_at(self.current, clock, What::Paused { for_ps: ps });
+        }
+    }
+
+    /// The running thread is in the kernel for so long.
+    #[inline]
+    pub(crate) fn spend_kernel(&mut self, ps: u64) {
+        self.threads[self.current as usize].clock += ps;
+        self.spent.kernel_ps += ps;
+    }
+
+    /// The time of a thread has come.
+    pub(crate) fn thread_event(&mut self, thread: u32) {
+        let (phase, cpu) = (self.threads[thread as usize].phase, self.threads[thread as usize].cpu);
+        match phase {
+            Phase::Resume if cpu != NO_CPU && self.cpus[cpu as usize].must_switch => self.preempt(cpu),
+            Phase::Resume => self.turn = Some(thread),
+            Phase::FallsAsleep => self.fell_asleep(thread),
+            Phase::Asleep => self.wake_by_deadline(thread),
+            Phase::Wakes => {
+                self.cpus[cpu as usize].is_expected = false;
+                self.spent.waking_ps += self.now - self.threads[thread as usize].off_since;
+                self.take_cpu(thread, cpu, self.now);
+            }
+            Phase::Asks | Phase::Drains | Phase::Ready | Phase::Gone => {
+                unreachable!("a thread that {phase:?} has no time of its own")
+            }
+        }
+    }
+
+    /// A thread that was just started gets the best idle CPU, or the shortest queue.
+    pub(crate) fn place_new(&mut self, thread: u32) {
+        let now = self.now;
+        let idle = |cpu: &&u32| self.cpus[**cpu as usize].is_idle();
+        let all: Vec<u32> = match self.threads[thread as usize].pin {
+            Some(pin) => vec![pin],
+            None => (0..self.cpus.len() as u32).collect(),
+        };
+        let best = all.iter().filter(idle).min_by_key(|&&cpu| (self.cpus[cpu as usize].rank, cpu));
+        let shortest = || all.iter().min_by_key(|&&cpu| (self.cpus[cpu as usize].queue.len(), cpu));
+        match best {
+            Some(&cpu) => self.take_cpu(thread, cpu, now),
+            None => {
+                let cpu = *shortest().expect("there is at least one CPU");
+                self.threads[thread as usize].vruntime = self.cpus[cpu as usize].least_vruntime;
+                self.threads[thread as usize].cpu = cpu;
+                self.queue_up(thread, cpu);
+            }
+        }
+    }
+
+    /// The thread is on the CPU from `at` on, and goes on with what is left of what it was doing.
+    pub(crate) fn take_cpu(&mut self, thread: u32, cpu: u32, at: u64) {
+        self.n_busy += 1;
+        let state = &mut self.cpus[cpu as usize];
+        debug_assert!(state.running.is_none(), "two threads on one CPU");
+        (state.running, state.must_switch, state.pausing_until) = (Some(thread), false, 0);
+        let (core, least) = (state.core, state.least_vruntime);
+        let is_queued = !state.queue.is_empty();
+        let this = &mut self.threads[thread as usize];
+        (this.cpu, this.core, this.on_since) = (cpu, core, at);
+        this.vruntime = this.vruntime.max(least);
+        this.phase = Phase::Resume;
+        let rest = std::mem::take(&mut this.rest);
+        self.set_thread(thread, at + rest);
+        if is_queued {
+            self.start_slice(cpu);
+        }
+        self.note(at ^ u64::from(cpu) << 52);
+        self.record_at(thread, at, What::Runs { cpu });
+    }
+
+    /// The thread is off its CPU from `at` on, which goes to the next.
+    pub(crate) fn leave_cpu(&mut self, thread: u32, at: u64) {
+        let cpu = self.get_off(thread, at);
+        self.next_thread(cpu, at);
+    }
+
+    /// The thread is off its CPU, which it tells, and which nobody has yet.
+    fn get_off(&mut self, thread: u32, at: u64) -> u32 {
+        let this = &mut self.threads[thread as usize];
+        let (cpu, had) = (this.cpu, at - this.on_since);
+        this.vruntime += had;
+        (this.last_ran, this.off_since) = (at, at);
+        self.cpu_ps += had;
+        self.n_switches += 1;
+        self.n_busy -= 1;
+        self.least_vruntime(cpu);
+        let state = &mut self.cpus[cpu as usize];
+        (state.running, state.must_switch, state.idle_since) = (None, false, at);
+        self.times.clear(cpu as usize);
+        cpu
+    }
+
+    /// The CPU is free: whoever is next in its queue gets it, or one of another CPU's queue.
+    fn next_thread(&mut self, cpu: u32, at: u64) {
+        let next = self.pick(cpu).or_else(|| self.pull(cpu, self.machine.os.cache_hot_ps));
+        let Some(thread) = next else { return };
+        let switch_ps = u64::from(self.machine.os.switch_ps);
+        self.spent.kernel_ps += switch_ps;
+        self.spent.ready_ps += at.saturating_sub(self.threads[thread as usize].off_since);
+        // The switch is the CPU's time, but not yet the thread's.
+        self.cpu_ps += switch_ps;
+        self.take_cpu(thread, cpu, at + switch_ps);
+    }
+
+    /// Takes the next thread out of the queue.
+    fn pick(&mut self, cpu: u32) -> Option<u32> {
+        let queue = &self.cpus[cpu as usize].queue;
+        let threads = &self.threads;
+        let place = match self.machine.os.policy {
+            Policy::Fair { .. } => {
+                (0..queue.len()).min_by_key(|&place| (threads[queue[place] as usize].vruntime, place))
+            }
+            Policy::Quantum { .. } => {
+                let boosted = (0..queue.len()).find(|&place| threads[queue[place] as usize].is_boosted);
+                boosted.or((!queue.is_empty()).then_some(0))
+            }
+        }?;
+        let thread = self.cpus[cpu as usize].queue.remove(place);
+        self.n_ready -= 1;
+        let vruntime = self.threads[thread as usize].vruntime;
+        let least = &mut self.cpus[cpu as usize].least_vruntime;
+        *least = (*least).max(vruntime);
+        Some(thread)
+    }
+
+    /// Takes a thread out of the longest queue of another CPU, one that has not run for `cold_ps`.
+    fn pull(&mut self, to: u32, cold_ps: u64) -> Option<u32> {
+        if self.n_ready == 0 {
+            return None;
+        }
+        let node = self.cpus[to as usize].node;
+        let longest = (0..self.cpus.len() as u32)
+            .filter(|&cpu| cpu != to && !self.cpus[cpu as usize].queue.is_empty())
+            .max_by_key(|&cpu| {
+                let state = &self.cpus[cpu as usize];
+                (state.queue.len(), state.node == node, std::cmp::Reverse(cpu))
+            })?;
+        let now = self.now;
+        let may_move = |thread: &u32| {
+            let this = &self.threads[*thread as usize];
+            this.pin.is_none() && now.saturating_sub(this.last_ran) >= cold_ps
+        };
+        let place = self.cpus[longest as usize].queue.iter().position(may_move)?;
+        let thread = self.cpus[longest as usize].queue.remove(place);
+        self.n_ready -= 1;
+        self.rebase(thread, longest, to);
+        Some(thread)
+    }
+
+    /// Lead and lag are of one CPU's queue: a thread that moves takes its own along.
+    fn rebase(&mut self, thread: u32, from: u32, to: u32) {
+        let (old, new) = (self.cpus[from as usize].least_vruntime, self.cpus[to as usize].least_vruntime);
+        let this = &mut self.threads[thread as usize];
+        this.vruntime = new + this.vruntime.saturating_sub(old);
+    }
+
+    /// The thread waits for this CPU.
+    fn queue_up(&mut self, thread: u32, cpu: u32) {
+        let at = self.now;
+        let this = &mut self.threads[thread as usize];
+        (this.phase, this.cpu, this.off_since) = (Phase::Ready, cpu, at);
+        self.clear_thread(thread);
+        self.record_at(thread, at, What::Waits);
+        let state = &mut self.cpus[cpu as usize];
+        state.queue.push(thread);
+        self.n_ready += 1;
+        if state.running.is_some() {
+            self.start_slice(cpu);
+        } else if !state.is_expected {
+            self.next_thread(cpu, at);
+        }
+    }
+
+    /// Somebody waits for the CPU: whoever has it keeps it for a slice at most.
+    fn start_slice(&mut self, cpu: u32) {
+        if self.times.of(cpu as usize) != NEVER {
+            return;
+        }
+        let state = &self.cpus[cpu as usize];
+        let Some(running) = state.running else { return };
+        let n = state.queue.len() as u64 + 1;
+        let slice_ps = match self.machine.os.policy {
+            Policy::Fair { latency_ps, slice_ps, .. } => (latency_ps / n).max(slice_ps),
+            Policy::Quantum { quantum_ps, .. } => quantum_ps,
+        };
+        let end = self.threads[running as usize].on_since + slice_ps;
+        self.times.set(cpu as usize, end.max(self.now));
+    }
+
+    /// The slice of whoever has the CPU is over.
+    pub(crate) fn slice_is_over(&mut self, cpu: u32) {
+        let queue = &self.cpus[cpu as usize].queue;
+        let Some(mine) = self.running_vruntime(cpu).filter(|_| !queue.is_empty()) else { return };
+        let is_fair = matches!(self.machine.os.policy, Policy::Fair { .. });
+        let theirs = queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
+        if is_fair && theirs.is_some_and(|theirs| theirs >= mine) {
+            let Policy::Fair { slice_ps, .. } = self.machine.os.policy else { return };
+            return self.times.set(cpu as usize, self.now + slice_ps);
+        }
+        self.preempt(cpu);
+    }
+
+    /// Whoever has the CPU goes to the end of its queue, now or as soon as its request is answered.
+    fn preempt(&mut self, cpu: u32) {
+        let Some(thread) = self.cpus[cpu as usize].running else { return };
+        match self.threads[thread as usize].phase {
+            Phase::Resume => (),
+            // It leaves by itself.
+            Phase::FallsAsleep => return,
+            _ => return self.cpus[cpu as usize].must_switch = true,
+        }
+        let at = self.times.of(self.first_thread_slot + 2 * thread as usize);
+        let this = &mut self.threads[thread as usize];
+        this.rest = if at == NEVER { 0 } else { at - self.now.max(this.on_since).min(at) };
+        this.is_boosted = false;
+        self.clear_thread(thread);
+        self.give_up(thread);
+    }
+
+    /// The thread that has the CPU goes into its queue, and the next one gets it.
+    fn give_up(&mut self, thread: u32) {
+        let at = self.now.max(self.threads[thread as usize].on_since);
+        let cpu = self.get_off(thread, at);
+        self.threads[thread as usize].phase = Phase::Ready;
+        self.cpus[cpu as usize].queue.push(thread);
+        self.n_ready += 1;
+        self.record_at(thread, at, What::Waits);
+        self.next_thread(cpu, at);
+    }
+
+    /// `sched_yield`: whoever waits for the CPU goes first. True if somebody did.
+    pub(crate) fn yield_cpu(&mut self) -> bool {
+        let me = self.current;
+        let cpu = self.threads[me as usize].cpu;
+        if me == OBSERVER || self.cpus[cpu as usize].queue.is_empty() {
+            return false;
+        }
+        let last = self.cpus[cpu as usize].queue.iter().map(|&thread| self.threads[thread as usize].vruntime).max();
+        let this = &mut self.threads[me as usize];
+        this.vruntime = this.vruntime.max(last.unwrap_or(0) + 1);
+        self.now = this.clock;
+        self.give_up(me);
+        true
+    }
+
+    /// Makes a sleeping thread run: on an idle CPU after the latency of a wake, or in a queue. The waker is `by`, and is
+    /// done with the call at `at`.
+    pub(crate) fn wake_thread(&mut self, thread: u32, by: Option<u32>, at: u64) {
+        let slept = at.saturating_sub(self.threads[thread as usize].off_since);
+        self.spent.asleep_ps += slept;
+        self.threads[thread as usize].off_since = at;
+        self.record_at(thread, at, What::Woken { by: by.and_then(|by| by.checked_sub(1)) });
+        if thread == OBSERVER {
+            self.threads[thread as usize].phase = Phase::Resume;
+            return self.set_thread(thread, at);
+        }
+        self.threads[thread as usize].is_boosted = true;
+        let waker_cpu = by.filter(|&by| by != OBSERVER).map(|by| self.threads[by as usize].cpu);
+        let prev = self.threads[thread as usize].cpu;
+        match self.choose_idle(thread, prev, waker_cpu) {
+            Some(cpu) => {
+                if cpu != prev {
+                    self.rebase(thread, prev, cpu);
+                }
+                self.cpus[cpu as usize].is_expected = true;
+                let latency = self.wake_latency(cpu, at);
+                let this = &mut self.threads[thread as usize];
+                (this.phase, this.cpu) = (Phase::Wakes, cpu);
+                self.set_thread(thread, at + latency);
+            }
+            None => self.wake_into_queue(thread, prev, waker_cpu),
+        }
+    }
+
+    /// How long an idle CPU takes to run a woken thread: longer the longer it was idle.
+    fn wake_latency(&self, cpu: u32, at: u64) -> u64 {
+        let os = &self.machine.os;
+        let idle = at.saturating_sub(self.cpus[cpu as usize].idle_since);
+        let doublings = (idle / u64::from(os.idle_ps.max(1)) + 1).ilog2();
+        let deeper = (u64::from(doublings) * u64::from(os.wake_deeper_ps)).min(os.wake_deepest_ps.into());
+        u64::from(os.wake_latency_ps) + deeper
+    }
+
+    /// The idle CPU that a woken thread gets: its own, mostly; else one near it, or near its waker.
+    fn choose_idle(&mut self, thread: u32, prev: u32, waker: Option<u32>) -> Option<u32> {
+        if let Some(pin) = self.threads[thread as usize].pin {
+            return self.cpus[pin as usize].is_idle().then_some(pin);
+        }
+        let prev_is_idle = self.cpus[prev as usize].is_idle();
+        let stays = prev_is_idle && self.placement.below(1000) >= self.machine.os.move_on_wake;
+        if stays || self.n_busy as usize >= self.cpus.len() {
+            return prev_is_idle.then_some(prev);
+        }
+        let nodes = [Some(prev), waker].map(|cpu| cpu.map(|cpu| self.cpus[cpu as usize].node));
+        for node in nodes.into_iter().flatten() {
+            let found = self.idle_in(node, prev);
+            if found.is_some() {
+                return found;
+            }
+        }
+        prev_is_idle.then_some(prev)
+    }
+
+    /// One of the idle CPUs of a node that the system would fill first, and not `but`.
+    fn idle_in(&mut self, node: u32, but: u32) -> Option<u32> {
+        let idle = |cpu: &u32| {
+            let state = &self.cpus[*cpu as usize];
+            *cpu != but && state.node == node && state.is_idle()
+        };
+        // A core's second hardware thread is the last resort; P and E cores are alike to a waker that looks for an idle one.
+        let has_idle_core = |cpu: &u32| {
+            let sibling = self.cpus[*cpu as usize].sibling;
+            sibling.is_none_or(|sibling| self.cpus[sibling as usize].is_idle())
+        };
+        let all: Vec<u32> = (0..self.cpus.len() as u32).filter(idle).collect();
+        let whole: Vec<u32> = all.iter().copied().filter(has_idle_core).collect();
+        let from = if whole.is_empty() { all } else { whole };
+        let drawn = (!from.is_empty()).then(|| self.placement.below(from.len() as u32));
+        drawn.map(|drawn| from[drawn as usize])
+    }
+
+    /// No CPU is idle: the thread queues on its own, or on its waker's; and takes it at once if the rules say so.
+    fn wake_into_queue(&mut self, thread: u32, prev: u32, waker: Option<u32>) {
+        let length = |cpu: u32| self.cpus[cpu as usize].queue.len() + usize::from(self.cpus[cpu as usize].is_expected);
+        let pin = self.threads[thread as usize].pin;
+        let affine = waker.filter(|&waker| self.machine.os.wake_affine && length(waker) < length(prev));
+        let cpu = pin.or(affine).unwrap_or(prev);
+        if cpu != prev {
+            self.rebase(thread, prev, cpu);
+        }
+        let least = self.least_vruntime(cpu);
+        let this = &mut self.threads[thread as usize];
+        let takes_it = match self.machine.os.policy {
+            Policy::Fair { latency_ps, wakeup_granularity_ps, .. } => {
+                // Whoever slept may be behind by half a latency, not by all that it has missed.
+                this.vruntime = this.vruntime.max(least.saturating_sub(latency_ps / 2));
+                let mine = this.vruntime;
+                self.running_vruntime(cpu).is_some_and(|theirs| theirs > mine + wakeup_granularity_ps)
+            }
+            Policy::Quantum { boost, .. } => {
+                boost && self.cpus[cpu as usize].running.is_some_and(|other| !self.threads[other as usize].is_boosted)
+            }
+        };
+        self.queue_up(thread, cpu);
+        if takes_it && self.threads[thread as usize].phase == Phase::Ready {
+            self.preempt(cpu);
+        }
+    }
+
+    /// The least that anybody on the CPU has had; it never goes back.
+    fn least_vruntime(&mut self, cpu: u32) -> u64 {
+        let queue = self.cpus[cpu as usize].queue.iter().map(|&thread| self.threads[thread as usize].vruntime);
+        let now = queue.chain(self.running_vruntime(cpu)).min();
+        let least = &mut self.cpus[cpu as usize].least_vruntime;
+        *least = (*least).max(now.unwrap_or(0));
+        *least
+    }
+
+    fn running_vruntime(&self, cpu: u32) -> Option<u64> {
+        let this = &self.threads[self.cpus[cpu as usize].running? as usize];
+        Some(this.vruntime + self.now.saturating_sub(this.on_since))
+    }
+
+    /// Idle CPUs take what waits elsewhere, and better CPUs that are idle what runs on worse ones.
+    pub(crate) fn balance(&mut self) {
+        for cpu in 0..self.cpus.len() as u32 {
+            if !self.cpus[cpu as usize].is_idle() {
+                continue;
+            }
+            if let Some(thread) = self.pull(cpu, 0) {
+                let switch_ps = u64::from(self.machine.os.switch_ps);
+                self.spent.ready_ps += self.now.saturating_sub(self.threads[thread as usize].off_since);
+                self.take_cpu(thread, cpu, self.now + switch_ps);
+            } else {
+                self.pull_running(cpu);
+            }
+        }
+        self.even_out();
+    }
+
+    /// Moves a running thread from a worse CPU to this one, which is idle.
+    fn pull_running(&mut self, to: u32) {
+        let rank = self.cpus[to as usize].rank;
+        let is_worse = |&from: &u32| {
+            let state = &self.cpus[from as usize];
+            let running = state.running.map(|thread| &self.threads[thread as usize]);
+            state.rank > rank && running.is_some_and(|this| this.pin.is_none() && this.phase == Phase::Resume)
+        };
+        let worst = (0..self.cpus.len() as u32).filter(is_worse).max_by_key(|&from| self.cpus[from as usize].rank);
+        let Some(from) = worst else { return };
+        let thread = self.cpus[from as usize].running.expect("it was chosen for the thread that it runs");
+        let slot = self.first_thread_slot + 2 * thread as usize;
+        let on_since = self.threads[thread as usize].on_since;
+        if on_since > self.now {
+            return;
+        }
+        self.threads[thread as usize].rest = self.times.of(slot) - self.now;
+        self.clear_thread(thread);
+        self.rebase(thread, from, to);
+        self.leave_cpu(thread, self.now);
+        self.take_cpu(thread, to, self.now + u64::from(self.machine.os.switch_ps));
+    }
+
+    /// Moves one thread from the longest queue to the shortest, if they differ by two or more.
+    fn even_out(&mut self) {
+        if self.n_ready < 2 {
+            return;
+        }
+        let length = |&cpu: &u32| self.cpus[cpu as usize].queue.len();
+        let all = 0..self.cpus.len() as u32;
+        let (Some(longest), Some(shortest)) = (all.clone().max_by_key(length), all.min_by_key(length)) else { return };
+        if length(&longest) < length(&shortest) + 2 {
+            return;
+        }
+        let queue = &self.cpus[longest as usize].queue;
+        let Some(place) = queue.iter().position(|&thread| self.threads[thread as usize].pin.is_none()) else { return };
+        let thread = self.cpus[longest as usize].queue.remove(place);
+        self.n_ready -= 1;
+        self.rebase(thread, longest, shortest);
+        let off_since = self.threads[thread as usize].off_since;
+        self.queue_up(thread, shortest);
+        self.threads[thread as usize].off_since = off_since;
+    }
+}

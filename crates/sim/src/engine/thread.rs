@@ -1,0 +1,192 @@
+//! A simulated thread: what it is at, and its stack.
+
+use super::lines::{Access, NONE, Way};
+use super::random::{Purpose, Random};
+use super::value::{Kind, Op};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, Yielder};
+use std::collections::VecDeque;
+
+/// No CPU.
+pub(crate) const NO_CPU: u32 = u32::MAX;
+/// How many operations of each thread are remembered for the report on one that gets nowhere.
+pub(crate) const RECENT: usize = 64;
+
+/// What a thread is at. Where a time is spoken of, it is the one in the thread's slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It goes on at its time; or it is the one whose code is running.
+    Resume,
+    /// Its request is under way, waits in the line of its line, or is being answered.
+    Asks,
+    /// It waits until its stores have been granted.
+    Drains,
+    /// It has queued in a bucket, and leaves its CPU at its time.
+    FallsAsleep,
+    /// It is woken, or gives up, at its time, if it has one.
+    Asleep,
+    /// It gets the CPU that was chosen for it at its time.
+    Wakes,
+    /// It is in the queue of a CPU.
+    Ready,
+    /// It is gone.
+    Gone,
+}
+
+/// A request for a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) what: What,
+    pub(crate) core: u32,
+    pub(crate) line: u32,
+    /// When it was made.
+    pub(crate) asked: u64,
+    pub(crate) way: Way,
+    /// Next in the line's line.
+    pub(crate) next: u32,
+    /// Set once it was granted: it is on its way back.
+    pub(crate) is_granted: bool,
+}
+
+/// What is to happen when a request is granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Op(Op),
+    /// The kernel works in a bucket: somebody wants to sleep on this word.
+    Wait {
+        address: u64,
+        is_wide: bool,
+        expected: u64,
+        deadline: u64,
+    },
+    /// The same: somebody wakes at most so many that sleep on this address.
+    Wake {
+        address: u64,
+        n: u32,
+    },
+}
+
+impl What {
+    pub(crate) fn access(&self) -> Access {
+        match self {
+            What::Op(op) => op.access(),
+            What::Wait { .. } | What::Wake { .. } => Access::Rmw,
+        }
+    }
+}
+
+impl Request {
+    pub(crate) const fn nothing() -> Self {
+        let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
+        let way = Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
+        Request { what: What::Op(op), core: 0, line: NONE, asked: 0, way, next: NONE, is_granted: false }
+    }
+}
+
+/// One operation that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) at: u64,
+    pub(crate) op: Op,
+    pub(crate) line: u32,
+    pub(crate) before: u64,
+}
+
+/// The last operations, in a ring.
+pub(crate) struct Recent {
+    ring: Box<[Made; RECENT]>,
+    n: usize,
+}
+
+impl Recent {
+    fn new() -> Self {
+        let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
+        Recent { ring: Box::new([Made { at: 0, op, line: NONE, before: 0 }; RECENT]), n: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, made: Made) {
+        self.ring[self.n % RECENT] = made;
+        self.n += 1;
+    }
+
+    /// From the oldest to the newest.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Made> {
+        (self.n.saturating_sub(RECENT)..self.n).map(|at| &self.ring[at % RECENT])
+    }
+}
+
+pub(crate) type Switch = Yielder<(), ()>;
+pub(crate) type Stack = Coroutine<(), (), (), DefaultStack>;
+
+/// Where a thread sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) bucket: u32,
+    pub(crate) address: u64,
+    pub(crate) is_wide: bool,
+    pub(crate) expected: u64,
+}
+
+pub(crate) struct Thread {
+    /// Its own time: ahead of everybody's while it does what nobody else can see.
+    pub(crate) clock: u64,
+    pub(crate) phase: Phase,
+    /// The hardware thread that it is on, or was on last.
+    pub(crate) cpu: u32,
+    pub(crate) pin: Option<u32>,
+    /// Own time that is left of what it was doing when it lost its CPU.
+    pub(crate) rest: u64,
+    /// The core of its CPU, and the value that its last request has brought.
+    pub(crate) core: u32,
+    pub(crate) result: u64,
+    /// Stores that are not granted yet, oldest first; the oldest is the request under way.
+    pub(crate) stores: VecDeque<Op>,
+    /// Where it sleeps, while it is in a bucket.
+    pub(crate) place: Option<Place>,
+    /// When its sleep ends by itself.
+    pub(crate) deadline: u64,
+    /// Whether its last sleep ended by a wake, not by its deadline.
+    pub(crate) was_woken: bool,
+    /// For the scheduler: what it has had, when it got its CPU, and when it last had one.
+    pub(crate) vruntime: u64,
+    pub(crate) on_since: u64,
+    pub(crate) last_ran: u64,
+    pub(crate) is_boosted: bool,
+    /// Since when it is in a state without a CPU.
+    pub(crate) off_since: u64,
+    pub(crate) pauses: Random,
+    pub(crate) recent: Recent,
+    /// Threads that wait until this one is gone.
+    pub(crate) joiners: Vec<u32>,
+    pub(crate) stack: *mut Stack,
+    pub(crate) switch: *const Switch,
+}
+
+impl Thread {
+    pub(crate) fn new(seed: u64, index: u32, clock: u64) -> Self {
+        Thread {
+            clock,
+            phase: Phase::Ready,
+            cpu: NO_CPU,
+            pin: None,
+            rest: 0,
+            core: 0,
+            result: 0,
+            stores: VecDeque::new(),
+            place: None,
+            deadline: 0,
+            was_woken: false,
+            vruntime: 0,
+            on_since: clock,
+            last_ran: 0,
+            is_boosted: false,
+            off_since: clock,
+            pauses: Random::new(seed, Purpose::Pauses, index),
+            recent: Recent::new(),
+            joiners: Vec::new(),
+            stack: std::ptr::null_mut(),
+            switch: std::ptr::null(),
+        }
+    }
+}
