@@ -142,6 +142,8 @@ impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
         body: impl Fn(&Stage<W>, u32) -> R + Send + Sync + 'static,
     ) -> Result<Self, End> {
         let (stage, body) = (Arc::new(Stage::<W>::new(n)), Arc::new(body));
+        W::keep(stage.clone());
+        W::keep(body.clone());
         let reports: Arc<[Mutex<Option<R>>]> = (0..n).map(|_| Mutex::new(None)).collect();
         let mut crew = Crew { stage, threads: Vec::with_capacity(n as usize), reports, conditions };
         for me in 0..n {
@@ -254,7 +256,8 @@ impl Motion {
         }
         let counts = || crews.iter().flat_map(|crew| crew.counts());
         let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-        let detail = format!("{} operations done, {fewest} to {most} per thread", counts().sum::<u64>());
+        let standstill = W::standstill().map_or(String::new(), |text| format!("\n{}", text.trim_end()));
+        let detail = format!("{} operations done, {fewest} to {most} per thread{standstill}", counts().sum::<u64>());
         Err(conditions.stuck(still_ns, detail))
     }
 }

@@ -6,7 +6,8 @@
 pub use crate::failure::Failure;
 
 use crate::conditions::{Conditions, End};
-use crate::lock::{self, BenchLock, VisitLock, with_lock};
+use crate::fingerprint::Fingerprint;
+use crate::lock::{self, BenchLock, Ground, VisitLock, with_lock};
 use crate::noise::Noise;
 use crate::random::Random;
 use crate::row::Row;
@@ -14,6 +15,7 @@ use crate::wait_policy;
 use crate::workload::{self, Kind, WorkloadSpec};
 use crate::world::World;
 use ondeck_platform::Hardware;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What is to be measured.
@@ -89,11 +91,10 @@ pub struct Cut {
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<Row>, Cut> {
     check(plan).map_err(|failure| Cut { failure, rows: Vec::new() })?;
-    explain(plan, on_progress);
+    explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
-    let setting = Setting { plan, machine: &Hardware::machine(), cores: &cores, stop };
-    let rows_of = |point: &Point| point.workload.rows(with_lock(&point.lock, HasFatForm) == Some(true));
-    let total = plan.points.iter().map(rows_of).sum::<usize>() * plan.rounds as usize;
+    let setting = Setting { plan, machine: &Fingerprint::of_this_machine().machine, cores: &cores, stop };
+    let total = plan.points.iter().map(n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
     let rows = collect(plan, |round, point| setting.measure(round, point), &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
@@ -150,25 +151,36 @@ impl Setting<'_> {
             patience_ns: PATIENCE_NS,
             stop: self.stop,
         };
-        if let Some(policy) = wait_policy::parse(&point.lock) {
-            return workload::run_wait::<Hardware>(policy, &conditions);
-        }
-        let measure = Measure { spec: &point.workload, conditions: &conditions };
-        with_lock(&point.lock, measure).expect("check has found no fault in the locks")
+        measure::<Hardware>(point, &conditions)
     }
 }
 
-struct Measure<'a> {
-    spec: &'a WorkloadSpec,
-    conditions: &'a Conditions<'a>,
+/// Measures a point that [`check_points`] has found no fault in.
+pub(crate) fn measure<G: Ground>(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    if let Some(policy) = wait_policy::parse(&point.lock) {
+        return workload::run_wait::<G>(policy, conditions);
+    }
+    let measure = Measure::<G> { spec: &point.workload, conditions, ground: PhantomData };
+    with_lock::<G, _>(&point.lock, measure).expect("check_points has found no fault in the locks")
 }
 
-impl VisitLock for Measure<'_> {
+struct Measure<'a, G> {
+    spec: &'a WorkloadSpec,
+    conditions: &'a Conditions<'a>,
+    ground: PhantomData<G>,
+}
+
+impl<G: Ground> VisitLock for Measure<'_, G> {
     type Out = Result<Vec<Row>, End>;
 
     fn visit<L: BenchLock>(self) -> Self::Out {
-        workload::run::<L, Hardware>(self.spec, self.conditions)
+        workload::run::<G::Observed<L>, G>(self.spec, self.conditions)
     }
+}
+
+/// How many rows one measurement of the point gives.
+pub(crate) fn n_rows<G: Ground>(point: &Point) -> usize {
+    point.workload.rows(with_lock::<G, _>(&point.lock, HasFatForm) == Some(true))
 }
 
 /// Which point is measured when, with its round: groups of points that differ in the lock only, each group in random
@@ -199,12 +211,20 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
         return Err(Failure::Plan(text));
     }
-    let fault = |point: &Point| what_is_wrong_with(point).or_else(|| point.workload.fault(point.threads));
-    plan.points.iter().find_map(fault).map_or(Ok(()), |text| Err(Failure::Plan(text)))
+    check_points::<Hardware>(&plan.points)
+}
+
+/// Refuses points that cannot be run on `G`.
+pub(crate) fn check_points<G: Ground>(points: &[Point]) -> Result<(), Failure> {
+    let fault = |point: &Point| what_is_wrong_with::<G>(point).or_else(|| point.workload.fault(point.threads));
+    points.iter().find_map(fault).map_or(Ok(()), |text| Err(Failure::Plan(text)))
 }
 
 /// Of the lock, or of what stands in its place.
-fn what_is_wrong_with(point: &Point) -> Option<String> {
+fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
+    if point.workload.info().simulated_only && G::NAME == Hardware::NAME {
+        return Some(format!("{} is for the simulated machine: `ondeck sim` runs it", point.workload));
+    }
     match (point.workload.compares_waits(), wait_policy::parse(&point.lock)) {
         (true, None) => {
             let accepted = wait_policy::name(5);
@@ -212,15 +232,15 @@ fn what_is_wrong_with(point: &Point) -> Option<String> {
         }
         (false, Some(_)) => Some(format!("{} is no lock; it is for gc-wait", point.lock)),
         (true, Some(_)) => None,
-        (false, None) => lock::fault(&point.lock),
+        (false, None) => lock::fault::<G>(&point.lock),
     }
 }
 
 /// Tells what a reader of the figures should know beforehand.
-fn explain(plan: &Plan, on_progress: &mut dyn FnMut(Progress)) {
+pub(crate) fn explain<G: Ground>(points: &[Point], on_progress: &mut dyn FnMut(Progress)) {
     let mut told: Vec<&str> = Vec::new();
-    for point in plan.points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
-        let blind = with_lock(&point.lock, IsBlind) == Some(true);
+    for point in points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
+        let blind = with_lock::<G, _>(&point.lock, IsBlind) == Some(true);
         if blind && !told.contains(&point.lock.as_str()) {
             told.push(&point.lock);
         }

@@ -46,6 +46,17 @@ pub enum Failure {
         /// What was seen.
         detail: String,
     },
+    /// The simulation could not go on.
+    Simulation {
+        /// The workload, with its parameters.
+        workload: String,
+        /// The lock.
+        lock: String,
+        /// How many threads there were.
+        threads: u32,
+        /// Why not.
+        failure: ondeck_sim::Failure,
+    },
 }
 
 impl fmt::Display for Failure {
@@ -65,6 +76,9 @@ impl fmt::Display for Failure {
                     f,
                     "{lock} is stuck in {workload} at {threads} threads: no progress for {seconds:.1} s; {detail}"
                 )
+            }
+            Failure::Simulation { workload, lock, threads, failure } => {
+                write!(f, "{workload} with {lock} at {threads} threads: {failure}")
             }
         }
     }

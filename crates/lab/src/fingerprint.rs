@@ -43,8 +43,24 @@ pub struct Fingerprint {
     pub ondeck: String,
     /// Commit that it was built from, if the build said so in `ONDECK_COMMIT`.
     pub commit: Option<String>,
-    /// When it began, in UTC.
+    /// When it began, in UTC; empty of a simulation, which is the same at any time.
     pub date: String,
+    /// What a simulation depends on besides; `None` of a real machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Simulation>,
+}
+
+/// What a simulated result depends on, besides the program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// The simulated machine, as the command line spells it.
+    pub machine: String,
+    /// Hash of everything that was read to make it, in hexadecimal.
+    pub machine_hash: String,
+    /// The first seed.
+    pub seed: u64,
+    /// How many there are, one after the other.
+    pub seeds: u32,
 }
 
 impl Fingerprint {

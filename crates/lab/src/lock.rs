@@ -5,8 +5,10 @@
 
 use crate::peers::{Adaptive, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning;
+use crate::world::{Marked, SimulatedMonitor, World};
 use ondeck_locks::{LOCKS, RawLock, RawMonitor, Visit};
 use ondeck_platform::Hardware;
+use ondeck_sim::Simulated;
 
 /// A lock under measurement.
 pub trait BenchLock: Send + Sync + 'static {
@@ -148,15 +150,71 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
     LockInfo { name, idea, peer: true }
 }
 
-/// All locks that can be measured, the family first, in the order in which they are best read.
-pub fn locks() -> Vec<LockInfo> {
+/// A platform that locks are measured on. The family runs on each; others are a platform's own.
+pub trait Ground: World {
+    /// What is measured of a lock: the lock, unless the platform is to be told of its passes.
+    type Observed<L: BenchLock>: BenchLock;
+
+    /// The locks that it has beside the family, in the order in which they are best read.
+    fn other_locks() -> Vec<LockInfo>;
+
+    /// Does `visitor` with the one called `name`; `None` if it is none of them.
+    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out>;
+}
+
+impl Ground for Hardware {
+    type Observed<L: BenchLock> = L;
+
+    fn other_locks() -> Vec<LockInfo> {
+        [MONITOR].into_iter().chain(PEERS).collect()
+    }
+
+    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
+        match name {
+            "ondeck-monitor" => Some(visitor.visit::<Monitor>()),
+            "std" => Some(visitor.visit::<Std>()),
+            "parking-lot" => Some(visitor.visit::<ParkingLot>()),
+            "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
+            "parking-lot-reentrant" => Some(visitor.visit::<ParkingLotReentrant>()),
+            "pthread" => Some(visitor.visit::<Posix>()),
+            "pthread-adaptive" => Some(visitor.visit::<Adaptive>()),
+            _ => None,
+        }
+    }
+}
+
+/// The locks of others are compiled for hardware, and cannot be had here.
+impl Ground for Simulated {
+    type Observed<L: BenchLock> = Marked<L>;
+
+    fn other_locks() -> Vec<LockInfo> {
+        vec![MONITOR]
+    }
+
+    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
+        (name == MONITOR.name).then(|| visitor.visit::<SimulatedMonitor>())
+    }
+}
+
+/// All locks that can be measured on `G`, the family first, in the order in which they are best read.
+pub fn locks_on<G: Ground>() -> Vec<LockInfo> {
     let family = LOCKS.iter().map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
-    family.chain([MONITOR]).chain(PEERS).collect()
+    family.chain(G::other_locks()).collect()
+}
+
+/// The names of [`locks_on`].
+pub fn lock_names_on<G: Ground>() -> Vec<&'static str> {
+    locks_on::<G>().iter().map(|lock| lock.name).collect()
+}
+
+/// All locks that there are: those on hardware, which has all.
+pub fn locks() -> Vec<LockInfo> {
+    locks_on::<Hardware>()
 }
 
 /// The names of [`locks`].
 pub fn lock_names() -> Vec<&'static str> {
-    locks().iter().map(|lock| lock.name).collect()
+    lock_names_on::<Hardware>()
 }
 
 /// Something to be done with a lock whose type is chosen by name.
@@ -167,32 +225,31 @@ pub trait VisitLock {
     fn visit<L: BenchLock>(self) -> Self::Out;
 }
 
-/// What is wrong with a lock spelled so, in one line with what is accepted: a name, or `NAME[TUNING]` where the lock
-/// has tunings.
-pub fn fault(lock: &str) -> Option<String> {
+/// What is wrong with a lock spelled so on `G`, in one line with what is accepted: a name, or `NAME[TUNING]` where the
+/// lock has tunings.
+pub fn fault<G: Ground>(lock: &str) -> Option<String> {
     let (name, tuning) = tuning::split(lock);
-    if !lock_names().contains(&name) {
-        return Some(format!("there is no lock \"{name}\"; accepted: {}", lock_names().join(", ")));
+    let accepted = lock_names_on::<G>();
+    if accepted.contains(&name) {
+        return tuning.and_then(|tuning| tuning::fault(name, tuning));
     }
-    tuning.and_then(|tuning| tuning::fault(name, tuning))
+    let what = match lock_names().contains(&name) {
+        true => format!("{name} is compiled for hardware and cannot run on {}", G::NAME),
+        false => format!("there is no lock \"{name}\""),
+    };
+    Some(format!("{what}; accepted: {}", accepted.join(", ")))
 }
 
-/// Does `visitor` with the lock spelled so; `None` where [`fault`] says why.
-pub fn with_lock<V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
+/// Does `visitor` with the lock spelled so, on `G`; `None` where [`fault`] says why.
+pub fn with_lock<G: Ground, V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
     let (name, tuning) = tuning::split(lock);
     if let Some(tuning) = tuning.or_else(|| tuning::own_default(name)) {
-        return tuning::with_tuning(name, tuning, visitor);
+        return tuning::with_tuning::<G, V>(name, tuning, visitor);
     }
-    match name {
-        "ondeck-monitor" => Some(visitor.visit::<Monitor>()),
-        "std" => Some(visitor.visit::<Std>()),
-        "parking-lot" => Some(visitor.visit::<ParkingLot>()),
-        "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
-        "parking-lot-reentrant" => Some(visitor.visit::<ParkingLotReentrant>()),
-        "pthread" => Some(visitor.visit::<Posix>()),
-        "pthread-adaptive" => Some(visitor.visit::<Adaptive>()),
-        _ => ondeck_locks::with_lock::<Hardware, _>(name, OfFamily(visitor)),
+    if G::other_locks().iter().any(|lock| lock.name == name) {
+        return G::with_other_lock(name, visitor);
     }
+    ondeck_locks::with_lock::<G, _>(name, OfFamily(visitor))
 }
 
 /// Lets a visitor of measured locks visit a lock of the family.
@@ -226,19 +283,32 @@ mod tests {
     #[test]
     fn every_name_leads_to_a_lock() {
         for name in lock_names() {
-            assert_eq!(with_lock(name, CanBeTaken), Some(true), "{name}");
-            assert_eq!(fault(name), None, "{name}");
+            assert_eq!(with_lock::<Hardware, _>(name, CanBeTaken), Some(true), "{name}");
+            assert_eq!(fault::<Hardware>(name), None, "{name}");
         }
         for lock in ["no-such-lock", "std[throughput]", "ondeck[fast]", "ondeck[", "[throughput]"] {
-            assert_eq!(with_lock(lock, CanBeTaken), None, "{lock}");
-            assert!(fault(lock).is_some(), "{lock}");
+            assert_eq!(with_lock::<Hardware, _>(lock, CanBeTaken), None, "{lock}");
+            assert!(fault::<Hardware>(lock).is_some(), "{lock}");
         }
     }
 
     #[test]
     fn a_tuning_leads_to_a_lock_that_has_it() {
         for lock in ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "coreclr-monitor-before[no-spin]"] {
-            assert_eq!(with_lock(lock, CanBeTaken), Some(true), "{lock}");
+            assert_eq!(with_lock::<Hardware, _>(lock, CanBeTaken), Some(true), "{lock}");
+        }
+    }
+
+    #[test]
+    fn a_lock_of_others_is_on_hardware_only() {
+        let text = fault::<Simulated>("pthread").unwrap();
+        assert!(
+            text.contains("pthread is compiled for hardware") && text.ends_with("ondeck, ondeck-monitor"),
+            "{text}"
+        );
+        assert!(fault::<Simulated>("pthred").unwrap().contains("there is no lock"));
+        for lock in lock_names_on::<Simulated>().into_iter().chain(["ondeck[look_ns=0]", "coreclr-monitor[no-spin]"]) {
+            assert_eq!(fault::<Simulated>(lock), None);
         }
     }
 

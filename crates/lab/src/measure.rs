@@ -9,6 +9,7 @@ use crate::crew::{COUNT, Crew, Stage, TIME, WARM_UP, watch};
 use crate::histogram::Histogram;
 use crate::row::Row;
 use crate::world::{Usage, World};
+use ondeck_sim::Spent;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -141,13 +142,14 @@ impl<W: World> Meter for Timed<'_, W> {
 pub(crate) struct Snapshot {
     at_ns: u64,
     usage: Usage,
+    spent: Option<Spent>,
     counts: Vec<u64>,
 }
 
 impl Snapshot {
     pub(crate) fn take<W: World, R: Send + 'static>(crews: &[&Crew<W, R>]) -> Self {
         let counts = crews.iter().flat_map(|crew| crew.counts()).collect();
-        Snapshot { at_ns: W::now_ns(), usage: W::usage(), counts }
+        Snapshot { at_ns: W::now_ns(), usage: W::usage(), spent: W::spent(), counts }
     }
 
     /// Writes what happened since `earlier` into `row`; a count stands for `ops` operations.
@@ -162,6 +164,7 @@ impl Snapshot {
         row.cpus = Some((self.usage.cpu_ns - earlier.usage.cpu_ns) as f64 / 1e9 / seconds);
         row.ctx_switches_per_s = Some((self.usage.ctx_switches - earlier.usage.ctx_switches) as f64 / seconds);
         (row.jain, row.min_share) = fairness(&counts).unzip();
+        row.spent = self.spent.zip(earlier.spent).map(|(now, then)| now - then);
     }
 }
 
@@ -274,6 +277,7 @@ mod tests {
         let snapshot = |at_ns, cpu_ns, ctx_switches, counts: &[u64]| Snapshot {
             at_ns,
             usage: Usage { cpu_ns, ctx_switches },
+            spent: None,
             counts: counts.to_vec(),
         };
         let mut row = Row::default();

@@ -8,8 +8,8 @@ mod file;
 pub use file::{OutFile, fingerprint_path};
 
 use crate::fingerprint::Fingerprint;
-use crate::row::{COLUMNS, Row};
-use serde::{Deserialize, Serialize};
+use crate::row::{COLUMNS, RUN_FIELDS, Row};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 pub enum Format {
     /// Header and one line per row.
     Csv,
+    /// The lines of the rows alone: what is to follow a file that has the header.
+    CsvRows,
     /// One object with `fingerprint`, `command`, `warnings` and `rows`.
     Json,
 }
@@ -46,7 +48,27 @@ pub struct Results {
     #[serde(default)]
     pub warnings: Vec<String>,
     /// The measurements.
+    #[serde(serialize_with = "with_run_fields")]
     pub rows: Vec<Row>,
+}
+
+/// A row as JSON has it: with what tells one simulated run from another.
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_hash: Option<&'a str>,
+}
+
+fn with_run_fields<S: Serializer>(rows: &[Row], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(rows.iter().map(|row| JsonRow {
+        row,
+        seed: row.seed,
+        trace_hash: row.trace_hash.as_deref(),
+    }))
 }
 
 /// What stands in a file beside a CSV file.
@@ -61,7 +83,8 @@ impl Results {
     /// The text of a result file.
     pub fn to_text(&self, format: Format) -> String {
         match format {
-            Format::Csv => csv_text(&self.rows),
+            Format::Csv => COLUMNS.join(",") + "\n" + &csv_rows(&self.rows),
+            Format::CsvRows => csv_rows(&self.rows),
             Format::Json => json_text(self),
         }
     }
@@ -72,11 +95,11 @@ impl Results {
         json_text(&Beside { fingerprint, command, warnings })
     }
 
-    /// Writes the results to the file; with CSV, also their fingerprint beside it.
+    /// Writes the results to the file; with CSV of either kind, also their fingerprint beside it.
     pub fn write(&self, file: &OutFile, format: Format) -> Result<(), String> {
         file.replace(self.to_text(format).as_bytes())?;
         match format {
-            Format::Csv => file.replace_beside(self.fingerprint_text().as_bytes()),
+            Format::Csv | Format::CsvRows => file.replace_beside(self.fingerprint_text().as_bytes()),
             Format::Json => Ok(()),
         }
     }
@@ -88,9 +111,8 @@ fn json_text<T: Serialize>(value: &T) -> String {
     text
 }
 
-fn csv_text(rows: &[Row]) -> String {
+fn csv_rows(rows: &[Row]) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    writer.write_record(COLUMNS).expect("a vector takes every write");
     for row in rows {
         writer.serialize(row).expect("a row is flat, and a vector takes every write");
     }
@@ -216,7 +238,8 @@ fn parse_json(text: &str) -> Parsed {
         serde_json::from_str(text).map_err(|error| (error.line() as u64, error.to_string()))?;
     let keys =
         value["rows"].as_array().into_iter().flatten().filter_map(|row| row.as_object()).flat_map(|row| row.keys());
-    let unknown: std::collections::BTreeSet<&String> = keys.filter(|key| !COLUMNS.contains(&key.as_str())).collect();
+    let unknown: std::collections::BTreeSet<&String> =
+        keys.filter(|key| !COLUMNS.contains(&key.as_str()) && !RUN_FIELDS.contains(&key.as_str())).collect();
     Ok((results, unknown.into_iter().cloned().collect()))
 }
 

@@ -5,6 +5,7 @@
 //! added at the end.
 
 use crate::histogram::Histogram;
+use ondeck_sim::Spent;
 use serde::{Deserialize, Serialize};
 
 /// What one lock did in one workload at one thread count in one round. A figure that the workload does not have is
@@ -53,6 +54,15 @@ pub struct Row {
     pub starve_p90_ns: Option<f64>,
     /// Longest such gap.
     pub starve_max_ns: Option<f64>,
+    /// Of a simulated run: its seed. In JSON only.
+    #[serde(skip_serializing)]
+    pub seed: Option<u64>,
+    /// Of a simulated run: hash of everything that happened in it, in hexadecimal. In JSON only.
+    #[serde(skip_serializing)]
+    pub trace_hash: Option<String>,
+    /// Of a simulated run: where the time of all threads has gone in the window. Not in the files.
+    #[serde(skip)]
+    pub spent: Option<Spent>,
     /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
     #[serde(skip)]
     pub waits: Option<Histogram>,
@@ -82,6 +92,9 @@ pub const COLUMNS: [&str; 21] = [
     "starve_p90_ns",
     "starve_max_ns",
 ];
+
+/// Names of what a simulated row has beyond the columns, in JSON.
+pub const RUN_FIELDS: [&str; 2] = ["seed", "trace_hash"];
 
 /// A figure of a row that results are compared by.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +151,9 @@ pub fn main_unit(workload: &str) -> Unit {
     if workload.starts_with("gc-wait") {
         return Unit { name: "ns", meaning: "nanoseconds that 99 of 100 waits did not exceed", size: 1.0 };
     }
+    if workload.starts_with("aim7") {
+        return Unit { name: "/min", meaning: "tests a minute", size: 1.0 / 60.0 };
+    }
     if !main_metric(workload).more_is_better {
         return Unit { name: "ns", meaning: "nanoseconds of one operation", size: 1.0 };
     }
@@ -178,8 +194,8 @@ mod tests {
 
     #[test]
     fn figures_are_shown_in_the_units_of_their_originals() {
-        let names = ["solo", "sections/cs1-out2", "monitor-latency", "monitor-try-enter/fat", "gc-wait/scan"];
-        assert_eq!(names.map(|name| main_unit(name).name), ["ns", "M/s", "/ms", "ns", "ns"]);
+        let names = ["solo", "sections/cs1-out2", "monitor-latency", "monitor-try-enter/fat", "gc-wait/scan", "aim7"];
+        assert_eq!(names.map(|name| main_unit(name).name), ["ns", "M/s", "/ms", "ns", "ns", "/min"]);
     }
 
     #[test]

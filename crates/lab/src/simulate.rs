@@ -1,3 +1,171 @@
-//! Looking at single runs on the simulated machine.
+//! Runs a plan on a simulated machine.
+//!
+//! A point with a seed is one run, and depends on nothing else: not on the runs beside it, the machine that computes it,
+//! or the order in which runs end. So they are computed in parallel, one on each core, and their rows stand in the
+//! order of the plan.
 
+mod jobs;
+mod origin;
 pub mod trace;
+
+pub use ondeck_sim::machine::Machine;
+pub use ondeck_sim::timeline::Timeline;
+pub use origin::{fingerprint, origin_line, provenance};
+
+use crate::driver::{self, Failure, MAX_SECONDS, MIN_SECONDS, Pin, Point, Progress};
+use crate::row::Row;
+use crate::wait_policy;
+use ondeck_sim::Simulated;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// What is to be simulated.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The machine.
+    pub machine: Machine,
+    /// How the command line spells it, with what changes it: `m1 --cores 4`.
+    pub machine_words: String,
+    /// The points, in the order of their rows.
+    pub points: Vec<Point>,
+    /// The first seed. A row's round is the number of its seed, from 0.
+    pub seed: u64,
+    /// How many seeds there are, one after the other.
+    pub seeds: u32,
+    /// Length of each row's window, in simulated time; without one, what the workload
+    /// [says](crate::workload::WorkloadInfo::simulated_seconds). Warm-up and the timing of waits come on top.
+    pub seconds: Option<f64>,
+    /// Where the threads run.
+    pub pin: Pin,
+    /// Whether the timeline of the first run is kept.
+    pub record: bool,
+}
+
+/// What a plan has given.
+#[derive(Debug, Default)]
+pub struct Computed {
+    /// The rows, in the order of the plan.
+    pub rows: Vec<Row>,
+    /// What happened in the first run, if that was to be recorded.
+    pub timeline: Option<Timeline>,
+}
+
+/// A plan that a failure has ended.
+#[derive(Debug)]
+pub struct Cut {
+    /// What failed.
+    pub failure: Failure,
+    /// The command that shows it again; `None` of a plan that was refused.
+    pub replay: Option<String>,
+    /// The rows before it, in the order of the plan.
+    pub rows: Vec<Row>,
+}
+
+/// Most seeds of a plan.
+pub const MAX_SEEDS: u32 = 10_000;
+
+/// Most cores that a machine can be asked to have.
+pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
+
+/// What [`machine`] accepts.
+pub fn accepted_machines() -> String {
+    "a machine file, or here".to_string()
+}
+
+/// The machine that the command line calls `name`: one of those that the program has, or a machine file; with `cores` of
+/// its cores, if it is not to be whole.
+///
+/// # Errors
+/// In one line with what is accepted.
+pub fn machine(name: &str, _cores: Option<u32>) -> Result<Machine, String> {
+    Err(format!("there is no machine {name:?}"))
+}
+
+/// Refuses a plan that cannot be run. [`run`] begins with this.
+///
+/// # Errors
+/// In one line with what is accepted.
+pub fn check(plan: &Plan) -> Result<(), Failure> {
+    let refuse = |text: String| Err(Failure::Plan(text));
+    if let Some(seconds) = plan.seconds.filter(|seconds| !(MIN_SECONDS..=MAX_SECONDS).contains(seconds)) {
+        return refuse(format!("{seconds} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted"));
+    }
+    if !(1..=MAX_SEEDS).contains(&plan.seeds) {
+        return refuse(format!("{} seeds are impossible; 1 to {MAX_SEEDS} are accepted", plan.seeds));
+    }
+    if plan.seed.checked_add(u64::from(plan.seeds) - 1).is_none() {
+        return refuse(format!("there are no {} seeds from {} on; the last is {}", plan.seeds, plan.seed, u64::MAX));
+    }
+    driver::check_points::<Simulated>(&plan.points)
+}
+
+/// Runs `plan`. Setting `stop` ends it early with the rows that are ready.
+///
+/// # Errors
+/// The first failure in the order of the plan, whichever was seen first, with the rows before it.
+pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Computed, Cut> {
+    check(plan).map_err(|failure| Cut { failure, replay: None, rows: Vec::new() })?;
+    driver::explain::<Simulated>(&plan.points, on_progress);
+    let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>() * plan.seeds as usize;
+    let mut done = 0;
+    jobs::run(plan, stop, &mut |rows| {
+        for row in rows {
+            done += 1;
+            on_progress(Progress::Row { row, done, total });
+        }
+    })
+}
+
+/// Which of `n_points` belong to shard `shard` of `n_shards`, counted from 1.
+///
+/// Blocks, because the rows of a block stand together in the whole file: so the files of all shards, one after the other,
+/// are the file of the whole. Every n-th point would spread the dear points better, but its rows would have to be woven.
+pub fn block(n_points: usize, shard: usize, n_shards: usize) -> Range<usize> {
+    let begin = |shard: usize| n_points * shard / n_shards;
+    begin(shard - 1)..begin(shard)
+}
+
+impl Plan {
+    /// The command that runs one point with the seed of one round again.
+    pub fn replay(&self, point: &Point, round: u32) -> String {
+        let what = match wait_policy::microseconds(&point.lock) {
+            Some(us) => format!("--yield-after-us {us}"),
+            None if point.lock.contains('[') => format!("--lock '{}'", point.lock),
+            None => format!("--lock {}", point.lock),
+        };
+        let pin = if self.pin == Pin::Alternate { " --pin alternate" } else { "" };
+        format!(
+            "ondeck sim --machine {} --seed {} --workload {} {what} --threads {} --seconds {}{pin}",
+            self.machine_words,
+            self.seed_of(round),
+            point.workload,
+            point.threads,
+            self.seconds_of(point)
+        )
+    }
+
+    /// The seed of a round.
+    fn seed_of(&self, round: u32) -> u64 {
+        self.seed + u64::from(round)
+    }
+
+    /// Length of a point's window.
+    fn seconds_of(&self, point: &Point) -> f64 {
+        self.seconds.unwrap_or(point.workload.info().simulated_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_the_whole_in_order() {
+        for n_points in [0, 1, 2, 7, 20] {
+            for n_shards in [1, 2, 3, 7, 30] {
+                let blocks: Vec<usize> = (1..=n_shards).flat_map(|shard| block(n_points, shard, n_shards)).collect();
+                assert_eq!(blocks, (0..n_points).collect::<Vec<usize>>());
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod monitors;
 pub use flagship::{MOST_TUNINGS, parse};
 
 use crate::lock::VisitLock;
+use ondeck_platform::Platform;
 
 /// Name and tuning of a lock spelled `NAME` or `NAME[TUNING]`.
 pub fn split(lock: &str) -> (&str, Option<&str>) {
@@ -58,10 +59,10 @@ pub fn fault(name: &str, tuning: &str) -> Option<String> {
 }
 
 /// Does `visitor` with the lock called `name` with `tuning`; `None` where [`fault`] says why.
-pub(crate) fn with_tuning<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
+pub(crate) fn with_tuning<P: Platform, V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
     match name {
-        flagship::NAME => flagship::with_tuning(tuning, visitor),
-        _ => monitors::with_tuning(name, tuning, visitor),
+        flagship::NAME => flagship::with_tuning::<P, V>(tuning, visitor),
+        _ => monitors::with_tuning::<P, V>(name, tuning, visitor),
     }
 }
 

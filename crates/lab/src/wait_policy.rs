@@ -18,8 +18,17 @@ pub fn name(us: u32) -> String {
 
 /// The policy with this name; `None` if it is none.
 pub fn parse(name: &str) -> Option<SpinPolicy> {
+    nanoseconds(name).map(SpinPolicy::yield_after)
+}
+
+/// For how many microseconds the policy with this name spins; `None` if it is none.
+pub fn microseconds(name: &str) -> Option<u32> {
+    nanoseconds(name).map(|ns| ns / 1_000)
+}
+
+fn nanoseconds(name: &str) -> Option<u32> {
     let ns = name.strip_prefix(NAME)?.strip_prefix("[yield_after_ns=")?.strip_suffix(']')?;
-    ns.parse().ok().filter(|ns| *ns <= MOST_US * 1_000).map(SpinPolicy::yield_after)
+    ns.parse().ok().filter(|ns| *ns <= MOST_US * 1_000)
 }
 
 #[cfg(test)]
@@ -31,6 +40,7 @@ mod tests {
         assert_eq!(name(5), "spin-wait[yield_after_ns=5000]");
         for us in YIELDS_AFTER_US.into_iter().chain([0, MOST_US]) {
             assert_eq!(parse(&name(us)), Some(SpinPolicy::yield_after(us * 1_000)));
+            assert_eq!(microseconds(&name(us)), Some(us));
         }
         let others =
             ["std", "spin-wait", "spin-wait[]", "spin-wait[yield_after_ns=x]", "spin-wait[yield_after_ns=1000000001]"];

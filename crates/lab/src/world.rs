@@ -4,10 +4,24 @@
 //! atomics of [`Platform`], so that a simulated machine charges for it. What the measuring does (counting operations,
 //! knowing when to stop) does not: it uses ordinary atomics and is free of charge there.
 
-use crate::fingerprint::Fingerprint;
-use ondeck_platform::{Atomic, Hardware, Platform, Waited};
+mod simulated;
+
+pub use simulated::Marked;
+pub(crate) use simulated::{SimulatedMonitor, run};
+
+pub use ondeck_platform::Hardware;
+pub use ondeck_sim::Simulated;
+
+use ondeck_platform::{Atomic, Platform, Waited};
+use ondeck_sim::Spent;
 use std::hint::black_box;
 use std::mem;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// How many threads can run at once on this machine.
+pub fn cpus() -> u32 {
+    Hardware::parallelism()
+}
 
 /// What the process has used since it began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,9 +49,6 @@ pub trait World: Platform {
     /// A thread that was started. Dropping it lets the thread run on by itself.
     type Thread: Send;
 
-    /// What the column `machine` of a result says.
-    fn machine() -> String;
-
     /// The cores that threads may be pinned to.
     fn cores() -> Vec<u32>;
 
@@ -54,6 +65,9 @@ pub trait World: Platform {
     /// 9.
     fn fib(n: u32) -> u32;
 
+    /// A full barrier: all stores of the thread are seen before any load that follows.
+    fn barrier();
+
     /// What the process has used.
     fn usage() -> Usage;
 
@@ -62,6 +76,20 @@ pub trait World: Platform {
 
     /// How many cores the machine has switched on, whoever may use them.
     fn machine_cores() -> u32;
+
+    /// Where the time of all threads has gone so far; `None` where it cannot be known.
+    fn spent() -> Option<Spent> {
+        None
+    }
+
+    /// What every thread is at, of threads that seem to be stuck; `None` where it cannot be known.
+    fn standstill() -> Option<String> {
+        None
+    }
+
+    /// Keeps what threads have shared until the run is over, on a platform that knows things by their addresses: what
+    /// comes to lie there next would be taken for it.
+    fn keep<T: Send + Sync + 'static>(_shared: std::sync::Arc<T>) {}
 
     /// Sleeps for `ns` nanoseconds.
     fn sleep_ns(ns: u64) {
@@ -85,10 +113,6 @@ impl World for Hardware {
     const NAME: &'static str = "hardware";
 
     type Thread = std::thread::JoinHandle<()>;
-
-    fn machine() -> String {
-        Fingerprint::of_this_machine().machine
-    }
 
     fn cores() -> Vec<u32> {
         let Some(set) = affinity() else { return Vec::new() };
@@ -124,6 +148,11 @@ impl World for Hardware {
     #[inline(always)]
     fn fib(n: u32) -> u32 {
         fib(n)
+    }
+
+    #[inline(always)]
+    fn barrier() {
+        fence(SeqCst);
     }
 
     fn usage() -> Usage {

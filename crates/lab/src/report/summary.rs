@@ -1,10 +1,11 @@
-//! What `ondeck bench` ends with.
+//! What `ondeck bench` and `ondeck sim` end with.
 
 use super::tables::tables;
 use super::text::wrap;
 use super::verdict::{next_command, sentences};
 use crate::board::Board;
 use crate::output::Results;
+use crate::simulate::provenance;
 
 /// A machine that is busy all the time gives a warning every other second; so many are shown.
 const SHOWN_WARNINGS: usize = 4;
@@ -15,7 +16,11 @@ const SHOWN_WARNINGS: usize = 4;
 pub fn summary(board: &Board, results: &Results, peers: &[&str], out: Option<&str>, width: usize) -> String {
     let mut text = String::new();
     if let Some(fingerprint) = &results.fingerprint {
-        text += &format!("{}\n\n", fingerprint.line());
+        text += &format!("{}\n", fingerprint.line());
+        if let Some(simulation) = &fingerprint.simulation {
+            text += &format!("{}\n", provenance(simulation, &results.rows));
+        }
+        text += "\n";
     }
     text += &tables(board, peers, width);
     let sentences = sentences(board, peers);

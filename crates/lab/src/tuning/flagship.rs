@@ -6,7 +6,7 @@
 
 use crate::lock::{Family, VisitLock};
 use ondeck_locks::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, THROUGHPUT, Tuning};
-use ondeck_platform::Hardware;
+use ondeck_platform::Platform;
 use std::sync::OnceLock;
 
 /// The name of the flagship.
@@ -107,21 +107,21 @@ pub(super) fn fault(tuning: &str) -> Option<String> {
 }
 
 /// Does `visitor` with the flagship with `tuning`; `None` where [`fault`] says why.
-pub(super) fn with_tuning<V: VisitLock>(tuning: &str, visitor: V) -> Option<V::Out> {
+pub(super) fn with_tuning<P: Platform, V: VisitLock>(tuning: &str, visitor: V) -> Option<V::Out> {
     match place_in(&PLACES, parse(tuning).ok()?)? {
-        0 => Some(visitor.visit::<Variant<0>>()),
-        1 => Some(visitor.visit::<Variant<1>>()),
-        2 => Some(visitor.visit::<Variant<2>>()),
-        3 => Some(visitor.visit::<Variant<3>>()),
-        4 => Some(visitor.visit::<Variant<4>>()),
-        5 => Some(visitor.visit::<Variant<5>>()),
-        6 => Some(visitor.visit::<Variant<6>>()),
-        7 => Some(visitor.visit::<Variant<7>>()),
+        0 => Some(visitor.visit::<Variant<P, 0>>()),
+        1 => Some(visitor.visit::<Variant<P, 1>>()),
+        2 => Some(visitor.visit::<Variant<P, 2>>()),
+        3 => Some(visitor.visit::<Variant<P, 3>>()),
+        4 => Some(visitor.visit::<Variant<P, 4>>()),
+        5 => Some(visitor.visit::<Variant<P, 5>>()),
+        6 => Some(visitor.visit::<Variant<P, 6>>()),
+        7 => Some(visitor.visit::<Variant<P, 7>>()),
         MOST_TUNINGS.. => None,
     }
 }
 
-type Variant<const N: usize> = Family<RawOndeck<Hardware, Swept<N>>>;
+type Variant<P, const N: usize> = Family<RawOndeck<P, Swept<N>>>;
 
 #[cfg(test)]
 mod tests {

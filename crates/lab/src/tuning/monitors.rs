@@ -2,7 +2,7 @@
 
 use crate::lock::{Inflatable, VisitLock};
 use ondeck_locks::{LowerSpin, NoSpin};
-use ondeck_platform::Hardware;
+use ondeck_platform::Platform;
 
 /// The names of the settings. The first is what the locks have without being asked.
 pub(super) const TUNINGS: [&str; 3] = ["default", "lower-spin", "no-spin"];
@@ -19,13 +19,17 @@ macro_rules! monitors {
         }
 
         /// Does `visitor` with the lock called `name` with `tuning`; `None` if there is no such lock or tuning.
-        pub(super) fn with_tuning<V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
+        pub(super) fn with_tuning<P: Platform, V: VisitLock>(
+            name: &str,
+            tuning: &str,
+            visitor: V,
+        ) -> Option<V::Out> {
             $(if name == ondeck_locks::$file::ENTRY.name {
                 use ondeck_locks::$lock as Lock;
                 return match tuning {
-                    "default" => Some(visitor.visit::<Inflatable<Lock<Hardware>>>()),
-                    "lower-spin" => Some(visitor.visit::<Inflatable<Lock<Hardware, LowerSpin>>>()),
-                    "no-spin" => Some(visitor.visit::<Inflatable<Lock<Hardware, NoSpin>>>()),
+                    "default" => Some(visitor.visit::<Inflatable<Lock<P>>>()),
+                    "lower-spin" => Some(visitor.visit::<Inflatable<Lock<P, LowerSpin>>>()),
+                    "no-spin" => Some(visitor.visit::<Inflatable<Lock<P, NoSpin>>>()),
                     _ => None,
                 };
             })*

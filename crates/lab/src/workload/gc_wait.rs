@@ -11,7 +11,7 @@
 //! Work is work, not waiting for a clock: a thread that loses its core keeps its state the longer, and that is what
 //! oversubscription does. There is no lock, and nothing under one that could be lost; the column `lock` names the policy.
 
-use super::Conditions;
+use super::{Conditions, units_per_ns};
 use crate::conditions::End;
 use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
 use crate::histogram::Histogram;
@@ -79,9 +79,9 @@ struct Waited {
 }
 
 impl<W: World> Statuses<W> {
-    fn new(threads: u32, holds: &'static Holds, policy: SpinPolicy) -> Self {
+    fn new(threads: u32, holds: &'static Holds, policy: SpinPolicy, units_per_ns: f64) -> Self {
         let words = (0..threads).map(|_| Alone(W::U64::new(0))).collect();
-        Statuses { words, holds, policy, units_per_ns: units_per_ns::<W>() }
+        Statuses { words, holds, policy, units_per_ns }
     }
 
     fn work(&self, stage: &Stage<W>, me: u32) -> Waited {
@@ -148,23 +148,13 @@ impl Waited {
     }
 }
 
-/// How much work there is in a nanosecond; the best of some attempts, since anything that comes between makes it less.
-fn units_per_ns<W: World>() -> f64 {
-    const UNITS: u32 = 50_000;
-    let ticks = (0..20).map(|_| {
-        let began = W::ticks();
-        W::spend(UNITS);
-        W::ticks().saturating_sub(began).max(1)
-    });
-    f64::from(UNITS) / (ticks.min().unwrap_or(1) as f64 * W::ns_per_tick())
-}
-
 pub(crate) fn run<W: World>(conditions: &Conditions, policy: SpinPolicy) -> Result<Vec<Row>, End> {
     [&STATUS, &SCAN].into_iter().map(|holds| measure::<W>(conditions, holds, policy)).collect()
 }
 
 fn measure<W: World>(conditions: &Conditions, holds: &'static Holds, policy: SpinPolicy) -> Result<Row, End> {
-    let statuses = Statuses::<W>::new(conditions.threads, holds, policy);
+    let pace = units_per_ns::<W>(conditions)?;
+    let statuses = Statuses::<W>::new(conditions.threads, holds, policy, pace);
     let crew = Crew::start(conditions, conditions.threads, move |stage, me| statuses.work(stage, me))?;
     crew.begin();
     watch(&[&crew], conditions.warm_up_ns())?;
@@ -212,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_settled_status_is_not_waited_for_and_a_passing_one_is() {
-        let statuses = Arc::new(Statuses::<Hardware>::new(2, &STATUS, SpinPolicy::STATUS_WAIT));
+        let statuses = Arc::new(Statuses::<Hardware>::new(2, &STATUS, SpinPolicy::STATUS_WAIT, 1.0));
         assert_eq!(statuses.wait_for(1), None);
         statuses.words[1].0.store(1, Relaxed);
         let theirs = statuses.clone();
@@ -225,7 +215,7 @@ mod tests {
 
     #[test]
     fn another_thread_is_never_oneself() {
-        let statuses = Statuses::<Hardware>::new(3, &STATUS, SpinPolicy::STATUS_WAIT);
+        let statuses = Statuses::<Hardware>::new(3, &STATUS, SpinPolicy::STATUS_WAIT, 1.0);
         let mut random = Random::new(1);
         let mut others: Vec<u32> = (0..100).map(|_| statuses.other(1, &mut random)).collect();
         others.sort_unstable();

@@ -3,6 +3,7 @@
 //! Every workload with a lock counts, with plain loads and stores under it, what its threads count for themselves; at the
 //! end the two must agree, or the lock let two threads in at once. `gc-wait` compares policies of waiting without one.
 
+mod aim7;
 mod chan_contended;
 mod gc_wait;
 mod handoff;
@@ -21,6 +22,7 @@ mod tests;
 pub use spec::{Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 
 use crate::conditions::{Conditions, End};
+use crate::crew::Crew;
 use crate::lock::BenchLock;
 use crate::row::Row;
 use crate::world::World;
@@ -44,6 +46,7 @@ pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Cond
         Kind::MonitorThroughput => one(monitor::run::<L, W, monitor::Every>(conditions)),
         Kind::MonitorLatency => one(monitor::run::<L, W, monitor::Passes>(conditions)),
         Kind::MonitorTryEnter => monitor_try_enter::run::<L, W>(conditions),
+        Kind::Aim7 => one(aim7::run::<L, W>(conditions)),
         Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
     }
 }
@@ -51,6 +54,22 @@ pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Cond
 /// Measures a policy of waiting in the workload without a lock.
 pub(crate) fn run_wait<W: World>(policy: SpinPolicy, conditions: &Conditions) -> Result<Vec<Row>, End> {
     gc_wait::run::<W>(conditions, policy)
+}
+
+/// How much work there is in a nanosecond, as a thread finds that has a core to itself; the best of some attempts, since
+/// anything that comes between makes it less.
+fn units_per_ns<W: World>(conditions: &Conditions) -> Result<f64, End> {
+    const UNITS: u32 = 50_000;
+    let crew = Crew::<W, u64>::start(conditions, 1, |_, _| {
+        let ticks = (0..20).map(|_| {
+            let began = W::ticks();
+            W::spend(UNITS);
+            W::ticks().saturating_sub(began).max(1)
+        });
+        ticks.min().unwrap_or(1)
+    })?;
+    let ticks = crew.dismiss()?.pop().unwrap_or(1);
+    Ok(f64::from(UNITS) / (ticks as f64 * W::ns_per_tick()))
 }
 
 /// Adds one with a plain load and store, as ordinary data under a lock is changed: a second thread inside loses an

@@ -15,8 +15,7 @@ use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::fence;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The least number that is computed, and how many there are from it on: 4 to 9, that is 9 to 109 calls.
 const LEAST: u32 = 4;
@@ -71,7 +70,7 @@ struct Mine {
 impl<L: BenchLock, W: World, C: Counting> Monitor<L, W, C> {
     #[inline(always)]
     fn work(&self, number: u32) {
-        fence(SeqCst);
+        W::barrier();
         let sum = &self.data.0.sum;
         sum.store(sum.load(Relaxed).wrapping_add(u64::from(W::fib(number))), Relaxed);
     }

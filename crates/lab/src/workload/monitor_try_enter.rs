@@ -80,10 +80,10 @@ pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec
 /// Attempts while another thread holds the lock.
 fn while_held<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
     let job = Arc::new(Tries::<L, W>::new(L::new(), true));
-    let signals = Arc::new((W::U32::new(0), W::U32::new(0)));
+    let signals = Arc::new(Alone((W::U32::new(0), W::U32::new(0))));
     let (held, theirs) = (job.clone(), signals.clone());
     let holder = Crew::<W, ()>::start(conditions, 1, move |_, _| {
-        let (is_held, may_go) = &*theirs;
+        let (is_held, may_go) = &theirs.0;
         held.lock.0.with(|| {
             count_one::<W>(is_held, 1);
             while may_go.load(Acquire) == 0 {
@@ -92,7 +92,7 @@ fn while_held<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, En
         });
     })?;
     holder.begin();
-    let (is_held, may_go) = &*signals;
+    let (is_held, may_go) = &signals.0;
     let held = holder.wait_for_all(is_held, "threads did not acquire");
     let row = held.and_then(|()| measure_shared::<W, _>(conditions, job, false));
     // Whatever happened, the holder must not be left asleep.

@@ -32,6 +32,8 @@ pub enum Kind {
     MonitorTryEnter,
     /// `gc-wait`.
     GcWait,
+    /// `aim7`.
+    Aim7,
 }
 
 /// What `ondeck list workloads` says of one workload, and what it accepts.
@@ -52,13 +54,20 @@ pub struct WorkloadInfo {
     pub min_threads: u32,
     /// Most threads that it can be measured with.
     pub max_threads: u32,
+    /// Whether it stands for a whole system and its kernel, so that it says nothing of threads on hardware.
+    pub simulated_only: bool,
+    /// Seconds of simulated time that are enough for it.
+    pub simulated_seconds: f64,
 }
 
 /// Most threads that any workload is run with: each has two histograms, and a machine's default limits allow it.
 const MAX_THREADS: u32 = 1024;
 
+/// Most tasks of `aim7`: a little beyond the users that were published.
+const MAX_TASKS: u32 = 2048;
+
 /// All workloads.
-pub static WORKLOADS: [WorkloadInfo; 13] = [
+pub static WORKLOADS: [WorkloadInfo; 14] = [
     WorkloadInfo {
         kind: Kind::Solo,
         name: "solo",
@@ -67,6 +76,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[1],
         min_threads: 1,
         max_threads: 1,
+        simulated_only: false,
+        simulated_seconds: 0.002,
     },
     WorkloadInfo {
         kind: Kind::MutexContention,
@@ -76,6 +87,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[1, 2, 4, 16, 64],
         min_threads: 1,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.01,
     },
     WorkloadInfo {
         kind: Kind::MutexCapture,
@@ -85,6 +98,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[2, 16],
         min_threads: 1,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.02,
     },
     WorkloadInfo {
         kind: Kind::HandoffFast,
@@ -94,6 +109,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[2],
         min_threads: 2,
         max_threads: 2,
+        simulated_only: false,
+        simulated_seconds: 0.01,
     },
     WorkloadInfo {
         kind: Kind::HandoffSlow,
@@ -103,6 +120,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[2],
         min_threads: 2,
         max_threads: 2,
+        simulated_only: false,
+        simulated_seconds: 0.05,
     },
     WorkloadInfo {
         kind: Kind::ChanContended,
@@ -112,6 +131,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[1, 2, 4, 16],
         min_threads: 1,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.02,
     },
     WorkloadInfo {
         kind: Kind::Sections,
@@ -121,6 +142,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[1, 2, 4, 16, 64],
         min_threads: 1,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.02,
     },
     WorkloadInfo {
         kind: Kind::Spike,
@@ -130,6 +153,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[2],
         min_threads: 1,
         max_threads: MAX_THREADS - 64,
+        simulated_only: false,
+        simulated_seconds: 0.02,
     },
     WorkloadInfo {
         kind: Kind::LockBench,
@@ -139,6 +164,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[32],
         min_threads: 1,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.02,
     },
     WorkloadInfo {
         kind: Kind::MonitorThroughput,
@@ -148,6 +175,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[1, 2, 4, 16, 64],
         min_threads: 1,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.5,
     },
     WorkloadInfo {
         kind: Kind::MonitorLatency,
@@ -157,6 +186,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[2, 4, 16],
         min_threads: 2,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.5,
     },
     WorkloadInfo {
         kind: Kind::MonitorTryEnter,
@@ -166,6 +197,8 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[1],
         min_threads: 1,
         max_threads: 1,
+        simulated_only: false,
+        simulated_seconds: 0.005,
     },
     WorkloadInfo {
         kind: Kind::GcWait,
@@ -175,6 +208,19 @@ pub static WORKLOADS: [WorkloadInfo; 13] = [
         default_threads: &[],
         min_threads: 2,
         max_threads: MAX_THREADS,
+        simulated_only: false,
+        simulated_seconds: 0.2,
+    },
+    WorkloadInfo {
+        kind: Kind::Aim7,
+        name: "aim7",
+        about: "simulator only: tasks that each go through tests of some ms, in a kernel with one much wanted mutex",
+        op: "one test",
+        default_threads: &[1100, 2000],
+        min_threads: 1,
+        max_threads: MAX_TASKS,
+        simulated_only: true,
+        simulated_seconds: 0.5,
     },
 ];
 
@@ -237,7 +283,11 @@ impl WorkloadSpec {
     /// Thread counts that it is measured at if none are asked for. Waits without a lock depend on whether everybody has
     /// a core: once as many threads as cores, 1.25 times, and twice.
     pub fn default_threads(&self) -> Vec<u32> {
-        let cores = Hardware::parallelism();
+        self.default_threads_on(Hardware::parallelism())
+    }
+
+    /// As [`default_threads`](WorkloadSpec::default_threads), on a machine with so many cores.
+    pub fn default_threads_on(&self, cores: u32) -> Vec<u32> {
         let mut threads = match self.kind {
             Kind::GcWait => vec![cores.max(self.info().min_threads), (cores * 5).div_ceil(4), cores * 2],
             _ => self.info().default_threads.to_vec(),

@@ -5,6 +5,7 @@ use crate::report::document::Origin;
 use crate::report::source::Source;
 use crate::report::text::{list_some, plain};
 use crate::row::Row;
+use crate::simulate::provenance;
 use std::collections::BTreeSet;
 
 /// Where the figures of a file come from, and what casts doubt on them.
@@ -17,6 +18,8 @@ pub fn origin(source: &Source) -> Origin {
             ("Fingerprint", "none came with the file: processor, kernel and load are unknown".to_string()),
         ],
     };
+    let simulation = results.fingerprint.as_ref().and_then(|fingerprint| fingerprint.simulation.as_ref());
+    facts.extend(simulation.map(|simulation| ("Simulation", provenance(simulation, &results.rows))));
     facts.extend(of_rows(&results.rows));
     let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
     Origin {

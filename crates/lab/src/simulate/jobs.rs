@@ -1,0 +1,155 @@
+//! The runs of a plan, computed in parallel.
+
+use super::{Computed, Cut, Plan, Timeline};
+use crate::conditions::{Conditions, End};
+use crate::driver::{self, Failure, Pin, Point};
+use crate::row::Row;
+use crate::world::{self, World};
+use ondeck_sim::{Options, Simulated};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::{iter, thread};
+
+/// How long nothing may move, in simulated time, before a lock is said to be stuck.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// One point with one seed.
+struct Job<'a> {
+    point: &'a Point,
+    round: u32,
+}
+
+/// What a job has given.
+struct Done {
+    rows: Vec<Row>,
+    timeline: Option<Timeline>,
+}
+
+/// Runs all jobs of the plan; tells of rows as they come, in any order.
+pub(super) fn run(plan: &Plan, stop: &AtomicBool, on_rows: &mut dyn FnMut(&[Row])) -> Result<Computed, Cut> {
+    let rounds = |point| (0..plan.seeds).map(move |round| Job { point, round });
+    let jobs: Vec<Job> = plan.points.iter().flat_map(rounds).collect();
+    let ends =
+        in_parallel(jobs.len(), |index| measure(plan, &jobs[index], stop), &mut |done: &Done| on_rows(&done.rows));
+    let mut computed = Computed::default();
+    for (job, end) in jobs.iter().zip(ends) {
+        match end {
+            Some(Ok(done)) => {
+                computed.rows.extend(done.rows);
+                computed.timeline = computed.timeline.or(done.timeline);
+            }
+            Some(Err(End::Failed(failure))) => {
+                let replay = Some(plan.replay(job.point, job.round));
+                return Err(Cut { failure, replay, rows: computed.rows });
+            }
+            Some(Err(End::Interrupted)) | None => {}
+        }
+    }
+    Ok(computed)
+}
+
+/// Does jobs 0 to `n`, each as soon as a core is free for it, and begins no more once one has ended badly. As they begin
+/// in their order, all before that one are done too. `None` is a job that was not begun.
+fn in_parallel<R: Send>(
+    n: usize,
+    job: impl Fn(usize) -> Result<R, End> + Sync,
+    on_done: &mut dyn FnMut(&R),
+) -> Vec<Option<Result<R, End>>> {
+    let next = AtomicUsize::new(0);
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(n);
+    let mut ends: Vec<Option<Result<R, End>>> = (0..n).map(|_| None).collect();
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let (next, job) = (&next, &job);
+        for _ in 0..workers {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                for index in iter::repeat_with(|| next.fetch_add(1, Relaxed)).take_while(|index| *index < n) {
+                    let end = job(index);
+                    if end.is_err() {
+                        next.store(n, Relaxed);
+                    }
+                    // The receiver is there until all senders are gone.
+                    let _ = sender.send((index, end));
+                }
+            });
+        }
+        drop(sender);
+        for (index, end) in receiver {
+            end.iter().for_each(&mut *on_done);
+            ends[index] = Some(end);
+        }
+    });
+    ends
+}
+
+/// One run.
+fn measure(plan: &Plan, job: &Job, stop: &AtomicBool) -> Result<Done, End> {
+    if stop.load(Relaxed) {
+        return Err(End::Interrupted);
+    }
+    let Job { point, round } = *job;
+    let (workload, seed) = (point.workload.to_string(), plan.seed_of(round));
+    let cores: Vec<u32> = match plan.pin {
+        Pin::None => Vec::new(),
+        Pin::Alternate => (0..plan.machine.cpus.len() as u32).collect(),
+    };
+    let conditions = Conditions {
+        platform: Simulated::NAME,
+        machine: &plan.machine.name,
+        workload: &workload,
+        lock: &point.lock,
+        threads: point.threads,
+        round,
+        window_ns: (plan.seconds_of(point) * 1e9) as u64,
+        cores: &cores,
+        patience_ns: PATIENCE_NS,
+        stop,
+    };
+    let options = Options { seed, record: plan.record };
+    let outcome = world::run(&plan.machine, &options, || driver::measure::<Simulated>(point, &conditions));
+    let outcome = outcome.map_err(|failure| {
+        let (lock, threads) = (point.lock.clone(), point.threads);
+        End::Failed(Failure::Simulation { workload: workload.clone(), lock, threads, failure })
+    })?;
+    let mut rows = outcome.value?;
+    for row in &mut rows {
+        row.seed = Some(seed);
+        row.trace_hash = Some(format!("{:016x}", outcome.trace_hash));
+    }
+    Ok(Done { rows, timeline: outcome.timeline })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(text: &str) -> End {
+        End::Failed(Failure::Plan(text.into()))
+    }
+
+    #[test]
+    fn every_job_is_done_once_and_put_in_its_place() {
+        let mut told = 0;
+        let ends = in_parallel(100, |index| Ok(index * 2), &mut |_| told += 1);
+        let values: Vec<usize> = ends.into_iter().map(|end| end.unwrap().unwrap()).collect();
+        assert_eq!((values, told), ((0..100).map(|index| index * 2).collect(), 100));
+        assert!(in_parallel(0, |_| Ok(()), &mut |()| ()).is_empty());
+    }
+
+    #[test]
+    fn after_a_failure_no_job_begins_and_those_before_are_done() {
+        for bad in [0, 1, 7, 50] {
+            let ends = in_parallel(1000, |index| if index == bad { Err(failed("no")) } else { Ok(()) }, &mut |()| ());
+            assert!(ends[..bad].iter().all(|end| matches!(end, Some(Ok(())))), "{bad}");
+            assert!(matches!(ends[bad], Some(Err(_))));
+        }
+        let begun = AtomicUsize::new(0);
+        let job = |_| -> Result<(), End> {
+            begun.fetch_add(1, Relaxed);
+            Err(failed("no"))
+        };
+        in_parallel(1000, job, &mut |()| ());
+        assert!(begun.load(Relaxed) <= thread::available_parallelism().map_or(1, usize::from));
+    }
+}

@@ -1,0 +1,195 @@
+//! Workloads on the simulated machine.
+//!
+//! A run knows cache lines by their addresses. So nothing that threads have shared is freed before the run is over: what
+//! came to lie there next would find the line in some core, or not, as the allocator pleases.
+
+use super::{Usage, World};
+use crate::crew::Alone;
+use crate::lock::BenchLock;
+use ondeck_locks::monitor::{Pool, Side};
+use ondeck_locks::{RawLock, RawOndeckMonitor};
+use ondeck_platform::Platform;
+use ondeck_sim::machine::Machine;
+use ondeck_sim::timeline::Mark;
+use ondeck_sim::{Failure, Options, Outcome, Simulated, Spent, Thread};
+use std::any::Any;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    /// What the run on this thread of the system has shared.
+    static KEPT: RefCell<Vec<Arc<dyn Any>>> = const { RefCell::new(Vec::new()) };
+    /// Its side objects, and the indices of those that no monitor has.
+    static SIDES: RefCell<Sides> = const { RefCell::new(Sides { all: Vec::new(), free: Vec::new() }) };
+}
+
+/// As [`ondeck_sim::run`], with nothing left of the run before.
+pub(crate) fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
+    SIDES.with_borrow_mut(|sides| *sides = Sides::default());
+    let outcome = ondeck_sim::run(machine, options, root);
+    drop(KEPT.take());
+    outcome
+}
+
+impl World for Simulated {
+    const NAME: &'static str = "sim";
+
+    type Thread = Thread;
+
+    fn cores() -> Vec<u32> {
+        (0..Simulated::parallelism()).collect()
+    }
+
+    fn start_thread(core: Option<u32>, body: Box<dyn FnOnce() + Send>) -> Result<Thread, String> {
+        Ok(Simulated::start_thread(core, body))
+    }
+
+    fn join(thread: Thread) {
+        Simulated::join(thread);
+    }
+
+    #[inline]
+    fn spend(units: u32) {
+        if units > 0 {
+            Simulated::work(units);
+        }
+    }
+
+    #[inline]
+    fn fib(n: u32) -> u32 {
+        Simulated::fib(n)
+    }
+
+    #[inline]
+    fn barrier() {
+        Simulated::barrier();
+    }
+
+    fn usage() -> Usage {
+        let (cpu_ns, ctx_switches) = Simulated::usage();
+        Usage { cpu_ns, ctx_switches }
+    }
+
+    fn machine_time() -> Option<super::MachineTime> {
+        None
+    }
+
+    fn machine_cores() -> u32 {
+        Simulated::parallelism()
+    }
+
+    fn spent() -> Option<Spent> {
+        Some(Simulated::spent())
+    }
+
+    fn standstill() -> Option<String> {
+        Some(Simulated::standstill())
+    }
+
+    fn keep<T: Send + Sync + 'static>(shared: Arc<T>) {
+        KEPT.with_borrow_mut(|kept| kept.push(shared));
+    }
+
+    fn sleep_ns(ns: u64) {
+        Simulated::sleep_ns(ns);
+    }
+}
+
+/// The side objects of a run.
+#[derive(Default)]
+struct Sides {
+    all: Vec<&'static Alone<Side<Simulated>>>,
+    free: Vec<u32>,
+}
+
+/// Where simulated monitors find their side objects.
+pub(crate) struct PerRun;
+
+impl Pool<Simulated> for PerRun {
+    fn side(index: u32) -> &'static Side<Simulated> {
+        SIDES.with_borrow(|sides| &sides.all[index as usize].0)
+    }
+
+    fn take() -> Option<u32> {
+        SIDES.with_borrow_mut(|sides| {
+            if let Some(index) = sides.free.pop() {
+                return Some(index);
+            }
+            // Never freed: a reference to it is for ever, and the next run wants one whose line nobody has touched.
+            sides.all.push(Box::leak(Box::new(Alone(Side::new()))));
+            Some(sides.all.len() as u32 - 1)
+        })
+    }
+
+    fn give_back(index: u32) {
+        SIDES.with_borrow_mut(|sides| sides.free.push(index));
+    }
+}
+
+/// A lock that tells the simulation who asks for it and who has it. That takes no time, and no room.
+#[repr(transparent)]
+pub struct Marked<L>(L);
+
+impl<L: BenchLock> BenchLock for Marked<L> {
+    fn new() -> Self {
+        Marked(L::new())
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        Simulated::mark(Mark::Asks);
+        let result = self.0.with(|| held(section));
+        Simulated::mark(Mark::Released);
+        result
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let result = self.0.try_with(|| held(section))?;
+        Simulated::mark(Mark::Released);
+        Some(result)
+    }
+
+    const HAS_FAT_FORM: bool = L::HAS_FAT_FORM;
+
+    fn make_fat(&self) {
+        self.0.make_fat();
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        self.0.shows_sleeper()
+    }
+}
+
+#[inline(always)]
+fn held<R>(section: impl FnOnce() -> R) -> R {
+    Simulated::mark(Mark::Holds);
+    section()
+}
+
+/// `ondeck::Monitor` as far as it can be had here: the same lock, with a pool that has no mutex.
+pub(crate) struct SimulatedMonitor(RawOndeckMonitor<Simulated, PerRun>);
+
+impl BenchLock for SimulatedMonitor {
+    fn new() -> Self {
+        SimulatedMonitor(RawOndeckMonitor::new())
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let entered = self.0.enter();
+        let result = section();
+        // SAFETY: this thread has entered three lines above, and `section` cannot reach the monitor.
+        unsafe { self.0.exit(entered) };
+        result
+    }
+
+    #[inline(always)]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let entered = self.0.try_enter()?;
+        let result = section();
+        // SAFETY: this thread has entered above, and `section` cannot reach the monitor.
+        unsafe { self.0.exit(entered) };
+        Some(result)
+    }
+}
