@@ -1,6 +1,6 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
-use crate::choice::{self, Out, Workloads};
+use crate::choice::{self, Out, Shard, Workloads};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use ondeck_lab::driver::Pin;
 use std::path::PathBuf;
@@ -20,6 +20,12 @@ pub(crate) enum Command {
     /// Without flags: a set of workloads that shows, in under a minute, how ondeck, its ancestors and the mutexes in
     /// common use behave as more threads want them. Ends with a table and what it says.
     Bench(BenchArgs),
+    /// Run the same locks and workloads on a simulated machine: any number of cores, the same result each time
+    ///
+    /// Without --workload and --lock, the set that `ondeck bench` has, without the mutexes of others: those are compiled for
+    /// hardware. One run is one point with one seed; runs are computed in parallel, one on each core of this machine, and
+    /// what comes out does not depend on it.
+    Sim(SimArgs),
     /// Name the locks, workloads or machines, one line each
     List {
         /// What to list
@@ -41,8 +47,9 @@ pub(crate) enum What {
     Machines,
 }
 
+/// What `bench` and `sim` have in common: what is run, and where the results go.
 #[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
+pub(crate) struct RunArgs {
     /// Workloads, or `all`; `ondeck list workloads` names them. Parameters may be part of the name: sections/cs20-out60
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
@@ -66,14 +73,6 @@ pub(crate) struct BenchArgs {
     /// default, lower-spin and no-spin, the published settings. All others have none and stay as they are.
     #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
     pub(crate) tuning: String,
-
-    /// Length of each measurement; warming up and timing of waits take up to three quarters more
-    #[arg(long, value_name = "S", default_value = "0.15", value_parser = choice::seconds, allow_negative_numbers = true)]
-    pub(crate) seconds: f64,
-
-    /// How often everything is measured; 4 or more can show a difference between two runs, 10 a small one
-    #[arg(long, value_name = "N", default_value = "3", value_parser = choice::rounds, allow_negative_numbers = true)]
-    pub(crate) rounds: u32,
 
     /// Workload sections: units of work inside (a unit is one turn of an empty loop)
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
@@ -112,13 +111,67 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) pin: PinArg,
 
-    /// Decides the order in which locks are measured
-    #[arg(long, value_name = "N", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
-    pub(crate) seed: u64,
-
     /// What to write, to the --out file or else to standard output [default: table]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    /// Length of each measurement; warming up and timing of waits take up to three quarters more
+    #[arg(long, value_name = "S", default_value = "0.15", value_parser = choice::seconds, allow_negative_numbers = true)]
+    pub(crate) seconds: f64,
+
+    /// How often everything is measured; 4 or more can show a difference between two runs, 10 a small one
+    #[arg(long, value_name = "N", default_value = "3", value_parser = choice::rounds, allow_negative_numbers = true)]
+    pub(crate) rounds: u32,
+
+    /// Decides the order in which locks are measured
+    #[arg(long, value_name = "N", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimArgs {
+    /// Machine to simulate: one of `ondeck list machines`, a machine file, or `here`
+    ///
+    /// `here` is this machine, measured first, which takes some seconds and comes out a little different each time:
+    /// `ondeck calibrate --out FILE.toml` keeps what it has measured, and --machine FILE.toml takes it.
+    #[arg(long, value_name = "NAME|FILE.toml|here")]
+    pub(crate) machine: Option<String>,
+
+    /// How many of its hardware threads there are, the first ones; of a machine of any size, how large it is
+    #[arg(long, value_name = "N", value_parser = choice::cores, allow_negative_numbers = true)]
+    pub(crate) cores: Option<u32>,
+
+    /// Decides what is left to chance: the same seed on the same machine gives the same result, to the last digit
+    #[arg(long, value_name = "S", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
+    pub(crate) seed: u64,
+
+    /// How many seeds: S, S+1, and so on; each is a round of its own [default: 1]
+    #[arg(long, value_name = "K", value_parser = choice::rounds, allow_negative_numbers = true)]
+    pub(crate) seeds: Option<u32>,
+
+    /// The same as --seeds
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = choice::rounds, allow_negative_numbers = true)]
+    pub(crate) rounds: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    /// Length of each measurement in simulated time; warming up and timing of waits take up to three quarters more
+    /// [default: each workload's own, from 0.002 to 0.5]
+    #[arg(long, value_name = "S", value_parser = choice::seconds, allow_negative_numbers = true)]
+    pub(crate) seconds: Option<f64>,
+
+    /// Compute only the i-th of n parts; the parts' CSV, one after the other, is that of the whole
+    ///
+    /// A part is a block of points that stand together. Only the first has the header, so that `cat` puts them together.
+    #[arg(long, value_name = "i/n", value_parser = choice::shard)]
+    pub(crate) shard: Option<Shard>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -9,10 +9,12 @@ mod bench;
 mod calibrate;
 mod choice;
 mod compare;
+mod deliver;
 mod exit;
 mod list;
 mod plan;
 mod report;
+mod sim;
 mod terminal;
 
 use args::{Cli, Command};
@@ -24,6 +26,7 @@ fn main() {
     let done = match Cli::try_parse() {
         Ok(cli) => match cli.command {
             Command::Bench(args) => bench::run(&args),
+            Command::Sim(args) => sim::run(&args),
             Command::List { what } => list::run(what),
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),

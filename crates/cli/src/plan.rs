@@ -1,12 +1,14 @@
-//! What `ondeck bench` measures: the flags' wishes, and the default where there are none.
+//! What `ondeck bench` measures and `ondeck sim` computes: the flags' wishes, and the default where there are none.
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, RunArgs};
 use crate::choice::{Out, Workloads};
 use ondeck_lab::driver::{self, Plan, Point};
-use ondeck_lab::lock::lock_names;
+use ondeck_lab::lock::{lock_names, lock_names_on};
+use ondeck_lab::simulate::Machine;
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
 use ondeck_lab::workload::{Kind, WORKLOADS, WorkloadSpec};
+use ondeck_lab::world::{Simulated, cpus};
 use std::path::Path;
 
 /// The flagship, the mutexes in common use, and two ancestors: the one whose collapse started it all, and its successor.
@@ -28,36 +30,65 @@ fn default_workloads() -> Vec<Choice> {
     ]
 }
 
-/// The plan, or one line that names the flag that is wrong.
+/// What the flags are read for: it decides which locks and workloads there are, and how many threads a machine has.
+pub(crate) struct Stage {
+    /// The locks that can be run.
+    pub(crate) locks: Vec<&'static str>,
+    /// Whether the machine is a simulated one.
+    pub(crate) is_simulated: bool,
+    /// How many threads can run at once.
+    pub(crate) cpus: u32,
+}
+
+impl Stage {
+    /// This machine.
+    pub(crate) fn hardware() -> Self {
+        Stage { locks: lock_names(), is_simulated: false, cpus: cpus() }
+    }
+
+    /// A simulated machine.
+    pub(crate) fn simulated(machine: &Machine) -> Self {
+        Stage { locks: lock_names_on::<Simulated>(), is_simulated: true, cpus: machine.cpus.len() as u32 }
+    }
+}
+
+/// The plan of a benchmark, or one line that names the flag that is wrong.
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
-    let locks = locks(args)?;
+    let points = points(&args.run, &Stage::hardware())?;
+    let (seconds, seed, pin) = (args.seconds, args.seed, args.run.pin.into());
+    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin };
+    driver::check(&plan).map_err(|failure| failure.to_string())?;
+    Ok(plan)
+}
+
+/// The points that the flags ask for, each once.
+pub(crate) fn points(args: &RunArgs, stage: &Stage) -> Result<Vec<Point>, String> {
+    let locks = locks(args, stage)?;
     let mut points = Vec::new();
     let policies = policies(args);
-    for (workload, threads) in workloads(args)? {
+    for (workload, threads) in workloads(args, stage)? {
         let compared = if workload.compares_waits() { &policies } else { &locks };
         for threads in threads {
             let point = |lock: &String| Point { workload, lock: lock.clone(), threads };
             points.extend(compared.iter().map(point).filter(|point| !points.contains(point)).collect::<Vec<Point>>());
         }
     }
-    let (seconds, seed, pin) = (args.seconds, args.seed, args.pin.into());
-    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin };
-    driver::check(&plan).map_err(|failure| failure.to_string())?;
-    Ok(plan)
+    Ok(points)
 }
 
 /// What `gc-wait` compares, each once.
-fn policies(args: &BenchArgs) -> Vec<String> {
+fn policies(args: &RunArgs) -> Vec<String> {
     let asked = &args.yield_after_us[..];
     let us = if asked.is_empty() { &wait_policy::YIELDS_AFTER_US } else { asked };
     us.iter().map(|us| wait_policy::name(*us)).collect()
 }
 
 /// The locks with their tunings, each once.
-fn locks(args: &BenchArgs) -> Result<Vec<String>, String> {
+fn locks(args: &RunArgs, stage: &Stage) -> Result<Vec<String>, String> {
     let wanted = args.lock.iter().map(String::as_str);
-    let wanted: Vec<&str> = if args.lock.is_empty() { DEFAULT_LOCKS.to_vec() } else { wanted.collect() };
-    let names = wanted.into_iter().flat_map(|lock| if lock == "all" { lock_names() } else { vec![lock] });
+    let default = DEFAULT_LOCKS.into_iter().filter(|lock| stage.locks.contains(lock));
+    let wanted: Vec<&str> = if args.lock.is_empty() { default.collect() } else { wanted.collect() };
+    let names = wanted.into_iter().flat_map(|lock| if lock == "all" { stage.locks.clone() } else { vec![lock] });
     let is_tuned = !tuning::is_default(&args.tuning);
     let mut locks: Vec<String> = Vec::new();
     for name in names {
@@ -75,14 +106,14 @@ fn locks(args: &BenchArgs) -> Result<Vec<String>, String> {
 }
 
 /// What a user should know before the run: which of the flags' wishes do not apply to everything that is measured.
-pub(crate) fn notes(args: &BenchArgs, plan: &Plan) -> Vec<String> {
-    let mut notes = Vec::from_iter(tuning_note(args, plan));
-    let has_waits = plan.points.iter().any(|point| point.workload.compares_waits());
+pub(crate) fn notes(args: &RunArgs, points: &[Point]) -> Vec<String> {
+    let mut notes = Vec::from_iter(tuning_note(args, points));
+    let has_waits = points.iter().any(|point| point.workload.compares_waits());
     if has_waits && !args.lock.is_empty() {
         notes.push("gc-wait has no lock; it compares policies of waiting, and --lock does not concern it".to_string());
     }
     let mut told: Vec<&str> = Vec::new();
-    for info in plan.points.iter().map(|point| point.workload.info()) {
+    for info in points.iter().map(|point| point.workload.info()) {
         let accepted = info.min_threads..=info.max_threads;
         let impossible = args.threads.iter().any(|threads| !accepted.contains(threads));
         if impossible && info.min_threads < info.max_threads && !told.contains(&info.name) {
@@ -95,9 +126,9 @@ pub(crate) fn notes(args: &BenchArgs, plan: &Plan) -> Vec<String> {
 }
 
 /// What a user of `--tuning` should know of the other locks.
-fn tuning_note(args: &BenchArgs, plan: &Plan) -> Option<String> {
+fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
     let mut others: Vec<&str> = Vec::new();
-    let locks = plan.points.iter().filter(|point| !point.workload.compares_waits());
+    let locks = points.iter().filter(|point| !point.workload.compares_waits());
     for point in locks.filter(|point| !tuning::knows(tuning::split(&point.lock).0, &args.tuning)) {
         if !others.contains(&point.lock.as_str()) {
             others.push(&point.lock);
@@ -121,7 +152,7 @@ pub(crate) fn estimated_seconds(plan: &Plan) -> f64 {
 }
 
 /// The file that `--out` names, if it names one.
-pub(crate) fn out_file(args: &BenchArgs) -> Result<Option<&Path>, String> {
+pub(crate) fn out_file(args: &RunArgs) -> Result<Option<&Path>, String> {
     let mut files = args.out.iter().filter_map(|out| match out {
         Out::File(path) => Some(path.as_path()),
         Out::Units(_) => None,
@@ -133,7 +164,7 @@ pub(crate) fn out_file(args: &BenchArgs) -> Result<Option<&Path>, String> {
 }
 
 /// Units of work outside, from `--out` or `--think`.
-fn think_units(args: &BenchArgs) -> Result<Option<u32>, String> {
+fn think_units(args: &RunArgs) -> Result<Option<u32>, String> {
     let from_out = args.out.iter().filter_map(|out| match out {
         Out::Units(units) => Some(*units),
         Out::File(_) => None,
@@ -147,11 +178,12 @@ fn think_units(args: &BenchArgs) -> Result<Option<u32>, String> {
 }
 
 /// The workloads with the parameters of the flags. Flags that only one workload has choose it if no other is named.
-fn workloads(args: &BenchArgs) -> Result<Vec<Choice>, String> {
+fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
+    let with_default_threads = |spec: WorkloadSpec| (spec, spec.default_threads_on(stage.cpus));
     let think = think_units(args)?;
     let has_sections_flag = args.cs.is_some() || think.is_some();
     let has_waits_flag = !args.yield_after_us.is_empty();
-    let mut chosen: Vec<Choice> = named(&args.workload).map(with_default_threads).collect();
+    let mut chosen: Vec<Choice> = named(&args.workload, stage).map(with_default_threads).collect();
     if chosen.is_empty() {
         let kinds = [
             (Kind::Sections, has_sections_flag),
@@ -191,15 +223,12 @@ fn workloads(args: &BenchArgs) -> Result<Vec<Choice>, String> {
 }
 
 /// The workloads that the flag names.
-fn named(workloads: &[Workloads]) -> impl Iterator<Item = WorkloadSpec> {
-    workloads.iter().flat_map(|workloads| match workloads {
-        Workloads::All => WORKLOADS.iter().map(|info| WorkloadSpec::new(info.kind)).collect(),
+fn named(workloads: &[Workloads], stage: &Stage) -> impl Iterator<Item = WorkloadSpec> {
+    let all = || WORKLOADS.iter().filter(|info| stage.is_simulated || !info.simulated_only);
+    workloads.iter().flat_map(move |workloads| match workloads {
+        Workloads::All => all().map(|info| WorkloadSpec::new(info.kind)).collect(),
         Workloads::One(spec) => vec![*spec],
     })
-}
-
-fn with_default_threads(spec: WorkloadSpec) -> Choice {
-    (spec, spec.default_threads())
 }
 
 /// The numbers of threads that were asked for; a workload that has only one keeps it. Beside other workloads, one runs at
@@ -314,9 +343,31 @@ mod tests {
     fn all_workloads_are_all() {
         let points = points_of("--lock std --workload all,solo");
         for info in &WORKLOADS {
-            assert!(points.iter().any(|point| point.0.starts_with(info.name)), "{}", info.name);
+            let is_there = points.iter().any(|point| point.0.starts_with(info.name));
+            assert_eq!(is_there, !info.simulated_only, "{}", info.name);
         }
         assert_eq!(points.iter().filter(|point| point.0 == "solo").count(), 1);
+    }
+
+    #[test]
+    fn a_simulated_machine_has_other_locks_and_workloads() {
+        let stage = Stage { locks: lock_names_on::<Simulated>(), is_simulated: true, cpus: 20 };
+        let points_of = |line: &str| {
+            let words = ["ondeck", "sim"].into_iter().chain(line.split_whitespace());
+            match Cli::try_parse_from(words).unwrap().command {
+                Command::Sim(args) => points(&args.run, &stage).unwrap(),
+                _ => unreachable!("the line says sim"),
+            }
+        };
+        let all = points_of("--workload all --lock all");
+        for info in &WORKLOADS {
+            assert!(all.iter().any(|point| point.workload.kind == info.kind), "{}", info.name);
+        }
+        assert!(all.iter().any(|point| point.lock == "ondeck-monitor"));
+        assert!(all.iter().all(|point| point.lock != "std"));
+        assert!(points_of("").iter().all(|point| stage.locks.contains(&point.lock.as_str())));
+        let waits: Vec<u32> = points_of("--yield-after-us 5").iter().map(|point| point.threads).collect();
+        assert_eq!(waits, [20, 25, 40]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use indicatif::{ProgressBar, ProgressStyle};
+use ondeck_lab::driver::Progress;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -35,6 +36,37 @@ pub(crate) fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len}, {eta} left  {wide_msg}");
     bar.with_style(style.expect("a constant template is right or wrong on every machine"))
+}
+
+/// What a run shows of itself while it goes on, and the warnings that it has given.
+pub(crate) struct Display {
+    bar: ProgressBar,
+    warnings: Vec<String>,
+}
+
+impl Display {
+    pub(crate) fn new() -> Self {
+        Display { bar: progress_bar(), warnings: Vec::new() }
+    }
+
+    pub(crate) fn show(&mut self, progress: Progress) {
+        match progress {
+            Progress::Row { row, done, total } => {
+                self.bar.set_length(total as u64);
+                self.bar.set_position(done as u64);
+                self.bar.set_message(format!("{}, {} threads, {}", row.workload, row.threads, row.lock));
+            }
+            Progress::Warning(warning) => {
+                self.bar.suspend(|| say(&format!("warning: {warning}")));
+                self.warnings.push(warning);
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Vec<String> {
+        self.bar.finish_and_clear();
+        self.warnings
+    }
 }
 
 /// True from the first Ctrl-C on; the second ends the process.

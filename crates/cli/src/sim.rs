@@ -1,0 +1,89 @@
+//! `ondeck sim`.
+
+use crate::args::SimArgs;
+use crate::deliver::{Destination, command, quoted, several};
+use crate::exit::Exit;
+use crate::plan::{Stage, notes, points};
+use crate::terminal::{Display, say, stop_on_ctrl_c};
+use ondeck_lab::driver::Failure;
+use ondeck_lab::output::{Format, Results};
+use ondeck_lab::simulate::{self, Computed, Cut, Plan};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
+    let is_first = args.shard.is_none_or(|shard| shard.part == 1);
+    let out = Destination::new(&args.run, if is_first { Format::Csv } else { Format::CsvRows })?;
+    let plan = plan(args).map_err(Exit::Usage)?;
+    say(&opening(&plan));
+    notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
+    let stop = stop_on_ctrl_c();
+    let Outcome { computed, warnings, failure } = compute(&plan, stop)?;
+    let end = match failure {
+        Some(failure) => Err(Exit::Failed(failure)),
+        None if stop.load(Relaxed) => Err(Exit::Interrupted),
+        None => Ok(()),
+    };
+    let fingerprint = simulate::fingerprint(&plan);
+    let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows: computed.rows };
+    if results.rows.is_empty() && end.is_err() {
+        say("it ended before anything was finished; nothing is written");
+        return end;
+    }
+    if out.is_bare_csv() {
+        say(&simulate::origin_line(&plan, &results.rows));
+    }
+    out.deliver(&plan.points, &results)?;
+    end
+}
+
+/// The plan, or one line that names the flag that is wrong.
+fn plan(args: &SimArgs) -> Result<Plan, String> {
+    let Some(name) = &args.machine else {
+        return Err(format!("--machine is missing; accepted: {}", simulate::accepted_machines()));
+    };
+    let machine = simulate::machine(name, args.cores).map_err(|what| format!("--machine: {what}"))?;
+    let cores = args.cores.map_or(String::new(), |cores| format!(" --cores {cores}"));
+    let machine_words = quoted(name.clone()) + &cores;
+    let mut points = points(&args.run, &Stage::simulated(&machine))?;
+    let seeds = args.seeds.or(args.rounds).unwrap_or(1);
+    if let Some(shard) = args.shard {
+        points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
+    }
+    let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
+    let plan = Plan { machine, machine_words, points, seed, seeds, seconds, pin, record: false };
+    simulate::check(&plan).map_err(|failure| failure.to_string())?;
+    Ok(plan)
+}
+
+/// What is about to happen.
+fn opening(plan: &Plan) -> String {
+    let (points, seeds) = (several(plan.points.len(), "point"), several(plan.seeds as usize, "seed"));
+    format!("{points} with {seeds} on a simulated {}", plan.machine.name)
+}
+
+/// What a plan has given, be it complete or not.
+struct Outcome {
+    computed: Computed,
+    warnings: Vec<String>,
+    /// What ended it early, other than the user.
+    failure: Option<String>,
+}
+
+/// Runs the plan under a progress bar.
+fn compute(plan: &Plan, stop: &AtomicBool) -> Result<Outcome, Exit> {
+    let mut display = Display::new();
+    let computed = simulate::run(plan, stop, &mut |progress| display.show(progress));
+    let mut warnings = display.finish();
+    match computed {
+        Ok(computed) => Ok(Outcome { computed, warnings, failure: None }),
+        Err(Cut { failure: Failure::Plan(what), .. }) => Err(Exit::Usage(what)),
+        Err(Cut { failure, replay, rows }) => {
+            let text = failure.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            // The rows will be read without the exit code.
+            warnings.push(format!("the run failed, and what should follow is missing: {line}"));
+            let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
+            Ok(Outcome { computed: Computed { rows, timeline: None }, warnings, failure: Some(text + &replay) })
+        }
+    }
+}
