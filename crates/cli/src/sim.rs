@@ -5,7 +5,6 @@ use crate::deliver::{Destination, command, quoted, several};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{Display, say, stop_on_ctrl_c};
-use ondeck_lab::driver::Failure;
 use ondeck_lab::output::{Format, Results};
 use ondeck_lab::simulate::{self, Computed, Cut, Plan};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,7 +16,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
     say(&opening(&plan));
     notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_ctrl_c();
-    let Outcome { computed, warnings, failure } = compute(&plan, stop)?;
+    let Outcome { computed, warnings, failure } = compute(&plan, stop);
     let end = match failure {
         Some(failure) => Err(Exit::Failed(failure)),
         None if stop.load(Relaxed) => Err(Exit::Interrupted),
@@ -70,20 +69,19 @@ struct Outcome {
 }
 
 /// Runs the plan under a progress bar.
-fn compute(plan: &Plan, stop: &AtomicBool) -> Result<Outcome, Exit> {
+fn compute(plan: &Plan, stop: &AtomicBool) -> Outcome {
     let mut display = Display::new();
     let computed = simulate::run(plan, stop, &mut |progress| display.show(progress));
     let mut warnings = display.finish();
     match computed {
-        Ok(computed) => Ok(Outcome { computed, warnings, failure: None }),
-        Err(Cut { failure: Failure::Plan(what), .. }) => Err(Exit::Usage(what)),
+        Ok(computed) => Outcome { computed, warnings, failure: None },
         Err(Cut { failure, replay, rows }) => {
             let text = failure.to_string();
             let line = text.lines().next().unwrap_or_default();
             // The rows will be read without the exit code.
             warnings.push(format!("the run failed, and what should follow is missing: {line}"));
             let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
-            Ok(Outcome { computed: Computed { rows, timeline: None }, warnings, failure: Some(text + &replay) })
+            Outcome { computed: Computed { rows, timeline: None }, warnings, failure: Some(text + &replay) }
         }
     }
 }

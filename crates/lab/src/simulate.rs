@@ -54,7 +54,7 @@ pub struct Computed {
 #[derive(Debug)]
 pub struct Cut {
     /// What failed.
-    pub failure: Failure,
+    pub failure: Box<Failure>,
     /// The command that shows it again; `None` of a plan that was refused.
     pub replay: Option<String>,
     /// The rows before it, in the order of the plan.
@@ -104,7 +104,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
 /// # Errors
 /// The first failure in the order of the plan, whichever was seen first, with the rows before it.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Computed, Cut> {
-    check(plan).map_err(|failure| Cut { failure, replay: None, rows: Vec::new() })?;
+    check(plan).map_err(|failure| Cut { failure: Box::new(failure), replay: None, rows: Vec::new() })?;
     driver::explain::<Simulated>(&plan.points, on_progress);
     let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>() * plan.seeds as usize;
     let mut done = 0;

@@ -40,7 +40,7 @@ pub(super) fn run(plan: &Plan, stop: &AtomicBool, on_rows: &mut dyn FnMut(&[Row]
             }
             Some(Err(End::Failed(failure))) => {
                 let replay = Some(plan.replay(job.point, job.round));
-                return Err(Cut { failure, replay, rows: computed.rows });
+                return Err(Cut { failure: Box::new(failure), replay, rows: computed.rows });
             }
             Some(Err(End::Interrupted)) | None => {}
         }
