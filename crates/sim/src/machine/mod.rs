@@ -1,7 +1,19 @@
 //! What a simulated machine is: its cores, how far they are from each other, and what everything costs.
 //!
 //! This is the form that the engine computes with: integers, times in picoseconds, ratios in thousandths. People write
-//! machine files, in nanoseconds.
+//! machine files, in nanoseconds; `docs/machines.md` describes them.
+
+mod file;
+mod resolve;
+mod schema;
+mod section;
+mod topology;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use file::{builtin, builtin_names, find, from_text, load};
 
 /// A whole machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,6 +184,36 @@ impl Machine {
     #[inline]
     pub fn distance(&self, from: u32, to: u32) -> u64 {
         u64::from(self.distance_ps[(from * self.cores + to) as usize])
+    }
+
+    /// The machine with `n` hardware threads: those that the system would fill first. Cores that lose all of theirs go.
+    /// As [`derate`](CoreKind::derate) grows with the busy CPUs, what is left of the machine derates less.
+    ///
+    /// # Errors
+    /// If it has fewer.
+    pub fn with_cores(&self, n: u32) -> Result<Machine, String> {
+        let n_cpus = self.cpus.len() as u32;
+        if n == 0 || n > n_cpus {
+            return Err(format!("{} has {n_cpus} hardware threads; accepted: 1 to {n_cpus}, not {n}", self.name));
+        }
+        let mut machine = self.clone();
+        machine.cpus.retain(|cpu| cpu.rank < n);
+        let mut kept: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.core).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        for cpu in &mut machine.cpus {
+            cpu.core = kept.binary_search(&cpu.core).expect("its core is kept") as u32;
+        }
+        machine.cores = kept.len() as u32;
+        let pairs = kept.iter().flat_map(|&from| kept.iter().map(move |&to| (from, to)));
+        machine.distance_ps = pairs.map(|(from, to)| self.distance_ps[(from * self.cores + to) as usize]).collect();
+        if n < n_cpus {
+            for kind in &mut machine.kinds {
+                kind.derate = 1000 + (kind.derate - 1000) * (n - 1) / (n_cpus - 1);
+            }
+            machine.about = format!("{}; {n} of its {n_cpus} hardware threads", self.about);
+        }
+        Ok(machine)
     }
 
     /// The kind of core that a hardware thread is on.
