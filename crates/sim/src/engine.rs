@@ -296,11 +296,12 @@ impl Engine {
         let Some((time, slot)) = self.times.first() else { return Err(self.deadlock()) };
         self.now = time;
         if let Some(request) = slot.checked_sub(self.first_thread_slot) {
-            self.times.clear(slot);
             let (thread, is_store) = (request as u32 / 2, request % 2 == 1);
             if is_store || self.threads[thread as usize].phase == Phase::Asks {
+                // Takes its time out of the slot, or puts another in.
                 self.request_event(request as u32);
             } else {
+                self.times.clear(slot);
                 self.thread_event(thread);
             }
         } else if slot + 1 == self.first_thread_slot {

@@ -214,6 +214,7 @@ impl Engine {
     fn answered(&mut self, number: u32) {
         let thread = number / 2;
         if number.is_multiple_of(2) {
+            self.clear_thread(thread);
             if self.threads[thread as usize].phase == Phase::Asks {
                 self.threads[thread as usize].phase = Phase::Resume;
             }
