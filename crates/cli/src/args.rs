@@ -172,6 +172,17 @@ pub(crate) struct SimArgs {
     /// A part is a block of points that stand together. Only the first has the header, so that `cat` puts them together.
     #[arg(long, value_name = "i/n", value_parser = choice::shard)]
     pub(crate) shard: Option<Shard>,
+
+    /// Say where the time of an operation goes: work, line transfer, queueing, pause, kernel, waiting for a CPU, asleep
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// File for the timeline of one run, which <https://ui.perfetto.dev> and `chrome://tracing` open
+    ///
+    /// One track per hardware thread and one per thread; lock held, spinning, asleep; moves of cache lines. It is for one
+    /// workload, lock, number of threads and seed, and for a short run: of a long one the beginning is written.
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -5,14 +5,17 @@ use crate::deliver::{Destination, command, quoted, several};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{Display, say, stop_on_ctrl_c};
-use ondeck_lab::output::{Format, Results};
-use ondeck_lab::simulate::{self, Computed, Cut, Plan};
+use ondeck_lab::output::{Format, OutFile, Results};
+use ondeck_lab::simulate::trace::{self, Subject};
+use ondeck_lab::simulate::{self, Computed, Cut, Plan, Timeline};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
     let is_first = args.shard.is_none_or(|shard| shard.part == 1);
     let out = Destination::new(&args.run, if is_first { Format::Csv } else { Format::CsvRows })?;
     let plan = plan(args).map_err(Exit::Usage)?;
+    let trace = args.trace.as_deref().map(|path| trace_file(path, &plan)).transpose().map_err(Exit::Usage)?;
     say(&opening(&plan));
     notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_ctrl_c();
@@ -23,7 +26,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
         None => Ok(()),
     };
     let fingerprint = simulate::fingerprint(&plan);
-    let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows: computed.rows };
+    let Computed { rows, timeline } = computed;
+    let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
     if results.rows.is_empty() && end.is_err() {
         say("it ended before anything was finished; nothing is written");
         return end;
@@ -32,7 +36,38 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
         say(&simulate::origin_line(&plan, &results.rows));
     }
     out.deliver(&plan.points, &results)?;
+    if let (Some(file), Some(timeline)) = (trace, &timeline) {
+        write_trace(&file, timeline, &plan)?;
+    }
     end
+}
+
+/// Where the timeline goes, if the plan is one run and it can be written.
+fn trace_file(path: &Path, plan: &Plan) -> Result<OutFile, String> {
+    if (plan.points.len(), plan.seeds) != (1, 1) {
+        let (points, seeds) = (several(plan.points.len(), "point"), several(plan.seeds as usize, "seed"));
+        return Err(format!(
+            "--trace shows one run, and this plan has {points} with {seeds}; one --workload, --lock, --threads and seed \
+             are accepted"
+        ));
+    }
+    OutFile::check(path).map_err(|what| format!("--trace: {what}"))
+}
+
+fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan) -> Result<(), Exit> {
+    let Some(point) = plan.points.first() else { return Ok(()) };
+    let subject = Subject {
+        machine: plan.machine.name.clone(),
+        workload: point.workload.to_string(),
+        lock: point.lock.clone(),
+        threads: point.threads,
+        seed: plan.seed,
+    };
+    let mut text = Vec::new();
+    trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
+    file.replace(&text).map_err(Exit::Failed)?;
+    say("the timeline is written; https://ui.perfetto.dev opens it");
+    Ok(())
 }
 
 /// The plan, or one line that names the flag that is wrong.
@@ -49,7 +84,7 @@ fn plan(args: &SimArgs) -> Result<Plan, String> {
         points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
     }
     let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
-    let plan = Plan { machine, machine_words, points, seed, seeds, seconds, pin, record: false };
+    let plan = Plan { machine, machine_words, points, seed, seeds, seconds, pin, record: args.trace.is_some() };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }
