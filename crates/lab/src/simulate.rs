@@ -16,6 +16,7 @@ use crate::driver::{self, Failure, MAX_SECONDS, MIN_SECONDS, Pin, Point, Progres
 use crate::row::Row;
 use crate::wait_policy;
 use ondeck_sim::Simulated;
+use ondeck_sim::machine::{builtin_names, find};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -69,16 +70,16 @@ pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
 
 /// What [`machine`] accepts.
 pub fn accepted_machines() -> String {
-    "a machine file, or here".to_string()
+    format!("{}, or a machine file (FILE.toml)", builtin_names().join(", "))
 }
 
-/// The machine that the command line calls `name`: one of those that the program has, or a machine file; with `cores` of
+/// The machine that the command line calls `name`: one of those that the program has, or a machine file; with so many of
 /// its cores, if it is not to be whole.
 ///
 /// # Errors
 /// In one line with what is accepted.
-pub fn machine(name: &str, _cores: Option<u32>) -> Result<Machine, String> {
-    Err(format!("there is no machine {name:?}"))
+pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
+    find(name, cores)
 }
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.

@@ -3,5 +3,6 @@
 mod common;
 mod report;
 mod runs;
+mod sim;
 mod texts;
 mod usage;

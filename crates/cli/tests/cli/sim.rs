@@ -1,0 +1,156 @@
+//! `ondeck sim`: what comes out does not depend on where or when, so it is compared to the last digit.
+
+use crate::common::{Run, Scratch, ondeck};
+use crate::usage::refused;
+use insta::assert_snapshot;
+
+/// Two locks, two numbers of threads: quick even without optimisation.
+const TINY: [&str; 11] = [
+    "sim",
+    "--machine",
+    "m1",
+    "--workload",
+    "mutex-contention",
+    "--lock",
+    "go-tristate-sema,ondeck",
+    "--threads",
+    "1,3",
+    "--seconds",
+    "0.001",
+];
+
+fn sim(more: &[&str]) -> Run {
+    let run = ondeck(&[&TINY[..], more].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run
+}
+
+#[test]
+fn csv_is_the_same_each_time_and_says_elsewhere_what_it_is() {
+    let (one, two) = (sim(&["--format", "csv", "--seeds", "2"]), sim(&["--format", "csv", "--rounds", "2"]));
+    assert_eq!(one.stdout, two.stdout);
+    assert!(one.stdout.lines().skip(1).all(|line| line.starts_with("sim,m1,mutex-contention,")), "{}", one.stdout);
+    assert_eq!(one.stdout.lines().count(), 1 + 2 * 2 * 2);
+    let says = |run: &Run| run.stderr.lines().filter(|line| line.starts_with("simulated: m1 (")).count();
+    assert_eq!(says(&one), 1, "{}", one.stderr);
+    let other = sim(&["--format", "csv", "--seed", "2", "--seeds", "2"]);
+    assert_ne!(one.stdout, other.stdout, "another seed gives other figures");
+}
+
+#[test]
+fn a_round_is_a_seed() {
+    let three = sim(&["--format", "csv", "--seed", "5", "--seeds", "3"]).stdout;
+    let last = sim(&["--format", "csv", "--seed", "7"]).stdout;
+    let of_round = |text: &str, round: &str| -> Vec<String> {
+        let rows = text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect::<Vec<String>>());
+        rows.filter(|row| row[5] == round).map(|row| [&row[..5], &row[6..]].concat().join(",")).collect()
+    };
+    assert_eq!(of_round(&three, "2"), of_round(&last, "0"));
+}
+
+#[test]
+fn shards_put_together_are_the_whole() {
+    let whole = sim(&["--format", "csv", "--seeds", "2"]).stdout;
+    for n in [1, 2, 3, 4, 9] {
+        let part = |i| sim(&["--format", "csv", "--seeds", "2", "--shard", &format!("{i}/{n}")]).stdout;
+        assert_eq!((1..=n).map(part).collect::<String>(), whole, "in {n} shards");
+    }
+    let scratch = Scratch::new("shard");
+    let file = scratch.path("second.csv");
+    sim(&["--shard", "2/2", "--out", &file]);
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("sim,m1,"), "only the first has the header");
+    assert_eq!(scratch.names(), ["second.csv", "second.fingerprint.json"]);
+}
+
+#[test]
+fn the_files_tell_the_machine_and_the_seeds() {
+    let scratch = Scratch::new("sim-files");
+    let (csv, json) = (scratch.path("a.csv"), scratch.path("a.json"));
+    sim(&["--out", &csv, "--seeds", "2"]);
+    sim(&["--out", &json, "--seeds", "2"]);
+    let read = |path: &str| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).expect("it is JSON")
+    };
+    let (beside, whole) = (read(&scratch.path("a.fingerprint.json")), read(&json));
+    for fingerprint in [&beside["fingerprint"], &whole["fingerprint"]] {
+        let simulation = &fingerprint["simulation"];
+        assert_eq!((simulation["machine"].as_str(), simulation["seeds"].as_u64()), (Some("m1"), Some(2)));
+        assert_eq!(simulation["machine_hash"].as_str().map(str::len), Some(16));
+        assert_eq!((fingerprint["cpus_online"].as_u64(), fingerprint["date"].as_str()), (Some(8), Some("")));
+        assert_eq!(fingerprint["load_average"], serde_json::Value::Null);
+    }
+    let rows = whole["rows"].as_array().unwrap();
+    let seeds: Vec<u64> = rows.iter().map(|row| row["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [1, 2, 1, 2, 1, 2, 1, 2]);
+    let hashes: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["trace_hash"].as_str().unwrap()).collect();
+    assert_eq!(hashes.len(), 8, "each run has a hash of its own");
+    // The readers know both.
+    let compared = ondeck(&["compare", &csv, &json]);
+    assert_eq!((compared.code, compared.stderr.as_str()), (Some(0), ""), "{}", compared.stdout);
+    let report = ondeck(&["report", &json, "--markdown"]);
+    assert!(report.stdout.contains("machine hash"), "{}", report.stdout);
+}
+
+#[test]
+fn a_trace_is_of_one_run() {
+    let scratch = Scratch::new("trace");
+    let file = scratch.path("trace.json");
+    let one = ["sim", "--machine", "m1", "--workload", "handoff-slow", "--lock", "ondeck", "--seconds", "0.001"];
+    let run = ondeck(&[&one[..], &["--trace", &file]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
+    refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
+    refused(&[&TINY[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
+    refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
+}
+
+#[test]
+fn machines() {
+    refused(&["sim"], &["--machine is missing", "i7-13700h", "westmere-8n-ht", "FILE.toml"]);
+    refused(&["sim", "--machine", "m3"], &["--machine", "m3", "i7-13700h", "graviton3"]);
+    refused(&["sim", "--machine", "/no/such.toml"], &["--machine", "/no/such.toml"]);
+    for cores in ["0", "1000", "-1", "few"] {
+        refused(&["sim", "--machine", "m1", "--cores", cores], &["--cores", "from 1 to 256"]);
+    }
+    refused(&["sim", "--machine", "m1", "--cores", "9"], &["--machine", "m1 has 8 hardware threads", "1 to 8"]);
+    let scratch = Scratch::new("machine");
+    let bad = scratch.write("bad.toml", "name = 3\n");
+    refused(&["sim", "--machine", &bad], &["bad.toml"]);
+}
+
+#[test]
+fn plans() {
+    let m1 = |more: &[&'static str]| [&["sim", "--machine", "m1"], more].concat();
+    for lock in ["std", "parking-lot", "parking-lot-012", "parking-lot-reentrant", "pthread", "pthread-adaptive"] {
+        refused(&m1(&["--lock", lock]), &[lock, "compiled for hardware", "go-tristate-sema", "ondeck-monitor"]);
+    }
+    refused(&m1(&["--seeds", "2", "--rounds", "2"]), &["--seeds", "--rounds"]);
+    refused(&m1(&["--seeds", "0"]), &["--seeds", "from 1 to 10000"]);
+    refused(&m1(&["--seed", "18446744073709551615", "--seeds", "2"]), &["2 seeds from 18446744073709551615 on"]);
+    for shard in ["0/3", "4/3", "x", "1/0", "2", "-1/2"] {
+        refused(&m1(&["--shard", shard]), &["--shard", "i from 1 to n"]);
+    }
+    refused(&m1(&["--seconds", "0"]), &["--seconds", "0.001 to 3600"]);
+    refused(&m1(&["--workload", "aim7", "--threads", "2049"]), &["--threads", "from 1 to 2048"]);
+    refused(&m1(&["--workload", "solo", "--threads", "2", "--cs", "3"]), &["--cs", "sections"]);
+    refused(&["bench", "--workload", "aim7"], &["aim7", "ondeck sim"]);
+}
+
+#[test]
+fn table() {
+    let run = sim(&["--seeds", "2"]);
+    assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn json() {
+    let arguments = ["sim", "--machine", "m1", "--workload", "solo", "--lock", "mcs", "--seconds", "0.001"];
+    let run = ondeck(&[&arguments[..], &["--format", "json"]].concat());
+    assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn csv() {
+    assert_snapshot!(sim(&["--format", "csv"]).stdout);
+}
