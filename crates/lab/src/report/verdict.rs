@@ -36,7 +36,7 @@ pub(super) fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
 pub(super) fn next_command(board: &Board, command: &str, out: Option<&str>, is_disturbed: bool) -> String {
     /// As many as show a change of a few percent on a quiet machine, and the interval of a median.
     const ROUNDS: usize = 10;
-    let base = without_flag(command, "--rounds");
+    let base = without_flag(&without_flag(command, "--rounds"), "--seeds");
     match out {
         _ if is_disturbed => format!("{base} --rounds {ROUNDS}    on a machine with less else to do"),
         Some(_) if board.rounds < ROUNDS => format!("{base} --rounds {ROUNDS}    to see small differences too"),
@@ -311,6 +311,8 @@ mod tests {
         let next = |out, is_disturbed| next_command(&board, "ondeck bench --rounds 2 --lock std", out, is_disturbed);
         assert!(next(None, false).starts_with("ondeck bench --lock std --rounds 10 --out FILE.csv "));
         assert!(next(Some("a.csv"), true).starts_with("ondeck bench --lock std --rounds 10 "));
+        let simulated = next_command(&board, "ondeck sim --seeds 2 --lock mcs", Some("a.csv"), false);
+        assert!(simulated.starts_with("ondeck sim --lock mcs --rounds 10 "), "{simulated}");
         assert_eq!(without_flag("ondeck bench --rounds=2 --rounds 3", "--rounds"), "ondeck bench");
     }
 

@@ -3,7 +3,6 @@
 use super::Plan;
 use crate::fingerprint::{Fingerprint, Simulation};
 use crate::row::Row;
-use ondeck_sim::machine::Policy;
 
 /// The simulated machine, described as a real one is. Nothing of the machine that computes: it changes nothing.
 pub fn fingerprint(plan: &Plan) -> Fingerprint {
@@ -18,11 +17,6 @@ pub fn fingerprint(plan: &Plan) -> Fingerprint {
         cores: Some(machine.cores),
         smt: Some(cpus > machine.cores),
         os: "simulated".to_string(),
-        kernel: match machine.os.policy {
-            Policy::Fair { .. } => "shares CPUs fairly",
-            Policy::Quantum { .. } => "shares CPUs in turn",
-        }
-        .to_string(),
         ondeck: env!("CARGO_PKG_VERSION").to_string(),
         commit: option_env!("ONDECK_COMMIT").map(str::to_string),
         simulation: Some(Simulation {
