@@ -51,7 +51,7 @@ fn a_round_is_a_seed() {
 #[test]
 fn shards_put_together_are_the_whole() {
     let whole = sim(&["--format", "csv", "--seeds", "2"]).stdout;
-    for n in [1, 2, 3, 4, 9] {
+    for n in [1, 3, 9] {
         let part = |i| sim(&["--format", "csv", "--seeds", "2", "--shard", &format!("{i}/{n}")]).stdout;
         assert_eq!((1..=n).map(part).collect::<String>(), whole, "in {n} shards");
     }
