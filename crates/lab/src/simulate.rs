@@ -4,6 +4,7 @@
 //! or the order in which runs end. So they are computed in parallel, one on each core, and their rows stand in the
 //! order of the plan.
 
+pub mod explain;
 mod jobs;
 mod origin;
 pub mod trace;
