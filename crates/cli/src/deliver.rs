@@ -50,7 +50,7 @@ impl<'a> Destination<'a> {
         let date = results.fingerprint.as_ref().map(|fingerprint| fingerprint.date.clone());
         let label = date.filter(|date| !date.is_empty()).unwrap_or("this run".to_string());
         let source = Source { label, results: results.clone(), notes: Vec::new() };
-        file.replace(page(&document(&[source])).as_bytes()).map_err(Exit::Failed)?;
+        file.replace(page(&document(&[source], &[])).as_bytes()).map_err(Exit::Failed)?;
         say(&format!("a page with charts written to {}", path.display()));
         Ok(())
     }

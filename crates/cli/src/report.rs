@@ -6,28 +6,29 @@ use crate::terminal::{print, say};
 use ondeck_lab::lock::locks;
 use ondeck_lab::output::{OutFile, fingerprint_path};
 use ondeck_lab::report::document::Document;
-use ondeck_lab::report::figure::Figure;
 use ondeck_lab::report::markdown::markdown;
 use ondeck_lab::report::page::page;
-use ondeck_lab::report::picture::svg;
-use ondeck_lab::report::source::Source;
+use ondeck_lab::report::picture::{Picture, pictures};
+use ondeck_lab::report::source::{Inputs, Source};
+use ondeck_lab::report::trace::Trace;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     let page_file = args.output.as_deref().map(|path| page_file(path, &args.files)).transpose()?;
-    let sources = Source::read_all(&args.files).map_err(|error| Exit::Usage(error.to_string()))?;
+    let Inputs { sources, traces } = Inputs::read(&args.files).map_err(|error| Exit::Usage(error.to_string()))?;
     for note in sources.iter().flat_map(|source| &source.notes) {
         say(&format!("warning: {note}"));
     }
-    let document = document(&sources);
-    let picture_files = args.svg.as_deref().map(|directory| picture_files(&document, directory)).transpose()?;
+    let document = document(&sources, &traces);
+    let pictures = if args.svg.is_some() { pictures(&document) } else { Vec::new() };
+    let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
     // From here on, nothing is refused: either all is written, or the disk fails.
     if let Some(file) = page_file {
         file.replace(page(&document).as_bytes()).map_err(Exit::Failed)?;
     }
-    for (figure, file) in document.figures.iter().zip(picture_files.into_iter().flatten()) {
-        file.replace(svg(figure).as_bytes()).map_err(Exit::Failed)?;
-        say(&format!("{}.svg: {}", figure.id, figure.title));
+    for (picture, file) in pictures.iter().zip(picture_files.into_iter().flatten()) {
+        file.replace(picture.svg.as_bytes()).map_err(Exit::Failed)?;
+        say(&format!("{}.svg: {}", picture.id, picture.title));
     }
     if args.markdown {
         print(&markdown(&sources, &document))?;
@@ -46,16 +47,16 @@ fn page_file(path: &Path, inputs: &[PathBuf]) -> Result<OutFile, Exit> {
 }
 
 /// The report of these files.
-pub(crate) fn document(sources: &[Source]) -> Document {
+pub(crate) fn document(sources: &[Source], traces: &[Trace]) -> Document {
     let peers: Vec<&str> = locks().iter().filter(|lock| lock.peer).map(|lock| lock.name).collect();
-    Document::new(sources, &peers)
+    Document::new(sources, traces, &peers)
 }
 
-/// A file for each figure. The directory is made if there is none.
-fn picture_files(document: &Document, directory: &Path) -> Result<Vec<OutFile>, Exit> {
+/// A file for each picture. The directory is made if there is none.
+fn picture_files(pictures: &[Picture], directory: &Path) -> Result<Vec<OutFile>, Exit> {
     let cannot = |error: std::io::Error| Exit::Usage(format!("--svg: cannot make {}: {error}", directory.display()));
     std::fs::create_dir_all(directory).map_err(cannot)?;
-    let file = |figure: &Figure| OutFile::check(&directory.join(format!("{}.svg", figure.id)));
-    let files: Result<Vec<OutFile>, String> = document.figures.iter().map(file).collect();
+    let file = |picture: &Picture| OutFile::check(&directory.join(format!("{}.svg", picture.id)));
+    let files: Result<Vec<OutFile>, String> = pictures.iter().map(file).collect();
     files.map_err(|what| Exit::Usage(format!("--svg: {what}")))
 }

@@ -133,6 +133,12 @@ impl Unreadable {
     pub(crate) fn new(file: &Path, what: String) -> Self {
         Unreadable { file: file.to_path_buf(), line: None, what }
     }
+
+    /// Not the JSON that is expected.
+    pub(crate) fn json(file: &Path, error: &serde_json::Error, expected: &str) -> Self {
+        let (line, what) = json_error(error, expected);
+        Unreadable { file: file.to_path_buf(), line: Some(line), what }
+    }
 }
 
 impl fmt::Display for Unreadable {
@@ -153,14 +159,25 @@ const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or J
 /// Reads a result file, CSV or JSON by its content. Also gives warnings about columns it does not know: a
 /// newer ondeck may have written them, or somebody else.
 pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
-    let fail = |line: Option<u64>, what: String| Unreadable { file: file.to_path_buf(), line, what };
-    let bytes = std::fs::read(file).map_err(|error| fail(None, format!("cannot be read: {}", reason(&error))))?;
-    let text = String::from_utf8(bytes).map_err(|_| fail(None, format!("is not text; {EXPECTED}")))?;
+    parse(file, &text_of(file)?)
+}
+
+/// What is in the file, which is not nothing.
+pub(crate) fn text_of(file: &Path) -> Result<String, Unreadable> {
+    let fail = |what: String| Unreadable::new(file, what);
+    let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {}", reason(&error))))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail(format!("is not text; {EXPECTED}")))?;
     if text.trim().is_empty() {
-        return Err(fail(None, format!("is empty; {EXPECTED}")));
+        return Err(fail(format!("is empty; {EXPECTED}")));
     }
+    Ok(text)
+}
+
+/// The same as [`read`] for a file whose text is known.
+pub(crate) fn parse(file: &Path, text: &str) -> Result<(Results, Vec<String>), Unreadable> {
+    let fail = |line: Option<u64>, what: String| Unreadable { file: file.to_path_buf(), line, what };
     let is_json = text.trim_start().starts_with('{');
-    let parsed = if is_json { parse_json(&text) } else { parse_csv(&text) };
+    let parsed = if is_json { parse_json(text) } else { parse_csv(text) };
     let (mut results, unknown) = parsed.map_err(|(line, what)| fail(Some(line), what))?;
     if results.rows.is_empty() {
         return Err(fail(None, "has no rows".to_string()));

@@ -5,6 +5,7 @@ pub mod document;
 pub mod figure;
 pub mod figures;
 mod grid;
+pub mod lanes;
 pub mod markdown;
 pub mod page;
 pub mod palette;
@@ -13,6 +14,7 @@ pub mod source;
 mod summary;
 mod tables;
 pub mod text;
+pub mod trace;
 mod verdict;
 mod waits;
 

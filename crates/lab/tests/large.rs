@@ -32,7 +32,7 @@ fn report(files: &[&[Row]]) -> String {
         notes: Vec::new(),
     };
     let sources: Vec<Source> = files.iter().enumerate().map(source).collect();
-    let document = Document::new(&sources, &["std"]);
+    let document = Document::new(&sources, &[], &["std"]);
     let text = markdown(&sources, &document);
     let size = page(&document).len() + document.figures.iter().map(|figure| svg(figure).len()).sum::<usize>();
     assert!(size > 1_000_000);

@@ -2,7 +2,7 @@
 
 use ondeck_lab::report::figures::figures;
 use ondeck_lab::report::picture::svg;
-use ondeck_lab::report::source::Source;
+use ondeck_lab::report::source::Inputs;
 use std::path::Path;
 
 pub(super) const PATH: &str = "docs/pictures/mutex-contention-relative.svg";
@@ -13,7 +13,7 @@ const DATA: &str = "results/xeon-2c-vm/contention.csv";
 const FIGURE: &str = "mutex-contention-relative";
 
 pub(super) fn picture(root: &Path) -> Result<String, String> {
-    let sources = Source::read_all(&[root.join(DATA)]).map_err(|error| error.to_string())?;
+    let Inputs { sources, .. } = Inputs::read(&[root.join(DATA)]).map_err(|error| error.to_string())?;
     let figures = figures(&sources).figures;
     let figure = figures.iter().find(|figure| figure.id == FIGURE);
     figure.map(svg).ok_or_else(|| format!("{DATA}: has no chart {FIGURE}"))

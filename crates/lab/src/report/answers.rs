@@ -9,12 +9,14 @@ mod origin;
 mod speed;
 mod subject;
 
-pub use origin::origin;
-pub use subject::title;
+pub use origin::{origin, origin_of_trace};
+pub use subject::{title, title_of_traces};
 
 use super::document::Answer;
+use super::lanes;
 use super::source::Source;
 use super::text::{counted, plain};
+use super::trace::Trace;
 use super::verdict::ONE_ROUND;
 use crate::board::Board;
 
@@ -53,6 +55,13 @@ pub fn answers(sources: &[Source], peers: &[&str]) -> Vec<Answer> {
     answers.extend(nothing_in_common);
     answers.extend(answer("How far do the figures reach?", sources, per_file));
     answers
+}
+
+/// What traces say.
+pub fn of_traces(traces: &[Trace]) -> Option<Answer> {
+    let sentences: Vec<String> = traces.iter().flat_map(lanes::sentences).collect();
+    let n_hidden = sentences.len().saturating_sub(SHOWN);
+    close("Who is at bat, on deck and asleep?", sentences.into_iter().take(SHOWN).collect(), n_hidden)
 }
 
 /// The sentences of all files, those of each with its name if they are not the same.

@@ -1,8 +1,11 @@
 //! A report before it has a form: the page, the static pictures and the tables are made from it.
 
+use super::answers;
 use super::figure::Figure;
 use super::figures::{Charts, figures};
+use super::lanes::{self, Lanes};
 use super::source::Source;
+use super::trace::Trace;
 use serde::Serialize;
 
 /// What a report says, in the order in which it says it.
@@ -14,6 +17,9 @@ pub struct Document {
     pub answers: Vec<Answer>,
     /// What was run, and where: one for each file.
     pub origins: Vec<Origin>,
+    /// The pictures of traces. The page has them as they are, and no script changes them.
+    #[serde(skip)]
+    pub timelines: Vec<Lanes>,
     /// The charts.
     pub figures: Vec<Figure>,
     /// How many charts there could be more, and how to see them, in a sentence; `None` if all are there.
@@ -44,14 +50,17 @@ pub struct Origin {
 
 impl Document {
     /// Reads the figures of the files, which are laid over each other. `peers` are the locks of other projects.
-    pub fn new(sources: &[Source], peers: &[&str]) -> Document {
+    pub fn new(sources: &[Source], traces: &[Trace], peers: &[&str]) -> Document {
         let Charts { figures, left_out } = figures(sources);
-        Document {
-            title: super::answers::title(sources),
-            answers: super::answers::answers(sources, peers),
-            origins: sources.iter().map(super::answers::origin).collect(),
-            figures,
-            left_out,
-        }
+        let mut timelines: Vec<Lanes> = traces.iter().filter_map(Lanes::new).collect();
+        lanes::make_ids_unique(&mut timelines);
+        let title = match sources {
+            [] => answers::title_of_traces(traces),
+            _ => answers::title(sources),
+        };
+        let mut all_answers = answers::answers(sources, peers);
+        all_answers.extend(answers::of_traces(traces));
+        let origins = sources.iter().map(answers::origin).chain(traces.iter().map(answers::origin_of_trace));
+        Document { title, answers: all_answers, origins: origins.collect(), timelines, figures, left_out }
     }
 }

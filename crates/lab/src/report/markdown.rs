@@ -2,6 +2,7 @@
 
 use super::Grid;
 use super::document::{Document, Origin};
+use super::lanes::{Lanes, TABLE};
 use super::source::Source;
 use super::tables::{is_among_best, units};
 use super::text::{count, duration_ns, plain, three_digits, times};
@@ -19,6 +20,7 @@ pub fn markdown(sources: &[Source], document: &Document) -> String {
         text += &format!("\n**{}**\n\n", escape(&answer.question));
         text.extend(answer.sentences.iter().map(|sentence| format!("- {}\n", escape(sentence))));
     }
+    text.extend(document.timelines.iter().map(timeline));
     for source in sources {
         let heading = if sources.len() > 1 { format!("Figures of {}", source.label) } else { "Figures".to_string() };
         text += &format!("\n### {}\n{}", escape(&heading), figures(&source.board()));
@@ -45,6 +47,14 @@ pub fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// What a trace shows, in words and numbers.
+fn timeline(lanes: &Lanes) -> String {
+    let mut grid = Grid::new(&TABLE, 1);
+    lanes.table().into_iter().for_each(|row| grid.row(row.to_vec()));
+    let [title, caption, text] = [&lanes.title, &lanes.caption, &lanes.text].map(|text| escape(text));
+    format!("\n### {title}\n\n{caption}\n\n{}\n{text}\n", grid.markdown())
 }
 
 /// A figure, and how it is written.
@@ -242,7 +252,7 @@ mod tests {
             results: Results { rows, command: "ondeck bench --out '```'".into(), ..Results::default() },
             notes: vec!["odd_column".into()],
         }];
-        markdown(&sources, &Document::new(&sources, &["std"]))
+        markdown(&sources, &Document::new(&sources, &[], &["std"]))
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod table;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 use super::document::{Answer, Document, Origin};
 use super::figure::Figure;
@@ -134,22 +135,27 @@ fn answers(answers: &[Answer]) -> Markup {
 }
 
 fn figures(document: &Document) -> Markup {
-    let figures = &document.figures;
+    let (figures, timelines) = (&document.figures, &document.timelines);
+    let ids = timelines.iter().map(|lanes| (&lanes.id, &lanes.title));
+    let ids: Vec<(&String, &String)> = ids.chain(figures.iter().map(|figure| (&figure.id, &figure.title))).collect();
     html! {
         section id="figures" {
             h2 { "Figures" }
-            noscript {
-                p.note { "The charts are drawn by a script, and none runs here. Every point is in the tables below." }
+            @if !figures.is_empty() {
+                noscript {
+                    p.note { "The charts are drawn by a script, and none runs here. Every point is in the tables below." }
+                }
             }
-            @if figures.is_empty() {
+            @if ids.is_empty() {
                 p.note { "The files have no figures that could be drawn." }
             }
-            @if figures.len() >= CONTENTS_FROM {
+            @if ids.len() >= CONTENTS_FROM {
                 nav.contents aria-label="Figures" {
-                    ol { @for figure in figures { li { a href={ "#fig-" (figure.id) } { (figure.title) } } } }
+                    ol { @for (id, title) in &ids { li { a href={ "#fig-" (id) } { (title) } } } }
                 }
             }
             @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
+            @for lanes in timelines { (timeline::section(lanes)) }
             @for figure in figures { (self::figure(figure)) }
         }
     }

@@ -5,6 +5,7 @@
 //! machine, its fonts included. What is written is text, and gets the room that it needs in the widest usual font.
 
 mod axes;
+mod lanes;
 mod legend;
 mod lettering;
 mod marks;
@@ -12,13 +13,34 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
+pub use lanes::{lanes_in_page, lanes_svg};
+
 use super::figure::{Axis, Figure, Form, Point, Scale, Series};
+use super::lanes::Lanes;
 use super::palette::{DARK, HUES, LIGHT};
 use legend::Legend;
 use lettering::{clean, fit, lines, tick};
 use scale::{Ends, Ruler};
 use svg::Document;
 use svg::node::element::{Definitions, Description, Group, Line, Rectangle, Style, Text, Title};
+
+/// A file with a picture in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Name of the file, without its extension.
+    pub id: String,
+    /// What is shown, in one line.
+    pub title: String,
+    /// The text of the file.
+    pub svg: String,
+}
+
+/// All pictures of a report.
+pub fn pictures(report: &super::document::Document) -> Vec<Picture> {
+    let timeline = |lanes: &Lanes| Picture { id: lanes.id.clone(), title: lanes.title.clone(), svg: lanes_svg(lanes) };
+    let chart = |figure: &Figure| Picture { id: figure.id.clone(), title: figure.title.clone(), svg: svg(figure) };
+    report.timelines.iter().map(timeline).chain(report.figures.iter().map(chart)).collect()
+}
 
 /// Pixels of the whole picture; it grows downwards if there are many names.
 const WIDTH: f64 = 960.0;
@@ -38,13 +60,11 @@ const FONTS: &str = "system-ui, Helvetica, Arial, sans-serif";
 pub fn svg(figure: &Figure) -> String {
     let series: Vec<&Series> = figure.series.iter().filter(|series| !series.points.is_empty()).collect();
     let legend = Legend::new(figure, &series);
-    let header = header(figure);
+    let header = header(&figure.title, &figure.caption);
     let frame = Frame::new(figure, &series, &legend, header.bottom);
     let x_axis = axes::Bottom::new(figure, &frame);
     let bottom = x_axis.bottom() + MARGIN;
-    let edge = Rectangle::new().set("x", 0.5).set("y", 0.5).set("width", WIDTH - 1.0).set("height", at(bottom - 1.0));
-    let edge = edge.set("rx", 10).set("class", "card grid").set("fill", LIGHT.card).set("stroke", LIGHT.grid);
-    let mut chart = Group::new().set("font-family", FONTS).add(edge).add(header.group);
+    let mut chart = Group::new().set("font-family", FONTS).add(card(bottom)).add(header.group);
     chart = chart.add(axes::left(figure, &frame)).add(x_axis.draw());
     chart = match figure.form {
         Form::Bars => marks::bars(figure, &frame, &series).into_iter().fold(chart, Group::add),
@@ -62,21 +82,27 @@ pub fn svg(figure: &Figure) -> String {
     }
     let ends = |series: &Series| frame.end(figure, series);
     chart = chart.add(legend.draw(frame.right + LEADER, (frame.top, frame.bottom), ends));
-    document(figure, bottom, chart)
+    document(&figure.title, &figure.text, bottom, chart)
 }
 
 /// Pixels from the axes to the names beside them.
 const LEADER: f64 = 20.0;
 
-fn document(figure: &Figure, height: f64, chart: Group) -> String {
+/// What everything lies on.
+fn card(height: f64) -> Rectangle {
+    let edge = Rectangle::new().set("x", 0.5).set("y", 0.5).set("width", WIDTH - 1.0).set("height", at(height - 1.0));
+    edge.set("rx", 10).set("class", "card grid").set("fill", LIGHT.card).set("stroke", LIGHT.grid)
+}
+
+fn document(title: &str, text: &str, height: f64, chart: Group) -> String {
     let document = Document::new()
         .set("viewBox", (0, 0, WIDTH, at(height)))
         .set("width", WIDTH)
         .set("height", at(height))
         .set("role", "img")
         .set("aria-labelledby", "title desc")
-        .add(Title::new(clean(&figure.title)).set("id", "title"))
-        .add(Description::new().set("id", "desc").add(svg::node::Text::new(clean(&figure.text))))
+        .add(Title::new(clean(title)).set("id", "title"))
+        .add(Description::new().set("id", "desc").add(svg::node::Text::new(clean(text))))
         .add(Definitions::new().add(Style::new(dark_style())))
         .add(chart);
     format!("{document}\n")
@@ -120,13 +146,13 @@ struct Header {
 }
 
 /// Title and caption.
-fn header(figure: &Figure) -> Header {
+fn header(title: &str, caption: &str) -> Header {
     let most = WIDTH - 2.0 * MARGIN;
     let mut y = MARGIN + TITLE_SIZE;
-    let title = words(&fit(&figure.title, TITLE_SIZE, most), TITLE_SIZE, "ink", (MARGIN, y));
+    let title = words(&fit(title, TITLE_SIZE, most), TITLE_SIZE, "ink", (MARGIN, y));
     let mut group = Group::new().add(title.set("font-weight", "bold"));
     y += 6.0;
-    for line in lines(&figure.caption, CAPTION_SIZE, most, CAPTION_LINES) {
+    for line in lines(caption, CAPTION_SIZE, most, CAPTION_LINES) {
         y += CAPTION_ROW;
         group = group.add(words(&line, CAPTION_SIZE, "muted", (MARGIN, y)));
     }

@@ -1,11 +1,12 @@
 //! The result files that a report is made from.
 
+use super::trace::{self, Trace};
 use crate::board::Board;
 use crate::lock::locks;
-use crate::output::{Results, Unreadable, read};
+use crate::output::{Results, Unreadable, parse, text_of};
 use crate::row::Row;
 use crate::workload::WORKLOADS;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// More machines than this in one file are no machines.
@@ -22,25 +23,72 @@ pub struct Source {
     pub notes: Vec<String>,
 }
 
-impl Source {
-    /// Reads the files, in their order. What one file has of several machines or platforms becomes a source each: no
-    /// median is formed over machines.
-    pub fn read_all(files: &[PathBuf]) -> Result<Vec<Source>, Unreadable> {
-        let labels = labels(files);
-        let mut sources = Vec::new();
-        for (file, label) in files.iter().zip(labels) {
-            let (results, notes) = read(file)?;
+/// What a report is made from.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The result files.
+    pub sources: Vec<Source>,
+    /// The traces.
+    pub traces: Vec<Trace>,
+}
+
+impl Inputs {
+    /// Reads the files, in their order. What one result file has of several machines or platforms becomes a source each:
+    /// no median is formed over machines.
+    pub fn read(files: &[PathBuf]) -> Result<Inputs, Unreadable> {
+        let mut inputs = Inputs::default();
+        for (file, label) in files.iter().zip(labels(files)) {
+            let text = text_of(file)?;
+            if trace::is_trace(&text) {
+                inputs.traces.push(Trace::parse(file, label, &text)?);
+                continue;
+            }
+            let (results, notes) = parse(file, &text)?;
             let parts = Source { label, results, notes }.by_machine();
             if parts.len() > MOST_PARTS {
                 let what =
                     format!("has rows of {} machines; a report shows at most {MOST_PARTS} of a file", parts.len());
                 return Err(Unreadable::new(file, what));
             }
-            sources.extend(parts);
+            inputs.sources.extend(parts);
         }
-        Ok(sources)
+        name_simulated(&mut inputs.sources);
+        Ok(inputs)
     }
+}
 
+/// Whether no hardware has run this.
+pub(super) fn is_simulated(row: &Row) -> bool {
+    row.platform == "sim"
+}
+
+/// The machine of a row, said to be simulated if it is.
+pub(super) fn machine(row: &Row) -> String {
+    if is_simulated(row) { simulated(&row.machine) } else { row.machine.clone() }
+}
+
+/// A machine that is simulated.
+pub(super) fn simulated(machine: &str) -> String {
+    format!("simulated {machine}")
+}
+
+/// Where the machines of several files differ, those that are simulated are named beside their file.
+fn name_simulated(sources: &mut [Source]) {
+    let machine_of = |source: &Source| source.results.rows.first().map(machine);
+    let machines: BTreeSet<Option<String>> = sources.iter().map(machine_of).collect();
+    if machines.len() < 2 {
+        return;
+    }
+    for source in sources {
+        let Some(row) = source.results.rows.first() else { continue };
+        let name = machine(row);
+        if is_simulated(row) && !source.label.ends_with(&name) {
+            source.label += &format!(", {name}");
+        }
+    }
+}
+
+impl Source {
     /// The source itself if its rows are of one machine and platform; else one for each, in the order of appearance.
     fn by_machine(mut self) -> Vec<Source> {
         let mut parts: Vec<Vec<Row>> = Vec::new();
@@ -63,8 +111,9 @@ impl Source {
             let Row { platform, machine, .. } = &rows[0];
             let words = [(platforms_differ, platform), (machines_differ, machine)];
             let words: Vec<&str> = words.iter().filter(|word| word.0).map(|word| word.1.as_str()).collect();
+            let name = if is_simulated(&rows[0]) { simulated(machine) } else { words.join(" on ") };
             let mut part = self.clone();
-            part.label = format!("{}, {}", self.label, words.join(" on "));
+            part.label = format!("{}, {name}", self.label);
             // A fingerprint is of one machine.
             part.results.fingerprint = part.results.fingerprint.filter(|fingerprint| fingerprint.machine == *machine);
             match place {
@@ -96,8 +145,7 @@ fn labels(files: &[PathBuf]) -> Vec<String> {
         parts[parts.len().saturating_sub(parents + 1)..].join("/")
     };
     let at_depth = |parents: usize| files.iter().map(|file| with_parents(file, parents)).collect::<Vec<String>>();
-    let are_distinct =
-        |labels: &Vec<String>| labels.iter().collect::<std::collections::BTreeSet<&String>>().len() == labels.len();
+    let are_distinct = |labels: &Vec<String>| labels.iter().collect::<BTreeSet<&String>>().len() == labels.len();
     let mut labels = (0..most).map(at_depth).find(are_distinct).unwrap_or_else(|| at_depth(most));
     // The same file twice.
     let mut seen: HashMap<String, usize> = HashMap::new();
@@ -141,8 +189,24 @@ mod tests {
         assert_eq!(two[0].results.rows, [row("hardware", "big", 0), row("hardware", "big", 1)]);
         assert!(two[0].results.fingerprint.is_some() && two[1].results.fingerprint.is_none());
         assert_eq!((two[0].notes.len(), two[1].notes.len()), (2, 0), "a warning is said once");
-        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "big", 0)])[1].label, "a.csv, sim");
-        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "x", 0)])[1].label, "a.csv, sim on x");
+        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "big", 0)])[1].label, "a.csv, simulated big");
+        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "x", 0)])[1].label, "a.csv, simulated x");
+    }
+
+    #[test]
+    fn what_is_simulated_is_named_beside_what_is_not() {
+        let source = |label: &str, platform: &str| {
+            let row = Row { platform: platform.into(), machine: "big".into(), ..Row::default() };
+            Source { label: label.into(), results: Results { rows: vec![row], ..Results::default() }, notes: vec![] }
+        };
+        let named = |mut sources: Vec<Source>| {
+            name_simulated(&mut sources);
+            sources.into_iter().map(|source| source.label).collect::<Vec<String>>()
+        };
+        let (measured, made) = (source("a.csv", "hardware"), source("b.csv", "sim"));
+        assert_eq!(named(vec![measured.clone(), made.clone()]), ["a.csv", "b.csv, simulated big"]);
+        assert_eq!(named(vec![made.clone(), made.clone()]), ["b.csv", "b.csv"], "the title says it of all");
+        assert_eq!(named(vec![measured, source("c.csv, simulated big", "sim")])[1], "c.csv, simulated big");
     }
 
     #[test]

@@ -8,12 +8,15 @@
 //! first. So all times are rounded to nanoseconds before anything is made of them, and the slices are sorted.
 
 mod draft;
+#[cfg(test)]
+pub(crate) mod examples;
 mod life;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use life::Place;
+pub(crate) use write::{FIRST_THREAD, THREADS};
 
 use draft::Draft;
 use ondeck_sim::machine::Machine;

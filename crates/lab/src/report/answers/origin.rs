@@ -2,10 +2,12 @@
 
 use crate::fingerprint::Fingerprint;
 use crate::report::document::Origin;
-use crate::report::source::Source;
-use crate::report::text::{list_some, plain};
+use crate::report::source::{Source, is_simulated, machine, simulated};
+use crate::report::text::{duration_ns, list_some, plain};
+use crate::report::trace::Trace;
 use crate::row::Row;
 use crate::simulate::provenance;
+use crate::simulate::trace::Header;
 use std::collections::BTreeSet;
 
 /// Where the figures of a file come from, and what casts doubt on them.
@@ -13,8 +15,11 @@ pub fn origin(source: &Source) -> Origin {
     let results = &source.results;
     let mut facts = match &results.fingerprint {
         Some(fingerprint) => of_machine(fingerprint),
+        None if results.rows.iter().all(is_simulated) => {
+            vec![("Machine", list_some(&distinct(&results.rows, machine), 4))]
+        }
         None => vec![
-            ("Machine", list_some(&distinct(&results.rows, |row| &row.machine), 4)),
+            ("Machine", list_some(&distinct(&results.rows, |row| row.machine.clone()), 4)),
             ("Fingerprint", "none came with the file: processor, kernel and load are unknown".to_string()),
         ],
     };
@@ -58,7 +63,7 @@ fn of_machine(fingerprint: &Fingerprint) -> Vec<(&'static str, String)> {
 /// What the rows say of the run.
 fn of_rows(rows: &[Row]) -> Vec<(&'static str, String)> {
     let rounds: BTreeSet<u32> = rows.iter().map(|row| row.round).collect();
-    let platforms = distinct(rows, |row| &row.platform);
+    let platforms = distinct(rows, |row| row.platform.clone());
     let is_hardware = platforms.iter().all(|platform| platform == "hardware");
     let seconds = rows.iter().map(|row| row.seconds).filter(|seconds| seconds.is_finite());
     let (least, most) = seconds.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), s| (a.min(s), b.max(s)));
@@ -76,7 +81,27 @@ fn of_rows(rows: &[Row]) -> Vec<(&'static str, String)> {
 }
 
 /// The values of a column, each once.
-fn distinct(rows: &[Row], column: fn(&Row) -> &String) -> Vec<String> {
-    let values: BTreeSet<&String> = rows.iter().map(column).collect();
-    values.into_iter().cloned().collect()
+fn distinct(rows: &[Row], column: fn(&Row) -> String) -> Vec<String> {
+    let values: BTreeSet<String> = rows.iter().map(column).collect();
+    values.into_iter().collect()
+}
+
+/// What is known of a traced run.
+pub fn origin_of_trace(trace: &Trace) -> Origin {
+    let Header { subject, end_us, is_cut, .. } = &trace.header;
+    let facts = [
+        ("Machine", simulated(&subject.machine)),
+        ("Workload", subject.workload.clone()),
+        ("Lock", subject.lock.clone()),
+        ("Threads", subject.threads.to_string()),
+        ("Seed", subject.seed.to_string()),
+        ("Recorded", duration_ns(end_us * 1e3)),
+    ];
+    let cut = "the run went on after the end of the record: a shorter one can be recorded whole".to_string();
+    Origin {
+        label: plain(&trace.label),
+        facts: facts.into_iter().map(|(name, value)| (name.to_string(), plain(&value))).collect(),
+        command: String::new(),
+        warnings: is_cut.then_some(cut).into_iter().collect(),
+    }
 }

@@ -1,7 +1,9 @@
 //! What a report is about, in one line.
 
 use super::super::text::{counted, list_some, plain};
-use crate::report::source::Source;
+use crate::report::source::{Source, machine, simulated};
+use crate::report::trace::Trace;
+use crate::simulate::trace::Subject;
 use std::collections::BTreeMap;
 
 /// So many names stand in a title.
@@ -11,7 +13,8 @@ const NAMED: usize = 4;
 pub fn title(sources: &[Source]) -> String {
     let boards: Vec<_> = sources.iter().map(Source::board).collect();
     let locks = distinct(boards.iter().flat_map(|board| &board.locks));
-    let machines = distinct(sources.iter().flat_map(|source| source.results.rows.iter().map(|row| &row.machine)));
+    let machines: Vec<String> = sources.iter().flat_map(|source| &source.results.rows).map(machine).collect();
+    let machines = distinct(machines.iter());
     let settings = boards.iter().flat_map(|board| &board.settings);
     let workloads = workloads(settings.map(|setting| setting.workload.as_str()));
     let named = |names: &[String]| list_some(names, NAMED);
@@ -21,6 +24,16 @@ pub fn title(sources: &[Source]) -> String {
     };
     let files = if sources.len() > 1 { format!(" ({})", counted(sources.len(), "file")) } else { String::new() };
     plain(&format!("{}: {workloads} on {}{files}", named(&locks), named(&machines)))
+}
+
+/// What the report is about if all its files are traces.
+pub fn title_of_traces(traces: &[Trace]) -> String {
+    let of = |what: fn(&Subject) -> String| {
+        let names: Vec<String> = traces.iter().map(|trace| what(&trace.header.subject)).collect();
+        list_some(&distinct(names.iter()), NAMED)
+    };
+    let (locks, workloads) = (of(|subject| subject.lock.clone()), of(|subject| subject.workload.clone()));
+    plain(&format!("{locks}: {workloads} on {}", of(|subject| simulated(&subject.machine))))
 }
 
 /// The names, each once, in the order in which they come.

@@ -50,6 +50,7 @@ fn document() -> Document {
             command: "ondeck bench --lock ondeck,std".into(),
             warnings: vec!["other programs used 0.3 CPUs".into()],
         }],
+        timelines: Vec::new(),
         figures: vec![figure("waits", Form::Lines, &["p50", "p99"], locks)],
         left_out: Some("3 more charts are left out.".into()),
     }
@@ -73,6 +74,7 @@ fn document_of(text: &str) -> Document {
             command: text.into(),
             warnings: vec![text.into()],
         }],
+        timelines: Vec::new(),
         figures: vec![figure],
         left_out: Some(text.into()),
     }
@@ -243,7 +245,7 @@ fn many_rows(workloads: u32, threads: u32) -> Vec<Row> {
 fn a_page_is_small_enough_to_be_mailed() {
     for (workloads, threads, points) in [(1, 40, 3000..=4000), (70, 1, 1440..=1440)] {
         let results = Results { rows: many_rows(workloads, threads), ..Results::default() };
-        let document = Document::new(&[Source { label: "a.csv".into(), results, notes: Vec::new() }], &[]);
+        let document = Document::new(&[Source { label: "a.csv".into(), results, notes: Vec::new() }], &[], &[]);
         let n: usize =
             document.figures.iter().flat_map(|figure| &figure.series).map(|series| series.points.len()).sum();
         assert!(points.contains(&n) && document.left_out.is_some(), "{n} points in {} charts", document.figures.len());
@@ -254,7 +256,14 @@ fn a_page_is_small_enough_to_be_mailed() {
 
 #[test]
 fn a_report_of_nothing_is_still_a_page() {
-    let nothing = Document { title: String::new(), answers: vec![], origins: vec![], figures: vec![], left_out: None };
+    let nothing = Document {
+        title: String::new(),
+        answers: vec![],
+        origins: vec![],
+        timelines: vec![],
+        figures: vec![],
+        left_out: None,
+    };
     assert!(markup(&page(&nothing)).contains("no figures that could be drawn"));
     let mut empty = document();
     empty.figures = vec![figure("empty", Form::Bars, &[], vec![])];

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Numbers of the two groups of tracks. Viewers take them for processes.
-pub(super) const CPUS: u32 = 1;
-pub(super) const THREADS: u32 = 2;
+const CPUS: u32 = 1;
+pub(crate) const THREADS: u32 = 2;
 /// Numbers of the tracks begin here: no two are the same, and none is that of a group, which viewers take for the first
 /// thread of a process.
 const FIRST_CPU: u32 = 101;
-const FIRST_THREAD: u32 = 10_001;
+pub(crate) const FIRST_THREAD: u32 = 10_001;
 
 pub(super) fn file(
     out: &mut impl Write,

@@ -1,0 +1,182 @@
+//! The traces that a report shows: files of `ondeck sim --trace`.
+
+use crate::output::Unreadable;
+use crate::simulate::trace::{FIRST_THREAD, Header, MARKER, Place, THREADS};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Later times, in microseconds, are no times of a run: it is eleven days.
+const LATEST_US: f64 = 1e12;
+
+/// What was recorded of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Short name that tells the file from the others of the report.
+    pub label: String,
+    /// What was run.
+    pub header: Header,
+    /// What each thread was at, by the threads' numbers.
+    pub threads: BTreeMap<u32, Vec<Span>>,
+}
+
+/// A thread at one place, from one time to another in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where.
+    pub place: Place,
+    /// From when, since the start of the run.
+    pub from_ns: u64,
+    /// Until when, and that is later.
+    pub to_ns: u64,
+}
+
+/// The file, as far as it is read here.
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(rename = "otherData")]
+    header: Header,
+    #[serde(rename = "traceEvents", borrow)]
+    events: Vec<Event<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow)]
+    ph: Cow<'a, str>,
+    #[serde(default)]
+    pid: u32,
+    #[serde(default)]
+    tid: u32,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    dur: f64,
+    #[serde(default, borrow)]
+    cat: Cow<'a, str>,
+}
+
+/// Whether the text is that of a trace of ours, be it damaged or not.
+pub(super) fn is_trace(text: &str) -> bool {
+    text.trim_start().starts_with('{') && text.contains("\"traceEvents\"") && text.contains(MARKER)
+}
+
+impl Trace {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// If it is not as `ondeck sim --trace` writes it.
+    pub fn parse(file: &Path, label: String, text: &str) -> Result<Trace, Unreadable> {
+        let parsed: File = serde_json::from_str(text).map_err(|error| Unreadable::json(file, &error, EXPECTED))?;
+        let File { header, events } = parsed;
+        let mut threads: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+        for event in events.iter().filter(|event| event.ph == "X" && event.pid == THREADS) {
+            let Some(place) = Place::ALL.into_iter().find(|place| place.name() == event.cat) else { continue };
+            let wrong = |what: &str| {
+                let Event { tid, ts, dur, .. } = event;
+                Unreadable::new(file, format!("the slice at ts {ts}, dur {dur} of tid {tid} {what}; {EXPECTED}"))
+            };
+            let is_time = |us: f64| (0.0..LATEST_US).contains(&us);
+            if !is_time(event.ts) || !is_time(event.dur) {
+                return Err(wrong("is at no time of a run"));
+            }
+            let thread = event.tid.checked_sub(FIRST_THREAD).ok_or_else(|| wrong("is on no track of a thread"))?;
+            let ns = |us: f64| (us * 1e3).round() as u64;
+            let from_ns = ns(event.ts);
+            let span = Span { place, from_ns, to_ns: from_ns + ns(event.dur) };
+            let spans = threads.entry(thread).or_default();
+            if spans.last().is_some_and(|last| last.to_ns > span.from_ns) {
+                return Err(wrong("begins before the one in front of it ends"));
+            }
+            push(spans, span);
+        }
+        Ok(Trace { label, header, threads })
+    }
+}
+
+const EXPECTED: &str = "expected a trace as `ondeck sim --trace` writes it";
+
+/// Adds a span. One that goes on where the last one ends, at the same place, is no span of its own: whoever loses the CPU
+/// stays where it is.
+fn push(spans: &mut Vec<Span>, span: Span) {
+    match spans.last_mut() {
+        _ if span.from_ns == span.to_ns => {}
+        Some(last) if last.place == span.place && last.to_ns == span.from_ns => last.to_ns = span.to_ns,
+        _ => spans.push(span),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Trace, String> {
+        assert!(is_trace(text), "{text}");
+        Trace::parse(Path::new("a.json"), "a.json".into(), text).map_err(|error| error.to_string())
+    }
+
+    fn file(events: &str) -> String {
+        let header = r#"{"kind":"ondeck-trace-1","machine":"toy","workload":"w","lock":"tas","threads":2,"seed":3,"end_us":9,"is_cut":false}"#;
+        format!("{{\"otherData\":{header},\"traceEvents\":[{events}]}}")
+    }
+
+    fn slice(tid: u32, ts: &str, dur: &str, place: &str) -> String {
+        format!(r#"{{"ph":"X","pid":2,"tid":{tid},"ts":{ts},"dur":{dur},"cat":"{place}","name":"{place}, or so"}}"#)
+    }
+
+    #[test]
+    fn places_that_go_on_are_one_span() {
+        let first = [
+            slice(10_001, "0", "0.5", "outside"),
+            slice(10_001, "0.5", "1", "on deck"),
+            slice(10_002, "0.7", "0.001", "wake"),
+            slice(10_001, "1.5", "1.001", "on deck"),
+            slice(10_001, "2.501", "0.499", "at bat"),
+            r#"{"ph":"i","s":"t","pid":2,"tid":10001,"ts":2.6,"cat":"outside","name":"grab"}"#.to_string(),
+            slice(10_001, "4", "1", "at bat"),
+        ];
+        let trace = parse(&file(&first.join(","))).unwrap();
+        let span = |place, from_ns, to_ns| Span { place, from_ns, to_ns };
+        let expected = vec![
+            span(Place::Outside, 0, 500),
+            span(Place::OnDeck, 500, 2501),
+            span(Place::AtBat, 2501, 3000),
+            span(Place::AtBat, 4000, 5000),
+        ];
+        assert_eq!(trace.threads, BTreeMap::from([(0, expected)]));
+        assert_eq!((trace.header.subject.lock.as_str(), trace.header.end_us), ("tas", 9.0));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut bytes = Vec::new();
+        let (timeline, machine) = crate::simulate::trace::examples::ball_game(3, 50);
+        let header = crate::simulate::trace::write(&mut bytes, &timeline, &machine, &Default::default()).unwrap();
+        let trace = parse(&String::from_utf8(bytes).unwrap()).unwrap();
+        assert_eq!(trace.header, header);
+        assert_eq!(trace.threads.len(), 3);
+        let holds = trace.threads.values().flatten().filter(|span| span.place == Place::AtBat).count();
+        assert_eq!(holds, 50);
+    }
+
+    #[test]
+    fn damage_is_named() {
+        for (text, words) in [
+            (file("")[..file("").len() - 3].to_string(), ["a.json", "cut off"]),
+            (file("{}"), ["missing field `ph`", "ondeck sim --trace"]),
+            (file("").replace("\"lock\":\"tas\",", ""), ["missing field `lock`", "ondeck sim --trace"]),
+            (file(&slice(10_001, "-1", "1", "outside")), ["ts -1", "no time of a run"]),
+            (file(&slice(10_001, "1", "1e300", "outside")), ["dur 1", "no time of a run"]),
+            (file(&slice(7, "1", "1", "outside")), ["tid 7", "no track of a thread"]),
+            (
+                file(&[slice(10_001, "1", "2", "outside"), slice(10_001, "2.5", "2", "on deck")].join(",")),
+                ["ts 2.5", "begins before"],
+            ),
+        ] {
+            let error = parse(&text).unwrap_err();
+            assert!(words.iter().all(|word| error.contains(word)) && !error.contains('\n'), "{words:?} in {error}");
+        }
+        assert!(!is_trace("{\"rows\": []}") && !is_trace("{\"traceEvents\": []}"));
+    }
+}
