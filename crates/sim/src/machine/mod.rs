@@ -11,6 +11,8 @@ mod topology;
 mod tree;
 
 #[cfg(test)]
+mod bad_files;
+#[cfg(test)]
 mod tests;
 
 pub use file::{builtin, builtin_names, find, from_text, load};

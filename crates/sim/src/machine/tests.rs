@@ -46,3 +46,88 @@ fn every_built_in_machine_is_sound() {
         }
     }
 }
+
+/// What a core pair of a machine is apart, in nanoseconds.
+fn apart_ns(machine: &Machine, from: u32, to: u32) -> f64 {
+    machine.distance(from, to) as f64 / 1000.0
+}
+
+#[test]
+fn a_hybrid_machine_fills_as_its_system_does() {
+    let machine = builtin("i7-13700h").unwrap();
+    assert_eq!((machine.cores, machine.cpus.len(), machine.kinds.len()), (14, 20, 2));
+    let ranks: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.rank).collect();
+    // Six P cores with two threads each, side by side; then eight E cores, filled from both clusters in turn.
+    assert_eq!(ranks, [0, 14, 1, 15, 2, 16, 3, 17, 4, 18, 5, 19, 6, 8, 10, 12, 7, 9, 11, 13]);
+    assert_eq!(machine.kind_of(0).name, "P");
+    assert_eq!(machine.kind_of(12).name, "E");
+    let [p_p, p_e, e_e, e_far] = [(0, 5), (0, 6), (6, 9), (6, 10)].map(|(from, to)| apart_ns(&machine, from, to));
+    assert!(p_p < p_e && p_e < e_far && e_far < e_e, "{p_p} {p_e} {e_far} {e_e}");
+}
+
+#[test]
+fn nodes_have_hops_and_names_with_ht_have_threads() {
+    let machine = builtin("westmere-8n").unwrap();
+    assert_eq!((machine.cores, machine.cpus.len()), (80, 80));
+    let [near, one_hop, two_hops] = [(0, 9), (0, 39), (0, 40)].map(|(from, to)| apart_ns(&machine, from, to));
+    assert!(near < one_hop && one_hop < two_hops, "{near} {one_hop} {two_hops}");
+    assert_eq!(machine.cpus[79].node, 7);
+    // One core of each node comes before the second of any.
+    assert!((0..8).all(|node| machine.cpus[node * 10].rank == node as u32));
+    for (n, name) in [(1, "westmere-1n"), (2, "westmere-2n"), (4, "westmere-4n"), (8, "westmere-8n")] {
+        let (off, on) = (builtin(name).unwrap(), builtin(&format!("{name}-ht")).unwrap());
+        assert_eq!((off.cores, off.cpus.len()), (n * 10, n as usize * 10));
+        assert_eq!((on.cores, on.cpus.len(), on.cpus[0].core), (n * 10, n as usize * 20, on.cpus[1].core));
+        assert_eq!((&off.kinds, &off.os, &off.distance_ps), (&on.kinds, &on.os, &on.distance_ps));
+    }
+}
+
+#[test]
+fn one_machine_has_two_systems() {
+    let (linux, windows) = (builtin("i7-6700-linux").unwrap(), builtin("i7-6700-windows").unwrap());
+    assert!(matches!(linux.os.policy, Policy::Fair { latency_ps: 24_000_000_000, .. }));
+    assert!(matches!(windows.os.policy, Policy::Quantum { quantum_ps: 31_250_000_000, boost: true }));
+    assert_eq!((linux.kinds, linux.cpus, linux.distance_ps), (windows.kinds, windows.cpus, windows.distance_ps));
+}
+
+#[test]
+fn cores_restrict_a_machine_or_make_it() {
+    let four = find("i7-13700h", Some(4)).unwrap();
+    assert_eq!((four.cores, four.cpus.len()), (4, 4));
+    assert!(four.cpus.iter().all(|cpu| cpu.kind == 0));
+    assert!(four.about.ends_with("4 of its 20 hardware threads"), "{}", four.about);
+    assert_eq!(four.kinds[0].derate, 1000 + 200 * 3 / 19);
+    let fifteen = find("i7-13700h", Some(15)).unwrap();
+    assert_eq!((fifteen.cores, fifteen.cpus.iter().filter(|cpu| cpu.core == 0).count()), (14, 2));
+    let all = find("i7-13700h", Some(20)).unwrap();
+    assert_eq!(Machine { hash: 0, ..all }, Machine { hash: 0, ..builtin("i7-13700h").unwrap() });
+    for n in [1, 2, 64, 256] {
+        let mesh = find("mesh", Some(n)).unwrap();
+        check(&mesh);
+        assert_eq!((mesh.cores, mesh.cpus.len() as u32), (n, n));
+    }
+    for (name, n) in [("mesh", 0), ("mesh", 257), ("mesh", u32::MAX), ("m1", 0), ("m1", 9), ("rpi5", u32::MAX)] {
+        let error = find(name, Some(n)).unwrap_err();
+        assert!(error.contains(name) && error.contains("accepted: 1 to "), "{error}");
+    }
+}
+
+#[test]
+fn a_name_that_does_not_exist_gets_the_names() {
+    let error = find("i7-13700", None).unwrap_err();
+    assert!(error.contains("did you mean i7-13700h?") && error.contains("graviton3, epyc-2x48"), "{error}");
+    assert!(!find("zx81", None).unwrap_err().contains("did you mean"));
+    assert!(find("no/such.toml", None).unwrap_err().starts_with("no/such.toml: "));
+}
+
+#[test]
+fn the_hash_tells_texts_and_cores_apart_and_nothing_else() {
+    let hash = |name, cores| find(name, cores).unwrap().hash;
+    assert_eq!(hash("m1", None), builtin("m1").unwrap().hash);
+    let all =
+        [("m1", None), ("m1", Some(8)), ("m1", Some(4)), ("rpi5", None), ("westmere-1n", None), ("mesh", Some(9))];
+    assert_eq!(all.map(|(name, cores)| hash(name, cores)).iter().collect::<BTreeSet<_>>().len(), all.len());
+    let text = include_str!("../../machines/i7-6700-windows.toml");
+    assert_eq!(from_text("elsewhere", text).unwrap().hash, hash("i7-6700-windows", None));
+    assert_ne!(from_text("elsewhere", &format!("{text}# more\n")).unwrap().hash, hash("i7-6700-windows", None));
+}

@@ -126,6 +126,8 @@ fn cpus(topology: &Section<'_>, cores: &[Core]) -> Result<Vec<Cpu>, String> {
 
 /// How far cores are apart, by their kinds and by what they share.
 struct Distances<'a> {
+    /// The kinds' names.
+    names: Vec<&'a str>,
     /// By the kinds, smaller index first.
     by_kinds: BTreeMap<(u32, u32), Section<'a>>,
     /// Between sockets.
@@ -133,7 +135,7 @@ struct Distances<'a> {
 }
 
 impl<'a> Distances<'a> {
-    fn read(file: &Section<'a>, topology: &Section<'a>, kinds: &[(&str, Section<'a>)]) -> Result<Self, String> {
+    fn read(file: &Section<'a>, topology: &Section<'a>, kinds: &[(&'a str, Section<'a>)]) -> Result<Self, String> {
         let mut by_kinds = BTreeMap::new();
         let index = |name: &str| (0u32..).zip(kinds).find(|(_, kind)| kind.0 == name).map(|(index, _)| index);
         // A machine of one core has no distances.
@@ -147,7 +149,7 @@ impl<'a> Distances<'a> {
                 return Err(file.error("distance", format!("[distance.{name}] is there twice, in both orders")));
             }
         }
-        Ok(Distances { by_kinds, hops: hops(topology)? })
+        Ok(Distances { names: kinds.iter().map(|kind| kind.0).collect(), by_kinds, hops: hops(topology)? })
     }
 
     fn matrix(&self, file: &Section<'_>, cores: &[Core]) -> Result<Vec<u32>, String> {
@@ -160,23 +162,20 @@ impl<'a> Distances<'a> {
                     continue;
                 }
                 let key = (one.kind.min(other.kind), one.kind.max(other.kind), self.relation(one, other));
-                let ps = match known.get(&key) {
-                    Some(ps) => *ps,
-                    None => {
-                        let section = self.by_kinds.get(&(key.0, key.1)).ok_or_else(|| {
-                            file.error(
-                                "distance",
-                                "a pair of kinds is missing; there is one [distance.A-B] for each, [distance.A-A] too",
-                            )
-                        })?;
-                        section.ps(key.2)?
-                    }
-                };
+                let ps = known.get(&key).copied().map_or_else(|| self.ps(file, key), Ok)?;
                 known.insert(key, ps);
                 matrix.push(ps);
             }
         }
         Ok(matrix)
+    }
+
+    fn ps(&self, file: &Section<'_>, (one, other, relation): (u32, u32, &str)) -> Result<u32, String> {
+        let section = self.by_kinds.get(&(one, other)).ok_or_else(|| {
+            let [one, other] = [one, other].map(|kind| self.names[kind as usize]);
+            file.error("distance", format!("[distance.{one}-{other}] is missing: there are such pairs of cores"))
+        })?;
+        section.ps(relation)
     }
 
     /// The field that says how far the two are apart.
