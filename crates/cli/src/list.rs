@@ -5,15 +5,29 @@ use crate::exit::Exit;
 use crate::terminal::print;
 use ondeck_lab::fingerprint::Fingerprint;
 use ondeck_lab::lock::locks;
+use ondeck_lab::simulate::built_in_machines;
 use ondeck_lab::workload::WORKLOADS;
 
 pub(crate) fn run(what: What) -> Result<(), Exit> {
     let lines = match what {
         What::Locks => aligned(locks().iter().map(|lock| (lock.name, lock.idea))),
         What::Workloads => aligned(WORKLOADS.iter().map(|workload| (workload.name, workload.about))),
-        What::Machines => Fingerprint::of_this_machine().line() + "\n",
+        What::Machines => machines(),
     };
     print(&lines)
+}
+
+/// Those of the program, then this one, then all others.
+fn machines() -> String {
+    let mut rows: Vec<(String, String)> = built_in_machines()
+        .into_iter()
+        .map(|machine| (machine.name, format!("{:>4} CPUs  {}", machine.cpus.len(), machine.about)))
+        .collect();
+    let here = Fingerprint::of_this_machine();
+    let about = format!("{:>4} CPUs  this machine, measured anew in a few seconds: {}", here.cpus_online, here.line());
+    rows.push(("here".into(), about));
+    rows.push(("FILE.toml".into(), "           any other; `ondeck calibrate --out FILE.toml` writes one".into()));
+    aligned(rows.iter().map(|(name, about)| (name.as_str(), about.as_str())))
 }
 
 fn aligned<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {

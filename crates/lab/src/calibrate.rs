@@ -8,7 +8,9 @@ mod machine_file;
 mod measures;
 
 pub use machine_file::machine_file;
+use ondeck_sim::machine::{self, Machine};
 
+use crate::fingerprint::Fingerprint;
 use crate::report::{Grid, text};
 use crate::stats::median;
 use crate::world::World;
@@ -51,11 +53,40 @@ pub struct Cost {
     pub time: Time,
 }
 
+/// What two CPUs share, as far as the system says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// They are hardware threads of one core.
+    Core,
+    /// They are in one socket, or the system does not say.
+    Socket,
+    /// Nothing but the memory.
+    Nothing,
+}
+
+impl Shared {
+    fn of(first: u32, second: u32) -> Shared {
+        let number = |cpu: u32, what: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{what}");
+            std::fs::read_to_string(path).ok()?.trim().parse::<i64>().ok()
+        };
+        let differ = |what: &str| matches!((number(first, what), number(second, what)), (Some(a), Some(b)) if a != b);
+        let is_known = number(first, "core_id").is_some();
+        match (differ("physical_package_id"), differ("core_id")) {
+            (true, _) => Shared::Nothing,
+            (false, false) if is_known => Shared::Core,
+            _ => Shared::Socket,
+        }
+    }
+}
+
 /// What one move of a cache line between two cores costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineTransfer {
     /// The two cores.
     pub cores: (u32, u32),
+    /// How near they are.
+    pub shared: Shared,
     /// From a write on one core until the other has read it.
     pub time: Time,
 }
@@ -99,11 +130,29 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     for cores in chosen {
         on_progress("line transfer", done, total);
         if let Some(time) = time(stop, || line_transfer(cores.0, cores.1))? {
-            calibration.line_transfers.push(LineTransfer { cores, time });
+            calibration.line_transfers.push(LineTransfer { cores, shared: Shared::of(cores.0, cores.1), time });
         }
         done += 1;
     }
     Ok(calibration)
+}
+
+/// Measures this machine, as [`calibrate`] does, and makes the simulated machine of it; `cores` as in [`machine::find`].
+///
+/// # Errors
+/// As [`calibrate`]; if it was stopped; if what was measured makes no machine, or none of so many cores.
+pub fn machine_here(
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(&str, usize, usize),
+    cores: Option<u32>,
+) -> Result<Machine, String> {
+    let fingerprint = Fingerprint::of_this_machine();
+    let calibration = calibrate(stop, on_progress)?;
+    if stop.load(Relaxed) {
+        return Err("interrupted while this machine was measured".to_string());
+    }
+    let machine = machine::from_text("here", &machine_file(&calibration, &fingerprint))?;
+    cores.map_or(Ok(machine.clone()), |n| machine.with_cores(n))
 }
 
 fn cost(
@@ -189,7 +238,7 @@ mod tests {
     #[test]
     fn the_table_names_every_figure() {
         let time = Time { ns: 43.2, low_ns: 43.0, high_ns: 50.0 };
-        let transfer = LineTransfer { cores: (0, 1), time };
+        let transfer = LineTransfer { cores: (0, 1), shared: Shared::Socket, time };
         let cost = Cost { name: "pause", what: "one PAUSE", time };
         let few = Calibration { costs: vec![cost], line_transfers: vec![transfer.clone()], pairs: 1 };
         let text = few.table(120);

@@ -13,11 +13,11 @@ pub use ondeck_sim::machine::Machine;
 pub use ondeck_sim::timeline::Timeline;
 pub use origin::{fingerprint, origin_line, provenance};
 
+use crate::calibrate::machine_here;
 use crate::driver::{self, Failure, MAX_SECONDS, MIN_SECONDS, Pin, Point, Progress};
 use crate::row::Row;
 use crate::wait_policy;
-use ondeck_sim::Simulated;
-use ondeck_sim::machine::{builtin_names, find};
+use ondeck_sim::{Simulated, machine};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -71,7 +71,12 @@ pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
 
 /// What [`machine`] accepts.
 pub fn accepted_machines() -> String {
-    format!("{}, or a machine file (FILE.toml)", builtin_names().join(", "))
+    format!("{}, the path of a machine file (it ends with .toml), or here", machine::builtin_names().join(", "))
+}
+
+/// The machines that the program has, whole.
+pub fn built_in_machines() -> Vec<Machine> {
+    machine::builtin_names().into_iter().filter_map(machine::builtin).collect()
 }
 
 /// The machine that the command line calls `name`: one of those that the program has, or a machine file; with so many of
@@ -80,7 +85,10 @@ pub fn accepted_machines() -> String {
 /// # Errors
 /// In one line with what is accepted.
 pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
-    find(name, cores)
+    if name == "here" {
+        return machine_here(&AtomicBool::new(false), &mut |_, _, _| (), cores);
+    }
+    machine::find(name, cores)
 }
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.

@@ -24,6 +24,15 @@ fn list_workloads() {
     assert_snapshot!(text(&["list", "workloads"]));
 }
 
+/// What `here` is differs from machine to machine.
+#[test]
+fn list_machines() {
+    let text = text(&["list", "machines"]);
+    let (here, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("here "));
+    assert!(matches!(here[..], [line] if line.contains("this machine, measured anew")), "{here:?}");
+    assert_snapshot!(others.join("\n"));
+}
+
 #[test]
 fn compare() {
     assert_snapshot!(text(&["compare", BEFORE, AFTER]));

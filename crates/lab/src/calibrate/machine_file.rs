@@ -1,8 +1,11 @@
 //! The machine file: a calibration as TOML, with the origin of each figure, for a simulated machine to be built from.
+//!
+//! What can be measured from here is; the rest is guessed, and the file says so figure by figure. All cores are of one
+//! kind, because a process cannot tell kinds apart without knowing them.
 
-use super::{Calibration, Time};
+use super::{Calibration, LineTransfer, Shared, Time};
 use crate::fingerprint::Fingerprint;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// The text of the machine file.
 pub fn machine_file(calibration: &Calibration, fingerprint: &Fingerprint) -> String {
@@ -11,15 +14,217 @@ pub fn machine_file(calibration: &Calibration, fingerprint: &Fingerprint) -> Str
     out
 }
 
-fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint) -> std::fmt::Result {
-    writeln!(out, "# Costs of one machine, made by `ondeck calibrate`. Times are nanoseconds: the median of several")?;
+fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint) -> fmt::Result {
     writeln!(
         out,
-        "# rounds, and the lowest and highest of them. `origin` says how a figure was come by: \"measured\""
+        "# One machine, made by `ondeck calibrate` for `ondeck sim --machine`. docs/machines.md says what the"
     )?;
-    writeln!(out, "# on this machine, or where else it is from.")?;
-    writeln!(out, "\n[machine]")?;
-    writeln!(out, "name = {}", quoted(&fingerprint.machine))?;
+    writeln!(out, "# fields mean. Each figure has its origin: measured here, derived from that, or a guess. What was")?;
+    writeln!(
+        out,
+        "# measured stands at the end as it was found: the median of several rounds, the lowest, the highest."
+    )?;
+    let mut file = File { out, calibration };
+    file.machine(fingerprint)?;
+    file.topology(&Shape::of(calibration, fingerprint))?;
+    file.kind(&Shape::of(calibration, fingerprint))?;
+    file.distances()?;
+    file.memory()?;
+    file.os(fingerprint)?;
+    calibrated(file.out, calibration, fingerprint)
+}
+
+/// How the hardware threads are laid out.
+struct Shape {
+    sockets: u32,
+    /// Of each socket.
+    cores: u32,
+    /// Of each core.
+    threads: u32,
+}
+
+impl Shape {
+    fn of(calibration: &Calibration, fingerprint: &Fingerprint) -> Shape {
+        let cpus = fingerprint.cpus_allowed.max(1);
+        let siblings = calibration.line_transfers.iter().any(|transfer| transfer.shared == Shared::Core);
+        // Kinds of cores with different numbers of threads are not told apart; such a machine has a core per thread.
+        let threads = if siblings && cpus.is_multiple_of(2) { 2 } else { 1 };
+        let has_sockets = calibration.line_transfers.iter().any(|transfer| transfer.shared == Shared::Nothing);
+        let sockets = fingerprint.sockets.filter(|&n| has_sockets && n > 1 && cpus.is_multiple_of(n * threads));
+        let sockets = sockets.unwrap_or(1);
+        Shape { sockets, cores: (cpus / sockets / threads).clamp(1, 256 / sockets), threads }
+    }
+}
+
+/// Marks and their reasons.
+const GUESS: &str = "guess";
+const NOT_MEASURED: &str = "not measured: that takes more cores, or more knowledge of them";
+
+struct File<'a> {
+    out: &'a mut String,
+    calibration: &'a Calibration,
+}
+
+impl File<'_> {
+    fn machine(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
+        writeln!(self.out, "\n[machine]\nname = {}", quoted(&fingerprint.machine))?;
+        writeln!(self.out, "about = {}", quoted(&fingerprint.line()))?;
+        self.guess("line_bytes", "64", "the usual")
+    }
+
+    fn topology(&mut self, shape: &Shape) -> fmt::Result {
+        let nearest = self.calibration.line_transfers.iter().map(|transfer| transfer.time.ns).reduce(f64::min);
+        let hidden = nearest.map_or(String::new(), |ns| {
+            format!("; a hypervisor may hide that two CPUs share a core: the nearest two take {ns:.0} ns, which share one if below about 15")
+        });
+        writeln!(self.out, "\n[topology]\norigin = \"measured\"")?;
+        writeln!(self.out, "from = {}", quoted(&format!("what the system says{hidden}")))?;
+        writeln!(self.out, "kinds = [\"core\"]\nsockets = {}\nfill = \"spread\"\nnear = \"socket\"", shape.sockets)
+    }
+
+    fn kind(&mut self, shape: &Shape) -> fmt::Result {
+        writeln!(self.out, "\n[kind.core]\nclusters = 1\ncores = {}\nthreads = {}", shape.cores, shape.threads)?;
+        for (field, cost) in [
+            ("hit_ns", "hit"),
+            ("rmw_ns", "rmw"),
+            ("store_ns", "store"),
+            ("barrier_ns", "barrier"),
+            ("pause_ns", "pause"),
+            ("work_ns", "work"),
+            ("fib_call_ns", "fib_call"),
+            ("ticks_ns", "ticks_read"),
+            ("clock_ns", "clock_read"),
+            ("yield_ns", "yield"),
+        ] {
+            self.measured(field, cost, 1.0)?;
+        }
+        self.guess("pause_jitter", "0.05", NOT_MEASURED)?;
+        self.guess("smt_slowdown", if shape.threads > 1 { "1.35" } else { "1.0" }, NOT_MEASURED)?;
+        self.guess("derate", "1.0", NOT_MEASURED)
+    }
+
+    fn distances(&mut self) -> fmt::Result {
+        writeln!(self.out, "\n[distance.core-core]")?;
+        for (field, shared, what) in
+            [("cluster_ns", Shared::Socket, "of one socket"), ("hop_1_ns", Shared::Nothing, "of different sockets")]
+        {
+            let is_meant = |transfer: &&LineTransfer| transfer.shared == shared;
+            let medians: Vec<f64> =
+                self.calibration.line_transfers.iter().filter(is_meant).map(|transfer| transfer.time.ns).collect();
+            if let Some(time) = Time::of(&medians) {
+                let from = format!("a cache line moves between two cores {what}: median of {} pairs", medians.len());
+                self.figure(field, &time, "measured", &from)?;
+            } else if shared == Shared::Socket {
+                self.guess(field, "50", NOT_MEASURED)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn memory(&mut self) -> fmt::Result {
+        writeln!(self.out, "\n[memory]")?;
+        for (field, value) in [
+            ("read_owned", "1.0"),
+            ("read_shared_ns", "8"),
+            ("llc", "0.7"),
+            ("write", "1.0"),
+            ("upgrade", "1.0"),
+            ("per_sharer_ns", "1"),
+            ("store_buffer", "64"),
+        ] {
+            self.guess(field, value, NOT_MEASURED)?;
+        }
+        Ok(())
+    }
+
+    fn os(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
+        const BUCKET_NS: f64 = 150.0;
+        const RESUME_NS: f64 = 300.0;
+        const LEAST_NS: f64 = 50.0;
+        let ns = |name: &str| self.time(name).map(|time| time.ns);
+        let syscall = ns("syscall").unwrap_or(100.0);
+        let switch = ns("yield_to_other").zip(ns("yield")).map(|(other, alone)| (other - alone).max(LEAST_NS));
+        let call = ns("wake_call").map(|call| (call - syscall - BUCKET_NS).max(LEAST_NS));
+        let latency = ns("wake_latency").zip(ns("wake_call"));
+        let latency = latency.map(|(until, call)| (until - call - RESUME_NS).max(LEAST_NS));
+        let trip = ns("futex_round_trip_same_core").zip(switch);
+        let sleep =
+            trip.map(|(trip, switch)| (trip / 2.0 - switch - 2.0 * (syscall + BUCKET_NS) - RESUME_NS).max(LEAST_NS));
+        writeln!(self.out, "\n[os]")?;
+        self.measured("syscall_ns", "syscall", 1.0)?;
+        self.measured("wake_none_ns", "futex_wake_none", 1.0)?;
+        self.derived("wake_call_ns", call, 1100.0, "wake_call without a system call and the bucket")?;
+        let what =
+            "half of futex_round_trip_same_core without the switch, two system calls, two buckets and the return";
+        self.derived("sleep_ns", sleep, 500.0, what)?;
+        self.guess("resume_ns", &RESUME_NS.to_string(), NOT_MEASURED)?;
+        self.guess("bucket_ns", &BUCKET_NS.to_string(), NOT_MEASURED)?;
+        let buckets = (256 * fingerprint.cpus_online.clamp(1, 256)).next_power_of_two();
+        self.guess("buckets", &buckets.to_string(), "256 per CPU, as Linux has")?;
+        let what = "wake_latency without wake_call and the return; the sleeper had slept for 100 us";
+        self.derived("wake_latency_ns", latency, 3000.0, what)?;
+        self.guess("wake_deeper_ns", "0", "measured after one length of sleep only")?;
+        self.guess("idle_ns", "10000", NOT_MEASURED)?;
+        self.guess("wake_deepest_ns", "0", "measured after one length of sleep only")?;
+        self.derived("switch_ns", switch, 600.0, "yield_to_other without the yield")?;
+        self.guess("move_on_wake", "0.1", NOT_MEASURED)?;
+        self.guess("wake_affine", "true", "as Linux does")?;
+        self.guess("cache_hot_ms", "0.5", "as Linux has it")?;
+        self.guess("balance_ms", "4", "as Linux has it, about")?;
+        self.policy(fingerprint)
+    }
+
+    /// As Linux from 6.6 on has it: a base slice that grows with the CPUs, up to eight.
+    fn policy(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
+        let slice_ms = 0.75 * f64::from(1 + fingerprint.cpus_online.clamp(1, 8).ilog2());
+        let what = "as Linux since 6.6 has it";
+        writeln!(self.out, "\n[os.fair]")?;
+        for field in ["latency_ms", "slice_ms", "wakeup_granularity_ms"] {
+            self.guess(field, &slice_ms.to_string(), what)?;
+        }
+        Ok(())
+    }
+
+    fn time(&self, name: &str) -> Option<Time> {
+        self.calibration.costs.iter().find(|cost| cost.name == name).map(|cost| cost.time)
+    }
+
+    /// A figure that is a measured cost; without it, as on a machine of one CPU, a guess.
+    fn measured(&mut self, field: &str, name: &str, guess: f64) -> fmt::Result {
+        match self.calibration.costs.iter().find(|cost| cost.name == name) {
+            Some(cost) => self.figure(field, &cost.time, "measured", &format!("{name}: {}", cost.what)),
+            None => self.guess(field, &guess.to_string(), NOT_MEASURED),
+        }
+    }
+
+    fn figure(&mut self, field: &str, time: &Time, origin: &str, from: &str) -> fmt::Result {
+        // Nothing that happens takes no time at all, whatever a clock says.
+        let [value, low, high] = [time.ns, time.low_ns, time.high_ns].map(|ns| ns.max(0.001));
+        let from = quoted(from);
+        writeln!(
+            self.out,
+            "{field} = {{ value = {value:.3}, origin = \"{origin}\", from = {from}, low = {low:.3}, high = {high:.3} }}"
+        )
+    }
+
+    fn derived(&mut self, field: &str, ns: Option<f64>, guess: f64, from: &str) -> fmt::Result {
+        match ns {
+            Some(ns) => {
+                let from = quoted(from);
+                writeln!(self.out, "{field} = {{ value = {ns:.1}, origin = \"derived\", from = {from} }}")
+            }
+            None => self.guess(field, &guess.to_string(), NOT_MEASURED),
+        }
+    }
+
+    fn guess(&mut self, field: &str, value: &str, from: &str) -> fmt::Result {
+        writeln!(self.out, "{field} = {{ value = {value}, origin = \"{GUESS}\", from = {} }}", quoted(from))
+    }
+}
+
+/// What was measured, and of which machine; the simulator reads nothing of it.
+fn calibrated(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint) -> fmt::Result {
+    writeln!(out, "\n[calibration]")?;
     writeln!(out, "cpu = {}", quoted(&fingerprint.cpu))?;
     writeln!(out, "arch = {}", quoted(&fingerprint.arch))?;
     writeln!(out, "cpus = {}", fingerprint.cpus_online)?;
@@ -35,8 +240,7 @@ fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerpr
     writeln!(out, "ondeck = {}", quoted(&fingerprint.ondeck))?;
     writeln!(out, "date = {}", quoted(&fingerprint.date))?;
     for cost in &calibration.costs {
-        writeln!(out, "\n# {}", cost.what)?;
-        writeln!(out, "[cost.{}]", cost.name)?;
+        writeln!(out, "\n# {}\n[calibration.cost.{}]", cost.what, cost.name)?;
         write_time(out, &cost.time)?;
     }
     if !calibration.line_transfers.is_empty() {
@@ -44,18 +248,14 @@ fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerpr
         writeln!(out, "\n# a cache line moves from one core to another; {n} of {all} pairs")?;
     }
     for transfer in &calibration.line_transfers {
-        writeln!(out, "[[line_transfer]]")?;
-        writeln!(out, "cores = [{}, {}]", transfer.cores.0, transfer.cores.1)?;
+        writeln!(out, "[[calibration.line_transfer]]\ncores = [{}, {}]", transfer.cores.0, transfer.cores.1)?;
         write_time(out, &transfer.time)?;
     }
     Ok(())
 }
 
-fn write_time(out: &mut String, time: &Time) -> std::fmt::Result {
-    writeln!(out, "ns = {:.2}", time.ns)?;
-    writeln!(out, "low_ns = {:.2}", time.low_ns)?;
-    writeln!(out, "high_ns = {:.2}", time.high_ns)?;
-    writeln!(out, "origin = \"measured\"")
+fn write_time(out: &mut String, time: &Time) -> fmt::Result {
+    writeln!(out, "ns = {:.2}\nlow_ns = {:.2}\nhigh_ns = {:.2}", time.ns, time.low_ns, time.high_ns)
 }
 
 /// A JSON string is a TOML basic string too.
@@ -66,23 +266,73 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{Cost, LineTransfer};
+    use crate::calibrate::Cost;
+    use ondeck_sim::machine::from_text;
+
+    const TIME: Time = Time { ns: 43.25, low_ns: 43.0, high_ns: 50.5 };
+
+    fn transfer(cores: (u32, u32), shared: Shared, ns: f64) -> LineTransfer {
+        LineTransfer { cores, shared, time: Time { ns, low_ns: ns, high_ns: ns } }
+    }
+
+    fn fingerprint(cpus: u32, sockets: u32) -> Fingerprint {
+        let (machine, cpu) = ("toy".into(), "Toy \"Quoted\" \\ CPU".into());
+        Fingerprint {
+            machine,
+            cpu,
+            cpus_allowed: cpus,
+            cpus_online: cpus,
+            sockets: Some(sockets),
+            ..Fingerprint::default()
+        }
+    }
 
     #[test]
-    fn the_file_is_toml_with_every_figure() {
-        let time = Time { ns: 43.25, low_ns: 43.0, high_ns: 50.5 };
+    fn the_file_is_a_machine_with_every_figure() {
         let calibration = Calibration {
-            costs: vec![Cost { name: "pause", what: "one pause", time }],
-            line_transfers: vec![LineTransfer { cores: (0, 1), time }, LineTransfer { cores: (0, 2), time }],
+            costs: vec![Cost { name: "pause", what: "one pause", time: TIME }],
+            line_transfers: vec![transfer((0, 1), Shared::Socket, 40.0), transfer((0, 2), Shared::Nothing, 120.0)],
             pairs: 3,
         };
-        let cpu = "Toy \"Quoted\" \\ CPU".to_string();
-        let fingerprint = Fingerprint { machine: "toy-3c".into(), cpu: cpu.clone(), ..Fingerprint::default() };
-        let table: toml::Table = machine_file(&calibration, &fingerprint).parse().unwrap();
-        assert_eq!(table["machine"]["cpu"].as_str(), Some(cpu.as_str()));
-        assert_eq!(table["cost"]["pause"]["ns"].as_float(), Some(43.25));
-        assert_eq!(table["cost"]["pause"]["origin"].as_str(), Some("measured"));
-        assert_eq!(table["line_transfer"].as_array().unwrap().len(), 2);
-        assert_eq!(table["line_transfer"][1]["cores"][1].as_integer(), Some(2));
+        let fingerprint = fingerprint(4, 2);
+        let text = machine_file(&calibration, &fingerprint);
+        let table: toml::Table = text.parse().unwrap();
+        assert_eq!(table["calibration"]["cpu"].as_str(), Some(fingerprint.cpu.as_str()));
+        assert_eq!(table["kind"]["core"]["pause_ns"]["low"].as_float(), Some(43.0));
+        assert_eq!(table["kind"]["core"]["rmw_ns"]["origin"].as_str(), Some("guess"));
+        assert_eq!(table["calibration"]["cost"]["pause"]["high_ns"].as_float(), Some(50.5));
+        assert_eq!(table["calibration"]["line_transfer"][1]["cores"][1].as_integer(), Some(2));
+        let machine = from_text("toy", &text).unwrap();
+        assert_eq!((machine.cores, machine.cpus.len(), machine.kinds[0].pause_ps), (4, 4, 43_250));
+        assert_eq!((machine.distance(0, 1), machine.distance(0, 2)), (40_000, 120_000));
+    }
+
+    #[test]
+    fn siblings_are_told_and_one_cpu_is_a_machine_too() {
+        let pairs = [((0, 1), Shared::Core, 5.0), ((0, 2), Shared::Socket, 40.0), ((1, 2), Shared::Socket, 44.0)];
+        let line_transfers = pairs.map(|(cores, shared, ns)| transfer(cores, shared, ns)).to_vec();
+        let calibration = Calibration { line_transfers, pairs: 6, ..Calibration::default() };
+        let machine = from_text("toy", &machine_file(&calibration, &fingerprint(4, 1))).unwrap();
+        assert_eq!((machine.cores, machine.cpus.len(), machine.distance(0, 1)), (2, 4, 42_000));
+        assert_eq!(machine.kinds[0].smt_slowdown, 1350);
+        let one = from_text("toy", &machine_file(&Calibration::default(), &fingerprint(1, 1))).unwrap();
+        assert_eq!((one.cores, one.cpus.len()), (1, 1));
+    }
+
+    #[test]
+    fn derived_figures_are_what_is_left_of_the_measured_ones() {
+        let cost = |name, ns| Cost { name, what: "it", time: Time { ns, low_ns: ns, high_ns: ns } };
+        let costs = vec![
+            cost("syscall", 100.0),
+            cost("yield", 200.0),
+            cost("yield_to_other", 900.0),
+            cost("wake_call", 1000.0),
+            cost("wake_latency", 5000.0),
+            cost("futex_round_trip_same_core", 5000.0),
+        ];
+        let calibration = Calibration { costs, ..Calibration::default() };
+        let os = from_text("toy", &machine_file(&calibration, &fingerprint(2, 1))).unwrap().os;
+        assert_eq!((os.switch_ps, os.wake_call_ps), (700_000, 750_000));
+        assert_eq!((os.wake_latency_ps, os.sleep_ps), (3_700_000, 1_000_000));
     }
 }

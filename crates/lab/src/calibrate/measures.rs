@@ -4,7 +4,7 @@ use crate::stats::median;
 use crate::world::World;
 use ondeck_platform::{Hardware, Platform, Token};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
 /// A measurement of one thread; gives nanoseconds.
@@ -25,17 +25,29 @@ pub(super) struct Pair {
 
 /// What one thread can find out alone. The calls are so many that each round takes a millisecond or so: long beside
 /// the clock's resolution, short beside a time slice.
-pub(super) const SINGLE_MEASURES: [Single; 6] = [
+pub(super) const SINGLE_MEASURES: [Single; 12] = [
     Single { name: "pause", what: "one pause of a spin loop", run: || per_call(10_000, Hardware::pause) },
     Single { name: "ticks_read", what: "a read of the tick counter", run: || per_call(50_000, read_ticks) },
     Single { name: "clock_read", what: "a read of the monotonic clock", run: || per_call(20_000, read_clock) },
+    Single { name: "hit", what: "a load that waits for the one before, line in the cache", run: hit },
+    Single { name: "store", what: "a plain store, line in the cache", run: store },
     Single { name: "rmw", what: "an uncontended read-modify-write, line in the cache", run: rmw },
+    Single { name: "barrier", what: "a full barrier with nothing to wait for", run: || per_call(50_000, barrier) },
+    Single { name: "work", what: "a unit of work: a turn of an empty loop", run: work },
+    Single { name: "fib_call", what: "a call of the Fibonacci function by recursion", run: fib_call },
     Single { name: "yield", what: "sched_yield with nobody else to run", run: || per_call(5_000, Hardware::yield_now) },
+    Single { name: "syscall", what: "a system call that does nothing", run: || per_call(10_000, system_call) },
     Single { name: "futex_wake_none", what: "a futex wake that finds no sleeper", run: futex_wake_none },
 ];
 
 /// What takes two threads.
-pub(super) const PAIR_MEASURES: [Pair; 4] = [
+pub(super) const PAIR_MEASURES: [Pair; 5] = [
+    Pair {
+        name: "yield_to_other",
+        what: "sched_yield on a core that another thread wants too, until that runs",
+        same_core: true,
+        run: yield_to_other,
+    },
     Pair {
         name: "futex_round_trip_same_core",
         what: "two threads on one core wake each other in turn, both ways",
@@ -83,6 +95,51 @@ fn rmw() -> f64 {
     let word = AtomicU64::new(0);
     per_call(100_000, || {
         black_box(&word).fetch_add(1, Ordering::AcqRel);
+    })
+}
+
+/// Each load has to wait for the one before, whose value is its index.
+fn hit() -> f64 {
+    let cells = [const { AtomicUsize::new(0) }; 8];
+    let mut index = 0;
+    let ns = per_call(100_000, || index = black_box(&cells)[index].load(Ordering::Relaxed));
+    black_box(index);
+    ns
+}
+
+fn store() -> f64 {
+    let word = AtomicU64::new(0);
+    per_call(100_000, || black_box(&word).store(1, Ordering::Relaxed))
+}
+
+fn barrier() {
+    std::sync::atomic::fence(Ordering::SeqCst);
+}
+
+fn work() -> f64 {
+    const UNITS: u32 = 100_000;
+    per_call(10, || Hardware::spend(UNITS)) / f64::from(UNITS)
+}
+
+fn fib_call() -> f64 {
+    /// Calls that it takes to compute the ninth number.
+    const CALLS: f64 = 109.0;
+    per_call(2_000, || {
+        black_box(Hardware::fib(black_box(9)));
+    }) / CALLS
+}
+
+fn system_call() {
+    // SAFETY: asks for a number that no library remembers; no memory.
+    black_box(unsafe { libc::getppid() });
+}
+
+/// Nanoseconds from one thread's yield until the other one on its core runs.
+fn yield_to_other(first: u32, second: u32) -> Result<f64, String> {
+    const YIELDS: u32 = 2_000;
+    let yields = || per_call(YIELDS, Hardware::yield_now);
+    on_cores(first, second, yields, move || {
+        yields();
     })
 }
 

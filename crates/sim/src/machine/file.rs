@@ -109,19 +109,25 @@ fn read(path: &Path) -> Result<String, String> {
 fn make(label: &str, text: &str, directory: Option<&Path>, cores: Option<u32>) -> Result<Machine, String> {
     let mut hash = Hash::new();
     let tree = with_ancestors(label, text, directory, &mut hash, MOST_ANCESTORS)?;
-    let (mut machine, is_scalable) = resolve(&tree, label, cores.filter(|&n| (1..=super::MAX_CORES).contains(&n)))?;
-    match cores {
-        Some(n) if is_scalable && !(1..=super::MAX_CORES).contains(&n) => {
+    let in_range = cores.filter(|&n| (1..=super::MAX_CORES).contains(&n));
+    let (mut machine, is_scalable) = resolve(&tree, label, in_range)?;
+    machine.hash = hash.0;
+    match (cores, in_range) {
+        (Some(_), Some(n)) if is_scalable => machine.hash = with_cores(hash.0, n),
+        (Some(n), None) if is_scalable => {
             return Err(format!("{}: {n} cores; accepted: 1 to {}", machine.name, super::MAX_CORES));
         }
-        Some(n) if !is_scalable => machine = machine.with_cores(n)?,
-        _ => {}
+        (Some(n), _) => machine = machine.with_cores(n)?,
+        (None, _) => {}
     }
-    if let Some(n) = cores {
-        hash.add(&n.to_le_bytes());
-    }
-    machine.hash = hash.0;
     Ok(machine)
+}
+
+/// The hash of a machine that is asked for with so many cores.
+pub(super) fn with_cores(hash: u64, n: u32) -> u64 {
+    let mut hash = Hash(hash);
+    hash.add(&n.to_le_bytes());
+    hash.0
 }
 
 /// The tree of a text, with everything that it inherits.

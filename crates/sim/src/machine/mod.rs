@@ -199,6 +199,7 @@ impl Machine {
             return Err(format!("{} has {n_cpus} hardware threads; accepted: 1 to {n_cpus}, not {n}", self.name));
         }
         let mut machine = self.clone();
+        machine.hash = file::with_cores(self.hash, n);
         machine.cpus.retain(|cpu| cpu.rank < n);
         let mut kept: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.core).collect();
         kept.sort_unstable();

@@ -131,3 +131,36 @@ fn the_hash_tells_texts_and_cores_apart_and_nothing_else() {
     assert_eq!(from_text("elsewhere", text).unwrap().hash, hash("i7-6700-windows", None));
     assert_ne!(from_text("elsewhere", &format!("{text}# more\n")).unwrap().hash, hash("i7-6700-windows", None));
 }
+
+/// The first column of the table below a heading of the document.
+fn documented<'a>(document: &'a str, heading: &str) -> Vec<&'a str> {
+    let (_, rest) = document.split_once(&format!("\n## `[{heading}]`\n")).expect("each section has its heading");
+    let part = rest.split("\n## ").next().unwrap();
+    part.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn the_document_has_every_field_and_no_other() {
+    let document = include_str!("../../../../docs/machines.md");
+    for (heading, fields) in [
+        ("machine", schema::MACHINE),
+        ("topology", schema::TOPOLOGY),
+        ("kind.NAME", schema::KIND),
+        ("distance.A-B", schema::DISTANCE),
+        ("memory", schema::MEMORY),
+        ("os", schema::OS),
+        ("os.fair", schema::FAIR),
+        ("os.quantum", schema::QUANTUM),
+        ("calibration", &[]),
+    ] {
+        let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        assert_eq!(documented(document, heading), names, "[{heading}]");
+    }
+    assert!(schema::FILE.iter().all(|field| document.contains(&format!("\n## `[{}", field.name))));
+    for word in schema::ORIGINS.iter().chain(schema::FIGURE) {
+        assert!(document.contains(&format!("\n| `{word}` | ")), "{word}");
+    }
+    let example = document.split("```").nth(1).unwrap().strip_prefix("toml").unwrap();
+    let machine = from_text("docs/machines.md", example).unwrap();
+    assert!(matches!(machine.os.policy, Policy::Fair { slice_ps: 500_000_000, .. }), "{:?}", machine.os.policy);
+}
