@@ -22,8 +22,9 @@ pub struct SimU64(AtomicU64);
 #[derive(Debug)]
 pub struct SimPtr<T>(AtomicPtr<T>);
 
-/// Does one operation on the word at `address`: in a run as its machine does it, else at once.
-#[inline]
+/// Does one operation on the word at `address`: in a run as its machine does it, else at once. There is one of it: in
+/// line, it would make every workload with every lock larger by a hundred instructions per operation.
+#[inline(never)]
 fn atomic(address: u64, is_wide: bool, kind: Kind, a: u64, b: u64) -> u64 {
     let op = Op { kind, address, is_wide, a, b };
     match Here::find() {
