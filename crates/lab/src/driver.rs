@@ -7,14 +7,16 @@ pub use crate::failure::Failure;
 
 use crate::conditions::{Conditions, End};
 use crate::fingerprint::Fingerprint;
+use crate::lock::erased::{VisitErased, with_kind};
 use crate::lock::{self, BenchLock, Ground, VisitLock, with_lock};
 use crate::noise::Noise;
 use crate::random::Random;
 use crate::row::Row;
 use crate::wait_policy;
 use crate::workload::{self, Kind, WorkloadSpec};
-use crate::world::World;
+use crate::world::{Marked, World};
 use ondeck_platform::Hardware;
+use ondeck_sim::Simulated;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -156,12 +158,44 @@ impl Setting<'_> {
 }
 
 /// Measures a point that [`check_points`] has found no fault in.
-pub(crate) fn measure<G: Ground>(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
+pub(crate) fn measure<G: Measured>(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
     if let Some(policy) = wait_policy::parse(&point.lock) {
         return workload::run_wait::<G>(policy, conditions);
     }
     let measure = Measure::<G> { spec: &point.workload, conditions, ground: PhantomData };
     with_lock::<G, _>(&point.lock, measure).expect("check_points has found no fault in the locks")
+}
+
+/// How workloads are run with a lock on a platform.
+pub(crate) trait Measured: Ground {
+    /// Measures `L` in the workload `spec`.
+    fn run<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End>;
+}
+
+impl Measured for Hardware {
+    fn run<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+        workload::run::<L, Hardware>(spec, conditions)
+    }
+}
+
+/// The simulator is told of the passes of the lock, for its timeline.
+impl Measured for Simulated {
+    fn run<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+        with_kind::<L, _>(RunErased { spec, conditions })
+    }
+}
+
+struct RunErased<'a> {
+    spec: &'a WorkloadSpec,
+    conditions: &'a Conditions<'a>,
+}
+
+impl VisitErased for RunErased<'_> {
+    type Out = Result<Vec<Row>, End>;
+
+    fn visit<E: BenchLock>(self) -> Self::Out {
+        workload::run::<Marked<E>, Simulated>(self.spec, self.conditions)
+    }
 }
 
 struct Measure<'a, G> {
@@ -170,11 +204,11 @@ struct Measure<'a, G> {
     ground: PhantomData<G>,
 }
 
-impl<G: Ground> VisitLock for Measure<'_, G> {
+impl<G: Measured> VisitLock for Measure<'_, G> {
     type Out = Result<Vec<Row>, End>;
 
     fn visit<L: BenchLock>(self) -> Self::Out {
-        workload::run::<G::Observed<L>, G>(self.spec, self.conditions)
+        G::run::<L>(self.spec, self.conditions)
     }
 }
 

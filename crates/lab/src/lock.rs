@@ -1,11 +1,13 @@
 //! What the workloads need of a lock, and which locks there are.
 //!
-//! A workload is compiled once per lock: it is generic over [`BenchLock`], and a lock is chosen by name through a
-//! [`VisitLock`], so that no indirect call lies on a measured path.
+//! A workload is generic over [`BenchLock`], and a lock is chosen by name through a [`VisitLock`]. For hardware it is
+//! compiled once per lock, so that no indirect call lies on a measured path; for the simulator, see `erased`.
+
+pub(crate) mod erased;
 
 use crate::peers::{Adaptive, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning;
-use crate::world::{Marked, SimulatedMonitor, World};
+use crate::world::{SimulatedMonitor, World};
 use ondeck_locks::{LOCKS, RawLock, RawMonitor, Visit};
 use ondeck_platform::Hardware;
 use ondeck_sim::Simulated;
@@ -152,9 +154,6 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
 
 /// A platform that locks are measured on. The family runs on each; others are a platform's own.
 pub trait Ground: World {
-    /// What is measured of a lock: the lock, unless the platform is to be told of its passes.
-    type Observed<L: BenchLock>: BenchLock;
-
     /// The locks that it has beside the family, in the order in which they are best read.
     fn other_locks() -> Vec<LockInfo>;
 
@@ -163,8 +162,6 @@ pub trait Ground: World {
 }
 
 impl Ground for Hardware {
-    type Observed<L: BenchLock> = L;
-
     fn other_locks() -> Vec<LockInfo> {
         [MONITOR].into_iter().chain(PEERS).collect()
     }
@@ -185,8 +182,6 @@ impl Ground for Hardware {
 
 /// The locks of others are compiled for hardware, and cannot be had here.
 impl Ground for Simulated {
-    type Observed<L: BenchLock> = Marked<L>;
-
     fn other_locks() -> Vec<LockInfo> {
         vec![MONITOR]
     }

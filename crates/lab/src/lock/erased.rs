@@ -1,0 +1,176 @@
+//! Any lock, behind one type per size.
+//!
+//! In the simulator an indirect call takes no simulated time, so a workload need not be compiled once per lock there: it is
+//! compiled once per size of lock, and the lock is found through a table of functions. The storage has the lock's size and
+//! nothing else in it, so that whatever shares a line with the lock shares it still. That is why the table is not kept in
+//! the lock but with the thread of the system that the run is on: all locks of one run are of one kind.
+
+use super::BenchLock;
+use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomData;
+
+/// A lock in `WORDS` words of 64 bits, of the kind that [`with_kind`] has set; `FAT` is its
+/// [`HAS_FAT_FORM`](BenchLock::HAS_FAT_FORM).
+pub(crate) struct Erased<const WORDS: usize, const FAT: bool>(UnsafeCell<[u64; WORDS]>);
+
+// SAFETY: what is stored is a lock, which is both; the table that it is used through checks the size of the lock.
+unsafe impl<const WORDS: usize, const FAT: bool> Send for Erased<WORDS, FAT> {}
+// SAFETY: as above.
+unsafe impl<const WORDS: usize, const FAT: bool> Sync for Erased<WORDS, FAT> {}
+
+/// The functions of one kind of lock. Each takes a pointer to one, which lies where an [`Erased`] of its size does.
+#[derive(Clone, Copy)]
+struct Kind {
+    make: unsafe fn(*mut u64),
+    drop: unsafe fn(*mut u64),
+    with: unsafe fn(*const u64, &mut dyn FnMut()),
+    try_with: unsafe fn(*const u64, &mut dyn FnMut()) -> bool,
+    make_fat: unsafe fn(*const u64),
+    shows_sleeper: unsafe fn(*const u64) -> Option<bool>,
+}
+
+thread_local! {
+    static KIND: Cell<Option<Kind>> = const { Cell::new(None) };
+}
+
+/// What is done with an [`Erased`] of some size.
+pub(crate) trait VisitErased {
+    /// What comes out of it.
+    type Out;
+    /// Does it.
+    fn visit<E: BenchLock>(self) -> Self::Out;
+}
+
+/// Does `visitor` with a type of the size of `L`, whose values are locks `L` for as long as it lasts.
+pub(crate) fn with_kind<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
+    let before = KIND.replace(Some(Of::<L>::KIND));
+    let out = visit_size::<L, V>(visitor);
+    KIND.set(before);
+    out
+}
+
+fn visit_size<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
+    const { assert!(align_of::<L>() <= align_of::<u64>()) };
+    match (size_of::<L>().div_ceil(8), L::HAS_FAT_FORM) {
+        (0..=1, false) => visitor.visit::<Erased<1, false>>(),
+        (0..=1, true) => visitor.visit::<Erased<1, true>>(),
+        (2, false) => visitor.visit::<Erased<2, false>>(),
+        (3..=4, false) => visitor.visit::<Erased<4, false>>(),
+        // A size that is missing here is found by the test below. (The lock as it is would be compiled for all of them.)
+        (words, is_fat) => unreachable!("no erased lock of {words} words, fat {is_fat}"),
+    }
+}
+
+/// The functions of `L`.
+struct Of<L>(PhantomData<L>);
+
+impl<L: BenchLock> Of<L> {
+    const KIND: Kind = Kind {
+        // SAFETY: as each function says: the caller has a place of the size of `L`, aligned, and, but for `make`, a lock in it.
+        make: |place| unsafe { place.cast::<L>().write(L::new()) },
+        // SAFETY: as above.
+        drop: |place| unsafe { place.cast::<L>().drop_in_place() },
+        // SAFETY: as above.
+        with: |place, section| unsafe { &*place.cast::<L>() }.with(section),
+        // SAFETY: as above.
+        try_with: |place, section| unsafe { &*place.cast::<L>() }.try_with(section).is_some(),
+        // SAFETY: as above.
+        make_fat: |place| unsafe { &*place.cast::<L>() }.make_fat(),
+        // SAFETY: as above.
+        shows_sleeper: |place| unsafe { &*place.cast::<L>() }.shows_sleeper(),
+    };
+}
+
+fn kind() -> Kind {
+    KIND.get().expect("an erased lock is used within with_kind")
+}
+
+impl<const WORDS: usize, const FAT: bool> Erased<WORDS, FAT> {
+    fn place(&self) -> *const u64 {
+        self.0.get().cast()
+    }
+}
+
+impl<const WORDS: usize, const FAT: bool> BenchLock for Erased<WORDS, FAT> {
+    fn new() -> Self {
+        let erased = Erased(UnsafeCell::new([0; WORDS]));
+        // SAFETY: `with_kind` has chosen a size and alignment that hold the lock.
+        unsafe { (kind().make)(erased.0.get().cast()) };
+        erased
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let (mut section, mut result) = (Some(section), None);
+        let mut once = || result = section.take().map(|section| section());
+        // SAFETY: `new` has put a lock of this kind there.
+        unsafe { (kind().with)(self.place(), &mut once) };
+        result.expect("a lock calls its section once")
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let (mut section, mut result) = (Some(section), None);
+        let mut once = || result = section.take().map(|section| section());
+        // SAFETY: `new` has put a lock of this kind there.
+        unsafe { (kind().try_with)(self.place(), &mut once) };
+        result
+    }
+
+    const HAS_FAT_FORM: bool = FAT;
+
+    fn make_fat(&self) {
+        // SAFETY: `new` has put a lock of this kind there.
+        unsafe { (kind().make_fat)(self.place()) };
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        // SAFETY: `new` has put a lock of this kind there.
+        unsafe { (kind().shows_sleeper)(self.place()) }
+    }
+}
+
+impl<const WORDS: usize, const FAT: bool> Drop for Erased<WORDS, FAT> {
+    fn drop(&mut self) {
+        // SAFETY: `new` has put a lock of this kind there, and this is the end of it.
+        unsafe { (kind().drop)(self.0.get().cast()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::{VisitLock, lock_names_on, with_lock};
+    use ondeck_platform::Hardware;
+    use ondeck_sim::Simulated;
+
+    /// Everything that a lock can do, erased and not.
+    struct Does;
+
+    impl VisitErased for Does {
+        type Out = (usize, bool, Option<bool>, Option<u32>, u32);
+        fn visit<E: BenchLock>(self) -> Self::Out {
+            let lock = E::new();
+            lock.make_fat();
+            let tried = lock.try_with(|| 3);
+            (size_of::<E>().div_ceil(8), E::HAS_FAT_FORM, lock.shows_sleeper(), tried, lock.with(|| 4))
+        }
+    }
+
+    struct BothWays;
+
+    impl VisitLock for BothWays {
+        type Out = bool;
+        fn visit<L: BenchLock>(self) -> bool {
+            let plain = Does.visit::<L>();
+            let erased = with_kind::<L, Does>(Does);
+            assert_eq!((plain.0.max(1), plain.1, plain.2, plain.3, plain.4), erased);
+            erased.3 == Some(3)
+        }
+    }
+
+    #[test]
+    fn an_erased_lock_is_the_lock() {
+        for name in lock_names_on::<Simulated>() {
+            assert_eq!(with_lock::<Hardware, _>(name, BothWays), Some(true), "{name}");
+        }
+    }
+}
