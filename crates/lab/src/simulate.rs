@@ -71,7 +71,7 @@ pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
 
 /// What [`machine`] accepts.
 pub fn accepted_machines() -> String {
-    format!("{}, the path of a machine file (it ends with .toml), or here", machine::builtin_names().join(", "))
+    format!("{}, a machine file (FILE.toml), or here", machine::builtin_names().join(", "))
 }
 
 /// The machines that the program has, whole.
