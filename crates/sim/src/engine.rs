@@ -8,6 +8,7 @@
 //! Thread 0 is the observer: it has no CPU, its operations take no time and move no line.
 
 mod access;
+mod check;
 mod futex;
 mod lines;
 mod random;
@@ -60,6 +61,10 @@ pub(crate) struct Engine {
     cpus: Vec<CpuState>,
     /// What a read-modify-write takes, by core.
     rmw_of_core: Vec<u32>,
+    /// Threads that have stores under way.
+    storing: Vec<u32>,
+    /// When the last operation took effect.
+    last_effect: u64,
     /// CPUs that have a thread, and threads in queues.
     n_busy: u32,
     n_ready: u32,
@@ -121,6 +126,8 @@ impl Here {
         while self.with(|engine| engine.is_ahead() && matches!(engine.later(), Begun::Later)) {
             self.switch();
         }
+        // Nothing else happens before it: what it does now may count from its own time.
+        self.with(|engine| engine.now = engine.now.max(engine.clock()));
     }
 
     /// Does an operation.
@@ -145,8 +152,10 @@ impl Here {
         let code = move |switch: &Switch, (): ()| {
             self.with(|engine| engine.threads[index as usize].switch = switch);
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+            // The payload is dropped here, not within `with`: it may own a word.
+            let panic = done.err().map(text_of);
             self.drain();
-            self.with(|engine| engine.end_thread(index, done.err()));
+            self.with(|engine| engine.end_thread(index, panic));
         };
         // SAFETY: the body may borrow what `run` was called with. A coroutine is only ever resumed by `run`, which does
         // not return before; one that is left over is leaked with what it owns.
@@ -201,6 +210,8 @@ impl Engine {
             buckets: (0..machine.os.buckets).map(|_| Bucket::default()).collect(),
             cpus: CpuState::of(machine),
             rmw_of_core,
+            storing: Vec::new(),
+            last_effect: 0,
             n_busy: 0,
             n_ready: 0,
             placement: Random::new(options.seed, Purpose::Placement, 0),
@@ -273,18 +284,13 @@ impl Engine {
     }
 
     /// The code of a thread has returned, or panicked.
-    fn end_thread(&mut self, index: u32, panic: Option<Box<dyn Any + Send>>) {
-        if let Some(payload) = panic {
-            let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-            let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-            self.panic = Some(text.unwrap_or_else(|| "it does not say why".to_string()));
-        }
+    fn end_thread(&mut self, index: u32, panic: Option<String>) {
+        self.panic = panic;
         let at = self.threads[index as usize].clock;
         self.record_at(index, at, What::Ends);
         self.threads[index as usize].phase = Phase::Gone;
         for joiner in std::mem::take(&mut self.threads[index as usize].joiners) {
-            self.threads[joiner as usize].phase = Phase::Resume;
-            self.set_thread(joiner, at);
+            self.rouse(joiner, index, at);
         }
         if index != OBSERVER {
             self.leave_cpu(index, at);
@@ -294,6 +300,7 @@ impl Engine {
     /// Does what comes next. Gives the thread to switch to, if it is one's turn, and `None` after something else.
     fn step(&mut self) -> Result<Option<u32>, Failure> {
         let Some((time, slot)) = self.times.first() else { return Err(self.deadlock()) };
+        debug_assert!(time >= self.now, "time goes back");
         self.now = time;
         if let Some(request) = slot.checked_sub(self.first_thread_slot) {
             let (thread, is_store) = (request as u32 / 2, request % 2 == 1);
@@ -327,6 +334,13 @@ impl Engine {
             timeline.events.push(Event { at_ps: at - START_PS, thread, what });
         }
     }
+}
+
+/// What a panic says.
+fn text_of(payload: Box<dyn Any + Send>) -> String {
+    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it does not say why".to_string())
 }
 
 /// Runs `root` as the observer until it returns.

@@ -163,13 +163,15 @@ fn record(what: What) {
 impl Simulated {
     /// Starts a thread, on hardware thread `cpu` only if one is given.
     pub fn start_thread(cpu: Option<u32>, body: Box<dyn FnOnce() + Send>) -> Thread {
-        Thread(Here::expect().start(cpu, body))
+        let here = Here::expect();
+        here.catch_up();
+        Thread(here.start(cpu, body))
     }
 
     /// Sleeps until the thread is gone.
     pub fn join(thread: Thread) {
         let here = Here::expect();
-        here.catch_up();
+        here.drain();
         if here.with(|engine| engine.begin_join(thread.0)) {
             here.switch();
         }
@@ -216,7 +218,9 @@ impl Simulated {
 
     /// CPU time of all threads in nanoseconds, and how often a CPU has switched threads.
     pub fn usage() -> (u64, u64) {
-        Here::expect().with(|engine| (engine.cpu_ps_so_far() / PS_PER_NS, engine.n_switches))
+        let here = Here::expect();
+        here.catch_up();
+        here.with(|engine| (engine.cpu_ps_so_far() / PS_PER_NS, engine.n_switches))
     }
 
     /// Where the time of all threads has gone so far.

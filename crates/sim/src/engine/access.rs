@@ -22,14 +22,14 @@ impl Engine {
     #[inline]
     pub(crate) fn begin(&mut self, op: Op) -> Begun {
         let me = self.current;
-        if me == OBSERVER {
-            // SAFETY: a reference to the word is what the operation was called with.
-            return Begun::Done(unsafe { op.apply() });
-        }
         let thread = &self.threads[me as usize];
         let (clock, core) = (thread.clock, thread.core);
         if clock > self.times.next() {
             return self.later();
+        }
+        if me == OBSERVER {
+            // SAFETY: a reference to the word is what the operation was called with.
+            return Begun::Done(unsafe { op.apply() });
         }
         let access = op.access();
         if !thread.stores.is_empty()
@@ -75,7 +75,13 @@ impl Engine {
         let thread = &mut self.threads[me as usize];
         match op.access() {
             Access::Load => {
-                let own = thread.stores.iter().rev().find(|store| store.address == op.address)?.a;
+                let own = thread
+                    .stores
+                    .iter()
+                    .rev()
+                    .find(|store| store.kind == Kind::Store && store.address == op.address)?
+                    .a;
+                self.atomics += 1;
                 self.spend_work(hit_ps);
                 Some(Begun::Done(own))
             }
@@ -84,7 +90,11 @@ impl Engine {
                 self.spend_store();
                 Some(Begun::Done(0))
             }
-            Access::Store | Access::Rmw => Some(self.drain()),
+            Access::Store => {
+                thread.phase = Phase::NeedsRoom;
+                Some(Begun::Later)
+            }
+            Access::Rmw => Some(self.drain()),
         }
     }
 
@@ -99,7 +109,9 @@ impl Engine {
         let me = self.current;
         if op.access() == Access::Store {
             let clock = self.threads[me as usize].clock;
+            // There were none: a store that finds some under way joins them.
             self.threads[me as usize].stores.push_back(op);
+            self.storing.push(me);
             self.ask(2 * me + 1, What::Op(op), line, clock);
             self.spend_store();
             return Begun::Done(0);
@@ -140,6 +152,11 @@ impl Engine {
             return self.answered(number);
         }
         let line = self.lines.get(request.line);
+        if line.busy_until > self.now && line.first == number {
+            // The kernel has read the line meanwhile.
+            let free_at = line.busy_until;
+            return self.times.set(self.first_thread_slot + number as usize, free_at);
+        }
         if line.first == number {
             // It waited at the head, and the line is free now.
             line.first = request.next;
@@ -198,9 +215,11 @@ impl Engine {
             What::Op(op) => {
                 // SAFETY: the thread that made the operation holds a reference to the word until it is answered; a store
                 // that is under way is taken out by `Engine::forget` before its word is gone.
-                let before = unsafe { op.apply() };
-                self.threads[thread as usize].result = before;
-                self.made(thread, self.now, op, request.line, before);
+                let before = unsafe { self.apply(thread, op, request.line) };
+                // The result of a store is nobody's: its thread may have a load under way, whose result this is.
+                if number.is_multiple_of(2) {
+                    self.threads[thread as usize].result = before;
+                }
                 0
             }
             What::Wait { address, is_wide, expected, deadline } => {
@@ -221,6 +240,10 @@ impl Engine {
             return self.thread_event(thread);
         }
         self.threads[thread as usize].stores.pop_front();
+        if self.threads[thread as usize].phase == Phase::NeedsRoom {
+            self.threads[thread as usize].phase = Phase::Resume;
+            self.set_thread(thread, self.now);
+        }
         self.next_store(thread);
     }
 
@@ -234,10 +257,10 @@ impl Engine {
             }
             self.lines.get(line).write_hit(core);
             // SAFETY: as in `take_effect`.
-            let before = unsafe { op.apply() };
-            self.made(thread, self.now, op, line, before);
+            unsafe { self.apply(thread, op, line) };
             self.threads[thread as usize].stores.pop_front();
         }
+        self.storing.retain(|&storing| storing != thread);
         self.times.clear(self.first_thread_slot + 2 * thread as usize + 1);
         if self.threads[thread as usize].phase == Phase::Drains {
             let at = self.now.max(self.threads[thread as usize].clock);
@@ -246,31 +269,40 @@ impl Engine {
         }
     }
 
-    /// A word is about to be gone: stores of the running thread to it that are under way are done now, as nobody can tell
-    /// any more. Those of others cannot be: whoever takes a word away has learned, by a later store, that they are done.
+    /// Does an operation that was under way, and gives the value from before.
+    ///
+    /// # Safety
+    /// The word is alive, unless the operation is [nothing](Kind::Nothing) any more.
+    unsafe fn apply(&mut self, thread: u32, op: Op, line: u32) -> u64 {
+        if op.kind == Kind::Nothing {
+            return 0;
+        }
+        // SAFETY: as the caller says.
+        let before = unsafe { op.apply() };
+        self.made(thread, self.now, op, line, before);
+        before
+    }
+
+    /// A word is about to be gone: stores to it that are under way still bring its line, for nothing. They may be those of
+    /// another thread, as threads can agree on who takes the word away by what is not simulated (a count of references).
     pub(crate) fn forget(&mut self, address: u64) {
-        let me = self.current as usize;
-        if self.threads[me].stores.is_empty() {
-            return;
-        }
-        for store in self.threads[me].stores.iter_mut().filter(|store| store.address == address) {
-            // SAFETY: the word is still there.
-            unsafe { store.apply() };
-            // What is left goes nowhere: the line is asked for all the same, for nothing.
-            store.kind = Kind::Load;
-        }
-        let request = &mut self.requests[2 * me + 1];
-        if let What::Op(op) = &mut request.what
-            && op.address == address
-            && !request.is_granted
-        {
-            op.kind = Kind::Load;
+        for &thread in &self.storing {
+            for store in self.threads[thread as usize].stores.iter_mut().filter(|store| store.address == address) {
+                store.kind = Kind::Nothing;
+            }
+            if let What::Op(op) = &mut self.requests[2 * thread as usize + 1].what
+                && op.address == address
+            {
+                op.kind = Kind::Nothing;
+            }
         }
     }
 
     /// Counts an operation.
     #[inline]
     fn made(&mut self, thread: u32, at: u64, op: Op, line: u32, before: u64) {
+        debug_assert!(at >= self.last_effect, "operations take effect in the order of their times");
+        self.last_effect = at;
         self.atomics += 1;
         self.note(at ^ u64::from(thread) << 48 ^ (op.kind as u64) << 60);
         self.threads[thread as usize].recent.push(Made { at, op, line, before });

@@ -26,7 +26,7 @@ struct Sleeper {
 /// Where the lines of buckets lie: at addresses that no word has.
 const BUCKETS_AT: u64 = 1 << 60;
 /// The place of a thread that sleeps for its deadline only.
-const NO_BUCKET: u32 = u32::MAX;
+pub(super) const NO_BUCKET: u32 = u32::MAX;
 
 /// How a wait has ended.
 const CHANGED: u64 = 0;
@@ -226,27 +226,35 @@ impl Engine {
     }
 
     /// Somebody wakes a thread that was taken out of its bucket.
-    fn rouse(&mut self, thread: u32, by: u32, at: u64) {
+    pub(super) fn rouse(&mut self, thread: u32, by: u32, at: u64) {
         let this = &mut self.threads[thread as usize];
         (this.place, this.was_woken) = (None, true);
         if this.phase == Phase::FallsAsleep {
             // It is still on its CPU, and finds out by itself.
             return;
         }
-        self.clear_thread(thread);
-        self.wake_thread(thread, Some(by), at);
+        if thread == OBSERVER || at == self.now {
+            self.clear_thread(thread);
+            return self.wake_thread(thread, Some(by), at);
+        }
+        // Which CPU it gets, and whom it takes it from, is decided when the waker comes to that.
+        (this.phase, this.caller) = (Phase::Called, by);
+        self.set_thread(thread, at);
     }
 
     /// The running thread sleeps for `ps`.
     pub(crate) fn begin_sleep(&mut self, ps: u64) {
-        let me = self.current;
-        let clock = self.threads[me as usize].clock;
+        self.sleep_without_bucket(self.clock() + ps);
+    }
+
+    fn sleep_without_bucket(&mut self, deadline: u64) {
+        let (me, clock) = (self.current, self.clock());
         let place = Place { bucket: NO_BUCKET, address: 0, is_wide: false, expected: 0 };
         if me == OBSERVER {
-            return self.observer_sleeps(place, self.now + ps);
+            return self.observer_sleeps(place, deadline);
         }
         let sleep_ps = u64::from(self.machine.os.sleep_ps);
-        self.fall_asleep(me, place, clock + ps);
+        self.fall_asleep(me, place, deadline);
         self.spend_kernel(sleep_ps);
         self.set_thread(me, clock + sleep_ps);
     }
@@ -257,8 +265,7 @@ impl Engine {
             return false;
         }
         self.threads[thread as usize].joiners.push(self.current);
-        let me = &mut self.threads[self.current as usize];
-        (me.phase, me.off_since) = (Phase::Asleep, self.now);
+        self.sleep_without_bucket(NEVER);
         true
     }
 }

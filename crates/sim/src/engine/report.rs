@@ -1,5 +1,6 @@
 //! What to say of a run that gets nowhere.
 
+use super::futex::NO_BUCKET;
 use super::thread::{Made, Phase, Thread};
 use super::{Engine, OBSERVER, START_PS, value};
 use crate::Failure;
@@ -39,6 +40,9 @@ impl Engine {
                 phase => format!("{phase:?} on CPU {}", thread.cpu),
             };
         };
+        if place.bucket == NO_BUCKET {
+            return "asleep, until its time has come or a thread is gone".to_string();
+        }
         // SAFETY: a thread that is in a bucket holds a reference to the word that it waits for.
         let value = unsafe { value::read(place.address, place.is_wide) };
         let last_writer = self.last_writer(place.address);

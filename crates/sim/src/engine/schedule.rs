@@ -18,9 +18,9 @@ pub(crate) struct CpuState {
     /// Who has it.
     pub(crate) running: Option<u32>,
     /// A woken thread is on its way to it.
-    is_expected: bool,
+    pub(super) is_expected: bool,
     /// Who waits for it, in the order in which they came.
-    queue: Vec<u32>,
+    pub(super) queue: Vec<u32>,
     /// The thread that has it is to lose it as soon as its request is answered.
     must_switch: bool,
     idle_since: u64,
@@ -159,19 +159,26 @@ impl Engine {
     pub(crate) fn thread_event(&mut self, thread: u32) {
         let (phase, cpu) = (self.threads[thread as usize].phase, self.threads[thread as usize].cpu);
         match phase {
-            Phase::Resume if cpu != NO_CPU && self.cpus[cpu as usize].must_switch => self.preempt(cpu),
+            Phase::Resume if cpu != NO_CPU && self.must_switch(cpu) => self.preempt(cpu),
             Phase::Resume => self.turn = Some(thread),
             Phase::FallsAsleep => self.fell_asleep(thread),
             Phase::Asleep => self.wake_by_deadline(thread),
+            Phase::Called => self.wake_thread(thread, Some(self.threads[thread as usize].caller), self.now),
             Phase::Wakes => {
                 self.cpus[cpu as usize].is_expected = false;
                 self.spent.waking_ps += self.now - self.threads[thread as usize].off_since;
                 self.take_cpu(thread, cpu, self.now);
             }
-            Phase::Asks | Phase::Drains | Phase::Ready | Phase::Gone => {
+            Phase::Asks | Phase::Drains | Phase::NeedsRoom | Phase::Ready | Phase::Gone => {
                 unreachable!("a thread that {phase:?} has no time of its own")
             }
         }
+    }
+
+    /// Whether the thread that has the CPU is to lose it. Whoever waited may be gone: then it keeps it.
+    fn must_switch(&mut self, cpu: u32) -> bool {
+        let state = &mut self.cpus[cpu as usize];
+        std::mem::take(&mut state.must_switch) && !state.queue.is_empty()
     }
 
     /// A thread that was just started gets the best idle CPU, or the shortest queue.
@@ -227,7 +234,8 @@ impl Engine {
         let this = &mut self.threads[thread as usize];
         let (cpu, had) = (this.cpu, at - this.on_since);
         this.vruntime += had;
-        (this.last_ran, this.off_since) = (at, at);
+        // What it has had is counted: nothing since.
+        (this.last_ran, this.off_since, this.on_since) = (at, at, at);
         self.cpu_ps += had;
         self.n_switches += 1;
         self.n_busy -= 1;
@@ -242,9 +250,14 @@ impl Engine {
     fn next_thread(&mut self, cpu: u32, at: u64) {
         let next = self.pick(cpu).or_else(|| self.pull(cpu, self.machine.os.cache_hot_ps));
         let Some(thread) = next else { return };
+        self.spent.ready_ps += at.saturating_sub(self.threads[thread as usize].off_since);
+        self.switch_to(thread, cpu, at);
+    }
+
+    /// The CPU switches to the thread.
+    fn switch_to(&mut self, thread: u32, cpu: u32, at: u64) {
         let switch_ps = u64::from(self.machine.os.switch_ps);
         self.spent.kernel_ps += switch_ps;
-        self.spent.ready_ps += at.saturating_sub(self.threads[thread as usize].off_since);
         // The switch is the CPU's time, but not yet the thread's.
         self.cpu_ps += switch_ps;
         self.take_cpu(thread, cpu, at + switch_ps);
@@ -277,17 +290,17 @@ impl Engine {
             return None;
         }
         let node = self.cpus[to as usize].node;
-        let longest = (0..self.cpus.len() as u32)
-            .filter(|&cpu| cpu != to && !self.cpus[cpu as usize].queue.is_empty())
-            .max_by_key(|&cpu| {
-                let state = &self.cpus[cpu as usize];
-                (state.queue.len(), state.node == node, std::cmp::Reverse(cpu))
-            })?;
         let now = self.now;
         let may_move = |thread: &u32| {
             let this = &self.threads[*thread as usize];
             this.pin.is_none() && now.saturating_sub(this.last_ran) >= cold_ps
         };
+        let longest = (0..self.cpus.len() as u32)
+            .filter(|&cpu| cpu != to && self.cpus[cpu as usize].queue.iter().any(may_move))
+            .max_by_key(|&cpu| {
+                let state = &self.cpus[cpu as usize];
+                (state.queue.len(), state.node == node, std::cmp::Reverse(cpu))
+            })?;
         let place = self.cpus[longest as usize].queue.iter().position(may_move)?;
         let thread = self.cpus[longest as usize].queue.remove(place);
         self.n_ready -= 1;
@@ -341,7 +354,7 @@ impl Engine {
         let Some(mine) = self.running_vruntime(cpu).filter(|_| !queue.is_empty()) else { return };
         let is_fair = matches!(self.machine.os.policy, Policy::Fair { .. });
         let theirs = queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
-        if is_fair && theirs.is_some_and(|theirs| theirs >= mine) {
+        if is_fair && theirs.is_some_and(|theirs| theirs > mine) {
             let Policy::Fair { slice_ps, .. } = self.machine.os.policy else { return };
             return self.times.set(cpu as usize, self.now + slice_ps);
         }
@@ -353,8 +366,7 @@ impl Engine {
         let Some(thread) = self.cpus[cpu as usize].running else { return };
         match self.threads[thread as usize].phase {
             Phase::Resume => (),
-            // It leaves by itself.
-            Phase::FallsAsleep => return,
+            // One that falls asleep leaves by itself, unless it is woken before.
             _ => return self.cpus[cpu as usize].must_switch = true,
         }
         let at = self.times.of(self.first_thread_slot + 2 * thread as usize);
@@ -386,7 +398,7 @@ impl Engine {
         let last = self.cpus[cpu as usize].queue.iter().map(|&thread| self.threads[thread as usize].vruntime).max();
         let this = &mut self.threads[me as usize];
         this.vruntime = this.vruntime.max(last.unwrap_or(0) + 1);
-        self.now = this.clock;
+        this.is_boosted = false;
         self.give_up(me);
         true
     }
@@ -394,14 +406,13 @@ impl Engine {
     /// Makes a sleeping thread run: on an idle CPU after the latency of a wake, or in a queue. The waker is `by`, and is
     /// done with the call at `at`.
     pub(crate) fn wake_thread(&mut self, thread: u32, by: Option<u32>, at: u64) {
-        let slept = at.saturating_sub(self.threads[thread as usize].off_since);
-        self.spent.asleep_ps += slept;
-        self.threads[thread as usize].off_since = at;
-        self.record_at(thread, at, What::Woken { by: by.and_then(|by| by.checked_sub(1)) });
         if thread == OBSERVER {
             self.threads[thread as usize].phase = Phase::Resume;
             return self.set_thread(thread, at);
         }
+        self.spent.asleep_ps += at.saturating_sub(self.threads[thread as usize].off_since);
+        self.threads[thread as usize].off_since = at;
+        self.record_at(thread, at, What::Woken { by: by.and_then(|by| by.checked_sub(1)) });
         self.threads[thread as usize].is_boosted = true;
         let waker_cpu = by.filter(|&by| by != OBSERVER).map(|by| self.threads[by as usize].cpu);
         let prev = self.threads[thread as usize].cpu;
@@ -511,14 +522,14 @@ impl Engine {
 
     /// Idle CPUs take what waits elsewhere, and better CPUs that are idle what runs on worse ones.
     pub(crate) fn balance(&mut self) {
+        debug_assert_eq!(self.inconsistency(), None);
         for cpu in 0..self.cpus.len() as u32 {
             if !self.cpus[cpu as usize].is_idle() {
                 continue;
             }
             if let Some(thread) = self.pull(cpu, 0) {
-                let switch_ps = u64::from(self.machine.os.switch_ps);
                 self.spent.ready_ps += self.now.saturating_sub(self.threads[thread as usize].off_since);
-                self.take_cpu(thread, cpu, self.now + switch_ps);
+                self.switch_to(thread, cpu, self.now);
             } else {
                 self.pull_running(cpu);
             }
@@ -544,9 +555,10 @@ impl Engine {
         }
         self.threads[thread as usize].rest = self.times.of(slot) - self.now;
         self.clear_thread(thread);
+        self.get_off(thread, self.now);
         self.rebase(thread, from, to);
-        self.leave_cpu(thread, self.now);
-        self.take_cpu(thread, to, self.now + u64::from(self.machine.os.switch_ps));
+        self.next_thread(from, self.now);
+        self.switch_to(thread, to, self.now);
     }
 
     /// Moves one thread from the longest queue to the shortest, if they differ by two or more.
@@ -556,12 +568,12 @@ impl Engine {
         }
         let length = |&cpu: &u32| self.cpus[cpu as usize].queue.len();
         let all = 0..self.cpus.len() as u32;
-        let (Some(longest), Some(shortest)) = (all.clone().max_by_key(length), all.min_by_key(length)) else { return };
-        if length(&longest) < length(&shortest) + 2 {
-            return;
-        }
-        let queue = &self.cpus[longest as usize].queue;
-        let Some(place) = queue.iter().position(|&thread| self.threads[thread as usize].pin.is_none()) else { return };
+        let movable = |&cpu: &u32| {
+            self.cpus[cpu as usize].queue.iter().position(|&thread| self.threads[thread as usize].pin.is_none())
+        };
+        let longest = all.clone().filter(|cpu| movable(cpu).is_some()).max_by_key(length);
+        let (Some(longest), Some(shortest)) = (longest, all.min_by_key(length)) else { return };
+        let Some(place) = movable(&longest).filter(|_| length(&longest) >= length(&shortest) + 2) else { return };
         let thread = self.cpus[longest as usize].queue.remove(place);
         self.n_ready -= 1;
         self.rebase(thread, longest, shortest);

@@ -21,10 +21,14 @@ pub(crate) enum Phase {
     Asks,
     /// It waits until its stores have been granted.
     Drains,
+    /// It waits until the oldest of its stores has been granted: it has as many as there can be.
+    NeedsRoom,
     /// It has queued in a bucket, and leaves its CPU at its time.
     FallsAsleep,
     /// It is woken, or gives up, at its time, if it has one.
     Asleep,
+    /// It was taken out of its bucket, and its waker is done with it at its time.
+    Called,
     /// It gets the CPU that was chosen for it at its time.
     Wakes,
     /// It is in the queue of a CPU.
@@ -148,6 +152,8 @@ pub(crate) struct Thread {
     pub(crate) deadline: u64,
     /// Whether its last sleep ended by a wake, not by its deadline.
     pub(crate) was_woken: bool,
+    /// Who has called it last.
+    pub(crate) caller: u32,
     /// For the scheduler: what it has had, when it got its CPU, and when it last had one.
     pub(crate) vruntime: u64,
     pub(crate) on_since: u64,
@@ -177,6 +183,7 @@ impl Thread {
             place: None,
             deadline: 0,
             was_woken: false,
+            caller: 0,
             vruntime: 0,
             on_since: clock,
             last_ran: 0,

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Add,
     And,
     Or,
+    /// A store whose word is gone: its line is brought all the same.
+    Nothing,
 }
 
 /// One operation on one word.
@@ -32,7 +34,7 @@ impl Op {
     pub(crate) fn access(&self) -> Access {
         match self.kind {
             Kind::Load => Access::Load,
-            Kind::Store => Access::Store,
+            Kind::Store | Kind::Nothing => Access::Store,
             _ => Access::Rmw,
         }
     }
@@ -65,7 +67,7 @@ impl Op {
     #[inline]
     fn after(&self, before: u64) -> Option<u64> {
         match self.kind {
-            Kind::Load => None,
+            Kind::Load | Kind::Nothing => None,
             Kind::Store | Kind::Swap => Some(self.a),
             Kind::CompareExchange => (before == self.a).then_some(self.b),
             Kind::Add => Some(before.wrapping_add(self.a)),
