@@ -9,6 +9,37 @@
 //! store buffers, so orderings that are too weak are not found here; that is what `loom` is for.
 //!
 //! Nothing here knows any lock.
+//!
+//! # Example
+//! A lock of a few lines, on four cores:
+//! ```
+//! use ondeck_platform::{Atomic, Platform};
+//! use ondeck_sim::{Options, SimU32, Simulated, machine};
+//! use std::sync::Arc;
+//! use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+//!
+//! fn with_lock<P: Platform>(word: &P::U32, section: impl FnOnce()) {
+//!     while word.swap(1, Acquire) == 1 {
+//!         P::pause_ns(100);
+//!     }
+//!     section();
+//!     word.store(0, Release);
+//! }
+//!
+//! let machine = machine::find("rpi5", None)?;
+//! let words: Arc<[SimU32; 2]> = Arc::new([0, 0].map(Atomic::new));
+//! let outcome = ondeck_sim::run(&machine, &Options::default(), || {
+//!     let start = |cpu| {
+//!         let words = words.clone();
+//!         let add = move || with_lock::<Simulated>(&words[0], || words[1].store(words[1].load(Relaxed) + 1, Relaxed));
+//!         Simulated::start_thread(Some(cpu), Box::new(move || (0..100).for_each(|_| add())))
+//!     };
+//!     [0, 1, 2, 3].map(start).into_iter().for_each(Simulated::join);
+//!     words[1].load(Relaxed)
+//! });
+//! assert_eq!(outcome.expect("nobody sleeps on a spin lock").value, 400);
+//! # Ok::<(), String>(())
+//! ```
 
 mod atomics;
 mod engine;

@@ -4,7 +4,7 @@
 
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::{CoreKind, Cpu, Machine, Memory, Os, Policy};
-use ondeck_sim::{Options, Outcome, SimU64, Simulated};
+use ondeck_sim::{Failure, Options, Outcome, SimU64, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,21 +88,47 @@ pub(crate) fn line(value: u64) -> Arc<Line> {
     Arc::new(Line(SimU64::new(value)))
 }
 
+/// What a thread of a test does; it gives a time, or a value.
+pub(crate) type Body = Box<dyn FnOnce() -> u64 + Send>;
+
 /// Runs the bodies as threads, each on the CPU of its number, and gives what they return.
-pub(crate) fn on_cpus(machine: &Machine, bodies: Vec<Box<dyn FnOnce() -> u64 + Send>>) -> Outcome<Vec<u64>> {
-    let options = Options { seed: 1, record: false };
-    let run = ondeck_sim::run(machine, &options, || {
+pub(crate) fn on_cpus(machine: &Machine, bodies: Vec<Body>) -> Outcome<Vec<u64>> {
+    let pinned = bodies.into_iter().enumerate().map(|(cpu, body)| (Some(cpu as u32), body)).collect();
+    on(machine, 1, pinned).expect("the program ends")
+}
+
+/// Runs the bodies as threads, each on its CPU if it has one, and gives what they return.
+pub(crate) fn on(machine: &Machine, seed: u64, bodies: Vec<(Option<u32>, Body)>) -> Result<Outcome<Vec<u64>>, Failure> {
+    ondeck_sim::run(machine, &Options { seed, record: false }, || {
         let results: Arc<Vec<AtomicU64>> = Arc::new((0..bodies.len()).map(|_| AtomicU64::new(0)).collect());
-        let start = |(cpu, body): (usize, Box<dyn FnOnce() -> u64 + Send>)| {
+        let start = |(index, (cpu, body)): (usize, (Option<u32>, Body))| {
             let results = results.clone();
-            let body = move || results[cpu].store(body(), Ordering::Relaxed);
-            Simulated::start_thread(Some(cpu as u32), Box::new(body))
+            Simulated::start_thread(cpu, Box::new(move || results[index].store(body(), Ordering::Relaxed)))
         };
         let threads: Vec<_> = bodies.into_iter().enumerate().map(start).collect();
         threads.into_iter().for_each(Simulated::join);
         results.iter().map(|result| result.load(Ordering::Relaxed)).collect()
-    });
-    run.expect("the program ends")
+    })
+}
+
+/// A body, boxed.
+pub(crate) fn body(body: impl FnOnce() -> u64 + Send + 'static) -> Body {
+    Box::new(body)
+}
+
+/// Sets what moving a line between two cores takes.
+pub(crate) fn set_distance(machine: &mut Machine, a: u32, b: u32, ns: u32) {
+    machine.distance_ps[(a * machine.cores + b) as usize] = 1000 * ns;
+    machine.distance_ps[(b * machine.cores + a) as usize] = 1000 * ns;
+}
+
+/// The toy with two hardware threads on each of its `n` cores: the first `n` are the first ones. The second ones are
+/// filled last, and while both are at work each takes 1.5 times as long.
+pub(crate) fn smt_toy(n: u32) -> Machine {
+    let mut machine = toy(n);
+    machine.cpus.extend((0..n).map(|core| Cpu { core, kind: 0, node: 0, rank: 1 }));
+    machine.kinds[0].smt_slowdown = 1_500;
+    machine
 }
 
 /// The time since the run began, in picoseconds.
