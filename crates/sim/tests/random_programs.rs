@@ -66,7 +66,7 @@ fn machine(draw: &mut Draw) -> Machine {
 #[derive(Clone)]
 struct Shared {
     sums: Vec<Arc<Line>>,
-    baton: Arc<Line>,
+    chain: Arc<Line>,
     permits: Arc<Permits>,
     message: Arc<Line>,
     flag: Arc<Line>,
@@ -75,7 +75,7 @@ struct Shared {
 #[repr(align(64))]
 struct Permits(SimU32);
 
-/// What a thread has done: added to each sum, and found in the baton's place, where it left its own.
+/// What a thread has done: added to each sum, and found in the chain's place, where it left its own.
 #[derive(Default)]
 struct Did {
     added: Vec<u64>,
@@ -111,7 +111,7 @@ fn one_step(me: u64, step: u64, draw: &mut Draw, shared: &Shared, did: &mut Did)
         }
         3 => {
             let mine = me << 32 | step;
-            did.swaps.push((mine, shared.baton.0.swap(mine, SeqCst)));
+            did.swaps.push((mine, shared.chain.0.swap(mine, SeqCst)));
         }
         4 => {
             // Whoever takes one has given one before: there are always enough.
@@ -145,7 +145,7 @@ fn run(number: u64, seed: u64) -> Outcome<Vec<u64>> {
     let machine = machine(&mut draw);
     let shared = Shared {
         sums: (0..1 + draw.below(3)).map(|_| line(0)).collect(),
-        baton: line(0),
+        chain: line(0),
         permits: Arc::new(Permits(SimU32::new(0))),
         message: line(0),
         flag: line(0),
@@ -178,10 +178,10 @@ fn check(shared: &Shared, all: &[Did]) {
         assert_eq!(word.0.load(SeqCst), all.iter().map(|did| did.added[sum]).sum::<u64>());
     }
     assert_eq!(shared.permits.0.load(SeqCst), 0);
-    // Each value that was left in the baton's place was found once, but for the last one; and so was the first.
+    // Each value that was left in the chain's place was found once, but for the last one; and so was the first.
     let (mut left, mut found): (Vec<u64>, Vec<u64>) = all.iter().flat_map(|did| &did.swaps).copied().unzip();
     left.push(0);
-    found.push(shared.baton.0.load(SeqCst));
+    found.push(shared.chain.0.load(SeqCst));
     left.sort_unstable();
     found.sort_unstable();
     assert_eq!(left, found);
