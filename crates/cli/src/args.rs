@@ -221,10 +221,11 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").required(true).multiple(true))]
 pub(crate) struct ReportArgs {
-    /// Result files: CSV or JSON, as `ondeck bench --out` writes them. Several are laid over each other
+    /// Result files: CSV or JSON, as `ondeck bench --out` writes them. Several are laid over each other. Traces, too
     ///
     /// What a CSV file does not say, machine, command and warnings, is read from FILE.fingerprint.json if it stands beside
-    /// FILE.csv.
+    /// FILE.csv. What `ondeck sim --trace` writes is drawn as a timeline: who holds the lock, who is awake and wants it, who
+    /// sleeps.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{Display, say, stop_on_ctrl_c};
 use ondeck_lab::output::{Format, OutFile, Results};
+use ondeck_lab::report::text::duration_ns;
 use ondeck_lab::simulate::trace::{self, Subject};
 use ondeck_lab::simulate::{self, Computed, Cut, Plan, Timeline};
 use std::path::Path;
@@ -64,9 +65,13 @@ fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan) -> Result<(), E
         seed: plan.seed,
     };
     let mut text = Vec::new();
-    trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
+    let header = trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
     file.replace(&text).map_err(Exit::Failed)?;
-    say("the timeline is written; https://ui.perfetto.dev opens it");
+    let end = match header.is_cut {
+        true => format!(", as far as {}: a run of fewer --seconds is recorded whole", duration_ns(header.end_us * 1e3)),
+        false => String::new(),
+    };
+    say(&format!("the timeline is written{end}; https://ui.perfetto.dev opens it, and ondeck report draws it"));
     Ok(())
 }
 

@@ -120,6 +120,34 @@ fn machines() {
 }
 
 #[test]
+fn a_report_draws_a_trace() {
+    let scratch = Scratch::new("drawn");
+    let (trace, results) = (scratch.path("trace.json"), scratch.path("results.csv"));
+    let (page, pictures) = (scratch.path("page.html"), scratch.path("pictures"));
+    let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "6"];
+    let run = ondeck(&[&one[..], &["--seconds", "0.001", "--trace", &trace, "--out", &results]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for files in [&[trace.as_str()][..], &[results.as_str(), trace.as_str()]] {
+        let run = ondeck(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(run.stderr.contains("timeline.svg: Who is at bat, on deck and asleep: ondeck"), "{}", run.stderr);
+        assert!(run.stdout.starts_with("## ondeck: mutex-contention on simulated m1\n"), "{}", run.stdout);
+        assert!(
+            run.stdout.contains("| thread | acquisitions | at bat | on deck | dugout | outside |"),
+            "{}",
+            run.stdout
+        );
+        assert!(run.stdout.contains("\n| thread 5 | "), "{}", run.stdout);
+        let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
+        assert!(read(&page).contains("<section class=\"timeline\" id=\"fig-timeline\">"));
+        assert!(read(&format!("{pictures}/timeline.svg")).contains("<title>thread 5: "));
+    }
+    let cut = scratch.write("cut.json", &std::fs::read_to_string(&trace).unwrap()[..5000]);
+    refused(&["report", &cut, "--markdown"], &["cut.json", "line ", "cut off"]);
+    refused(&["compare", &trace, &trace], &["trace.json", "missing field `rows`", "ondeck bench --out"]);
+}
+
+#[test]
 fn plans() {
     let m1 = |more: &[&'static str]| [&["sim", "--machine", "m1"], more].concat();
     for lock in ["std", "parking-lot", "parking-lot-012", "parking-lot-reentrant", "pthread", "pthread-adaptive"] {

@@ -12,7 +12,7 @@ const ACQUISITIONS: usize = 40;
 /// Where one thread keeps the lock for long, more of them are shown until it has changed hands so often.
 const CHANGES: usize = 8;
 /// But not more than so many.
-const MOST_ACQUISITIONS: usize = 400;
+const MOST_ACQUISITIONS: usize = 50_000;
 
 /// A part of a trace, with a lane for each thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +196,8 @@ impl Census {
         let spans = || threads.iter().flat_map(|(_, spans)| spans);
         let mean = |place: Place| {
             let of_place = spans().filter(|span| span.place == place);
-            of_place.map(|span| (span.to_ns - span.from_ns) as f64).sum::<f64>() / (to - from).max(1) as f64
+            let ns: u64 = of_place.map(|span| span.to_ns - span.from_ns).sum();
+            ns as f64 / (to - from).max(1) as f64
         };
         let acquisitions = acquisitions(threads.iter().map(|(thread, spans)| (*thread, spans.as_slice())));
         Census {

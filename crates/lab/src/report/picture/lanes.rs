@@ -7,7 +7,6 @@ use super::{AXIS_SIZE, FONTS, HUES, LIGHT, MARGIN, WIDTH, at, card, document, he
 use crate::report::figure::{Axis, Scale, Unit};
 use crate::report::lanes::{Lane, Lanes};
 use crate::report::text::duration_ns;
-use crate::report::trace::Span;
 use crate::simulate::trace::Place;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Title};
@@ -17,7 +16,7 @@ const WIDE_LANE: f64 = 30.0;
 const NARROW_LANE: f64 = 20.0;
 /// More lanes than these are narrow.
 const FEW: usize = 12;
-/// What is shorter than so many pixels would not be seen at all.
+/// What is shorter than so many pixels would not be seen at all, be it a bar or a gap.
 const LEAST: f64 = 0.7;
 const LEGEND_SIZE: f64 = 13.0;
 /// Pixels of a bar in the legend.
@@ -116,24 +115,45 @@ fn axis_below(ruler: &Ruler, (from, right): (f64, f64), (top, bottom): (f64, f64
     group.add(rule("axis", LIGHT.muted, (from, bottom), (right, bottom)))
 }
 
+/// Spans of one place, too close to each other to be told apart.
+struct Run {
+    from: f64,
+    to: f64,
+    from_ns: u64,
+    /// Time at the place, without what is in between.
+    ns: u64,
+    times: usize,
+}
+
+/// The spans of a place, in the order of time, those that nearly touch as one.
+fn runs(lane: &Lane, place: Place, begin: u64, ruler: &Ruler) -> Vec<Run> {
+    let place_of = |ns: u64| ruler.place_or_end((ns - begin) as f64);
+    let mut runs: Vec<Run> = Vec::new();
+    for span in lane.spans.iter().filter(|span| span.place == place) {
+        let (from, to, ns) = (place_of(span.from_ns), place_of(span.to_ns), span.to_ns - span.from_ns);
+        match runs.last_mut() {
+            Some(last) if from - last.to < LEAST => {
+                (last.to, last.ns, last.times) = (to, last.ns + ns, last.times + 1);
+            }
+            _ => runs.push(Run { from, to, from_ns: span.from_ns, ns, times: 1 }),
+        }
+    }
+    runs
+}
+
 /// The bars of a lane by their colour, each with what it says to a pointer that rests on it.
 fn bars(lane: &Lane, begin: u64, ruler: &Ruler, (middle, height): (f64, f64)) -> Vec<Group> {
-    let place_of = |ns: u64| ruler.place_or_end((ns - begin) as f64);
     let of_place = |place: &Place| {
         let (hue, part) = look(*place)?;
-        let spans: Vec<&Span> = lane.spans.iter().filter(|span| span.place == *place).collect();
-        let draw = |group: Group, span: &&Span| {
-            let (from, to) = (place_of(span.from_ns), place_of(span.to_ns));
-            let told = Title::new(super::clean(&format!(
-                "{}: {} for {}, from {}",
-                lane.name,
-                place.name(),
-                duration_ns((span.to_ns - span.from_ns) as f64),
-                duration_ns((span.from_ns - begin) as f64),
-            )));
-            group.add(bar((from, (to - from).max(LEAST)), (middle, height * part)).add(told))
+        let runs = runs(lane, *place, begin, ruler);
+        let draw = |group: Group, run: &Run| {
+            let (name, place, length) = (&lane.name, place.name(), duration_ns(run.ns as f64));
+            let times = if run.times == 1 { String::new() } else { format!(" {} times", run.times) };
+            let from = duration_ns((run.from_ns - begin) as f64);
+            let told = Title::new(super::clean(&format!("{name}: {place}{times} for {length}, from {from}")));
+            group.add(bar((run.from, (run.to - run.from).max(LEAST)), (middle, height * part)).add(told))
         };
-        (!spans.is_empty()).then(|| spans.iter().fold(coloured(hue), draw))
+        (!runs.is_empty()).then(|| runs.iter().fold(coloured(hue), draw))
     };
     // The highest bars are drawn last, over the others.
     Place::ALL.iter().rev().filter_map(of_place).collect()
