@@ -41,12 +41,11 @@ pub(crate) trait VisitErased {
     fn visit<E: BenchLock>(self) -> Self::Out;
 }
 
-/// Does `visitor` with a type of the size of `L`, whose values are locks `L` for as long as it lasts.
+/// Does `visitor` with a type of the size of `L`, whose values are locks `L` until this thread of the system calls this
+/// again: what is left of a run is dropped after the visitor has returned.
 pub(crate) fn with_kind<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
-    let before = KIND.replace(Some(Of::<L>::KIND));
-    let out = visit_size::<L, V>(visitor);
-    KIND.set(before);
-    out
+    KIND.set(Some(Of::<L>::KIND));
+    visit_size::<L, V>(visitor)
 }
 
 fn visit_size<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
