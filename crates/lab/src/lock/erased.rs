@@ -52,7 +52,8 @@ fn visit_size<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
     const { assert!(align_of::<L>() <= align_of::<u64>()) };
     match (size_of::<L>().div_ceil(8), L::HAS_FAT_FORM) {
         (0..=1, false) => visitor.visit::<Erased<1, false>>(),
-        (0..=1, true) => visitor.visit::<Erased<1, true>>(),
+        (5, true) => visitor.visit::<Erased<5, true>>(),
+        (6, true) => visitor.visit::<Erased<6, true>>(),
         (2, false) => visitor.visit::<Erased<2, false>>(),
         (4, false) => visitor.visit::<Erased<4, false>>(),
         (5, false) => visitor.visit::<Erased<5, false>>(),
