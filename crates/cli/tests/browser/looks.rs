@@ -1,6 +1,6 @@
 //! The page in light and dark, and in narrow windows.
 
-use crate::pages::{HOSTILE, Page, REAL, TOY};
+use crate::pages::{HOSTILE, Page, REAL, TOY, TRACED};
 use crate::tab::{PHONE, Tab, WIDE, Window};
 use crate::values::{figures, open, sample};
 
@@ -26,7 +26,7 @@ fn check_contrast(tab: &mut Tab, what: &str, paper: &str, has_backgrounds: bool)
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn light_and_dark_differ_and_both_are_legible() {
-    for page in [&TOY, &HOSTILE] {
+    for page in [&TOY, &TRACED, &HOSTILE] {
         let mut tab = open(page, WIDE);
         tab.media("screen", "light");
         let light = colours(&mut tab);
@@ -97,7 +97,7 @@ fn check_narrow(page: &Page, window: Window) {
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn nothing_sticks_out_of_a_phone() {
-    for page in [&TOY, &REAL, &HOSTILE] {
+    for page in [&TOY, &REAL, &TRACED, &HOSTILE] {
         check_narrow(page, PHONE);
     }
 }

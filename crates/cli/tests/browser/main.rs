@@ -14,5 +14,6 @@ mod printed;
 mod quiet;
 mod reading;
 mod tab;
+mod timeline;
 mod values;
 mod watch;

@@ -24,6 +24,18 @@ pub(crate) static REAL: LazyLock<Page> = LazyLock::new(|| {
     report("real", &["contention.csv", "waits.csv", "spike.csv", "handoff.csv"].map(|name| results.join(name)))
 });
 
+/// A simulated run, beside what was measured.
+pub(crate) static TRACED: LazyLock<Page> = LazyLock::new(|| {
+    let trace = scratch("traced").join("trace.json");
+    let run =
+        ["sim", "--machine", "i7-13700h", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "12"];
+    let mut program = Command::new(env!("CARGO_BIN_EXE_ondeck"));
+    let output = program.args(run).args(["--seconds", "0.001", "--trace"]).arg(&trace).output().expect("it was built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/testdata/toy-before.csv");
+    report("traced", &[results, trace])
+});
+
 /// A foreign file in which every text would do harm, were it taken for anything but text.
 pub(crate) static HOSTILE: LazyLock<Page> = LazyLock::new(|| {
     let directory = scratch("hostile");

@@ -1,6 +1,6 @@
 //! Pictures of the page for people: `cargo xtask browser --shots DIRECTORY`.
 
-use crate::pages::{HOSTILE, REAL, TOY, scratch};
+use crate::pages::{HOSTILE, REAL, TOY, TRACED, scratch};
 use crate::tab::{PHONE, WIDE};
 use crate::values::open;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const WHOLE: f64 = 0.5;
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn pictures_are_taken_in_light_and_dark_on_a_phone_and_on_paper() {
-    for (name, page) in [("toy", &TOY), ("real", &REAL), ("hostile", &HOSTILE)] {
+    for (name, page) in [("toy", &TOY), ("real", &REAL), ("traced", &TRACED), ("hostile", &HOSTILE)] {
         for (kind, window, scheme) in [("light", WIDE, "light"), ("dark", WIDE, "dark"), ("phone", PHONE, "light")] {
             let mut tab = open(page, window);
             tab.media("screen", scheme);
