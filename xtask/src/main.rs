@@ -9,6 +9,7 @@ mod lexer;
 mod models;
 mod mutants;
 mod sanitize;
+mod scaling;
 mod tidy;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ usage: cargo xtask TOOL
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
+  scaling    the flagship on simulated machines, against what is on record [--write]
   sanitize   the hardware tests under the sanitizers [address|thread]
 ";
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Some("browser") => browser::run(&root(), &words[1..]),
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
+        Some("scaling") => scaling::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),
         _ => {
             eprint!("{USAGE}");
