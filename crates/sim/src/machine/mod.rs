@@ -74,7 +74,8 @@ pub struct CoreKind {
     /// How much slower everything is while the other hardware thread of the core is at work and not pausing, in
     /// thousandths; 1000 is not at all.
     pub smt_slowdown: u32,
-    /// How much slower everything is with all CPUs busy than with one, in thousandths; in between it grows evenly.
+    /// How much slower everything is with all CPUs busy than with one, in thousandths of what it takes with one; 0 is
+    /// not at all, and in between it grows evenly.
     pub derate: u32,
 }
 
@@ -212,7 +213,7 @@ impl Machine {
         machine.distance_ps = pairs.map(|(from, to)| self.distance_ps[(from * self.cores + to) as usize]).collect();
         if n < n_cpus {
             for kind in &mut machine.kinds {
-                kind.derate = 1000 + (kind.derate - 1000) * (n - 1) / (n_cpus - 1);
+                kind.derate = kind.derate * (n - 1) / (n_cpus - 1);
             }
             machine.about = format!("{}; {n} of its {n_cpus} hardware threads", self.about);
         }

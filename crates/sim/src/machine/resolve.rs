@@ -50,7 +50,8 @@ fn core_kind(name: &str, kind: &Section<'_>) -> Result<CoreKind, String> {
         clock_ps: kind.ps("clock_ns")?,
         yield_ps: kind.ps("yield_ns")?,
         smt_slowdown: kind.thousandths("smt_slowdown")?,
-        derate: kind.thousandths("derate")?,
+        // Files have the ratio of the two, which is at least one.
+        derate: kind.thousandths("derate")? - 1000,
     })
 }
 

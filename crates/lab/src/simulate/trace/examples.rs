@@ -20,7 +20,7 @@ pub(crate) fn machine() -> Machine {
         clock_ps: 20_000,
         yield_ps: 160_000,
         smt_slowdown: 1000,
-        derate: 1000,
+        derate: 0,
     };
     let cpu = |core, kind, rank| Cpu { core, kind, node: 0, rank };
     Machine {
