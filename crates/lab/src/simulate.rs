@@ -7,6 +7,8 @@
 pub mod explain;
 mod jobs;
 mod origin;
+#[cfg(test)]
+mod tests;
 pub mod trace;
 
 pub use ondeck_sim::machine::Machine;
@@ -162,20 +164,5 @@ impl Plan {
     /// Length of a point's window.
     fn seconds_of(&self, point: &Point) -> f64 {
         self.seconds.unwrap_or(point.workload.info().simulated_seconds)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_the_whole_in_order() {
-        for n_points in [0, 1, 2, 7, 20] {
-            for n_shards in [1, 2, 3, 7, 30] {
-                let blocks: Vec<usize> = (1..=n_shards).flat_map(|shard| block(n_points, shard, n_shards)).collect();
-                assert_eq!(blocks, (0..n_points).collect::<Vec<usize>>());
-            }
-        }
     }
 }

@@ -1,0 +1,171 @@
+//! Runs of good locks and of locks that fail, and what is said of them.
+
+use super::*;
+use crate::conditions::{Conditions, End};
+use crate::lock::BenchLock;
+use crate::row::COLUMNS;
+use crate::workload::{self, WorkloadSpec};
+use crate::world;
+use ondeck_platform::{Atomic, Platform};
+use ondeck_sim::{Options, SimU32};
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+
+fn point(workload: &str, lock: &str, threads: u32) -> Point {
+    Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.into(), threads }
+}
+
+fn plan(points: Vec<Point>) -> Plan {
+    Plan {
+        machine: machine("rpi5", None).unwrap(),
+        machine_words: "rpi5".into(),
+        points,
+        seed: 1,
+        seeds: 1,
+        seconds: Some(0.001),
+        pin: Pin::None,
+        record: false,
+    }
+}
+
+fn rows_of(plan: &Plan) -> Vec<Row> {
+    run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap().rows
+}
+
+/// Lets everybody in.
+struct Broken;
+
+impl BenchLock for Broken {
+    fn new() -> Self {
+        Broken
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        section()
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(section())
+    }
+}
+
+/// Forgets to wake after a while: whoever comes then sleeps for good.
+struct Sleepy(SimU32);
+
+impl BenchLock for Sleepy {
+    fn new() -> Self {
+        Sleepy(Atomic::new(0))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        if self.0.fetch_add(1, AcqRel) >= 20 {
+            while self.0.load(Acquire) != 0 {
+                Simulated::wait_on(&self.0, self.0.load(Acquire), None);
+            }
+        }
+        section()
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(self.with(section))
+    }
+}
+
+/// What becomes of a lock in `sections` with two threads.
+fn end_of<L: BenchLock>() -> Failure {
+    let plan = plan(Vec::new());
+    let stop = AtomicBool::new(false);
+    let conditions = Conditions {
+        platform: "sim",
+        machine: "rpi5",
+        workload: "sections",
+        lock: "a lock",
+        threads: 2,
+        round: 0,
+        window_ns: 1_000_000,
+        cores: &[],
+        patience_ns: 1_000_000_000,
+        stop: &stop,
+    };
+    let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::parse_name("sections").unwrap() };
+    let options = Options { seed: 1, record: false };
+    let outcome = world::run(&plan.machine, &options, || workload::run::<L, Simulated>(&spec, &conditions));
+    match outcome.map(|outcome| outcome.value) {
+        Ok(Err(End::Failed(failure))) => failure,
+        other => panic!("it has not failed: {other:?}"),
+    }
+}
+
+#[test]
+fn two_threads_inside_are_found_out() {
+    let failure = end_of::<Broken>();
+    assert!(matches!(failure, Failure::LostUpdate { .. }), "{failure}");
+}
+
+#[test]
+fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
+    let failure = end_of::<Sleepy>();
+    let text = failure.to_string();
+    assert!(matches!(failure, Failure::Stuck { .. }), "{text}");
+    assert!(text.lines().next().unwrap().contains("no progress for 1.0 s"), "{text}");
+    let rest: Vec<&str> = text.lines().skip(1).collect();
+    assert!(rest.iter().filter(|line| line.contains("asleep on")).count() >= 2, "{text}");
+}
+
+#[test]
+fn a_replay_is_a_command_for_one_point_and_seed() {
+    let plan = Plan { seed: 7, seconds: None, pin: Pin::Alternate, ..plan(Vec::new()) };
+    assert_eq!(
+        plan.replay(&point("sections/cs20-out60", "ondeck[look_ns=0]", 3), 2),
+        "ondeck sim --machine rpi5 --seed 9 --workload sections/cs20-out60 --lock 'ondeck[look_ns=0]' --threads 3 \
+         --seconds 0.02 --pin alternate"
+    );
+    assert_eq!(
+        super::tests::plan(Vec::new()).replay(&point("gc-wait", "spin-wait[yield_after_ns=5000]", 2), 0),
+        "ondeck sim --machine rpi5 --seed 1 --workload gc-wait --yield-after-us 5 --threads 2 --seconds 0.001"
+    );
+}
+
+#[test]
+fn every_workload_runs_and_gives_the_same_rows_again() {
+    let points: Vec<Point> = crate::workload::WORKLOADS
+        .iter()
+        // Its visitors alone are 64 threads, and tests of some ms are many of a shorter workload's windows.
+        .filter(|info| !["spike", "aim7"].contains(&info.name))
+        .map(|info| {
+            let lock = if info.name == "gc-wait" { "spin-wait[yield_after_ns=5000]" } else { "ondeck-monitor" };
+            point(info.name, lock, info.min_threads.max(info.max_threads.min(3)))
+        })
+        .collect();
+    let plan = plan(points);
+    let rows = rows_of(&plan);
+    let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>();
+    assert_eq!(rows.len(), total);
+    assert!(rows.iter().all(|row| row.ops.is_some() && row.trace_hash.is_some() && row.spent.is_some()));
+    assert_eq!(rows_of(&plan), rows);
+    assert_eq!(COLUMNS.len(), 21);
+}
+
+#[test]
+fn every_lock_runs() {
+    let points = crate::lock::lock_names_on::<Simulated>().into_iter().map(|lock| point("mutex-contention", lock, 3));
+    let rows = rows_of(&plan(points.collect()));
+    assert!(rows.iter().all(|row| row.ops > Some(0)), "{rows:?}");
+}
+
+#[test]
+fn tasks_of_aim7_do_as_many_tests_as_their_cpus_have_time_for() {
+    let plan = Plan { seconds: Some(0.2), ..plan(vec![point("aim7", "linux-mutex-patch1", 4)]) };
+    let ops = rows_of(&plan)[0].ops.unwrap();
+    // Four CPUs for 200 ms, 4.76 ms for each: 168, and few enough for chance to play a part.
+    assert!((140..=196).contains(&ops), "{ops}");
+}
+
+#[test]
+fn blocks_are_the_whole_in_order() {
+    for n_points in [0, 1, 2, 7, 20] {
+        for n_shards in [1, 2, 3, 7, 30] {
+            let blocks: Vec<usize> = (1..=n_shards).flat_map(|shard| block(n_points, shard, n_shards)).collect();
+            assert_eq!(blocks, (0..n_points).collect::<Vec<usize>>());
+        }
+    }
+}
