@@ -173,6 +173,12 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "i/n", value_parser = choice::shard)]
     pub(crate) shard: Option<Shard>,
 
+    /// Say where the time of an operation goes: work, line transfer, queueing, pause, kernel, waiting for a CPU, asleep
+    ///
+    /// A table for each workload and number of threads, after the results, or on standard error if those are CSV or JSON.
+    #[arg(long)]
+    pub(crate) explain: bool,
+
     /// File for the timeline of one run, which <https://ui.perfetto.dev> and `chrome://tracing` open
     ///
     /// One track per hardware thread and one per thread; lock held, spinning, asleep; moves of cache lines. It is for one

@@ -1,12 +1,14 @@
 //! `ondeck sim`.
 
-use crate::args::SimArgs;
+use crate::args::{FormatArg, SimArgs};
 use crate::deliver::{Destination, command, quoted, several};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{Display, say, stop_on_ctrl_c};
+use crate::terminal::{Display, print, say, stop_on_ctrl_c, width};
 use ondeck_lab::output::{Format, OutFile, Results};
 use ondeck_lab::report::text::duration_ns;
+use ondeck_lab::row::Row;
+use ondeck_lab::simulate::explain::{Explained, tables};
 use ondeck_lab::simulate::trace::{self, Subject};
 use ondeck_lab::simulate::{self, Computed, Cut, Plan, Timeline};
 use std::path::Path;
@@ -37,10 +39,24 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
         say(&simulate::origin_line(&plan, &results.rows));
     }
     out.deliver(&plan.points, &results)?;
+    if args.explain {
+        explain(args, &results.rows)?;
+    }
     if let (Some(file), Some(timeline)) = (trace, &timeline) {
         write_trace(&file, timeline, &plan)?;
     }
     end
+}
+
+/// Says where the time of an operation goes; beside results that a program is to read, to a person only.
+fn explain(args: &SimArgs, rows: &[Row]) -> Result<(), Exit> {
+    let explained = |row: &Row| Some(Explained::new(row, row.spent?));
+    let text = tables(&rows.iter().filter_map(explained).collect::<Vec<Explained>>(), width());
+    match args.run.format {
+        Some(FormatArg::Csv | FormatArg::Json) => say(text.trim_end()),
+        Some(FormatArg::Table) | None => print(&format!("\n{text}"))?,
+    }
+    Ok(())
 }
 
 /// Where the timeline goes, if the plan is one run and it can be written.

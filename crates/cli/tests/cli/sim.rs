@@ -106,6 +106,15 @@ fn a_trace_is_of_one_run() {
 }
 
 #[test]
+fn where_the_time_goes_is_said_to_a_person() {
+    let (table, csv) = (sim(&["--explain"]), sim(&["--explain", "--format", "csv"]));
+    for text in [&table.stdout, &csv.stderr] {
+        assert!(text.contains("line transfer") && text.contains("waiting for a CPU"), "{text}");
+    }
+    assert_eq!(csv.stdout, sim(&["--format", "csv"]).stdout);
+}
+
+#[test]
 fn machines() {
     refused(&["sim"], &["--machine is missing", "i7-13700h", "westmere-8n-ht", "FILE.toml"]);
     refused(&["sim", "--machine", "m3"], &["--machine", "m3", "i7-13700h", "graviton3"]);
