@@ -71,7 +71,7 @@ pub const MAX_SEEDS: u32 = 10_000;
 /// Most cores that a machine can be asked to have.
 pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
 
-/// What [`machine`] accepts.
+/// What [`machine()`] accepts.
 pub fn accepted_machines() -> String {
     format!("{}, a machine file (FILE.toml), or here", machine::builtin_names().join(", "))
 }
