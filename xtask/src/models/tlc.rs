@@ -67,6 +67,9 @@ impl Tlc {
         let output = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let errors = output.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
         let mut java = Command::new("java");
+        // It unpacks its standard modules into the temporary directory and takes them away at its end, from under whatever
+        // other run has the same one.
+        java.arg(format!("-Djava.io.tmpdir={}", states.display()));
         java.args(["-XX:+UseParallelGC", "-Xmx2g", "-cp"]).arg(&self.jar).arg("tlc2.TLC");
         // One worker and fixed numbers: the same run each time.
         java.args(["-workers", "1", "-fp", "0", "-seed", "0", "-metadir"]).arg(&states);
