@@ -46,7 +46,6 @@ const MOST_EVENTS: usize = 10_000_000;
 
 pub(crate) struct Engine {
     pub(crate) machine: Machine,
-    kinds: Vec<crate::machine::CoreKind>,
     pub(crate) now: u64,
     /// The thread whose code is running.
     pub(crate) current: u32,
@@ -123,7 +122,8 @@ impl Here {
     /// Brings everybody up to the running thread's clock.
     #[inline]
     pub(crate) fn catch_up(self) {
-        while self.with(|engine| engine.is_ahead() && matches!(engine.later(), Begun::Later)) {
+        while self.with(|engine| engine.is_ahead()) {
+            self.with(Engine::wait_for_turn);
             self.switch();
         }
         // Nothing else happens before it: what it does now may count from its own time.
@@ -147,7 +147,9 @@ impl Here {
 
     /// Starts a thread.
     pub(crate) fn start(self, pin: Option<u32>, body: Box<dyn FnOnce() + Send>) -> u32 {
-        let stack = STACKS.take_one().unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("memory for a stack"));
+        let stack = STACKS
+            .with_borrow_mut(Vec::pop)
+            .unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("memory for a stack"));
         let index = self.with(Engine::add_thread);
         let code = move |switch: &Switch, (): ()| {
             self.with(|engine| engine.threads[index as usize].switch = switch);
@@ -168,25 +170,10 @@ impl Here {
     /// Waits until the stores of the running thread are granted.
     pub(crate) fn drain(self) {
         self.catch_up();
-        while self.with(|engine| engine.has_stores() && matches!(engine.drain(), Begun::Later)) {
+        while self.with(|engine| engine.has_stores()) {
+            self.with(Engine::wait_for_stores);
             self.switch();
         }
-    }
-}
-
-/// Taking one from a list that only this thread has.
-trait TakeOne<T: 'static> {
-    fn take_one(&'static self) -> Option<T>;
-    fn put_back(&'static self, one: T);
-}
-
-impl<T> TakeOne<T> for std::thread::LocalKey<RefCell<Vec<T>>> {
-    fn take_one(&'static self) -> Option<T> {
-        self.with_borrow_mut(Vec::pop)
-    }
-
-    fn put_back(&'static self, one: T) {
-        self.with_borrow_mut(|all| all.push(one));
     }
 }
 
@@ -199,7 +186,6 @@ impl Engine {
             rmw_of_core[cpu.core as usize] = machine.kind_of(index as u32).rmw_ps;
         }
         let mut engine = Engine {
-            kinds: machine.kinds.clone(),
             now: START_PS,
             current: OBSERVER,
             times: Times::new(options.seed),
@@ -375,7 +361,8 @@ fn drive(here: Here) -> Result<(), Failure> {
         if here.with(|engine| engine.threads[thread as usize].phase == Phase::Gone) {
             here.with(|engine| engine.threads[thread as usize].stack = std::ptr::null_mut());
             // SAFETY: as above; the pointer was taken out of the thread, so nobody frees it again.
-            STACKS.put_back(unsafe { Box::from_raw(stack) }.into_stack());
+            let stack = unsafe { Box::from_raw(stack) };
+            STACKS.with_borrow_mut(|stacks| stacks.push(stack.into_stack()));
             if let Some(text) = here.with(|engine| engine.panic.take()) {
                 return Err(Failure::Panicked(text));
             }

@@ -70,8 +70,7 @@ pub struct Options {
 pub struct Outcome<R> {
     /// What the first thread returned.
     pub value: R,
-    /// Hash of every operation with its time and thread: the same for the same machine, seed and program, wherever it
-    /// is computed.
+    /// Hash of every operation with its time and thread: the same for the same machine, seed and program.
     pub trace_hash: u64,
     /// How much time has passed in the simulation.
     pub virtual_ps: u64,

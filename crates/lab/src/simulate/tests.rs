@@ -4,6 +4,7 @@ use super::*;
 use crate::conditions::{Conditions, End};
 use crate::lock::BenchLock;
 use crate::row::COLUMNS;
+use crate::workload::tests::Broken;
 use crate::workload::{self, WorkloadSpec};
 use crate::world;
 use ondeck_platform::{Atomic, Platform};
@@ -29,23 +30,6 @@ fn plan(points: Vec<Point>) -> Plan {
 
 fn rows_of(plan: &Plan) -> Vec<Row> {
     run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap().rows
-}
-
-/// Lets everybody in.
-struct Broken;
-
-impl BenchLock for Broken {
-    fn new() -> Self {
-        Broken
-    }
-
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        section()
-    }
-
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        Some(section())
-    }
 }
 
 /// Forgets to wake after a while: whoever comes then sleeps for good.

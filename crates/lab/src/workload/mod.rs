@@ -17,7 +17,7 @@ mod solo;
 mod spec;
 mod spike;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use spec::{Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 

@@ -25,7 +25,8 @@ impl Engine {
         let thread = &self.threads[me as usize];
         let (clock, core) = (thread.clock, thread.core);
         if clock > self.times.next() {
-            return self.later();
+            self.wait_for_turn();
+            return Begun::Later;
         }
         if me == OBSERVER {
             // SAFETY: a reference to the word is what the operation was called with.
@@ -46,7 +47,7 @@ impl Engine {
         }
         // SAFETY: a reference to the word is what the operation was called with.
         let before = unsafe { op.apply() };
-        let kind = &self.kinds[self.cpus[self.threads[me as usize].cpu as usize].kind as usize];
+        let kind = &self.machine.kinds[self.cpus[self.threads[me as usize].cpu as usize].kind as usize];
         let cost = match access {
             Access::Load => kind.hit_ps,
             Access::Store => kind.store_ps,
@@ -59,13 +60,12 @@ impl Engine {
 
     /// The running thread has gone ahead of others: it goes on when its time has come.
     #[cold]
-    pub(crate) fn later(&mut self) -> Begun {
+    pub(crate) fn wait_for_turn(&mut self) {
         let me = self.current;
         let thread = &mut self.threads[me as usize];
         thread.phase = Phase::Resume;
         let clock = thread.clock;
         self.set_thread(me, clock);
-        Begun::Later
     }
 
     /// An operation of a thread that has stores under way: a load of one of them is answered from there, another load goes
@@ -94,14 +94,16 @@ impl Engine {
                 thread.phase = Phase::NeedsRoom;
                 Some(Begun::Later)
             }
-            Access::Rmw => Some(self.drain()),
+            Access::Rmw => {
+                self.wait_for_stores();
+                Some(Begun::Later)
+            }
         }
     }
 
     /// The running thread goes on when its stores have been granted.
-    pub(crate) fn drain(&mut self) -> Begun {
+    pub(crate) fn wait_for_stores(&mut self) {
         self.threads[self.current as usize].phase = Phase::Drains;
-        Begun::Later
     }
 
     /// The operation does not find its line.

@@ -63,7 +63,7 @@ impl Engine {
         let cpu = self.threads[self.current as usize].cpu;
         // The observer has no CPU; where it needs one for a figure, it is the first.
         let cpu = if cpu == NO_CPU { 0 } else { cpu };
-        &self.kinds[self.cpus[cpu as usize].kind as usize]
+        &self.machine.kinds[self.cpus[cpu as usize].kind as usize]
     }
 
     /// The running thread does something that only it can see, which takes this long on an idle machine.
@@ -82,7 +82,7 @@ impl Engine {
             return ps;
         }
         let cpu = &self.cpus[thread.cpu as usize];
-        let kind = &self.kinds[cpu.kind as usize];
+        let kind = &self.machine.kinds[cpu.kind as usize];
         let mut ps = ps;
         if kind.derate > 0 && self.cpus.len() > 1 {
             let busy = u64::from(self.n_busy.max(1) - 1);
