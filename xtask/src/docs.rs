@@ -7,6 +7,7 @@ mod lineage;
 mod names;
 mod picture;
 mod promises;
+mod scaling;
 
 use crate::models;
 use std::fs;
@@ -21,13 +22,13 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     };
     let mut stale = Vec::new();
     for (path, text) in pages(root)? {
-        if fs::read_to_string(root.join(path)).is_ok_and(|old| old == text) {
+        if fs::read_to_string(root.join(&path)).is_ok_and(|old| old == text) {
             continue;
         }
         if is_check {
             stale.push(path);
         } else {
-            fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))?;
+            fs::write(root.join(&path), text).map_err(|error| format!("{path}: {error}"))?;
             println!("{path} is written");
         }
     }
@@ -35,19 +36,26 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 }
 
 /// Path and text of every page as it should be.
-fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
+fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     let read = |path: &str| fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
     let tests = names::read(&root.join("crates/conformance"))?;
     let configs = models::load(&root.join("spec"))?;
     let page = read(lineage::PATH)?;
     lineage::check_story(&page)?;
-    let lineage = between_markers(&page, "locks", &lineage::table())
-        .ok_or_else(|| format!("{}: no `<!-- locks -->` and `<!-- /locks -->`", lineage::PATH))?;
-    Ok(vec![
-        (promises::PATH, promises::page(&tests, &configs)?),
-        (lineage::PATH, lineage),
-        (picture::PATH, picture::picture(root)?),
-    ])
+    let lineage = filled(lineage::PATH, &page, "locks", &lineage::table())?;
+    let (mut pages, figures) = scaling::parts(root)?;
+    pages.extend([
+        (promises::PATH.into(), promises::page(&tests, &configs)?),
+        (lineage::PATH.into(), lineage),
+        (picture::PATH.into(), picture::picture(root)?),
+        (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
+    ]);
+    Ok(pages)
+}
+
+/// The page with `text` between the markers called `name`, which it has.
+fn filled(path: &str, page: &str, name: &str, text: &str) -> Result<String, String> {
+    between_markers(page, name, text).ok_or_else(|| format!("{path}: no `<!-- {name} -->` and `<!-- /{name} -->`"))
 }
 
 /// `page` with `text` between the markers called `name`.

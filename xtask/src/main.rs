@@ -5,6 +5,7 @@
 mod asm;
 mod browser;
 mod docs;
+mod figures;
 mod lexer;
 mod models;
 mod mutants;
@@ -21,6 +22,7 @@ usage: cargo xtask TOOL
   tidy       the rules of STYLE.md that a program can check
   asm        machine code of the fast paths: one locked instruction each
   docs       writes the generated part of docs/, or says whether it is stale [--check]
+  figures    computes what docs/scaling.md shows, every lock on simulated machines, and draws it
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("asm") => asm::run(&root()),
         Some("docs") => docs::run(&root(), &words[1..]),
+        Some("figures") => figures::run(&root(), &words[1..]),
         Some("browser") => browser::run(&root(), &words[1..]),
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),

@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let mut faults = Vec::new();
     for machine in MACHINES {
         let name = format!("flagship-{machine}.csv");
-        sweep(root, machine, &directory.join(&name))?;
+        sweep(root, machine, SWEEP, &directory.join(&name))?;
         if is_to_write {
             continue;
         }
@@ -48,11 +48,11 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// Runs the sweep on one machine.
-fn sweep(root: &Path, machine: &str, out: &Path) -> Result<(), String> {
+/// Runs a sweep on one machine.
+pub(crate) fn sweep(root: &Path, machine: &str, flags: &str, out: &Path) -> Result<(), String> {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--release", "--package", "ondeck-cli", "--", "sim", "--machine", machine])
-        .args(SWEEP.split_whitespace())
+        .args(flags.split_whitespace())
         .arg("--out")
         .arg(out)
         .current_dir(root)

@@ -6,6 +6,8 @@ use super::topic::{Course, Kind, Topic};
 use super::words::{list_some, rounds, short, shown, slug};
 use crate::board::Spread;
 use crate::report::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
+use crate::report::source::{is_simulated, machine};
+use std::collections::BTreeSet;
 
 /// More series than this cannot be told apart.
 pub(super) const MOST_SERIES: usize = 24;
@@ -160,7 +162,7 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
         Form::Lines => ("point", "band or whisker"),
         Form::Bars => ("bar", "whisker"),
     };
-    let mut said = Vec::new();
+    let mut said: Vec<String> = computed(topic).into_iter().collect();
     if !chart.reading.is_empty() {
         said.push(chart.reading.to_string());
     }
@@ -187,6 +189,15 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
         said.push(format!("Not shown: {}; ondeck report --markdown has all.", left_out.join(" and ")));
     }
     said.join(" ")
+}
+
+/// That simulated figures are, and of which machines: a picture may be shown without the page around it.
+fn computed(topic: &Topic) -> Option<String> {
+    let rows = topic.courses.iter().flat_map(|course| &course.cells).flat_map(|cell| cell.rows);
+    let machines: BTreeSet<String> = rows.filter(|row| is_simulated(row)).map(|row| short(&machine(row))).collect();
+    let machines: Vec<String> = machines.iter().map(|machine| format!("a {machine}")).collect();
+    let listed = &machines[..machines.len().min(MOST_LISTED)];
+    (!listed.is_empty()).then(|| format!("Computed for {}, not measured.", list_some(listed, machines.len())))
 }
 
 fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> String {

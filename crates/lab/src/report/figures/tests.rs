@@ -332,6 +332,21 @@ fn other_machines_are_named_and_other_platforms_not_compared() {
 }
 
 #[test]
+fn captions_say_what_is_computed() {
+    let simulated = |machine: &str| {
+        let row = row("solo", "std", 1, 0, 1.0);
+        source(machine, vec![Row { platform: "sim".into(), machine: machine.into(), ..row }])
+    };
+    let hardware = source("here", vec![row("solo", "std", 1, 0, 1.0)]);
+    let caption = |sources: &[Source]| figures(sources).figures[0].caption.clone();
+    let said = caption(&[simulated("m1")]);
+    assert!(said.starts_with("Computed for a simulated m1, not measured. A bar is"), "{said}");
+    let said = caption(&[hardware.clone(), simulated("rpi5"), simulated("m1")]);
+    assert!(said.contains("Computed for a simulated m1 and a simulated rpi5, not measured."), "{said}");
+    assert!(!caption(&[hardware]).contains("Computed"));
+}
+
+#[test]
 fn too_many_locks_are_counted_in_the_caption() {
     let rows: Vec<Row> = (0..300).map(|lock| row("w", &format!("lock-{lock}"), 2, 0, 1.0)).collect();
     let charts = charts(rows);

@@ -70,7 +70,7 @@ impl<'a> Legend<'a> {
         let heights = apart(&wished, top + ROW / 2.0, bottom - ROW / 2.0);
         let mut group = Group::new().set("class", "legend");
         for ((entry, end), y) in rows.into_iter().zip(heights) {
-            group = group.add(entry.draw(left, y, end));
+            group = group.add(entry.draw((left, left + self.width), y, end));
         }
         group
     }
@@ -81,7 +81,8 @@ fn height(end: Option<(f64, f64)>) -> f64 {
 }
 
 impl Entry<'_> {
-    fn draw(&self, left: f64, y: f64, end: Option<(f64, f64)>) -> Group {
+    /// Between the two pixels: the name at the left, the figure at the right, so that figures stand in a column.
+    fn draw(&self, (left, right): (f64, f64), y: f64, end: Option<(f64, f64)>) -> Group {
         let look = Look::of(self.series);
         let mut sample = look.group();
         if let Some((end_x, end_y)) = end {
@@ -97,8 +98,8 @@ impl Entry<'_> {
         if self.value.is_empty() {
             return group;
         }
-        let value_x = text_x + width(&self.name, SIZE) + GAP;
-        group.add(words(&self.value, VALUE_SIZE, "muted", (value_x, y + SIZE * 0.35)))
+        let value = words(&self.value, VALUE_SIZE, "muted", (right, y + SIZE * 0.35));
+        group.add(value.set("text-anchor", "end"))
     }
 }
 

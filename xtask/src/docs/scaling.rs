@@ -1,0 +1,197 @@
+//! docs/scaling.md: throughput and CPUs used against threads, for every lock on a few simulated machines.
+
+use super::table;
+use crate::figures::{COLUMNS, WORKLOADS, file};
+use ondeck_lab::output::Results;
+use ondeck_lab::report::FLAGSHIP;
+use ondeck_lab::report::figures::figures;
+use ondeck_lab::report::picture::svg;
+use ondeck_lab::report::source::Inputs;
+use ondeck_lab::report::text::{count, list_some, threads, three_digits, times};
+use ondeck_lab::row::Row;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+pub(super) const PATH: &str = "docs/scaling.md";
+
+/// The charts of each workload: the end of their names, and what they show.
+const CHARTS: [(&str, &str); 2] = [("throughput", "throughput"), ("cpus", "CPUs used")];
+/// Locks that a cell of the table names.
+const MOST_NAMED: usize = 3;
+/// By so much a figure must be larger to be called so.
+const CLEARLY: f64 = 1.01;
+
+/// What was run on one machine.
+struct Run {
+    machine: &'static str,
+    results: Results,
+}
+
+/// Path and text of the pictures, and what the page says of them.
+pub(super) fn parts(root: &Path) -> Result<(Vec<(String, String)>, String), String> {
+    let mut pictures = Vec::new();
+    let mut runs = Vec::new();
+    for column in &COLUMNS {
+        let path = file(column.machine);
+        let Inputs { sources, .. } = Inputs::read(&[root.join(&path)]).map_err(|error| error.to_string())?;
+        let drawn = figures(&sources).figures;
+        for Chart { name, .. } in charts() {
+            let figure = drawn.iter().find(|figure| figure.id == name);
+            let figure = figure.ok_or_else(|| format!("{path}: has no chart {name}"))?;
+            pictures.push((picture(&name, column.machine), svg(figure)));
+        }
+        runs.extend(sources.into_iter().map(|source| Run { machine: column.machine, results: source.results }));
+    }
+    let mut text = format!("\n{}", summary(&runs));
+    for run in &runs {
+        text += &section(run)?;
+    }
+    Ok((pictures, text + "\n"))
+}
+
+/// A chart of each machine.
+struct Chart {
+    name: String,
+    title: String,
+}
+
+fn charts() -> impl Iterator<Item = Chart> {
+    let chart = |workload: &str, (end, shows)| Chart {
+        name: format!("{}-{end}", workload.replace('/', "-")),
+        title: format!("{shows}, {workload}"),
+    };
+    WORKLOADS.iter().flat_map(move |workload| CHARTS.map(|of| chart(workload, of)))
+}
+
+fn picture(name: &str, machine: &str) -> String {
+    format!("docs/pictures/{name}-{machine}.svg")
+}
+
+/// What holds on all machines.
+fn summary(runs: &[Run]) -> String {
+    let mut said = Vec::new();
+    for workload in WORKLOADS {
+        let mut least: Option<(f64, String)> = None;
+        let (mut n, mut behind, mut behind_with_less) = (0, 0, 0);
+        for run in runs {
+            for own in of(run, workload).filter(|row| row.lock == FLAGSHIP && row.threads > 1) {
+                let kept = kept(run, own);
+                if least.as_ref().is_none_or(|(least, _)| kept < *least) {
+                    least = Some((kept, format!("{} on {}", threads(own.threads), run.machine)));
+                }
+                let ahead = ahead(run, own);
+                n += 1;
+                behind += usize::from(!ahead.is_empty());
+                behind_with_less += usize::from(ahead.iter().any(|row| cpus(row) <= cpus(own) * CLEARLY));
+            }
+        }
+        let Some((kept, place)) = least else { continue };
+        said.push(format!(
+            "In `{workload}` the least that ondeck keeps of one thread's throughput is {} ({place}).\nOf {n} settings with \
+             more than one thread another lock does more in {behind}, in {behind_with_less} of them with no more CPUs.\n",
+            times(kept)
+        ));
+    }
+    said.join("\n")
+}
+
+/// Pictures and table of one machine.
+fn section(run: &Run) -> Result<String, String> {
+    let Run { machine, results } = run;
+    let fingerprint = results.fingerprint.as_ref();
+    let fingerprint = fingerprint.ok_or_else(|| format!("{} has no fingerprint beside it", file(machine)))?;
+    let mut text = format!("\n## {machine}\n\n{}: {} CPUs.\n", fingerprint.cpu, fingerprint.cpus_online);
+    for Chart { name, title } in charts() {
+        let path = picture(&name, machine);
+        let path = path.trim_start_matches("docs/");
+        text += &format!("\n![Line chart: {title}, of every lock on a simulated {machine}]({path})\n");
+    }
+    let head = ["workload", "threads", "ondeck, ops/s", "of one thread", "CPUs", "more throughput have (CPUs)"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for workload in WORKLOADS {
+        let most = of(run, workload).map(|row| row.threads).max().unwrap_or(1);
+        let shown = BTreeSet::from([1, 2, fingerprint.cpus_online, most]);
+        let own = of(run, workload).filter(|row| row.lock == FLAGSHIP && shown.contains(&row.threads));
+        rows.extend(own.map(|own| line(run, own)));
+    }
+    Ok(text + &format!("\n{}\n```sh\n{}\n```\n", table(&rows), broken(&results.command)))
+}
+
+fn line(run: &Run, own: &Row) -> Vec<String> {
+    let ahead = ahead(run, own);
+    let named = ahead.iter().map(|row| {
+        let (ratio, used) = (times(throughput(row) / throughput(own)), three_digits(cpus(row)));
+        format!("{} {ratio} times ({used})", row.lock)
+    });
+    vec![
+        format!("`{}`", own.workload),
+        own.threads.to_string(),
+        count(throughput(own)),
+        times(kept(run, own)),
+        three_digits(cpus(own)),
+        if ahead.is_empty() { "none".to_owned() } else { list_some(&named.collect::<Vec<_>>(), MOST_NAMED) },
+    ]
+}
+
+fn of<'a>(run: &'a Run, workload: &str) -> impl Iterator<Item = &'a Row> {
+    run.results.rows.iter().filter(move |row| row.workload == workload)
+}
+
+/// The locks that do more than `own` in the same setting, the fastest first.
+fn ahead<'a>(run: &'a Run, own: &Row) -> Vec<&'a Row> {
+    let is_ahead = |row: &&Row| row.threads == own.threads && throughput(row) > CLEARLY * throughput(own);
+    let mut rows: Vec<&Row> = of(run, &own.workload).filter(is_ahead).collect();
+    rows.sort_by(|a, b| throughput(b).total_cmp(&throughput(a)));
+    rows
+}
+
+/// Throughput as a part of what the same lock has with one thread.
+fn kept(run: &Run, own: &Row) -> f64 {
+    let alone = of(run, &own.workload).find(|row| row.lock == own.lock && row.threads == 1);
+    alone.map_or(f64::NAN, |alone| throughput(own) / throughput(alone))
+}
+
+fn throughput(row: &Row) -> f64 {
+    row.ops_per_s.unwrap_or(f64::NAN)
+}
+
+fn cpus(row: &Row) -> f64 {
+    row.cpus.unwrap_or(f64::NAN)
+}
+
+/// A command in lines of at most 120 characters.
+fn broken(command: &str) -> String {
+    command.replace(" --threads", " \\\n    --threads")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(lock: &str, threads: u32, ops_per_s: f64, cpus: f64) -> Row {
+        let workload = WORKLOADS[0].to_owned();
+        Row { workload, lock: lock.into(), threads, ops_per_s: Some(ops_per_s), cpus: Some(cpus), ..Row::default() }
+    }
+
+    #[test]
+    fn who_is_ahead_is_named_and_counted() {
+        let rows = vec![
+            row(FLAGSHIP, 1, 10e6, 1.0),
+            row(FLAGSHIP, 2, 8e6, 2.0),
+            row(FLAGSHIP, 4, 9e6, 2.0),
+            row("a", 2, 16e6, 2.0),
+            row("b", 2, 8.01e6, 1.0),
+            row("b", 4, 18e6, 4.0),
+        ];
+        let run = Run { machine: "m", results: Results { rows, ..Results::default() } };
+        let cells = line(&run, &run.results.rows[1]);
+        assert_eq!(cells[1..], ["2", "8.00 M", "0.80", "2.00", "a 2.00 times (2.00)"]);
+        assert_eq!(line(&run, &run.results.rows[0])[5], "none");
+        let said = summary(&[run]);
+        assert!(said.contains("is 0.80 (2 threads on m)."), "{said}");
+        assert!(
+            said.contains("Of 2 settings with more than one thread another lock does more in 2, in 1 of"),
+            "{said}"
+        );
+    }
+}
