@@ -6,14 +6,22 @@
 //! the deck is taken. Two things more are needed to keep the speed of one thread:
 //!
 //! - The deck must not take a lock that its holder is about to take again, or the two swap places at each release. The
-//!   upper bits of the word count releases, so one poll tells the deck how often the lock turned over since the last:
-//!   above some rate the lock is *hot*, and passing it around costs more than it gives. The deck of a hot lock polls
-//!   every few microseconds, and after its patience *asks*: the next release *passes* the lock to it.
+//!   upper bits of the word count releases, so one poll tells the deck how often the lock turned over since the last.
+//!   A lock is *hot* if passing it around costs more than it gives: above some rate, always; below it, if an *audit* says
+//!   so. The deck of a hot lock polls every few microseconds, and after its patience *asks*: the next release *passes* the
+//!   lock to it.
 //! - The release must stay one RMW although it may owe somebody a wake. It reads the word first; what it may not miss
 //!   between that read and its write is made impossible (I2, I3), or can be paid by address alone (a napping deck).
 //!
 //! The dugout rotates: with the pass, the ex-holder calls the oldest sleeper to the seat that falls vacant. A sleeper
 //! takes time to get up and may find its core taken, so the seat is *kept* for it, and an arrival may *stand in*.
+//!
+//! What a pass costs depends on the machine, and what it gives on the work outside. So the two are compared where they can
+//! be: now and then an arrival sits down and keeps its hands off. The release that it sees first ends a section after a
+//! pass, if passing is the rule; those that follow are of the same holder, which has the lines by then. If they come
+//! faster, the lock is hot. That is remembered in the word until an occupant finds a hot lock free for a while, a later
+//! audit says otherwise, or a called sleeper tries: HOT outlives the wait of whoever set it, since the thread that was
+//! just passed over is about to come back.
 //!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
@@ -39,7 +47,7 @@
 //! | 48 | FAIR | the occupant of the seat asks the next release to pass the lock | ask | take, accept, cede, leave, hand_down, nap | exact |
 //! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
 //! | 50 | NAPPING | the occupant sleeps on the word: release owes it a wake. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
-//! | 51 | HOT | turnover was above the rate at which passing pays | ask | take, accept, leave, and when nobody waits | may linger while somebody waits |
+//! | 51 | HOT | passing the lock around does not pay, or an audit is under way | ask, claim, stand_in | take, leave | a hint |
 //! | 52 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
 //! | 53-63 | count | releases and passes, modulo 2048 | vacate, rouse, call_up, pass, pass_on | - | exact |
 //!
@@ -58,8 +66,8 @@
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
 //! | grab | free -> held | arrival | fetch-or, Acquire (E1); inside if it was not LOCKED |
-//! | claim | empty seat -> occupied | arrival | fetch-or DECK, Relaxed; if it shows VACANT, fetch-and clears that |
-//! | stand_in | kept -> stand-in | arrival | compare-exchange, Relaxed |
+//! | claim | empty seat -> occupied | arrival | fetch-or DECK, and HOT for an audit, Relaxed; if it shows VACANT, fetch-and clears that |
+//! | stand_in | kept -> stand-in, and HOT for an audit | arrival | compare-exchange, Relaxed |
 //! | enqueue | pushed on the list, with DECK set, or VACANT and a rotation due | arrival | compare-exchange, Release (E2) |
 //! | revoke | PASSED -> held by the revoker | arrival | compare-exchange, Acquire (E1) |
 //! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
@@ -130,9 +138,10 @@
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
 //!   arrivals for the length of their first look, or of a pass that they see under way. Conformance
 //!   polling_is_bounded.
-//! - Waiting: an occupant with nobody asleep waits at most patience + H + L; a sleeper with k older ones at most
-//!   (k + 10) (rotation + H + L), where H is the longest hold and L the time in which the system runs a thread that
-//!   may run. (k + 10: the seat itself, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
+//! - Waiting: an occupant with nobody asleep waits at most patience + G + H + L; a sleeper with k older ones at most
+//!   (k + 10) (rotation + G + H + L), where G is the longest gap between two polls, H the longest hold and L the time in
+//!   which the system runs a thread that may run: [`Tuning::longest_wait_ns`]. (k + 10: the seat itself, the sleeper on
+//!   its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
 //!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
 //!   release. One thing these times rest on is likely and not certain: a called sleeper that finds a stand-in in its
 //!   seat looks every 2 us, and must once see the lock free, the seat empty, or a pass that is late. Arrivals that come
@@ -142,7 +151,8 @@
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
-//! deck; no system call while nobody sleeps. A rotation: one wake, paid by the ex-holder after its pass. Lock 8 bytes,
+//! deck; no system call while nobody sleeps. An audit: one stay on deck of some five releases, by arrivals in a sixteenth
+//! of the time. A rotation: one wake, paid by the ex-holder after its pass. Lock 8 bytes,
 //! sleeper 512 bytes of stack.
 //!
 //! # After release
@@ -162,8 +172,8 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
-use state::{DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
-use watch::{Wait, epoch_now, may_barge};
+use state::{DECK, FAIR, FLIGHT, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
+use watch::{Heat, Wait, epoch_now, may_barge};
 
 mod calls;
 mod condvar;
@@ -352,10 +362,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, deadline: Option<u64>) -> bool {
-        let is_hot = self.load().has(HOT);
         let spins = P::may_spin();
-        if spins && self.first_look() {
-            return true;
+        let mut heat = Heat::Cool;
+        if spins {
+            match self.first_look() {
+                Some(seen) => heat = seen,
+                None => return true,
+            }
         }
         let mut may_stand_in = spins;
         let node = Node::<P>::new();
@@ -373,11 +386,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 // Awake contenders only: a lock passed to a napping deck is not taken back (I5).
                 self.give_way(state, &mut pass)
             } else if self.may_claim(state) {
-                self.claim(is_hot, deadline)
+                self.claim(heat, deadline)
             } else if may_stand_in && state.has(FLIGHT) && !state.has(STANDIN) && !state.is_coming_to(P::current_core())
             {
                 P::step(STAND_IN);
-                if self.cas(state, state.with(STANDIN), Relaxed) { self.on_deck(is_hot, deadline) } else { Turn::Again }
+                if self.cas(state, state.with(STANDIN | heat.flag()), Relaxed) {
+                    self.on_deck(heat, deadline)
+                } else {
+                    Turn::Again
+                }
             } else {
                 self.enqueue(state, &node, deadline)
             };

@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
-use super::watch::{Wait, Watch};
+use super::watch::{Heat, Wait, Watch};
 use super::{
     ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck, SHOW_UP,
     TAKE, Tuning, Turn, is_past,
@@ -28,9 +28,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         if self.cas(state, state.without(PASSED), Acquire) { Turn::AtBat } else { Turn::Again }
     }
 
-    pub(super) fn claim(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
+    pub(super) fn claim(&self, heat: Heat, deadline: Option<u64>) -> Turn {
         P::step(CLAIM);
-        let before = State(self.word.fetch_or(DECK, Relaxed));
+        let before = State(self.word.fetch_or(DECK | heat.flag(), Relaxed));
         if before.has(DECK) {
             return Turn::Again;
         }
@@ -39,7 +39,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             P::step(CLAIM);
             self.word.fetch_and(!VACANT, Relaxed);
         }
-        self.on_deck(is_hot, deadline)
+        self.on_deck(heat, deadline)
     }
 
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
@@ -68,7 +68,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn show_up(&self, deadline: Option<u64>) -> Turn {
         let before = self.answer_the_call();
         let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
-        if turn == Turn::Ceded { self.on_deck(before.has(HOT), deadline) } else { turn }
+        if turn == Turn::Ceded { self.on_deck(Heat::of(before, T::tuning()), deadline) } else { turn }
     }
 
     fn answer_the_call(&self) -> State {
@@ -124,25 +124,30 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
-    /// Looks at a taken lock for a little while without writing to the word.
+    /// Looks at a taken lock for a little while without writing to the word. `None` if that has got it; else what to make
+    /// of it on deck.
     #[inline(never)]
-    pub(super) fn first_look(&self) -> bool {
+    pub(super) fn first_look(&self) -> Option<Heat> {
         let tuning = T::tuning();
         let first = self.load();
-        if first.has(HOT | PASSED) {
-            return false;
-        }
         let wait = Wait::<P>::new();
+        match (first.has(HOT), first.is_alone()) {
+            // Left behind by a pass a moment ago: the best time for an audit.
+            (true, true) if tuning.audit_every_ns > 0 => return Some(Heat::Audited),
+            (true, false) => return Some(Heat::Hot),
+            (false, _) if wait.is_auditor(tuning) => return Some(Heat::Audited),
+            _ => {}
+        }
         let mut state = first;
         let mut gap = tuning.look_gap_ns;
         // Ends by the clock, if not before.
         loop {
             if !state.has(LOCKED) && self.grab() {
-                return true;
+                return None;
             }
             let is_captured = state.releases_since(first) > u64::from(tuning.look_releases);
             if state.has(PASSED) || is_captured || wait.longer_than(tuning.look_ns) {
-                return false;
+                return Some(Heat::Cool);
             }
             P::pause_ns(gap);
             gap = gap.saturating_mul(2);
@@ -152,10 +157,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Sits on deck until at bat, or gives the seat up.
     #[inline(never)]
-    pub(super) fn on_deck(&self, is_hot: bool, deadline: Option<u64>) -> Turn {
+    pub(super) fn on_deck(&self, heat: Heat, deadline: Option<u64>) -> Turn {
         let tuning = T::tuning();
         let spins = P::may_spin();
-        let mut watch = Watch::<P>::new(self.load(), is_hot, tuning);
+        let mut watch = Watch::<P>::new(self.load(), heat, tuning);
         // One step a turn; ends when the lock comes, the deadline passes, or the seat's rightful owner shows up.
         loop {
             let state = self.load();
@@ -169,23 +174,23 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             } else if !state.has(LOCKED)
                 && (!spins || watch.has_asked || watch.may_take(tuning) || is_past::<P>(deadline))
             {
-                let cooled = if watch.is_hot { state } else { state.without(HOT) };
+                let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
                 P::step(TAKE);
                 // E1
                 if self.cas(state, cooled.at_bat(), Acquire) {
                     return Turn::AtBat;
                 }
+                P::pause_ns(watch.next_gap_ns(tuning));
             } else if is_past::<P>(deadline) {
                 if self.give_up(state) {
                     return Turn::Left;
                 }
-            } else if state.has(STANDIN) && (!state.has(FLIGHT) || !spins || watch.is_still_for(tuning.nap_after_ns)) {
-                P::step(CEDE);
-                if self.cas(state, state.ceded(), Relaxed) {
-                    return Turn::Ceded;
-                }
             } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
                 self.ask(&mut watch, tuning);
+            } else if state.has(STANDIN) && (!state.has(FLIGHT) || !spins || watch.is_still_for(tuning.nap_after_ns)) {
+                if self.cede(state, &mut watch, tuning) {
+                    return Turn::Ceded;
+                }
             } else if state.has(LOCKED) && (!spins || watch.is_still_for(tuning.nap_after_ns)) {
                 self.nap(state, &mut watch, deadline);
             } else if watch.is_still_for(tuning.quiet_ns) {
@@ -194,6 +199,23 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 P::pause_ns(watch.next_gap_ns(tuning));
             }
         }
+    }
+
+    /// A stand-in gives the seat to the sleeper that was called to it. True if it did.
+    fn cede(&self, state: State, watch: &mut Watch<P>, tuning: &Tuning) -> bool {
+        const TRIES: u32 = 8;
+        let cooled = if watch.found_hot() { state } else { state.without(HOT) };
+        P::step(CEDE);
+        if self.cas(state, cooled.ceded(), Relaxed) {
+            return true;
+        }
+        // The holder of a hot lock may change the word each time that the line is on its way here, and loses it for each
+        // attempt.
+        watch.failures += 1;
+        if watch.failures.is_multiple_of(TRIES) {
+            P::pause_ns(tuning.poll_first_hot_ns);
+        }
+        false
     }
 
     /// Asks that the next release pass the lock.

@@ -54,14 +54,19 @@ impl State {
         self.has(DECK) && (self.has(STANDIN) || !self.has(FLIGHT))
     }
 
-    /// Nothing left but the counter and the two hints of the last call.
+    /// Nothing left but the counter and the hints: HOT, and the two of the last call.
     pub(super) const fn is_at_rest(self) -> bool {
-        self.0 & (HEAD | FLAGS) == 0
+        self.without(HOT).0 & (HEAD | FLAGS) == 0
     }
 
     /// How many releases lie between two values, modulo 2048.
     pub(super) const fn releases_since(self, earlier: State) -> u64 {
         (self.0 >> COUNT_SHIFT).wrapping_sub(earlier.0 >> COUNT_SHIFT) & COUNT_MASK
+    }
+
+    /// The counter of releases and passes.
+    pub(super) const fn count(self) -> u64 {
+        self.0 >> COUNT_SHIFT
     }
 
     pub(super) const fn epoch(self) -> u64 {
@@ -92,12 +97,11 @@ impl State {
         State(self.0 & !HEAD | head)
     }
 
-    /// VACANT made true to its meaning (I3), and HOT forgotten once nobody is left to read it (I7).
+    /// VACANT made true to its meaning (I3).
     pub(super) const fn settled(self) -> State {
         match (self.has_sleepers(), self.has(DECK)) {
             (true, false) => self.with(VACANT),
-            (false, false) => self.without(VACANT | HOT),
-            (_, true) => self.without(VACANT),
+            _ => self.without(VACANT),
         }
     }
 
@@ -178,8 +182,7 @@ mod tests {
             let settled = state.settled();
             assert_eq!(settled.has(VACANT), state.has_sleepers() && !state.has(DECK));
             assert_eq!(settled.settled(), settled);
-            assert_eq!(settled.without(VACANT | HOT), state.without(VACANT | HOT));
-            assert!(settled.has_sleepers() || settled.has(DECK) || !settled.has(HOT));
+            assert_eq!(settled.without(VACANT), state.without(VACANT));
         }
     }
 
@@ -209,7 +212,7 @@ mod tests {
             assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING));
             assert!(!next.has(STANDIN) && (!state.has(STANDIN) || next.has(FLIGHT)));
             assert_eq!(next.has(DECK), state.has(STANDIN) && state.has(DECK));
-            assert!(next.has_sleepers() || next.has(DECK) || !next.has(HOT));
+            assert_eq!(next.has(HOT), state.has(HOT), "what was learned outlives the stay on deck");
         }
     }
 

@@ -1,5 +1,7 @@
 //! The constants of the flagship, and the policies that choose among them.
 
+use super::dugout::MOST_SKIPS;
+
 /// The times that decide when a waiter looks, polls, asks and sleeps. Nanoseconds, where the name says no other unit.
 ///
 /// `results/experiments.md` has the measurement behind each default.
@@ -19,8 +21,16 @@ pub struct Tuning {
     pub poll_max_ns: u32,
     /// Gap between two polls once the lock has been asked for.
     pub poll_asked_ns: u32,
-    /// A lock that is released more often than once in this time is hot: passing it around costs more than it gives.
+    /// A lock that is released more often than once in this time is hot whatever an audit says: passing it around costs
+    /// more than it gives.
     pub hot_period_ns: u32,
+    /// A lock that is released less often than once in this time is not hot: what a pass costs is little beside it.
+    pub hot_most_ns: u32,
+    /// Arrivals in the first sixteenth of each such time audit the lock. 0: nobody does, and a lock counts as hot only
+    /// while somebody waits.
+    pub audit_every_ns: u32,
+    /// One in so many called sleepers takes a hot lock as soon as it is free, so that audits may call it hot again.
+    pub cool_every: u32,
     /// How long a hot lock must stay free before the deck takes it without asking.
     pub idle_ns: u32,
     /// How long the deck waits before it asks, while nobody sleeps.
@@ -37,6 +47,20 @@ pub struct Tuning {
     pub prefer_core_among: u32,
 }
 
+impl Tuning {
+    /// The longest wait among `n_waiters` that all want the lock for good, as the head of the file promises it: `hold_ns`
+    /// is the longest hold, and `run_ns` the time in which the system runs a thread that may run.
+    pub const fn longest_wait_ns(&self, n_waiters: u32, hold_ns: u64, run_ns: u64) -> u64 {
+        /// The seat itself, and the sleeper that is on its way to it.
+        const SEATS: u64 = 2;
+        let each = self.poll_max_ns as u64 + hold_ns + run_ns;
+        match n_waiters.saturating_sub(1) as u64 {
+            0 => self.patience_ns as u64 + each,
+            older => (older + SEATS + MOST_SKIPS as u64) * (self.rotate_ns as u64 + each),
+        }
+    }
+}
+
 /// The default: the throughput of one thread, waits of milliseconds under contention.
 pub const BALANCED: Tuning = Tuning {
     look_ns: 500,
@@ -47,6 +71,9 @@ pub const BALANCED: Tuning = Tuning {
     poll_max_ns: 16_000,
     poll_asked_ns: 120,
     hot_period_ns: 100,
+    hot_most_ns: 2_000,
+    audit_every_ns: 32_000,
+    cool_every: 16,
     idle_ns: 300,
     patience_ns: 75_000,
     rotate_ns: 150_000,
@@ -102,5 +129,18 @@ impl Policy for LowLatency {
     #[inline(always)]
     fn tuning() -> &'static Tuning {
         &LOW_LATENCY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_wait_by_hand() {
+        let tuning = Tuning { patience_ns: 1_000, rotate_ns: 5_000, poll_max_ns: 100, ..BALANCED };
+        assert_eq!(tuning.longest_wait_ns(1, 20, 3), 1_123);
+        assert_eq!(tuning.longest_wait_ns(2, 20, 3), 11 * 5_123);
+        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 24 * 5_123);
     }
 }

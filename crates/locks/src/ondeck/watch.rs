@@ -16,6 +16,12 @@ impl<P: Platform> Wait<P> {
         Wait { start: P::ticks(), platform: PhantomData }
     }
 
+    /// Whether who began to wait then is to audit the lock. By the clock, so that no rhythm of the threads avoids it.
+    pub(super) fn is_auditor(&self, tuning: &Tuning) -> bool {
+        let every = P::ns_to_ticks(u64::from(tuning.audit_every_ns));
+        every > 0 && self.start % every < every / 16
+    }
+
     pub(super) fn longer_than(&self, ns: u32) -> bool {
         P::ticks().saturating_sub(self.start) > P::ns_to_ticks(u64::from(ns))
     }
@@ -27,6 +33,63 @@ impl<P: Platform> Wait<P> {
     }
 }
 
+/// What a contender makes of a free lock when it sits down on deck.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Heat {
+    /// To be taken.
+    Cool,
+    /// To be left to its last holder, who is about to take it again.
+    Hot,
+    /// The same, for as long as it takes to find out which of the two is right.
+    Audited,
+}
+
+impl Heat {
+    /// For a called sleeper that finds `state`.
+    pub(super) fn of(state: State, tuning: &Tuning) -> Self {
+        let is_tried = tuning.audit_every_ns > 0 && state.count().is_multiple_of(u64::from(tuning.cool_every));
+        if state.has(HOT) && !is_tried { Heat::Hot } else { Heat::Cool }
+    }
+
+    /// What tells others to keep away while this contender finds out.
+    pub(super) const fn flag(self) -> u64 {
+        if matches!(self, Heat::Audited) { HOT } else { 0 }
+    }
+}
+
+/// The comparison of a lock that is passed around with the same lock left to its holder.
+///
+/// Whoever holds the lock when the audit begins has just got it by a pass, if passing is the rule; its section, with the
+/// lines that it waits for, ends in the first release. What follows it does alone.
+#[derive(Clone, Copy, Debug)]
+struct Audit {
+    /// How long the first release took; `None` before it.
+    passed: Option<u64>,
+    since: State,
+    since_at: u64,
+}
+
+impl Audit {
+    /// So many releases of the holder alone make up a rate.
+    const ENOUGH: u64 = 4;
+
+    fn new(state: State, now: u64) -> Self {
+        Audit { passed: None, since: state, since_at: now }
+    }
+
+    /// Takes in what a poll has shown. At the end, the period of the holder alone and whether passing loses against it.
+    fn observe(&mut self, state: State, now: u64) -> Option<(u64, bool)> {
+        let releases = state.releases_since(self.since);
+        let period = now.saturating_sub(self.since_at).checked_div(releases)?;
+        let Some(passed) = self.passed else {
+            *self = Audit { passed: Some(period), since: state, since_at: now };
+            return None;
+        };
+        // Half, because of passing only a part is seen: not what went by before this thread came back for the lock.
+        (releases >= Self::ENOUGH).then_some((period, passed > period / 2))
+    }
+}
+
 /// Two bits of a clock that ticks once per rotation.
 pub(super) fn epoch_now<P: Platform>(tuning: &Tuning) -> u64 {
     (P::ticks() / P::ns_to_ticks(u64::from(tuning.rotate_ns)).max(1)) & 0b11
@@ -35,6 +98,9 @@ pub(super) fn epoch_now<P: Platform>(tuning: &Tuning) -> u64 {
 /// The observations of one occupant.
 pub(super) struct Watch<P> {
     waited: Wait<P>,
+    audit: Option<Audit>,
+    looks_again: bool,
+    is_still_free: bool,
     seen: State,
     seen_at: u64,
     moved_at: u64,
@@ -44,23 +110,29 @@ pub(super) struct Watch<P> {
     pub(super) has_asked: bool,
     pub(super) is_hot: bool,
     pub(super) naps: u32,
+    /// Attempts to cede that came to nothing.
+    pub(super) failures: u32,
 }
 
 impl<P: Platform> Watch<P> {
-    pub(super) fn new(state: State, is_hot: bool, tuning: &Tuning) -> Self {
+    pub(super) fn new(state: State, heat: Heat, tuning: &Tuning) -> Self {
         let waited = Wait::new();
         let now = waited.start;
         Watch {
             waited,
+            audit: (heat == Heat::Audited).then(|| Audit::new(state, now)),
+            looks_again: false,
+            is_still_free: false,
             seen: state,
             seen_at: now,
             moved_at: now,
             free_since: now,
             period: u64::MAX / 2,
-            gap_ns: if is_hot { tuning.poll_first_hot_ns } else { tuning.poll_first_ns },
+            gap_ns: if heat == Heat::Hot { tuning.poll_first_hot_ns } else { tuning.poll_first_ns },
             has_asked: false,
-            is_hot,
+            is_hot: heat != Heat::Cool,
             naps: 0,
+            failures: 0,
         }
     }
 
@@ -73,10 +145,17 @@ impl<P: Platform> Watch<P> {
         }
         // One release is an ending; two are a turnover. What is hot stays so until it is well below the limit: near it
         // a change of mind costs more than either choice.
-        if releases > 1 {
-            let slack = if self.is_hot { 3 } else { 2 };
-            self.is_hot = self.period * 2 < P::ns_to_ticks(u64::from(tuning.hot_period_ns)) * slack;
+        let is_below = |period, ns: u32| period < P::ns_to_ticks(u64::from(ns));
+        if let Some(audit) = &mut self.audit {
+            if let Some((period, passing_loses)) = audit.observe(state, now) {
+                let may_be_hot = passing_loses && is_below(period, tuning.hot_most_ns);
+                self.is_hot = may_be_hot || is_below(period, tuning.hot_period_ns);
+                self.audit = None;
+            }
+        } else if releases > 1 {
+            self.is_hot = is_below(self.period, if self.is_hot { tuning.hot_most_ns } else { tuning.hot_period_ns });
         }
+        self.is_still_free = releases == 0 && !state.has(LOCKED);
         if releases > 0 || self.seen.has(LOCKED) {
             self.free_since = now;
         }
@@ -91,6 +170,11 @@ impl<P: Platform> Watch<P> {
     pub(super) fn may_take(&self, tuning: &Tuning) -> bool {
         let free_for = self.seen_at.saturating_sub(self.free_since);
         !self.is_hot || free_for > P::ns_to_ticks(u64::from(tuning.idle_ns))
+    }
+
+    /// Whether it is known that the lock is hot: not while an audit is under way.
+    pub(super) fn found_hot(&self) -> bool {
+        self.is_hot && self.audit.is_none()
     }
 
     /// Whether the occupant should ask for the lock: it or the dugout has waited long enough, or nothing moves.
@@ -115,7 +199,9 @@ impl<P: Platform> Watch<P> {
 
     /// The gap before the next poll.
     pub(super) fn next_gap_ns(&mut self, tuning: &Tuning) -> u32 {
-        let gap = if self.has_asked || !self.seen.has(LOCKED) { tuning.poll_asked_ns } else { self.gap_ns };
+        // A free lock is worth a second look soon; not a third, if it was taken and released in between.
+        self.looks_again = !self.seen.has(LOCKED) && (!self.looks_again || self.is_still_free);
+        let gap = if self.has_asked || self.looks_again { tuning.poll_asked_ns } else { self.gap_ns };
         self.gap_ns = self.gap_ns.saturating_mul(2).min(tuning.poll_max_ns);
         gap
     }
@@ -133,4 +219,56 @@ impl<P: Platform> Watch<P> {
 /// Whether an arrival may take a free lock: in a hot lock with somebody on deck it would only break in.
 pub(super) const fn may_barge(state: State) -> bool {
     !state.has(HOT) || !state.is_seat_occupied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an audit says of releases at these times, looked at each time.
+    fn audit(releases_at: &[u64]) -> Option<(u64, bool)> {
+        let mut audit = Audit::new(State(LOCKED), 0);
+        let mut state = State(LOCKED);
+        let mut verdict = None;
+        for &now in releases_at {
+            assert_eq!(verdict, None, "no more looks are needed");
+            state = state.released().with(LOCKED);
+            verdict = audit.observe(state, now);
+        }
+        verdict
+    }
+
+    #[test]
+    fn passing_loses_if_its_release_takes_longer_than_half_a_turn_of_the_holder_alone() {
+        assert_eq!(audit(&[51, 151, 251, 351, 451]), Some((100, true)));
+        assert_eq!(audit(&[50, 150, 250, 350, 450]), Some((100, false)));
+    }
+
+    #[test]
+    fn an_audit_says_nothing_before_it_has_seen_enough() {
+        assert_eq!(audit(&[]), None);
+        assert_eq!(audit(&[300, 400, 500, 600]), None);
+        let mut audit = Audit::new(State(0), 0);
+        assert_eq!(audit.observe(State(0), 1_000_000), None, "nothing was released");
+    }
+
+    #[test]
+    fn only_an_audit_closes_the_door() {
+        assert_eq!([Heat::Cool, Heat::Hot, Heat::Audited].map(Heat::flag), [0, 0, HOT]);
+    }
+
+    #[test]
+    fn one_in_so_many_called_sleepers_tries_a_hot_lock() {
+        let tuning = Tuning { cool_every: 4, ..super::super::BALANCED };
+        let of = |count: u64, flags| {
+            Heat::of((0..count).fold(State(flags), |state, _| state.with(LOCKED).released()), &tuning)
+        };
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|count| of(count, HOT)),
+            [Heat::Cool, Heat::Hot, Heat::Hot, Heat::Hot, Heat::Cool]
+        );
+        assert_eq!(of(1, 0), Heat::Cool);
+        let never = Tuning { audit_every_ns: 0, ..tuning };
+        assert_eq!(Heat::of(State(HOT), &never), Heat::Hot, "nobody would find out again");
+    }
 }
