@@ -1,5 +1,7 @@
 //! A small generator of random numbers: the same seed gives the same numbers for ever, which no library promises.
 
+use crate::world::World;
+
 /// A stream of random numbers (SplitMix64, as published by Steele, Lea and Flood in 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
@@ -8,6 +10,12 @@ impl Random {
     /// The stream of a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Random(seed)
+    }
+
+    /// The stream of a workload's thread number `me`, in an execution with or without a [seed](World::seed).
+    pub(crate) fn of_thread<W: World>(me: u32) -> Self {
+        let seed = W::seed().map_or(0, |seed| Random::new(seed).next());
+        Random(seed ^ u64::from(me))
     }
 
     /// The next number.
@@ -36,12 +44,21 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::Hardware;
 
     #[test]
     fn the_stream_is_the_published_one() {
         let mut random = Random::new(1_234_567);
         let numbers: Vec<u64> = (0..3).map(|_| random.next()).collect();
         assert_eq!(numbers, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn threads_draw_the_same_each_time_where_there_is_no_seed() {
+        for me in [0, 3] {
+            let (mut of_thread, mut plain) = (Random::of_thread::<Hardware>(me), Random::new(me.into()));
+            assert_eq!(of_thread.next(), plain.next());
+        }
     }
 
     #[test]

@@ -82,15 +82,20 @@ pub fn built_in_machines() -> Vec<Machine> {
 }
 
 /// The machine that the command line calls `name`: one of those that the program has, or a machine file; with so many of
-/// its cores, if it is not to be whole.
+/// its cores, if it is not to be whole; then its name says so, because results that differ in nothing else are told apart
+/// by the names of their machines.
 ///
 /// # Errors
 /// In one line with what is accepted.
 pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
-    if name == "here" {
-        return machine_here(&AtomicBool::new(false), &mut |_, _, _| (), cores);
+    let mut machine = match name {
+        "here" => machine_here(&AtomicBool::new(false), &mut |_, _, _| (), cores)?,
+        _ => machine::find(name, cores)?,
+    };
+    if let Some(cores) = cores {
+        machine.name += &format!("-cores-{cores}");
     }
-    machine::find(name, cores)
+    Ok(machine)
 }
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.

@@ -77,6 +77,12 @@ pub trait World: Platform {
     /// How many cores the machine has switched on, whoever may use them.
     fn machine_cores() -> u32;
 
+    /// What decides the chances of this execution. `None` where the machine brings chance enough: there the threads of a
+    /// workload draw the same numbers each time.
+    fn seed() -> Option<u64> {
+        None
+    }
+
     /// Where the time of all threads has gone so far; `None` where it cannot be known.
     fn spent() -> Option<Spent> {
         None

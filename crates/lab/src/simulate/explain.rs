@@ -8,10 +8,9 @@ use crate::report::Grid;
 use crate::report::text::{duration_ns, wrap};
 use crate::row::Row;
 use ondeck_sim::Spent;
-use serde::Serialize;
 
 /// What the threads have spent their time on in the measured window of a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
     /// As [`Row::workload`].
     pub workload: String,
@@ -26,12 +25,11 @@ pub struct Explained {
     /// As [`Row::seconds`].
     pub seconds: f64,
     /// Time of all threads, by what it was spent on.
-    #[serde(flatten)]
     pub spent: SpentNs,
 }
 
 /// [`Spent`] in nanoseconds, as result files have times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the fields are those of Spent")]
 pub struct SpentNs {
     pub work_ns: f64,
@@ -248,15 +246,6 @@ mod tests {
         assert!(text.contains("Where the time goes: w, 1 thread\n"), "{text}");
         has(&text, "work - 25.0%");
         assert_eq!(tables(&[], 100), "");
-    }
-
-    #[test]
-    fn json_has_all_parts() {
-        let json = serde_json::to_value(point("ondeck", 0)).unwrap();
-        for (key, value) in [("ops", 10.0), ("work_ns", 500.0), ("asleep_ns", 1000.0), ("queue_ns", 10.0)] {
-            assert_eq!(json[key].as_f64(), Some(value), "{key}");
-        }
-        assert_eq!(json.as_object().unwrap().len(), 6 + PARTS.len());
     }
 
     #[test]

@@ -32,6 +32,28 @@ fn rows_of(plan: &Plan) -> Vec<Row> {
     run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap().rows
 }
 
+#[test]
+fn what_workloads_draw_follows_the_seed() {
+    // One thread alone: nothing else is left to chance.
+    let hashes = |workload| {
+        let plan = Plan { seeds: 2, ..plan(vec![point(workload, "mcs", 1)]) };
+        rows_of(&plan).into_iter().filter_map(|row| row.trace_hash).collect::<Vec<String>>()
+    };
+    for workload in ["monitor-throughput", "aim7"] {
+        let [one, two] = &hashes(workload)[..] else { panic!("two seeds") };
+        assert_ne!(one, two, "{workload}");
+        assert_eq!(hashes(workload), [one.as_str(), two.as_str()], "{workload}");
+    }
+    let nothing_drawn = hashes("mutex-contention");
+    assert_eq!(nothing_drawn[0], nothing_drawn[1]);
+}
+
+#[test]
+fn a_machine_with_fewer_cores_has_a_name_of_its_own() {
+    let name = |cores| machine("m1", cores).unwrap().name;
+    assert_eq!([name(None), name(Some(4)), name(Some(8))], ["m1", "m1-cores-4", "m1-cores-8"]);
+}
+
 /// Forgets to wake after a while: whoever comes then sleeps for good.
 struct Sleepy(SimU32);
 

@@ -76,7 +76,7 @@ impl<L: BenchLock, W: World> Job for Aim7<L, W> {
     type Local = Task;
 
     fn local(&self, me: u32) -> Task {
-        let mut random = Random::new(u64::from(me));
+        let mut random = Random::of_thread::<W>(me);
         let left_of_first = Some(1 + random.below(HIGH_SYSTIME.acquisitions));
         Task { random, left_of_first, acquisitions: 0 }
     }

@@ -85,7 +85,7 @@ impl<W: World> Statuses<W> {
     }
 
     fn work(&self, stage: &Stage<W>, me: u32) -> Waited {
-        let (mut random, mut n_waits) = (Random::new(u64::from(me)), 0);
+        let (mut random, mut n_waits) = (Random::of_thread::<W>(me), 0);
         let mut waited = Waited { n: 0, sum_ns: 0, spread: Histogram::new() };
         while stage.phase() != STOP {
             self.pass_through(me, &mut random);

@@ -24,7 +24,7 @@ impl<L: BenchLock, W: World> Job for LockBench<L, W> {
     type Local = Random;
 
     fn local(&self, me: u32) -> Random {
-        Random::new(u64::from(me))
+        Random::of_thread::<W>(me)
     }
 
     #[inline(always)]

@@ -92,7 +92,7 @@ impl<L: BenchLock, W: World, C: Counting> Job for Monitor<L, W, C> {
     type Local = Mine;
 
     fn local(&self, me: u32) -> Mine {
-        Mine { me: u64::from(me) + 1, random: Random::new(u64::from(me)), passes: 0 }
+        Mine { me: u64::from(me) + 1, random: Random::of_thread::<W>(me), passes: 0 }
     }
 
     #[inline(always)]

@@ -13,7 +13,7 @@ use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::Mark;
 use ondeck_sim::{Failure, Options, Outcome, Simulated, Spent, Thread};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 thread_local! {
@@ -21,11 +21,14 @@ thread_local! {
     static KEPT: RefCell<Vec<Arc<dyn Any>>> = const { RefCell::new(Vec::new()) };
     /// Its side objects, and the indices of those that no monitor has.
     static SIDES: RefCell<Sides> = const { RefCell::new(Sides { all: Vec::new(), free: Vec::new() }) };
+    /// Its seed.
+    static SEED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// As [`ondeck_sim::run`], with nothing left of the run before.
 pub(crate) fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
     SIDES.with_borrow_mut(|sides| *sides = Sides::default());
+    SEED.set(options.seed);
     let outcome = ondeck_sim::run(machine, options, root);
     drop(KEPT.take());
     outcome
@@ -76,6 +79,10 @@ impl World for Simulated {
 
     fn machine_cores() -> u32 {
         Simulated::parallelism()
+    }
+
+    fn seed() -> Option<u64> {
+        Some(SEED.get())
     }
 
     fn spent() -> Option<Spent> {
