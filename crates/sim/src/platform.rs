@@ -57,10 +57,13 @@ impl Platform for Simulated {
 
     fn yield_now() {
         let here = Here::expect();
-        here.with(|engine| {
-            let yield_ps = engine.kind_of_current().yield_ps.into();
-            engine.spend_kernel(yield_ps);
-        });
+        let yield_ps = here.with(|engine| engine.kind_of_current().yield_ps.into());
+        if here.with(|engine| engine.machine.os.yield_sleeps) {
+            here.drain();
+            here.with(|engine| engine.begin_nap(yield_ps));
+            return here.switch();
+        }
+        here.with(|engine| engine.spend_kernel(yield_ps));
         here.catch_up();
         if here.with(|engine| engine.yield_cpu()) {
             here.switch();

@@ -98,3 +98,20 @@ fn a_plain_store_takes_the_line_from_home() {
     assert_eq!(on_cpus(&far(2), vec![add_at(0, &word), second]).value, [4_000, 144_000]);
     assert_eq!(word.0.load(SeqCst), 8);
 }
+
+#[test]
+fn f1_a_compare_exchange_is_done_by_the_core() {
+    let word = line(0);
+    let owner = add_at(0, &word);
+    let other = {
+        let word = word.clone();
+        body(move || {
+            until(10);
+            // W2: there at 34, back at 58, done at 62.
+            assert_eq!(word.0.compare_exchange(1, 2, SeqCst, Relaxed), Ok(1));
+            word.0.fetch_add(1, SeqCst); // its own now: done at 66
+            now()
+        })
+    };
+    assert_eq!(on_cpus(&far(2), vec![owner, other]).value, [4_000, 66_000]);
+}

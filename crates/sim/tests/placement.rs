@@ -128,3 +128,20 @@ fn a_core_whose_other_half_works_is_the_last_resort() {
         (0..40).map(|seed| wakes(&smt_toy(3), seed, None, &[0, 4, 5]).1).collect();
     assert_eq!(found.into_iter().collect::<Vec<u32>>(), [1, 2, 3]);
 }
+
+#[test]
+fn a_woken_thread_gets_a_faster_cpu_where_the_system_gives_these_away_first() {
+    // Threads start on the slow CPUs 2 and 3, as these are filled first here.
+    let mut machine = toy(4);
+    let slow = machine.kinds[0].clone();
+    machine.kinds.push(slow);
+    for (cpu, kind, rank) in [(0, 0, 1), (1, 0, 1), (2, 1, 0), (3, 1, 0)] {
+        (machine.cpus[cpu].kind, machine.cpus[cpu].rank) = (kind, rank);
+    }
+    assert_eq!(wakes(&machine, 1, None, &[]), (2, 2));
+    machine.os.wake_fastest = true;
+    assert_eq!(wakes(&machine, 1, None, &[]), (2, 0));
+    assert_eq!(wakes(&machine, 1, None, &[0]), (2, 1));
+    assert_eq!(wakes(&machine, 1, None, &[0, 1]), (2, 2), "none of them idles");
+    assert_eq!(wakes(&machine, 1, Some(2), &[]), (2, 2), "pinned");
+}

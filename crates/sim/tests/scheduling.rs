@@ -387,3 +387,28 @@ fn what_a_thread_had_is_counted_once() {
     let outcome = on(&toy(1), 1, all(None, vec![first, second])).unwrap();
     assert_eq!(outcome.value[1], 8_012 * US + US);
 }
+
+#[test]
+fn a_yield_that_sleeps_leaves_the_cpu_to_others() {
+    // toy: yielding takes 100.
+    let mut machine = toy(1);
+    machine.os.yield_sleeps = true;
+    let yields = || {
+        body(|| {
+            let start = now();
+            Simulated::yield_now();
+            now() - start
+        })
+    };
+    let alone = on(&machine, 1, vec![(Some(0), yields())]).unwrap();
+    assert_eq!(alone.value, [100_000]);
+    // Another thread has the CPU meanwhile, and keeps it: the first goes on when that has ended.
+    let works = body(|| {
+        let start = now();
+        Simulated::work(1_000);
+        now() - start
+    });
+    let both = on(&machine, 1, vec![(Some(0), yields()), (Some(0), works)]).unwrap().value;
+    assert_eq!(both[1], 1_000_000);
+    assert!(both[0] > 1_000_000, "{both:?}");
+}

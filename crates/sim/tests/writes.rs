@@ -1,4 +1,5 @@
-//! Writes: W1 (the core owns the line), W2 (another core does), W3 (others share it), and requests in line.
+//! Writes: W1 (the core owns the line), W2 (another core does), W3 (others share it), W4 (others wait for it), and requests
+//! in line.
 
 mod common;
 
@@ -79,6 +80,55 @@ fn w2_keeps_the_line_busy_for_w_times_the_distance_but_not_less_than_the_operati
         let bodies = vec![own_at(0, &word), own_at(10, &word), own_at(11, &word)];
         assert_eq!(on_cpus(&machine, bodies).value, [4_000, 62_000, 1000 * last], "w = {write}");
     }
+}
+
+#[test]
+fn w4_a_line_that_others_wait_for_is_gone_with_the_operation_it_was_brought_for() {
+    // 1 is granted at 34, has the line at 62 and keeps it busy until 82. 2 waits since 35: what 1 does next has to get the
+    // line back, and is at the order point half of the way to 2 later, at 86. 2 is granted at 82, done at 110, the line
+    // busy until 130: then 1 is granted, and done at 158.
+    let again = |word: &Arc<Line>| {
+        at(10, word, |word| {
+            word.0.swap(5, SeqCst);
+            word.0.swap(6, SeqCst);
+        })
+    };
+    let word = line(0);
+    let bodies = vec![own_at(0, &word), again(&word), own_at(11, &word)];
+    assert_eq!(on_cpus(&toy(3), bodies).value, [4_000, 158_000, 110_000]);
+    // Reading it is possible until it is granted to another.
+    let word = line(0);
+    let reads = at(10, &word, |word| {
+        word.0.swap(5, SeqCst);
+        assert_eq!(word.0.load(SeqCst), 5);
+    });
+    assert_eq!(on_cpus(&toy(3), vec![own_at(0, &word), reads, own_at(11, &word)]).value, [4_000, 63_000, 110_000]);
+}
+
+#[test]
+fn single_ways_differ_by_as_much_as_the_machine_says() {
+    // Each takes the line from the other, 48 + 4 away: both halves of the way are a tenth longer or shorter at most.
+    let mut machine = toy(2);
+    machine.memory.way_jitter = 100;
+    let word = line(0);
+    let takes = |first: u64| {
+        let word = word.clone();
+        body(move || {
+            let times = (0..200).map(|turn| {
+                until(first + 1000 * turn);
+                let start = now();
+                word.0.fetch_add(1, SeqCst);
+                now() - start
+            });
+            let times: Vec<u64> = times.skip(1).collect();
+            assert!(times.iter().all(|ps| (47_200..=56_800).contains(ps)), "{times:?}");
+            assert!(times.iter().any(|&ps| ps < 50_000) && times.iter().any(|&ps| ps > 54_000), "{times:?}");
+            times.iter().sum::<u64>() / 199
+        })
+    };
+    let means = on_cpus(&machine, vec![takes(1000), takes(1500)]).value;
+    // The deviation of one way is 2, that of the mean of 199 is 0.14: five of them.
+    assert!(means.iter().all(|ps| ps.abs_diff(52_000) < 700), "{means:?}");
 }
 
 #[test]

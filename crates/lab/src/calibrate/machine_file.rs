@@ -130,6 +130,7 @@ impl File<'_> {
             ("write", "1.0"),
             ("upgrade", "1.0"),
             ("per_sharer_ns", "1"),
+            ("way_jitter", "0.1"),
             ("store_buffer", "64"),
         ] {
             self.guess(field, value, NOT_MEASURED)?;
@@ -169,6 +170,8 @@ impl File<'_> {
         self.derived("switch_ns", switch, 600.0, "yield_to_other without the yield")?;
         self.guess("move_on_wake", "0.1", NOT_MEASURED)?;
         self.guess("wake_affine", "true", "as Linux does")?;
+        self.guess("wake_fastest", "false", NOT_MEASURED)?;
+        self.guess("yield_sleeps", "false", "as Linux does")?;
         self.guess("cache_hot_ms", "0.5", "as Linux has it")?;
         self.guess("balance_ms", "4", "as Linux has it, about")?;
         self.policy(fingerprint)

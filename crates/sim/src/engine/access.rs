@@ -39,11 +39,12 @@ impl Engine {
             return begun;
         }
         let line = self.lines.find(op.address, core);
-        if !self.lines.get(line).hits(core, access) {
+        let state = self.lines.get(line);
+        if !state.hits(core, access) || (access != Access::Load && state.is_wanted()) {
             return self.miss(op, line);
         }
         if access != Access::Load {
-            self.lines.get(line).write_hit(core);
+            state.write_hit(core);
         }
         // SAFETY: a reference to the word is what the operation was called with.
         let before = unsafe { op.apply() };
@@ -51,7 +52,7 @@ impl Engine {
         let cost = match access {
             Access::Load => kind.hit_ps,
             Access::Store => kind.store_ps,
-            Access::Rmw => kind.rmw_ps,
+            Access::Rmw | Access::CompareExchange => kind.rmw_ps,
         };
         self.made(me, clock, op, line, before);
         self.spend_work(cost.into());
@@ -94,7 +95,7 @@ impl Engine {
                 thread.phase = Phase::NeedsRoom;
                 Some(Begun::Later)
             }
-            Access::Rmw => {
+            Access::Rmw | Access::CompareExchange => {
                 self.wait_for_stores();
                 Some(Begun::Later)
             }
@@ -135,7 +136,9 @@ impl Engine {
         let core = self.threads[request as usize / 2].core;
         let way = self.way(line, core, &what);
         self.requests[request as usize] = Request { what, core, line, asked: at, way, next: NONE, is_granted: false };
-        self.times.set(self.first_thread_slot + request as usize, at + way.half_ps);
+        let half_ps = self.way_of_loser(line, core).unwrap_or(way.half_ps);
+        let half_ps = self.jittered(request, half_ps);
+        self.times.set(self.first_thread_slot + request as usize, at + half_ps);
     }
 
     fn way(&mut self, line: u32, core: u32, what: &What) -> super::lines::Way {
@@ -145,6 +148,22 @@ impl Engine {
             return super::lines::Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
         }
         line.way(&self.machine, core, what.access(), rmw_ps)
+    }
+
+    /// What half of a request's way takes this time.
+    fn jittered(&mut self, request: u32, half_ps: u64) -> u64 {
+        let jitter = self.machine.memory.way_jitter;
+        self.threads[request as usize / 2].ways.about(half_ps, jitter)
+    }
+
+    /// Half of the way to the core that takes the line away from `core`, if `core` owns it still.
+    fn way_of_loser(&mut self, line: u32, core: u32) -> Option<u64> {
+        let line = self.lines.get(line);
+        if !line.is_wanted() || !line.hits(core, Access::Store) {
+            return None;
+        }
+        let winner = self.requests[line.first as usize].core;
+        Some(self.machine.distance(core, winner) / 2)
     }
 
     /// The time of a request has come: it reaches the order point, is granted there, or is back.
@@ -198,8 +217,8 @@ impl Engine {
             line.grant(request.core, access, &way);
         }
         line.busy_until = line.busy_until.max(now + way.busy_ps);
-        let rmw_ps = if access == Access::Rmw { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
-        let back = way.half_ps + if way.is_far { 0 } else { rmw_ps };
+        let rmw_ps = if access.is_rmw() { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
+        let back = self.jittered(number, way.half_ps) + if way.is_far { 0 } else { rmw_ps };
         let extra = self.take_effect(number, &request);
         let line = self.lines.get(request.line);
         if line.first != NONE {

@@ -118,7 +118,7 @@ impl Engine {
     fn fall_asleep(&mut self, thread: u32, place: Place, deadline: u64) {
         let this = &mut self.threads[thread as usize];
         (this.phase, this.place, this.deadline) = (Phase::FallsAsleep, Some(place), deadline);
-        (this.result, this.was_woken) = (SLEPT, false);
+        (this.result, this.was_woken, this.is_nap) = (SLEPT, false, false);
     }
 
     /// Nobody else gets the bucket while it is held.
@@ -257,6 +257,18 @@ impl Engine {
         self.fall_asleep(me, place, deadline);
         self.spend_kernel(sleep_ps);
         self.set_thread(me, clock + sleep_ps);
+    }
+
+    /// The running thread is off its CPU for `ps`, all in all where a CPU is idle then.
+    pub(crate) fn begin_nap(&mut self, ps: u64) {
+        let (me, deadline) = (self.current, self.clock() + ps);
+        let place = Place { bucket: NO_BUCKET, address: 0, is_wide: false, expected: 0 };
+        if me == OBSERVER {
+            return self.observer_sleeps(place, deadline);
+        }
+        self.fall_asleep(me, place, deadline);
+        self.threads[me as usize].is_nap = true;
+        self.set_thread(me, deadline - ps);
     }
 
     /// The running thread waits until another one is gone; false if it is already.

@@ -3,7 +3,7 @@
 //! A line is owned by one core (which may write it), or shared by some, or at its home, where no core has it. Requests of
 //! cores that cannot do with what they have reach the line's order point after half of the way, wait there for those
 //! before them, are granted one at a time, and keep the line busy for a while. The rules have the names under which
-//! the tests know them: L1 to L3 for loads, W1 to W3 for writes, F1 for read-modify-writes done at the home.
+//! the tests know them: L1 to L3 for loads, W1 to W4 for writes, F1 for read-modify-writes done at the home.
 
 use crate::machine::{MAX_CORES, Machine};
 
@@ -68,8 +68,18 @@ pub(crate) enum Access {
     Load,
     /// Writes without reading.
     Store,
-    /// Reads and writes at once, be it a compare-exchange that fails.
+    /// Reads and writes at once.
     Rmw,
+    /// The same, or reads only; costs the same either way, but is never done at the home.
+    CompareExchange,
+}
+
+impl Access {
+    /// Whether it is a read-modify-write, be it one that fails.
+    #[inline]
+    pub(crate) fn is_rmw(self) -> bool {
+        matches!(self, Access::Rmw | Access::CompareExchange)
+    }
 }
 
 /// What a request that is not a hit costs, by the state of the line as it is.
@@ -97,6 +107,12 @@ impl Line {
         self.owner == core as u16 || (access == Access::Load && self.sharers.has(core)) || self.is_alone(core)
     }
 
+    /// Whether others wait for the line: then whoever has it loses it with what it is at, and cannot write it again (W4).
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.first != NONE
+    }
+
     /// Whether `core` is the only one with a copy, be it not written yet.
     #[inline]
     fn is_alone(&self, core: u32) -> bool {
@@ -120,7 +136,7 @@ impl Line {
             Access::Load => self.way_of_load(machine, core),
             Access::Rmw if machine.memory.far_atomics.is_some() => far(machine),
             Access::Store => self.way_of_write(machine, core, 0),
-            Access::Rmw => self.way_of_write(machine, core, rmw_ps),
+            Access::Rmw | Access::CompareExchange => self.way_of_write(machine, core, rmw_ps),
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) fn mix(mut x: u64) -> u64 {
 pub(crate) enum Purpose {
     Pauses,
     Placement,
+    Ways,
 }
 
 /// A stream of numbers.
@@ -35,6 +36,13 @@ impl Random {
     #[inline]
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
+    }
+
+    /// About `ps`: at most `jitter` thousandths of it away.
+    #[inline]
+    pub(crate) fn about(&mut self, ps: u64, jitter: u32) -> u64 {
+        let drawn = if jitter == 0 { 1000 } else { 1000 - jitter + self.below(2 * jitter + 1) };
+        ps * u64::from(drawn) / 1000
     }
 }
 

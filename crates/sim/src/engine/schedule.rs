@@ -128,8 +128,7 @@ impl Engine {
         let kind = self.kind_of_current();
         let (pause_ps, jitter) = (u64::from(kind.pause_ps), kind.pause_jitter);
         let thread = &mut self.threads[self.current as usize];
-        let drawn = if jitter == 0 { 1000 } else { 1000 - jitter + thread.pauses.below(2 * jitter + 1) };
-        let ps = times * pause_ps * u64::from(drawn) / 1000;
+        let ps = thread.pauses.about(times * pause_ps, jitter);
         self.pause_for(ps);
     }
 
@@ -422,7 +421,8 @@ impl Engine {
                     self.rebase(thread, prev, cpu);
                 }
                 self.cpus[cpu as usize].is_expected = true;
-                let latency = self.wake_latency(cpu, at);
+                let is_nap = self.threads[thread as usize].is_nap;
+                let latency = if is_nap { 0 } else { self.wake_latency(cpu, at) };
                 let this = &mut self.threads[thread as usize];
                 (this.phase, this.cpu) = (Phase::Wakes, cpu);
                 self.set_thread(thread, at + latency);
@@ -445,6 +445,9 @@ impl Engine {
         if let Some(pin) = self.threads[thread as usize].pin {
             return self.cpus[pin as usize].is_idle().then_some(pin);
         }
+        if let Some(faster) = self.idle_and_faster(prev) {
+            return Some(faster);
+        }
         let prev_is_idle = self.cpus[prev as usize].is_idle();
         let stays = prev_is_idle && self.placement.below(1000) >= self.machine.os.move_on_wake;
         if stays || self.n_busy as usize >= self.cpus.len() {
@@ -458,6 +461,16 @@ impl Engine {
             }
         }
         prev_is_idle.then_some(prev)
+    }
+
+    /// An idle CPU of a faster kind, for systems that give these away first.
+    fn idle_and_faster(&self, than: u32) -> Option<u32> {
+        if !self.machine.os.wake_fastest {
+            return None;
+        }
+        let kind = self.cpus[than as usize].kind;
+        let is_faster = |&cpu: &u32| self.cpus[cpu as usize].kind < kind && self.cpus[cpu as usize].is_idle();
+        (0..self.cpus.len() as u32).find(is_faster)
     }
 
     /// One of the idle CPUs of a node that the system would fill first, and not `but`.

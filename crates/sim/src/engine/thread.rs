@@ -152,6 +152,8 @@ pub(crate) struct Thread {
     pub(crate) deadline: u64,
     /// Whether its last sleep ended by a wake, not by its deadline.
     pub(crate) was_woken: bool,
+    /// Whether its sleep is a nap: what it takes to run again is in it already.
+    pub(crate) is_nap: bool,
     /// Who has called it last.
     pub(crate) caller: u32,
     /// For the scheduler: what it has had, when it got its CPU, and when it last had one.
@@ -162,6 +164,7 @@ pub(crate) struct Thread {
     /// Since when it is in a state without a CPU.
     pub(crate) off_since: u64,
     pub(crate) pauses: Random,
+    pub(crate) ways: Random,
     pub(crate) recent: Recent,
     /// Threads that wait until this one is gone.
     pub(crate) joiners: Vec<u32>,
@@ -183,6 +186,7 @@ impl Thread {
             place: None,
             deadline: 0,
             was_woken: false,
+            is_nap: false,
             caller: 0,
             vruntime: 0,
             on_since: clock,
@@ -190,6 +194,7 @@ impl Thread {
             is_boosted: false,
             off_since: clock,
             pauses: Random::new(seed, Purpose::Pauses, index),
+            ways: Random::new(seed, Purpose::Ways, index),
             recent: Recent::new(),
             joiners: Vec::new(),
             stack: std::ptr::null_mut(),

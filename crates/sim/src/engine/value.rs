@@ -35,6 +35,7 @@ impl Op {
         match self.kind {
             Kind::Load => Access::Load,
             Kind::Store | Kind::Nothing => Access::Store,
+            Kind::CompareExchange => Access::CompareExchange,
             _ => Access::Rmw,
         }
     }

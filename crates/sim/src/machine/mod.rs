@@ -107,6 +107,8 @@ pub struct Memory {
     pub upgrade: u32,
     /// What each sharer beyond the first adds to a write that makes them drop their copies (`kappa`).
     pub per_sharer_ps: u32,
+    /// How far the ways of single requests lie from the average, to both sides, in thousandths of it.
+    pub way_jitter: u32,
     /// Plain stores that a core can have under way.
     pub store_buffer: u32,
     /// Set where a read-modify-write on a line that is not the core's alone is done at the line's home.
@@ -155,6 +157,10 @@ pub struct Os {
     pub move_on_wake: u32,
     /// Whether a woken thread may be queued behind its waker, when no CPU is idle and the waker's queue is shorter.
     pub wake_affine: bool,
+    /// Whether yielding is a short sleep, for as long as it takes.
+    pub yield_sleeps: bool,
+    /// Whether a woken thread gets an idle CPU of a faster kind than its own, if there is one.
+    pub wake_fastest: bool,
     /// How long after it last ran a thread counts as bound to its CPU's cache, and is not pulled by an idle one.
     pub cache_hot_ps: u64,
     /// How often queues are balanced, and threads pulled back to better CPUs.

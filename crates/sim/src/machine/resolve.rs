@@ -68,6 +68,7 @@ fn memory(memory: &Section<'_>) -> Result<Memory, String> {
         write: memory.thousandths("write")?,
         upgrade: memory.thousandths("upgrade")?,
         per_sharer_ps: memory.ps("per_sharer_ns")?,
+        way_jitter: memory.thousandths("way_jitter")?,
         store_buffer: memory.whole("store_buffer")?,
         far_atomics,
     })
@@ -90,6 +91,8 @@ fn os(os: &Section<'_>) -> Result<Os, String> {
         switch_ps: os.ps("switch_ns")?,
         move_on_wake: os.thousandths("move_on_wake")?,
         wake_affine: os.switch("wake_affine")?,
+        wake_fastest: os.switch("wake_fastest")?,
+        yield_sleeps: os.switch("yield_sleeps")?,
         cache_hot_ps: os.long_ps("cache_hot_ms")?,
         balance_ps: os.long_ps("balance_ms")?,
     })

@@ -139,6 +139,7 @@ pub(super) const MEMORY: &[Field] = &[
     field("write", RATIO),
     field("upgrade", RATIO),
     field("per_sharer_ns", NS),
+    field("way_jitter", Accepts::Ratio(range(0.0, 0.9))),
     field("store_buffer", Accepts::Number(range(1.0, 1024.0))),
     field("far_round_trip_ns", TICKING_NS),
     field("far_busy_ns", NS),
@@ -162,6 +163,8 @@ pub(super) const OS: &[Field] = &[
     field("switch_ns", NS),
     field("move_on_wake", SHARE),
     field("wake_affine", Accepts::Switch),
+    field("wake_fastest", Accepts::Switch),
+    field("yield_sleeps", Accepts::Switch),
     field("cache_hot_ms", Accepts::Ms(range(0.0, 10_000.0))),
     field("balance_ms", MS),
 ];

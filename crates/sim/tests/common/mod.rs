@@ -36,6 +36,7 @@ pub(crate) fn toy(n: u32) -> Machine {
         write: 1_000,
         upgrade: 900,
         per_sharer_ps: 0,
+        way_jitter: 0,
         store_buffer: 8,
         far_atomics: None,
     };
@@ -74,6 +75,8 @@ pub(crate) fn os() -> Os {
         wake_deepest_ps: 0,
         switch_ps: 1_000_000,
         move_on_wake: 0,
+        wake_fastest: false,
+        yield_sleeps: false,
         wake_affine: false,
         cache_hot_ps: 500_000_000,
         balance_ps: 4_000_000_000,
