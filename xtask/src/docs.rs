@@ -59,7 +59,7 @@ fn filled(path: &str, page: &str, name: &str, text: &str) -> Result<String, Stri
 }
 
 /// `page` with `text` between the markers called `name`.
-fn between_markers(page: &str, name: &str, text: &str) -> Option<String> {
+pub(crate) fn between_markers(page: &str, name: &str, text: &str) -> Option<String> {
     let (before, rest) = page.split_once(&format!("<!-- {name} -->\n"))?;
     let (_, after) = rest.split_once(&format!("<!-- /{name} -->"))?;
     Some(format!("{before}<!-- {name} -->\n{text}<!-- /{name} -->{after}"))

@@ -12,6 +12,7 @@ mod mutants;
 mod sanitize;
 mod scaling;
 mod tidy;
+mod validate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ usage: cargo xtask TOOL
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
   scaling    the flagship on simulated machines, against what is on record [--write]
+  validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
 ";
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
         Some("scaling") => scaling::run(&root(), &words[1..]),
+        Some("validate") => validate::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),
         _ => {
             eprint!("{USAGE}");

@@ -61,6 +61,9 @@ pub trait World: Platform {
     /// Spends `units` units of work: turns of an empty loop.
     fn spend(units: u32);
 
+    /// Instructions that the hardware executes by itself, `cycles` of them: spent where only atomic operations take time.
+    fn instructions(_cycles: u32) {}
+
     /// The Fibonacci number `n` by naive recursion, for workloads whose originals work like that: 9 calls for 4, 109 for
     /// 9.
     fn fib(n: u32) -> u32;

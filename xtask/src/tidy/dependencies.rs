@@ -25,7 +25,7 @@ const ALLOWED: [Row; 8] = [
     Row { name: "ondeck-cli", ours: &["ondeck-lab"], others: None },
     Row { name: "ondeck-conformance", ours: &["ondeck-platform", "ondeck-locks", "ondeck"], others: None },
     // For the table of locks and the pictures, from which pages are written.
-    Row { name: "xtask", ours: &["ondeck-locks", "ondeck-lab"], others: None },
+    Row { name: "xtask", ours: &["ondeck-locks", "ondeck-lab", "ondeck-platform", "ondeck-sim"], others: None },
 ];
 
 /// Asks cargo for the manifests as it understands them.

@@ -39,6 +39,10 @@ struct Channel<L, W: World> {
     slots: Box<[Alone<[W::U64; SLOTS]>]>,
 }
 
+/// Calling and leaving the channel, outside its lock. Chosen so that with one thread a channel operation takes about what was
+/// measured (golang/go issue 68578): 15.7 ns on an i7-13700H, 13.2 on an M1.
+const CALL_CYCLES: u32 = 16;
+
 /// Slots of 8 bytes per chunk of the buffer.
 const SLOTS: usize = 16;
 
@@ -81,6 +85,7 @@ impl<L: BenchLock, W: World> Channel<L, W> {
     /// left alone so that the threads' counts will not match.
     #[inline(always)]
     fn send(&self, value: u64) {
+        W::instructions(CALL_CYCLES);
         self.lock.with(|| {
             let must_wait = self.closed.load(Relaxed) != 0 || self.receivers[0].load(Relaxed) != 0;
             let queued = self.queued.load(Relaxed);
@@ -96,6 +101,7 @@ impl<L: BenchLock, W: World> Channel<L, W> {
     /// Takes a value out. As in [`send`](Channel::send), there is one.
     #[inline(always)]
     fn receive(&self) -> u64 {
+        W::instructions(CALL_CYCLES);
         self.lock.with(|| {
             let must_wait = self.closed.load(Relaxed) != 0 || self.senders[0].load(Relaxed) != 0;
             let queued = self.queued.load(Relaxed);

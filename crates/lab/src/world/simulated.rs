@@ -59,6 +59,11 @@ impl World for Simulated {
     }
 
     #[inline]
+    fn instructions(cycles: u32) {
+        Simulated::work(cycles);
+    }
+
+    #[inline]
     fn fib(n: u32) -> u32 {
         Simulated::fib(n)
     }

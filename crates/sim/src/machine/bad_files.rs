@@ -47,7 +47,7 @@ fn a_wrong_figure_is_named_with_its_line() {
 fn every_figure_must_say_where_it_is_from() {
     let of = |origin: &str| error("origin = \"derived\", from = \"4 cycles at 2.4 GHz\"", origin);
     for (origin, what) in [
-        ("origin = \"rumour\", from = \"x\"", "origin \"rumour\"; accepted: measured, sibling, sourced"),
+        ("origin = \"rumour\", from = \"x\"", "origin \"rumour\"; accepted: measured, sibling, sourced, recalled"),
         ("from = \"x\"", "`origin` is missing; accepted: measured"),
         ("origin = \"measured\"", "`from` is missing"),
         ("origin = \"measured\", from = \"\"", "`from` is the text \"\""),

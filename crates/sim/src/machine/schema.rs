@@ -66,7 +66,7 @@ pub(super) const MOST_PARTS: f64 = super::MAX_CORES as f64;
 const MOST_THREADS: f64 = 8.0;
 
 /// Where a figure comes from.
-pub(super) const ORIGINS: &[&str] = &["measured", "sibling", "sourced", "derived", "fitted", "guess"];
+pub(super) const ORIGINS: &[&str] = &["measured", "sibling", "sourced", "recalled", "derived", "fitted", "guess"];
 
 /// The fields of a figure.
 pub(super) const FIGURE: &[&str] = &["value", "origin", "from", "low", "high"];

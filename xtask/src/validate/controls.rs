@@ -1,0 +1,93 @@
+//! Negative controls: what must go away when its cause does.
+//!
+//! A model that has a knee for any reason but the one that is given for it would keep it.
+
+use super::machine;
+use super::tables::{SHORT, simulate};
+use ondeck_sim::machine::Machine;
+
+/// What one control has shown.
+pub(super) struct Control {
+    /// What was changed.
+    pub(super) change: &'static str,
+    /// What is looked at.
+    pub(super) figure: &'static str,
+    pub(super) before: f64,
+    pub(super) after: f64,
+    /// What must be so.
+    pub(super) claim: &'static str,
+    pub(super) is_so: bool,
+    /// Whether it is declared to be so.
+    declared: bool,
+}
+
+impl Control {
+    pub(super) fn fault(&self) -> Option<String> {
+        let what = format!("T6 {}: {}", self.change, self.claim);
+        match (self.declared, self.is_so) {
+            (true, false) => Some(format!("{what}: it is not so")),
+            (false, true) => Some(format!("{what}: declared not to be so, but it is")),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn all() -> Result<Vec<Control>, String> {
+    let laptop = machine("i7-13700h");
+    let old = |machine: &Machine, threads| chan(machine, "go-tristate-futex", threads);
+    let knee = |machine: &Machine| Ok::<f64, String>(old(machine, 20)? / old(machine, 1)?);
+    let step = |machine: &Machine| Ok::<f64, String>(old(machine, 14)? / old(machine, 8)?);
+    let new = |machine: &Machine| chan(machine, "go-spinbit-futex", 8);
+    let before = (knee(&laptop)?, step(&laptop)?, new(&laptop)?);
+    let nowhere = knee(&changed(&laptop, |machine| machine.distance_ps.fill(0)))?;
+    let alike = step(&changed(&laptop, alike))?;
+    let staying = new(&changed(&laptop, |machine| machine.os.move_on_wake = 0))?;
+    Ok(vec![
+        Control {
+            change: "all distances are 0",
+            figure: "go-tristate-futex, chan-contended, time with 20 threads over time with 1",
+            before: before.0,
+            after: nowhere,
+            claim: "falls to less than half",
+            is_so: nowhere < before.0 / 2.0,
+            declared: true,
+        },
+        Control {
+            change: "PAUSE takes on E cores what it takes on P cores",
+            figure: "go-tristate-futex, chan-contended, time with 14 threads over time with 8",
+            before: before.1,
+            after: alike,
+            claim: "falls by more than a tenth",
+            is_so: alike < before.1 * 0.9,
+            declared: true,
+        },
+        Control {
+            change: "woken threads stay where they were (move_on_wake is 0)",
+            figure: "go-spinbit-futex, chan-contended, time with 8 threads in us",
+            before: before.2,
+            after: staying,
+            claim: "falls by more than a tenth",
+            is_so: staying < before.2 * 0.9,
+            declared: true,
+        },
+    ])
+}
+
+/// Microseconds per operation.
+fn chan(machine: &Machine, lock: &str, threads: u32) -> Result<f64, String> {
+    Ok(simulate(machine, "chan-contended", &[(lock.to_owned(), threads)], SHORT)?[0] / 1000.0)
+}
+
+fn changed(machine: &Machine, change: impl FnOnce(&mut Machine)) -> Machine {
+    let mut machine = machine.clone();
+    change(&mut machine);
+    machine
+}
+
+/// All pauses as long as those of the first kind.
+fn alike(machine: &mut Machine) {
+    let (pause_ps, jitter) = (machine.kinds[0].pause_ps, machine.kinds[0].pause_jitter);
+    for kind in &mut machine.kinds {
+        (kind.pause_ps, kind.pause_jitter) = (pause_ps, jitter);
+    }
+}

@@ -1,0 +1,169 @@
+//! Published tables of locks: the rows that parameters were fitted on.
+
+use super::published::{self, Line};
+use super::{Declared, Group, Keep, Limit, Row, machine};
+use ondeck_lab::driver::{Pin, Point};
+use ondeck_lab::simulate::{self, Plan};
+use ondeck_lab::workload::WorkloadSpec;
+use ondeck_sim::machine::Machine;
+use std::sync::atomic::AtomicBool;
+
+/// How long a row is simulated, and how often; it is the mean throughput.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    pub(super) seconds: f64,
+    pub(super) seeds: u32,
+}
+
+/// For workloads in which 20 ms hold thousands of operations.
+pub(super) const SHORT: Effort = Effort { seconds: 0.02, seeds: 3 };
+/// For workloads in which threads come and go in milliseconds.
+const LONG: Effort = Effort { seconds: 0.3, seeds: 1 };
+
+/// Nanoseconds per operation for each pair of a lock and a number of threads.
+pub(super) fn simulate(
+    machine: &Machine,
+    workload: &str,
+    pairs: &[(String, u32)],
+    effort: Effort,
+) -> Result<Vec<f64>, String> {
+    let workload = WorkloadSpec::parse_name(workload).unwrap_or_else(|| panic!("there is no workload {workload}"));
+    let point = |(lock, threads): &(String, u32)| Point { workload, lock: lock.clone(), threads: *threads };
+    let plan = Plan {
+        machine: machine.clone(),
+        machine_words: machine.name.clone(),
+        points: pairs.iter().map(point).collect(),
+        seed: 1,
+        seeds: effort.seeds,
+        seconds: Some(effort.seconds),
+        pin: Pin::None,
+        record: false,
+    };
+    let computed = simulate::run(&plan, &AtomicBool::new(false), &mut |_| ()).map_err(|cut| cut.failure.to_string())?;
+    let of_pair = |(lock, threads): &(String, u32)| {
+        let rows = computed.rows.iter().filter(|row| row.lock == *lock && row.threads == *threads);
+        rows.map(|row| row.ops_per_s.unwrap_or(f64::NAN)).sum::<f64>()
+    };
+    Ok(pairs.iter().map(|pair| 1e9 * f64::from(effort.seeds) / of_pair(pair)).collect())
+}
+
+/// A row that is to be simulated.
+struct Wanted {
+    pair: (String, u32),
+    expected: f64,
+}
+
+/// What a group is of.
+struct Table {
+    title: &'static str,
+    machine: &'static str,
+    workload: &'static str,
+    effort: Effort,
+    unit: &'static str,
+    /// From nanoseconds per operation to the unit.
+    convert: fn(f64) -> f64,
+    limit: Limit,
+    declared: Declared,
+}
+
+fn group(table: &Table, wanted: Vec<Wanted>) -> Result<Group, String> {
+    let pairs: Vec<(String, u32)> = wanted.iter().map(|row| row.pair.clone()).collect();
+    let simulated = simulate(&machine(table.machine), table.workload, &pairs, table.effort)?;
+    let row = |(wanted, ns): (Wanted, f64)| Row {
+        what: format!("{}, {} threads", wanted.pair.0, wanted.pair.1),
+        unit: table.unit,
+        expected: wanted.expected,
+        simulated: (table.convert)(ns),
+        limit: None,
+    };
+    let rows = wanted.into_iter().zip(simulated).map(row).collect();
+    let title = format!("T3 {}, {}", table.title, table.machine);
+    Ok(Group { title, expected: "published", limit: table.limit, declared: table.declared, rows })
+}
+
+pub(super) fn groups(keep: &mut Keep) -> Result<(), String> {
+    let old = Limit::MedianAndMost(0.08, 0.2);
+    let new = Limit::MedianAndMost(0.15, 0.35);
+    keep(chan_contended("chan-contended before Go 1.24", "i7-13700h", "go-tristate-futex", old, OLD)?);
+    keep(chan_contended("chan-contended, first form of Go's new lock", "i7-13700h", "go-spinbit-futex", new, NEW)?);
+    keep(chan_contended("chan-contended before Go 1.24", "m1", "go-tristate-sema", old, M1)?);
+    keep(monitors("i7-6700-linux", MONITORS_LINUX)?);
+    keep(monitors("i7-6700-windows", MONITORS_WINDOWS)?);
+    for (name, declared) in AIM7 {
+        keep(aim7(name, declared)?);
+    }
+    Ok(())
+}
+
+// Which of these groups keep their limits.
+const OLD: Declared = Declared::Held;
+const NEW: Declared = Declared::Held;
+const M1: Declared = Declared::Held;
+const MONITORS_LINUX: Declared = Declared::Missed;
+const MONITORS_WINDOWS: Declared = Declared::Missed;
+const AIM7: [(&str, Declared); 3] =
+    [("westmere-1n", Declared::Missed), ("westmere-2n", Declared::Missed), ("westmere-8n", Declared::Missed)];
+
+fn chan_contended(
+    title: &'static str,
+    machine: &'static str,
+    lock: &str,
+    limit: Limit,
+    declared: Declared,
+) -> Result<Group, String> {
+    let published = published::chan_contended();
+    let wanted = |line: Line| Wanted {
+        pair: (lock.to_owned(), line.number("threads") as u32),
+        expected: line.number("us_per_op"),
+    };
+    let wanted = published.lines(&[("machine", machine), ("lock", lock)]).into_iter().map(wanted).collect();
+    let workload = "chan-contended";
+    let table =
+        Table { title, machine, workload, effort: SHORT, unit: "us", convert: |ns| ns / 1000.0, limit, declared };
+    group(&table, wanted)
+}
+
+fn monitors(machine: &'static str, declared: Declared) -> Result<Group, String> {
+    let published = published::monitor_throughput();
+    let mut wanted = Vec::new();
+    for line in published.lines(&[("machine", machine)]) {
+        let (tuning, threads) = (line.text("tuning"), line.number("threads") as u32);
+        for (lock, column) in
+            [("coreclr-monitor-before", "before_locks_per_ms"), ("coreclr-monitor", "after_locks_per_ms")]
+        {
+            let lock = if tuning == "default" { lock.to_owned() } else { format!("{lock}[{tuning}]") };
+            wanted.push(Wanted { pair: (lock, threads), expected: line.number(column) });
+        }
+    }
+    let table = Table {
+        title: "monitor-throughput",
+        machine,
+        workload: "monitor-throughput",
+        effort: LONG,
+        unit: "locks/ms",
+        convert: |ns| 1e6 / ns,
+        limit: Limit::MedianAndMost(0.15, 0.35),
+        declared,
+    };
+    group(&table, wanted)
+}
+
+/// With the fewest users of those that the published figure is of.
+fn aim7(machine: &'static str, declared: Declared) -> Result<Group, String> {
+    let published = published::aim7();
+    let line = published.line(&[("machine", machine)]);
+    let users = line.number("users") as u32;
+    let wanted = [("linux-mutex-base", "without_patch"), ("linux-mutex-patch1", "with_patch")]
+        .map(|(lock, column)| Wanted { pair: (lock.to_owned(), users), expected: line.number(column) });
+    let table = Table {
+        title: "aim7",
+        machine,
+        workload: "aim7",
+        effort: LONG,
+        unit: "jobs/min",
+        convert: |ns| 60e9 / ns,
+        limit: Limit::Each(0.15),
+        declared,
+    };
+    group(&table, wanted.into())
+}
