@@ -8,6 +8,7 @@ mod controls;
 mod hardware;
 mod models;
 mod page;
+mod plot;
 mod programs;
 mod published;
 mod tables;
@@ -110,7 +111,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     };
     let validation = compute(part)?;
     if part.is_none() {
-        page::keep(root, &validation, !words.is_empty())?;
+        page::keep(root, &validation, &plot::pictures()?, !words.is_empty())?;
     }
     let faults: Vec<String> = validation.groups.iter().filter_map(Group::fault).collect();
     let faults = [faults, validation.controls.iter().filter_map(controls::Control::fault).collect()].concat();

@@ -68,7 +68,7 @@ pub(super) fn all() -> Result<Vec<Control>, String> {
             after: staying,
             claim: "falls by more than a tenth",
             is_so: staying < before.2 * 0.9,
-            declared: true,
+            declared: false,
         },
     ])
 }

@@ -20,7 +20,7 @@ pub(super) fn groups(keep: &mut Keep) -> Result<(), String> {
 /// The mesh, without the two things that the model does not know: cores that slow down together, and sharers that cost
 /// anything but their turn to read.
 fn bare_mesh() -> Machine {
-    let mut machine = machine("mesh");
+    let mut machine = machine("mesh").with_cores(64).expect("the mesh has as many cores as one likes");
     machine.kinds.iter_mut().for_each(|kind| kind.derate = 0);
     machine.memory.per_sharer_ps = 0;
     machine

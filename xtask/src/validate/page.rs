@@ -8,16 +8,26 @@ use std::path::Path;
 
 const PATH: &str = "docs/validation.md";
 
-/// Writes the page's tables, or compares them.
-pub(super) fn keep(root: &Path, validation: &Validation, is_check: bool) -> Result<(), String> {
+/// Writes the page's tables and the pictures, or compares them.
+pub(super) fn keep(
+    root: &Path,
+    validation: &Validation,
+    pictures: &[(String, String)],
+    is_check: bool,
+) -> Result<(), String> {
     let page = fs::read_to_string(root.join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
     let text = between_markers(&page, "rows", &tables(validation))
         .ok_or_else(|| format!("{PATH}: no `<!-- rows -->` and `<!-- /rows -->`"))?;
-    match (text == page, is_check) {
-        (true, _) => Ok(()),
-        (false, true) => Err(format!("{PATH} is stale; `cargo xtask validate` writes it")),
-        (false, false) => fs::write(root.join(PATH), text).map_err(|error| format!("{PATH}: {error}")),
+    for (path, text) in pictures.iter().map(|(path, text)| (path.as_str(), text)).chain([(PATH, &text)]) {
+        if fs::read_to_string(root.join(path)).is_ok_and(|old| old == *text) {
+            continue;
+        }
+        if is_check {
+            return Err(format!("{path} is stale; `cargo xtask validate` writes it"));
+        }
+        fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))?;
     }
+    Ok(())
 }
 
 /// A summary, then a table for each group, then the controls.

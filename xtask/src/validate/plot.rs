@@ -1,11 +1,10 @@
 //! Pictures: published rows as they are, and what the simulator gives at every number of threads.
 
+use super::machine;
 use super::published;
 use super::tables::{Effort, simulate};
-use super::{Row, machine};
 use ondeck_lab::report::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
 use ondeck_lab::report::picture::svg;
-use std::path::Path;
 
 /// One seed: the tables have more.
 const EFFORT: Effort = Effort { seconds: 0.01, seeds: 1 };
@@ -34,7 +33,11 @@ fn figure(name: &str, locks: &[&str], most: u32) -> Result<Figure, String> {
         series.push(line(format!("{lock}, simulated"), 2 * index, 0, simulated.collect()));
         let published = published::chan_contended();
         let rows = published.lines(&[("machine", name), ("lock", lock)]);
-        let point = |row: published::Line| Point { x: row.number("threads"), y: 1000.0 * row.number("us_per_op"), spread: None };
+        let point = |row: published::Line| Point {
+            x: row.number("threads"),
+            y: 1000.0 * row.number("us_per_op"),
+            spread: None,
+        };
         series.push(line(format!("{lock}, published"), 2 * index + 1, 1, rows.into_iter().map(point).collect()));
     }
     Ok(Figure {
