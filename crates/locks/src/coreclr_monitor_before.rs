@@ -591,6 +591,6 @@ mod tests {
         let [(_, default), (_, lower), (_, none)] = TUNINGS else { panic!("three settings") };
         assert_eq!(pauses(*default, 8), [50, 150, 450, 1350, 4050, 12_150, 36_450, 109_350]);
         assert_eq!(pauses(*lower, 8).last(), Some(&1024));
-        assert_eq!(pauses(*none, 8), [50]);
+        assert_eq!(pauses(*none, 8), [1]);
     }
 }
