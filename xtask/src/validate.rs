@@ -152,11 +152,14 @@ impl Part {
 /// Takes a group that is there.
 type Keep<'a> = dyn FnMut(Group) + 'a;
 
+/// Makes the groups of a part.
+type Maker = fn(&mut Keep) -> Result<(), String>;
+
 /// Everything, or a part; each group is printed as soon as it is there.
 fn compute(part: Option<Part>) -> Result<Validation, String> {
     let wanted = |one: Part| part.is_none_or(|part| part == one);
     let mut validation = Validation { groups: Vec::new(), controls: Vec::new() };
-    let makers: [(Part, fn(&mut Keep) -> Result<(), String>); 3] =
+    let makers: [(Part, Maker); 3] =
         [(Part::Hardware, hardware::groups), (Part::Models, models::groups), (Part::Tables, tables::groups)];
     for (_, groups) in makers.into_iter().filter(|(part, _)| wanted(*part)) {
         groups(&mut |group| {
