@@ -96,6 +96,12 @@ fn w4_a_line_that_others_wait_for_is_gone_with_the_operation_it_was_brought_for(
     let word = line(0);
     let bodies = vec![own_at(0, &word), again(&word), own_at(11, &word)];
     assert_eq!(on_cpus(&toy(3), bodies).value, [4_000, 158_000, 110_000]);
+    // Where a core always comes to write again: done at 66 (W1).
+    let word = line(0);
+    let mut machine = toy(3);
+    machine.memory.write_again = 1_000;
+    let bodies = vec![own_at(0, &word), again(&word), own_at(11, &word)];
+    assert_eq!(on_cpus(&machine, bodies).value, [4_000, 66_000, 110_000]);
     // Reading it is possible until it is granted to another.
     let word = line(0);
     let reads = at(10, &word, |word| {

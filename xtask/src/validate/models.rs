@@ -17,12 +17,14 @@ pub(super) fn groups(keep: &mut Keep) -> Result<(), String> {
     Ok(())
 }
 
-/// The mesh, without the two things that the model does not know: cores that slow down together, and sharers that cost
-/// anything but their turn to read.
+/// The mesh, without what the models do not know: cores that slow down together or are nearer than others, and sharers that
+/// cost anything but their turn to read.
 fn bare_mesh() -> Machine {
     let mut machine = machine("mesh").with_cores(64).expect("the mesh has as many cores as one likes");
     machine.kinds.iter_mut().for_each(|kind| kind.derate = 0);
     machine.memory.per_sharer_ps = 0;
+    let near_ps = machine.distance_ps[1];
+    machine.distance_ps.iter_mut().filter(|ps| **ps > 0).for_each(|ps| *ps = near_ps);
     machine
 }
 
@@ -65,10 +67,10 @@ fn birth_death(n: u32, outside: f64, [alone, pass, reader]: [f64; 3]) -> f64 {
     sum / rate
 }
 
-/// A queue lock: however many wait, a pass takes the same.
+/// A queue lock: however many wait, a pass takes the same. Up to 16: those who wait for longer yield now and then.
 fn mcs() -> Result<Group, String> {
     let machine = bare_mesh();
-    let pairs = [4, 8, 16, 32].map(|n| ("mcs".to_owned(), n));
+    let pairs = [4, 8, 16].map(|n| ("mcs".to_owned(), n));
     let ns = simulate(&machine, "sections/cs20-out0", &pairs, SHORT)?;
     let row = |(&(_, n), &simulated): (&(String, u32), &f64)| {
         let what = format!("mcs on mesh, {n} threads, beside 4: time per acquisition");

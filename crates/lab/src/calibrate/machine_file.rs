@@ -130,6 +130,7 @@ impl File<'_> {
             ("write", "1.0"),
             ("upgrade", "1.0"),
             ("per_sharer_ns", "1"),
+            ("write_again", "0.02"),
             ("way_jitter", "0.1"),
             ("store_buffer", "64"),
         ] {

@@ -39,8 +39,10 @@ impl Engine {
             return begun;
         }
         let line = self.lines.find(op.address, core);
+        let is_wanted = self.lines.get(line).is_wanted();
+        let is_lost = access != Access::Load && is_wanted && !self.can_write_again(me);
         let state = self.lines.get(line);
-        if !state.hits(core, access) || (access != Access::Load && state.is_wanted()) {
+        if is_lost || !state.hits(core, access) {
             return self.miss(op, line);
         }
         if access != Access::Load {
@@ -154,6 +156,12 @@ impl Engine {
     fn jittered(&mut self, request: u32, half_ps: u64) -> u64 {
         let jitter = self.machine.memory.way_jitter;
         self.threads[request as usize / 2].ways.about(half_ps, jitter)
+    }
+
+    /// Whether a write comes before the line, which others wait for, is taken away (W4).
+    #[cold]
+    fn can_write_again(&mut self, thread: u32) -> bool {
+        self.threads[thread as usize].ways.below(1000) < self.machine.memory.write_again
     }
 
     /// Half of the way to the core that takes the line away from `core`, if `core` owns it still.

@@ -107,7 +107,8 @@ impl Line {
         self.owner == core as u16 || (access == Access::Load && self.sharers.has(core)) || self.is_alone(core)
     }
 
-    /// Whether others wait for the line: then whoever has it loses it with what it is at, and cannot write it again (W4).
+    /// Whether others wait for the line: then whoever has it loses it with what it is at, and mostly cannot write it again
+    /// (W4).
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.first != NONE

@@ -107,6 +107,8 @@ pub struct Memory {
     pub upgrade: u32,
     /// What each sharer beyond the first adds to a write that makes them drop their copies (`kappa`).
     pub per_sharer_ps: u32,
+    /// How often a core can write a line again that others wait for already, in thousandths.
+    pub write_again: u32,
     /// How far the ways of single requests lie from the average, to both sides, in thousandths of it.
     pub way_jitter: u32,
     /// Plain stores that a core can have under way.

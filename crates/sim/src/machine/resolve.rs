@@ -68,6 +68,7 @@ fn memory(memory: &Section<'_>) -> Result<Memory, String> {
         write: memory.thousandths("write")?,
         upgrade: memory.thousandths("upgrade")?,
         per_sharer_ps: memory.ps("per_sharer_ns")?,
+        write_again: memory.thousandths("write_again")?,
         way_jitter: memory.thousandths("way_jitter")?,
         store_buffer: memory.whole("store_buffer")?,
         far_atomics,

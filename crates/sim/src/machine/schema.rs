@@ -139,6 +139,7 @@ pub(super) const MEMORY: &[Field] = &[
     field("write", RATIO),
     field("upgrade", RATIO),
     field("per_sharer_ns", NS),
+    field("write_again", SHARE),
     field("way_jitter", Accepts::Ratio(range(0.0, 0.9))),
     field("store_buffer", Accepts::Number(range(1.0, 1024.0))),
     field("far_round_trip_ns", TICKING_NS),
