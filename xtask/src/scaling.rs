@@ -34,13 +34,14 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         [flag] if flag == "--write" => true,
         _ => return Err("usage: cargo xtask scaling [--write]".into()),
     };
-    let directory = root.join(if is_to_write { RECORDS } else { FRESH });
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    // Relative, as the command is kept with the rows.
+    let directory = Path::new(if is_to_write { RECORDS } else { FRESH });
+    std::fs::create_dir_all(root.join(directory)).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut faults = Vec::new();
     for machine in MACHINES {
         let name = format!("flagship-{machine}.csv");
         sweep(root, machine, SWEEP, &directory.join(&name))?;
-        let new = rows_of(&directory.join(&name))?;
+        let new = rows_of(&root.join(directory).join(&name))?;
         let broken = broken_promises(&new, run_ns(&simulate::machine(machine, None)?))?;
         println!("{machine}: {} points, {} beyond the bound on waiting", new.len(), broken.len());
         faults.extend(broken);

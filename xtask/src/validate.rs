@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_declaration_must_be_so_either_way() {
         let each = Limit::Each(0.1);
-        assert_eq!(group(&[95.0, 110.0], each, Declared::Held).fault(), None);
+        assert_eq!(group(&[95.0, 109.0], each, Declared::Held).fault(), None);
         assert_eq!(group(&[89.0, 100.0], each, Declared::Held).fault().unwrap(), "group: its limit is broken");
         assert_eq!(group(&[89.0, 100.0], each, Declared::Missed).fault(), None);
         assert!(group(&[95.0], each, Declared::Missed).fault().is_some());
