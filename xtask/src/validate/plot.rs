@@ -30,7 +30,7 @@ fn figure(name: &str, locks: &[&str], most: u32) -> Result<Figure, String> {
     for (index, lock) in locks.iter().enumerate() {
         let simulated = pairs.iter().zip(&ns).filter(|((of, _), _)| of == lock);
         let simulated = simulated.map(|((_, threads), &ns)| Point { x: f64::from(*threads), y: ns, spread: None });
-        series.push(line(format!("{lock}, simulated"), 2 * index, 0, simulated.collect()));
+        series.push(line((*lock).to_owned(), index, 0, simulated.collect()));
         let published = published::chan_contended();
         let rows = published.lines(&[("machine", name), ("lock", lock)]);
         let point = |row: published::Line| Point {
@@ -38,12 +38,12 @@ fn figure(name: &str, locks: &[&str], most: u32) -> Result<Figure, String> {
             y: 1000.0 * row.number("us_per_op"),
             spread: None,
         };
-        series.push(line(format!("{lock}, published"), 2 * index + 1, 1, rows.into_iter().map(point).collect()));
+        series.push(line("published".to_owned(), index, 1, rows.into_iter().map(point).collect()));
     }
     Ok(Figure {
         id: format!("validation-chan-contended-{name}"),
         title: format!("chan-contended on the {name}: simulated and published"),
-        caption: "Time per operation (100 sends and 100 receives). Published are the rows that the machine file was fitted on.".into(),
+        caption: "100 sends and 100 receives. Dashed: published, the rows that the machine file was fitted on; else simulated.".into(),
         text: String::new(),
         form: Form::Lines,
         x: Axis { label: "threads".into(), unit: Unit::Count, scale: Scale::Linear, ticks: Vec::new() },
