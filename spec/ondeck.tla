@@ -2,11 +2,11 @@
 (* The flagship of crates/locks/src/ondeck.rs and the files beside it. Actions have the names of the steps of its
    header.
 
-   MODELLED. The word: the head of the dugout and all flags but HOT. The nodes: next, prev, the anchor's tail (links
-   towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Deadlines. Fair and
-   other releases. Wakes without cause. A wake is a step of its own after the write that makes it due, and by address.
-   The memory: each thread owns a share of the lock, which it gives up with the releasing write of its last acquisition
-   or, if that one timed out, with its return; with the last share the lock is gone.
+   MODELLED. The word: the head of the dugout and all flags but HOT and ROOM. The nodes: next, prev, the anchor's tail
+   (links towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Deadlines. Fair
+   and other releases. Wakes without cause. A wake is a step of its own after the write that makes it due, and by
+   address. The memory: each thread owns a share of the lock, which it gives up with the releasing write of its last
+   acquisition or, if that one timed out, with its return; with the last share the lock is gone.
 
    GRAIN. A load and the compare-exchange that relies on nothing else are one action, and one that fails is no step. A
    blind read-modify-write (`claim`, `vacate`, `unlatch`) is apart from the load that led to it; `ask` may come at any
@@ -14,11 +14,12 @@
    the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from its `nap` on: the
    comparison inside wait_on could only keep it awake, which a wake without cause does too.
 
-   NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. The counter, and with it
-   the loss of 2048 releases between two looks. The epoch: `Rotation` says how its comparisons turn out. The core of
-   the last call: an arrival may stand in or not. Time: how long the occupant is patient, when a pass may be revoked and
-   the line be broken (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow
-   path. Nodes beyond 2^48. Memory orderings: loom looks after them. The condition variable: ondeck_condvar.tla.
+   NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. ROOM: a request for
+   time, which this model does not have, and one that fails is no step. The counter, and with it the loss of 2048
+   releases between two looks. The epoch: `Rotation` says how its comparisons turn out. The core of the last call: an
+   arrival may stand in or not. Time: how long the occupant is patient, when a pass may be revoked and the line be
+   broken (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow path. Nodes
+   beyond 2^48. Memory orderings: loom looks after them. The condition variable: ondeck_condvar.tla.
 
    BOUNDS, and distinct states found by TLC 2.15 (with symmetry, where no property is checked):
 

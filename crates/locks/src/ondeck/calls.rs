@@ -1,8 +1,8 @@
 //! Releasing a contended lock, and everything that is done under the latch: calls and cancellations.
 
 use super::dugout::Node;
-use super::state::{DECK, FAIR, FLIGHT, LATCHED, NAPPING, STANDIN, State, VACANT};
-use super::watch::epoch_now;
+use super::state::{DECK, FAIR, FLIGHT, LATCHED, NAPPING, ROOM, STANDIN, State, VACANT};
+use super::watch::{Tries, epoch_now};
 use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
@@ -54,7 +54,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             } else {
                 P::step(VACATE);
                 // E1
-                if lock.cas(state, state.released(), Release) {
+                if lock.cas(state, state.released().without(ROOM), Release) {
+                    if state.has(ROOM) {
+                        P::pause_ns(T::tuning().room_ns);
+                    }
                     return;
                 }
             }
@@ -103,20 +106,21 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// holds the latch and has linked the list.
     pub(super) fn detach(&self, node: &Node<P>, then: impl Fn(State) -> State) {
         let mut is_unlinked = false;
+        let mut tries = Tries::default();
         // Each further turn is caused by another thread's step: a push, a release, an acquisition.
         loop {
             let state = State(self.word.load(Acquire)); // E2
             P::step(DETACH);
             if is_unlinked {
                 // E2 E3
-                if self.cas(state, then(state), AcqRel) {
+                if self.get_through(state, then(state), AcqRel, &mut tries) {
                     return;
                 }
             } else if core::ptr::eq(Node::head(state), node) {
                 // SAFETY: we hold the latch, and a head that has been linked is the anchor.
                 let older = unsafe { node.bequeath_anchor() };
                 // E2 E3
-                if self.cas(state, then(state.with_head(older)), AcqRel) {
+                if self.get_through(state, then(state.with_head(older)), AcqRel, &mut tries) {
                     return;
                 }
                 // SAFETY: as above.
@@ -163,16 +167,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn latch(&self, node: &Node<P>) -> bool {
         // Ends: a latch holder runs straight through.
         while !node.is_granted() {
-            let state = self.load();
-            if state.has(LATCHED) {
-                P::yield_now();
-                continue;
-            }
             P::step(LATCH);
             // E3
-            if self.cas(state, state.with(LATCHED), Acquire) {
+            if self.word.fetch_or(LATCHED, Acquire) & LATCHED == 0 {
                 return true;
             }
+            P::yield_now();
         }
         false
     }

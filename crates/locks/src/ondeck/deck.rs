@@ -1,13 +1,13 @@
 //! On deck: looking before, sitting there, standing in, waiting in line, napping, giving up.
 
 use super::dugout::Node;
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
-use super::watch::{Heat, Wait, Watch};
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
+use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
-    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck, SHOW_UP,
-    TAKE, Tuning, Turn, is_past,
+    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, MAKE_ROOM, NAP, Policy, REVOKE, RISE, RawOndeck,
+    SHOW_UP, TAKE, Tuning, Turn, is_past,
 };
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
@@ -43,7 +43,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
-    pub(super) fn enqueue(&self, state: State, node: &Node<P>, deadline: Option<u64>) -> Turn {
+    pub(super) fn enqueue(&self, state: State, node: &Node<P>, tries: &mut Tries, deadline: Option<u64>) -> Turn {
         let Some(next) = node.on_top_of(state) else {
             // An address beyond 48 bits: this thread cannot be written into the word, so it looks in now and then.
             let (word, waiting) = node.grant_word();
@@ -52,7 +52,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         };
         P::step(ENQUEUE);
         // E2
-        if !self.cas(state, next, Release) {
+        if !self.get_through(state, next, Release, tries) {
             return Turn::Again;
         }
         let (word, waiting) = node.grant_word();
@@ -83,6 +83,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
         const GAP_NS: u32 = 2_000;
         let mut has_waked = false;
+        let mut tries = Tries::default();
         let wait = Wait::<P>::new();
         // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
         loop {
@@ -118,7 +119,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             };
             P::step(BREAK_LINE);
             // E1
-            if self.cas(state, next, Acquire) {
+            let is_done = match turn {
+                Turn::Left => self.get_through(state, next, Acquire, &mut tries),
+                _ => self.cas(state, next, Acquire),
+            };
+            if is_done {
                 return turn;
             }
         }
@@ -182,13 +187,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 }
                 P::pause_ns(watch.next_gap_ns(tuning));
             } else if is_past::<P>(deadline) {
-                if self.give_up(state) {
+                if self.give_up(state, &mut watch.tries) {
                     return Turn::Left;
                 }
             } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
                 self.ask(&mut watch, tuning);
             } else if state.has(STANDIN) && (!state.has(FLIGHT) || !spins || watch.is_still_for(tuning.nap_after_ns)) {
-                if self.cede(state, &mut watch, tuning) {
+                if self.cede(state, &mut watch) {
                     return Turn::Ceded;
                 }
             } else if state.has(LOCKED) && (!spins || watch.is_still_for(tuning.nap_after_ns)) {
@@ -202,20 +207,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// A stand-in gives the seat to the sleeper that was called to it. True if it did.
-    fn cede(&self, state: State, watch: &mut Watch<P>, tuning: &Tuning) -> bool {
-        const TRIES: u32 = 8;
+    fn cede(&self, state: State, watch: &mut Watch<P>) -> bool {
         let cooled = if watch.found_hot() { state } else { state.without(HOT) };
         P::step(CEDE);
-        if self.cas(state, cooled.ceded(), Relaxed) {
-            return true;
-        }
-        // The holder of a hot lock may change the word each time that the line is on its way here, and loses it for each
-        // attempt.
-        watch.failures += 1;
-        if watch.failures.is_multiple_of(TRIES) {
-            P::pause_ns(tuning.poll_first_hot_ns);
-        }
-        false
+        self.get_through(state, cooled.ceded(), Relaxed, &mut watch.tries)
     }
 
     /// Asks that the next release pass the lock.
@@ -248,15 +243,33 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         watch.rise(self.load(), T::tuning());
     }
 
+    /// One attempt to change the word, by a thread that must get through in the end.
+    pub(super) fn get_through(&self, from: State, to: State, order: Ordering, tries: &mut Tries) -> bool {
+        let to = if tries.need_room() { to.without(ROOM) } else { to };
+        if self.cas(from, to, order) {
+            *tries = Tries::default();
+            return true;
+        }
+        tries.fail();
+        if tries.need_room() && P::may_spin() {
+            if !from.has(ROOM) {
+                P::step(MAKE_ROOM);
+                self.word.fetch_or(ROOM, Relaxed);
+            }
+            P::pause_ns(T::tuning().poll_asked_ns);
+        }
+        false
+    }
+
     /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.
-    pub(super) fn give_up(&self, state: State) -> bool {
+    pub(super) fn give_up(&self, state: State, tries: &mut Tries) -> bool {
         if state.has(STANDIN) {
             P::step(CEDE);
-            return self.cas(state, state.ceded(), Relaxed);
+            return self.get_through(state, state.ceded(), Relaxed, tries);
         }
         if !state.has_sleepers() {
             P::step(LEAVE);
-            return self.cas(state, state.left(), Relaxed);
+            return self.get_through(state, state.left(), Relaxed, tries);
         }
         if state.has(LATCHED) {
             P::yield_now();
@@ -264,7 +277,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         P::step(HAND_DOWN);
         // E3
-        if !self.cas(state, state.handed_down(), Acquire) {
+        if !self.get_through(state, state.handed_down(), Acquire, tries) {
             return false;
         }
         // SAFETY: we hold the latch over a list that was not empty, and `self` outlives the call.

@@ -5,9 +5,10 @@ pub(super) const NODE_ALIGN_BITS: u32 = 9;
 const HEAD_BITS: u32 = 39;
 const HEAD: u64 = (1 << HEAD_BITS) - 1;
 const EPOCH_SHIFT: u32 = 39;
-const EPOCH: u64 = 0b11 << EPOCH_SHIFT;
-const CORE_SHIFT: u32 = 41;
+const EPOCH: u64 = 1 << EPOCH_SHIFT;
+const CORE_SHIFT: u32 = 40;
 const CORE: u64 = 0b11 << CORE_SHIFT;
+pub(super) const ROOM: u64 = 1 << 42;
 pub(super) const LATCHED: u64 = 1 << 43;
 pub(super) const VACANT: u64 = 1 << 44;
 pub(super) const DECK: u64 = 1 << 45;
@@ -21,7 +22,7 @@ pub(super) const LOCKED: u64 = 1 << 52;
 const COUNT_SHIFT: u32 = 53;
 const COUNT_MASK: u64 = (1 << (64 - COUNT_SHIFT)) - 1;
 
-const FLAGS: u64 = LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | LOCKED;
 const _: () =
     assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ (COUNT_MASK << COUNT_SHIFT) == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(LOCKED << 1 == 1 << COUNT_SHIFT, "the carry out of LOCKED must count a release");
@@ -54,9 +55,9 @@ impl State {
         self.has(DECK) && (self.has(STANDIN) || !self.has(FLIGHT))
     }
 
-    /// Nothing left but the counter and the hints: HOT, and the two of the last call.
+    /// Nothing left but the counter and the hints: HOT, ROOM, and the two of the last call.
     pub(super) const fn is_at_rest(self) -> bool {
-        self.without(HOT).0 & (HEAD | FLAGS) == 0
+        self.without(HOT | ROOM).0 & (HEAD | FLAGS) == 0
     }
 
     /// How many releases lie between two values, modulo 2048.
@@ -173,7 +174,7 @@ mod tests {
 
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        (0..1u64 << 10).flat_map(|bits| [State(bits << 43), State(bits << 43 | 0x1234)])
+        (0..1u64 << 11).flat_map(|bits| [State(bits << 42), State(bits << 42 | 0x1234)])
     }
 
     #[test]
@@ -222,7 +223,7 @@ mod tests {
             let next = state.called(3, 2);
             assert!(next.has(DECK) && next.has(FLIGHT) && !next.has(LATCHED | VACANT));
             assert_eq!(next.has(STANDIN), state.has(DECK));
-            assert_eq!(next.epoch(), 3);
+            assert_eq!(next.epoch(), 1);
             assert!(next.is_coming_to(2) && next.is_coming_to(6) && !next.is_coming_to(1));
         }
     }

@@ -43,6 +43,9 @@ pub struct Tuning {
     pub nap_after_ns: u32,
     /// A lock that was passed and not accepted for so long may be taken back.
     pub revoke_ns: u32,
+    /// How long a holder stays off the word after a release, if somebody has failed to change the word and asks for room:
+    /// long enough for a line to come and go.
+    pub room_ns: u32,
     /// How many of the oldest sleepers are considered when one is wanted that last ran on, or off, a certain core.
     pub prefer_core_among: u32,
 }
@@ -80,6 +83,7 @@ pub const BALANCED: Tuning = Tuning {
     quiet_ns: 20_000,
     nap_after_ns: 50_000,
     revoke_ns: 50_000,
+    room_ns: 300,
     prefer_core_among: 16,
 };
 

@@ -33,6 +33,26 @@ impl<P: Platform> Wait<P> {
     }
 }
 
+/// Attempts in a row, by one thread, to change the word by a compare-exchange, all in vain.
+///
+/// The holder of a hot lock may write the word each time that the line is on its way to the other; so that who must get
+/// through does not depend on luck, it asks for room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tries(u32);
+
+impl Tries {
+    /// Lost races are common, and cost less than the holder's standing back.
+    const BEFORE_ROOM: u32 = 2;
+
+    pub(super) fn fail(&mut self) {
+        self.0 = self.0.saturating_add(1);
+    }
+
+    pub(super) fn need_room(self) -> bool {
+        self.0 >= Self::BEFORE_ROOM
+    }
+}
+
 /// What a contender makes of a free lock when it sits down on deck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heat {
@@ -90,9 +110,9 @@ impl Audit {
     }
 }
 
-/// Two bits of a clock that ticks once per rotation.
+/// One bit of a clock that ticks once per rotation.
 pub(super) fn epoch_now<P: Platform>(tuning: &Tuning) -> u64 {
-    (P::ticks() / P::ns_to_ticks(u64::from(tuning.rotate_ns)).max(1)) & 0b11
+    (P::ticks() / P::ns_to_ticks(u64::from(tuning.rotate_ns)).max(1)) & 1
 }
 
 /// The observations of one occupant.
@@ -110,8 +130,7 @@ pub(super) struct Watch<P> {
     pub(super) has_asked: bool,
     pub(super) is_hot: bool,
     pub(super) naps: u32,
-    /// Attempts to cede that came to nothing.
-    pub(super) failures: u32,
+    pub(super) tries: Tries,
 }
 
 impl<P: Platform> Watch<P> {
@@ -132,7 +151,7 @@ impl<P: Platform> Watch<P> {
             has_asked: false,
             is_hot: heat != Heat::Cool,
             naps: 0,
-            failures: 0,
+            tries: Tries::default(),
         }
     }
 
