@@ -44,6 +44,8 @@
    empty: `starvation_in_line` shows it bypassed for ever by arrivals that each stand in, and go to bat, between two of
    its looks; so the bound of the header's Promises rests on how likely that is, not on the algorithm alone. *)
 
+\* not modelled: make_room: a hint that only slows its reader down, see above
+
 EXTENDS Integers, FiniteSets, Sequences, TLC
 
 CONSTANTS

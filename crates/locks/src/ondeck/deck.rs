@@ -118,10 +118,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 continue;
             };
             P::step(BREAK_LINE);
-            // E1
             let is_done = match turn {
-                Turn::Left => self.get_through(state, next, Acquire, &mut tries),
-                _ => self.cas(state, next, Acquire),
+                Turn::Left => self.get_through(state, next, Relaxed, &mut tries),
+                _ => self.cas(state, next, Acquire), // E1
             };
             if is_done {
                 return turn;
