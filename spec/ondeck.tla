@@ -9,7 +9,7 @@
    acquisition or, if that one timed out, with its return; with the last share the lock is gone.
 
    GRAIN. A load and the compare-exchange that relies on nothing else are one action, and one that fails is no step. A
-   blind read-modify-write (`claim`, `vacate`, `unlatch`) is apart from the load that led to it; `ask` may come at any
+   blind read-modify-write (`claim`, `vacate`, `latch`, `unlatch`) is apart from the load that led to it; `ask` may come at any
    time that an occupant has not asked. What the latch holder does to the nodes is one action with the write that drops
    the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from its `nap` on: the
    comparison inside wait_on could only keep it awake, which a wake without cause does too.
@@ -487,7 +487,6 @@ detach(t) == detach_called(t) \/ detach_self(t)
 \* The wait of a sleeper has timed out. Whether it has been called is settled while it holds the latch.
 latch(t) ==
   /\ pc[t] = "asleep" /\ Knows(t, "past")
-  /\ ~node[t].is_granted
   /\ ~Has(word, {"LATCHED"})
   /\ Writes(With(word, {"LATCHED"}))
   /\ Goes(t, IF node[t].is_called /\ Bug # "leaves_although_called" THEN "unlatch" ELSE "detach")

@@ -1,14 +1,14 @@
 //! What no real machine can be asked to do: locks on simulated cores that never write twice while another wants the line.
 
-use ondeck_locks::RawLock;
 use ondeck_locks::ondeck::{BALANCED, RawOndeck};
+use ondeck_locks::{RawLock, RawTimedLock};
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::{self, Machine};
 use ondeck_sim::{Options, SimU64, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-const RUN_NS: u64 = 5_000_000;
+const RUN_NS: u64 = 20_000_000;
 /// Cycles.
 const INSIDE: u32 = 20;
 const OUTSIDE: u32 = 60;
@@ -22,14 +22,41 @@ struct Wanted {
     count: Alone<SimU64>,
     is_over: Alone<AtomicBool>,
     longest_wait_ns: AtomicU64,
+    /// Deadlines that have passed, and the longest time by which one was.
+    given_up: AtomicU64,
+    longest_overrun_ns: AtomicU64,
 }
 
 impl Wanted {
-    fn want(&self) {
+    fn new() -> Arc<Wanted> {
+        Arc::new(Wanted {
+            lock: Alone(RawOndeck::new()),
+            count: Alone(Atomic::new(0)),
+            is_over: Alone(AtomicBool::new(false)),
+            longest_wait_ns: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
+            longest_overrun_ns: AtomicU64::new(0),
+        })
+    }
+
+    /// Wants the lock until all is over, each time for `patience_ns` at most if there is one.
+    fn want(&self, patience_ns: Option<u64>) {
         while !self.is_over.0.load(Relaxed) {
             let asked_at = Simulated::now_ns();
-            self.lock.0.acquire();
-            self.longest_wait_ns.fetch_max(Simulated::now_ns() - asked_at, Relaxed);
+            let deadline = patience_ns.map(|ns| asked_at + ns);
+            let is_in = deadline.is_none_or(|deadline| self.lock.0.try_acquire_until(deadline));
+            if deadline.is_none() {
+                self.lock.0.acquire();
+            }
+            let now = Simulated::now_ns();
+            if let Some(deadline) = deadline {
+                self.longest_overrun_ns.fetch_max(now.saturating_sub(deadline), Relaxed);
+            }
+            if !is_in {
+                self.given_up.fetch_add(1, Relaxed);
+                continue;
+            }
+            self.longest_wait_ns.fetch_max(now - asked_at, Relaxed);
             let count = self.count.0.load(Relaxed);
             Simulated::work(INSIDE);
             self.count.0.store(count + 1, Relaxed);
@@ -38,41 +65,58 @@ impl Wanted {
             Simulated::work(OUTSIDE);
         }
     }
+
+    fn count(&self) -> u64 {
+        self.count.0.load(Relaxed)
+    }
 }
 
-/// How often `n_threads` have had the lock, and the longest wait in nanoseconds.
-fn contend(machine: &Machine, n_threads: u32) -> (u64, u64) {
+/// One thread for each element, with deadlines where it says so.
+fn contend(machine: &Machine, patience_ns: &[Option<u64>]) -> Arc<Wanted> {
     let outcome = ondeck_sim::run(machine, &Options { seed: 1, record: false }, || {
-        let wanted = Arc::new(Wanted {
-            lock: Alone(RawOndeck::new()),
-            count: Alone(Atomic::new(0)),
-            is_over: Alone(AtomicBool::new(false)),
-            longest_wait_ns: AtomicU64::new(0),
-        });
-        let start = |_| {
+        let wanted = Wanted::new();
+        let start = |&patience_ns: &Option<u64>| {
             let wanted = wanted.clone();
-            Simulated::start_thread(None, Box::new(move || wanted.want()))
+            Simulated::start_thread(None, Box::new(move || wanted.want(patience_ns)))
         };
-        let threads: Vec<_> = (0..n_threads).map(start).collect();
+        let threads: Vec<_> = patience_ns.iter().map(start).collect();
         Simulated::sleep_ns(RUN_NS);
         wanted.is_over.0.store(true, Relaxed);
         threads.into_iter().for_each(Simulated::join);
-        (wanted.count.0.load(Relaxed), wanted.longest_wait_ns.load(Relaxed))
+        wanted
     });
     outcome.expect("the run ends").value
 }
 
 /// Where a line that others wait for is always gone after one operation, no compare-exchange that was prepared by a load
 /// ever meets the value that the load saw, as long as a holder writes all the time.
-#[test]
-fn nobody_needs_luck_against_the_holder() {
+fn without_luck() -> Machine {
     let mut machine = machine::find("epyc-2x48", None).expect("a machine that there is");
     machine.memory.write_again = 0;
-    let (alone, _) = contend(&machine, 1);
-    for n_threads in [2, 4, 16] {
-        let (count, longest_wait_ns) = contend(&machine, n_threads);
+    machine
+}
+
+#[test]
+fn nobody_needs_luck_against_the_holder() {
+    let machine = without_luck();
+    let alone = contend(&machine, &[None]).count();
+    for n_threads in [4, 16] {
+        let wanted = contend(&machine, &vec![None; n_threads as usize]);
+        let (count, wait_ns) = (wanted.count(), wanted.longest_wait_ns.load(Relaxed));
         assert!(count > alone * 3 / 4, "{n_threads} threads: {count} acquisitions, one alone {alone}");
         let promised_ns = BALANCED.longest_wait_ns(n_threads - 1, 1_000, 50_000);
-        assert!(longest_wait_ns < promised_ns, "{n_threads} threads: waited {longest_wait_ns} ns of {promised_ns}");
+        assert!(wait_ns < promised_ns, "{n_threads} threads: waited {wait_ns} ns of {promised_ns}");
     }
+}
+
+/// Seats are given up, lines broken and sleepers unlinked against such a holder too.
+#[test]
+fn a_deadline_needs_no_luck_either() {
+    const PATIENCE_NS: u64 = 50_000;
+    const LATE_NS: u64 = 50_000;
+    let timed = [Some(PATIENCE_NS); 3];
+    let wanted = contend(&without_luck(), &[&[None], timed.as_slice()].concat());
+    let (given_up, overrun_ns) = (wanted.given_up.load(Relaxed), wanted.longest_overrun_ns.load(Relaxed));
+    assert!(given_up > 100, "{given_up} deadlines have passed");
+    assert!(overrun_ns < LATE_NS, "a deadline was overrun by {overrun_ns} ns");
 }

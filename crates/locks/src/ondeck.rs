@@ -18,8 +18,8 @@
 //!
 //! The holder of a hot lock writes the word so often that a compare-exchange by anybody else may fail for ever: by the
 //! time that the line is there, the value is another. Who must get through (to sleep, to give up a seat, to call) needs
-//! no luck: after two failures it asks for *room* by an RMW that cannot fail, and the next release stays off the word for
-//! as long as a line takes to come and go.
+//! no luck: after two failures it asks for *room* by an RMW that cannot fail, and the next release that finds nothing else
+//! to do stays off the word for about as long as a line takes to come and go. If that was too short, it asks again.
 //!
 //! What a pass costs depends on the machine, and what it gives on the work outside. So the two are compared where they can
 //! be: now and then an arrival sits down and keeps its hands off. The release that it sees first ends a section after a
@@ -42,9 +42,9 @@
 //! | bits | name | meaning when set | set by | cleared by | may be stale? |
 //! |---|---|---|---|---|---|
 //! | 0-38 | head | newest sleeper, its address without 9 low zero bits | enqueue, enlist | detach | exact |
-//! | 39 | epoch | time of the last call, in rotations, modulo 2 | detach | - | a hint |
-//! | 40-41 | core | core of the last caller, modulo 4 | detach | - | a hint |
-//! | 42 | ROOM | somebody fails to change the word: the next release stays off it for a moment | make_room | vacate, enqueue, cede, leave, hand_down, break_line, detach | a hint |
+//! | 39-40 | epoch | time of the last call, in rotations, modulo 4 | detach, invite | - | a hint |
+//! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
+//! | 42 | ROOM | somebody fails to change the word: the next release that finds nothing else to do stays off it for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
 //! | 43 | LATCHED | somebody has the right to edit the dugout, and will drop it without waiting for anybody | pass_on, call_up, hand_down, latch | detach, unlatch | exact |
 //! | 44 | VACANT | somebody sleeps and nobody has the seat: the next release must call | take, accept, hand_down | claim, detach, call_up | exact but for an instant in claim; see I3 |
 //! | 45 | DECK | the seat on deck is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave, hand_down | exact |
@@ -53,7 +53,7 @@
 //! | 48 | FAIR | the occupant of the seat asks the next release to pass the lock | ask | take, accept, cede, leave, hand_down, nap | exact |
 //! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
 //! | 50 | NAPPING | the occupant sleeps on the word: release owes it a wake. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
-//! | 51 | HOT | passing the lock around does not pay, or an audit is under way | ask, claim, stand_in | take, leave | a hint |
+//! | 51 | HOT | passing the lock around does not pay, or an audit is under way | ask, claim, stand_in | take, cede, leave | a hint |
 //! | 52 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
 //! | 53-63 | count | releases and passes, modulo 2048 | vacate, rouse, call_up, pass, pass_on | - | exact |
 //!
@@ -80,7 +80,7 @@
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
 //! | cede | stand-in -> kept, also if the called sleeper is in line | stand-in | compare-exchange, Relaxed |
 //! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
-//! | make_room | ROOM set | whoever has failed twice to enqueue, cede, leave, hand_down, break_line for its deadline, or detach | fetch-or, Relaxed |
+//! | make_room | ROOM set | whoever has failed twice to enqueue, enlist, invite, cede, leave, hand_down or detach, or past its deadline to take or break_line, and did not see it set | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
 //! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
@@ -153,8 +153,9 @@
 //!   release. One thing these times rest on is likely and not certain: a called sleeper that finds a stand-in in its
 //!   seat looks every 2 us, and must once see the lock free, the seat empty, or a pass that is late. Arrivals that come
 //!   and go between any two of its looks would keep it in line; spec/ondeck.starvation_in_line.cfg has the schedule.
-//!   That a compare-exchange gets through between the writes of a holder is not among these, thanks to ROOM. Conformance
-//!   `waits_are_bounded`, `nobody_needs_luck_against_the_holder`, TLA+ `Served`.
+//!   That a compare-exchange gets through between the writes of a holder is not among these, thanks to ROOM, unless all
+//!   releases are fair ones, which leave none. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
+//!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
 //!
 //! # Cost

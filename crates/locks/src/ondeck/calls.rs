@@ -167,12 +167,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn latch(&self, node: &Node<P>) -> bool {
         // Ends: a latch holder runs straight through.
         while !node.is_granted() {
+            if self.load().has(LATCHED) {
+                P::yield_now();
+                continue;
+            }
             P::step(LATCH);
             // E3
             if self.word.fetch_or(LATCHED, Acquire) & LATCHED == 0 {
                 return true;
             }
-            P::yield_now();
         }
         false
     }

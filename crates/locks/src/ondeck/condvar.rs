@@ -54,7 +54,7 @@
 
 use super::dugout::Node;
 use super::state::{DECK, LATCHED};
-use super::watch::epoch_now;
+use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
 use core::fmt;
@@ -292,6 +292,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let here = unsafe { &*waiter };
         // SAFETY: that thread has borrowed its lock for as long as it waits.
         let lock = unsafe { &*here.mutex };
+        let mut tries = Tries::default();
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
@@ -303,14 +304,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 here.node.slept_on(here.core);
                 P::step(ENLIST);
                 // E2
-                if lock.cas(state, next, Release) {
+                if lock.get_through(state, next, Release, &mut tries) {
                     return;
                 }
             } else {
                 debug_assert!(!state.has(LATCHED), "I6: the latch is taken over sleepers or for an occupied seat only");
                 P::step(INVITE);
                 // The core, as when a sleeper is called: the kernel tends to put it behind its caller.
-                if lock.cas(state, state.called(epoch_now::<P>(T::tuning()), P::current_core()), Relaxed) {
+                let called = state.called(epoch_now::<P>(T::tuning()), P::current_core());
+                if lock.get_through(state, called, Relaxed, &mut tries) {
                     break;
                 }
             }

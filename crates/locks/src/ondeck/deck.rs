@@ -118,9 +118,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 continue;
             };
             P::step(BREAK_LINE);
-            let is_done = match turn {
-                Turn::Left => self.get_through(state, next, Relaxed, &mut tries),
-                _ => self.cas(state, next, Acquire), // E1
+            // E1
+            let is_done = if is_past {
+                self.get_through(state, next, Acquire, &mut tries)
+            } else {
+                self.cas(state, next, Acquire)
             };
             if is_done {
                 return turn;
@@ -178,13 +180,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             } else if !state.has(LOCKED)
                 && (!spins || watch.has_asked || watch.may_take(tuning) || is_past::<P>(deadline))
             {
-                let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
-                P::step(TAKE);
-                // E1
-                if self.cas(state, cooled.at_bat(), Acquire) {
+                if self.take(state, &mut watch, is_past::<P>(deadline)) {
                     return Turn::AtBat;
                 }
-                P::pause_ns(watch.next_gap_ns(tuning));
             } else if is_past::<P>(deadline) {
                 if self.give_up(state, &mut watch.tries) {
                     return Turn::Left;
@@ -203,6 +201,20 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 P::pause_ns(watch.next_gap_ns(tuning));
             }
         }
+    }
+
+    /// Takes a lock that looks free. True if it was.
+    fn take(&self, state: State, watch: &mut Watch<P>, is_past: bool) -> bool {
+        let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
+        P::step(TAKE);
+        if is_past {
+            return self.get_through(state, cooled.at_bat(), Acquire, &mut watch.tries); // E1
+        }
+        let is_in = self.cas(state, cooled.at_bat(), Acquire); // E1
+        if !is_in {
+            P::pause_ns(watch.next_gap_ns(T::tuning()));
+        }
+        is_in
     }
 
     /// A stand-in gives the seat to the sleeper that was called to it. True if it did.
@@ -250,12 +262,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             return true;
         }
         tries.fail();
-        if tries.need_room() && P::may_spin() {
+        if tries.need_room() {
             if !from.has(ROOM) {
                 P::step(MAKE_ROOM);
                 self.word.fetch_or(ROOM, Relaxed);
             }
-            P::pause_ns(T::tuning().poll_asked_ns);
+            P::pause_ns(tries.gap_ns::<P>(T::tuning()));
         }
         false
     }

@@ -5,9 +5,9 @@ pub(super) const NODE_ALIGN_BITS: u32 = 9;
 const HEAD_BITS: u32 = 39;
 const HEAD: u64 = (1 << HEAD_BITS) - 1;
 const EPOCH_SHIFT: u32 = 39;
-const EPOCH: u64 = 1 << EPOCH_SHIFT;
-const CORE_SHIFT: u32 = 40;
-const CORE: u64 = 0b11 << CORE_SHIFT;
+const EPOCH: u64 = 0b11 << EPOCH_SHIFT;
+const CORE_SHIFT: u32 = 41;
+const CORE: u64 = 1 << CORE_SHIFT;
 pub(super) const ROOM: u64 = 1 << 42;
 pub(super) const LATCHED: u64 = 1 << 43;
 pub(super) const VACANT: u64 = 1 << 44;
@@ -74,7 +74,7 @@ impl State {
         (self.0 & EPOCH) >> EPOCH_SHIFT
     }
 
-    /// Whether the sleeper called last slept on `core`, as far as two bits can tell.
+    /// Whether the sleeper called last slept on `core`, as far as one bit can tell.
     pub(super) const fn is_coming_to(self, core: u32) -> bool {
         (self.0 ^ ((core as u64) << CORE_SHIFT)) & CORE == 0
     }
@@ -223,7 +223,7 @@ mod tests {
             let next = state.called(3, 2);
             assert!(next.has(DECK) && next.has(FLIGHT) && !next.has(LATCHED | VACANT));
             assert_eq!(next.has(STANDIN), state.has(DECK));
-            assert_eq!(next.epoch(), 1);
+            assert_eq!(next.epoch(), 3);
             assert!(next.is_coming_to(2) && next.is_coming_to(6) && !next.is_coming_to(1));
         }
     }

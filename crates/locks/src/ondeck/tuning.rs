@@ -83,7 +83,7 @@ pub const BALANCED: Tuning = Tuning {
     quiet_ns: 20_000,
     nap_after_ns: 50_000,
     revoke_ns: 50_000,
-    room_ns: 300,
+    room_ns: 500,
     prefer_core_among: 16,
 };
 

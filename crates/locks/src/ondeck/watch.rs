@@ -33,7 +33,7 @@ impl<P: Platform> Wait<P> {
     }
 }
 
-/// Attempts in a row, by one thread, to change the word by a compare-exchange, all in vain.
+/// Attempts of one thread to change the word by a compare-exchange that came to nothing, since one did not.
 ///
 /// The holder of a hot lock may write the word each time that the line is on its way to the other; so that who must get
 /// through does not depend on luck, it asks for room.
@@ -50,6 +50,12 @@ impl Tries {
 
     pub(super) fn need_room(self) -> bool {
         self.0 >= Self::BEFORE_ROOM
+    }
+
+    /// The gap before the next attempt. Of no fixed length, or two that ask for room could go on failing in step, each for
+    /// the other's asking.
+    pub(super) fn gap_ns<P: Platform>(self, tuning: &Tuning) -> u32 {
+        tuning.poll_asked_ns * (1 + (P::ticks() ^ u64::from(self.0)) as u32 % 4)
     }
 }
 
@@ -110,9 +116,9 @@ impl Audit {
     }
 }
 
-/// One bit of a clock that ticks once per rotation.
+/// Two bits of a clock that ticks once per rotation.
 pub(super) fn epoch_now<P: Platform>(tuning: &Tuning) -> u64 {
-    (P::ticks() / P::ns_to_ticks(u64::from(tuning.rotate_ns)).max(1)) & 1
+    (P::ticks() / P::ns_to_ticks(u64::from(tuning.rotate_ns)).max(1)) & 0b11
 }
 
 /// The observations of one occupant.
