@@ -145,6 +145,24 @@ fn a_yield_goes_behind_those_that_wait() {
 }
 
 #[test]
+fn a_yield_of_one_far_behind_changes_nothing() {
+    // 0 has its slice of 3 ms before 1 has anything: that is more than the granularity of 1 ms, so 1 yields in vain. After
+    // 2.5 ms of work it does not: 0 has another slice, and then 1 goes on, for it has still had less.
+    let yields = body(|| {
+        let begin = now();
+        Simulated::yield_now();
+        let first = now() - begin;
+        Simulated::work(2_500_000);
+        let begin = now();
+        Simulated::yield_now();
+        assert_eq!([first, now() - begin], [100_000, 100_000 + US + 3 * MS + US]);
+        begin
+    });
+    let outcome = on(&toy(1), 1, all(None, vec![works(20_000_000), yields])).unwrap();
+    assert_eq!(outcome.value[1], 3 * MS + US + 100_000 + 2_500_000_000);
+}
+
+#[test]
 fn a_boosted_thread_yields_too() {
     // Woken at 1 ms onto its idle CPU, boosted; another one is started there, and has its turn.
     let sleeps = body(|| {

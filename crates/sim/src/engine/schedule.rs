@@ -1,4 +1,4 @@
-//! Who is on which CPU: queues, slices, placement of woken threads, balancing.
+//! Who is on which CPU: queues, slices, placement of woken threads.
 
 use super::thread::{NO_CPU, Phase};
 use super::times::NEVER;
@@ -12,7 +12,7 @@ pub(crate) struct CpuState {
     pub(crate) core: u32,
     pub(crate) kind: u32,
     node: u32,
-    rank: u32,
+    pub(super) rank: u32,
     /// The other hardware thread of the core.
     sibling: Option<u32>,
     /// Who has it.
@@ -53,7 +53,7 @@ impl CpuState {
         machine.cpus.iter().enumerate().map(state).collect()
     }
 
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.running.is_none() && !self.is_expected && self.queue.is_empty()
     }
 }
@@ -229,7 +229,7 @@ impl Engine {
     }
 
     /// The thread is off its CPU, which it tells, and which nobody has yet.
-    fn get_off(&mut self, thread: u32, at: u64) -> u32 {
+    pub(super) fn get_off(&mut self, thread: u32, at: u64) -> u32 {
         let this = &mut self.threads[thread as usize];
         let (cpu, had) = (this.cpu, at - this.on_since);
         this.vruntime += had;
@@ -246,15 +246,21 @@ impl Engine {
     }
 
     /// The CPU is free: whoever is next in its queue gets it, or one of another CPU's queue.
-    fn next_thread(&mut self, cpu: u32, at: u64) {
+    pub(super) fn next_thread(&mut self, cpu: u32, at: u64) {
         let next = self.pick(cpu).or_else(|| self.pull(cpu, self.machine.os.cache_hot_ps));
-        let Some(thread) = next else { return };
+        if let Some(thread) = next {
+            self.hand_over(thread, cpu, at);
+        }
+    }
+
+    /// The CPU switches to a thread that was in a queue.
+    pub(super) fn hand_over(&mut self, thread: u32, cpu: u32, at: u64) {
         self.spent.ready_ps += at.saturating_sub(self.threads[thread as usize].off_since);
         self.switch_to(thread, cpu, at);
     }
 
     /// The CPU switches to the thread.
-    fn switch_to(&mut self, thread: u32, cpu: u32, at: u64) {
+    pub(super) fn switch_to(&mut self, thread: u32, cpu: u32, at: u64) {
         let switch_ps = u64::from(self.machine.os.switch_ps);
         self.spent.kernel_ps += switch_ps;
         // The switch is the CPU's time, but not yet the thread's.
@@ -284,7 +290,7 @@ impl Engine {
     }
 
     /// Takes a thread out of the longest queue of another CPU, one that has not run for `cold_ps`.
-    fn pull(&mut self, to: u32, cold_ps: u64) -> Option<u32> {
+    pub(super) fn pull(&mut self, to: u32, cold_ps: u64) -> Option<u32> {
         if self.n_ready == 0 {
             return None;
         }
@@ -308,14 +314,14 @@ impl Engine {
     }
 
     /// Lead and lag are of one CPU's queue: a thread that moves takes its own along.
-    fn rebase(&mut self, thread: u32, from: u32, to: u32) {
+    pub(super) fn rebase(&mut self, thread: u32, from: u32, to: u32) {
         let (old, new) = (self.cpus[from as usize].least_vruntime, self.cpus[to as usize].least_vruntime);
         let this = &mut self.threads[thread as usize];
         this.vruntime = new + this.vruntime.saturating_sub(old);
     }
 
     /// The thread waits for this CPU.
-    fn queue_up(&mut self, thread: u32, cpu: u32) {
+    pub(super) fn queue_up(&mut self, thread: u32, cpu: u32) {
         let at = self.now;
         let this = &mut self.threads[thread as usize];
         (this.phase, this.cpu, this.off_since) = (Phase::Ready, cpu, at);
@@ -380,26 +386,45 @@ impl Engine {
     fn give_up(&mut self, thread: u32) {
         let at = self.now.max(self.threads[thread as usize].on_since);
         let cpu = self.get_off(thread, at);
+        self.line_up(thread, cpu, at);
+        self.next_thread(cpu, at);
+    }
+
+    /// The thread, which is off its CPU, goes to the end of the queue.
+    fn line_up(&mut self, thread: u32, cpu: u32, at: u64) {
         self.threads[thread as usize].phase = Phase::Ready;
         self.cpus[cpu as usize].queue.push(thread);
         self.n_ready += 1;
         self.record_at(thread, at, What::Waits);
-        self.next_thread(cpu, at);
     }
 
-    /// `sched_yield`: whoever waits for the CPU goes first. True if somebody did.
+    /// `sched_yield`: whoever is next gets the CPU. True if somebody did.
+    ///
+    /// A fair system passes the thread over this once, and changes nothing in what it has had; and it does not pass over one
+    /// that has had less than the next by more than what would let a woken thread take the CPU (`pick_next_entity`).
     pub(crate) fn yield_cpu(&mut self) -> bool {
         let me = self.current;
         let cpu = self.threads[me as usize].cpu;
-        if me == OBSERVER || self.cpus[cpu as usize].queue.is_empty() {
+        if me == OBSERVER || self.cpus[cpu as usize].queue.is_empty() || self.is_far_behind(cpu) {
             return false;
         }
-        let last = self.cpus[cpu as usize].queue.iter().map(|&thread| self.threads[thread as usize].vruntime).max();
-        let this = &mut self.threads[me as usize];
-        this.vruntime = this.vruntime.max(last.unwrap_or(0) + 1);
-        this.is_boosted = false;
-        self.give_up(me);
+        let at = self.now.max(self.threads[me as usize].on_since);
+        self.threads[me as usize].is_boosted = false;
+        self.get_off(me, at);
+        let next = self.pick(cpu);
+        self.line_up(me, cpu, at);
+        if let Some(next) = next {
+            self.hand_over(next, cpu, at);
+        }
         true
+    }
+
+    /// Whether the thread that has the CPU is so far behind all that wait for it that a fair system lets it go on.
+    fn is_far_behind(&self, cpu: u32) -> bool {
+        let Policy::Fair { wakeup_granularity_ps, .. } = self.machine.os.policy else { return false };
+        let theirs = self.cpus[cpu as usize].queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
+        let mine = self.running_vruntime(cpu);
+        theirs.zip(mine).is_some_and(|(theirs, mine)| theirs > mine + wakeup_granularity_ps)
     }
 
     /// Makes a sleeping thread run: on an idle CPU after the latency of a wake, or in a queue. The waker is `by`, and is
@@ -531,67 +556,5 @@ impl Engine {
     fn running_vruntime(&self, cpu: u32) -> Option<u64> {
         let this = &self.threads[self.cpus[cpu as usize].running? as usize];
         Some(this.vruntime + self.now.saturating_sub(this.on_since))
-    }
-
-    /// Idle CPUs take what waits elsewhere, and better CPUs that are idle what runs on worse ones.
-    pub(crate) fn balance(&mut self) {
-        debug_assert_eq!(self.inconsistency(), None);
-        for cpu in 0..self.cpus.len() as u32 {
-            if !self.cpus[cpu as usize].is_idle() {
-                continue;
-            }
-            if let Some(thread) = self.pull(cpu, 0) {
-                self.spent.ready_ps += self.now.saturating_sub(self.threads[thread as usize].off_since);
-                self.switch_to(thread, cpu, self.now);
-            } else {
-                self.pull_running(cpu);
-            }
-        }
-        self.even_out();
-    }
-
-    /// Moves a running thread from a worse CPU to this one, which is idle.
-    fn pull_running(&mut self, to: u32) {
-        let rank = self.cpus[to as usize].rank;
-        let is_worse = |&from: &u32| {
-            let state = &self.cpus[from as usize];
-            let running = state.running.map(|thread| &self.threads[thread as usize]);
-            state.rank > rank && running.is_some_and(|this| this.pin.is_none() && this.phase == Phase::Resume)
-        };
-        let worst = (0..self.cpus.len() as u32).filter(is_worse).max_by_key(|&from| self.cpus[from as usize].rank);
-        let Some(from) = worst else { return };
-        let thread = self.cpus[from as usize].running.expect("it was chosen for the thread that it runs");
-        let slot = self.first_thread_slot + 2 * thread as usize;
-        let on_since = self.threads[thread as usize].on_since;
-        if on_since > self.now {
-            return;
-        }
-        self.threads[thread as usize].rest = self.times.of(slot) - self.now;
-        self.clear_thread(thread);
-        self.get_off(thread, self.now);
-        self.rebase(thread, from, to);
-        self.next_thread(from, self.now);
-        self.switch_to(thread, to, self.now);
-    }
-
-    /// Moves one thread from the longest queue to the shortest, if they differ by two or more.
-    fn even_out(&mut self) {
-        if self.n_ready < 2 {
-            return;
-        }
-        let length = |&cpu: &u32| self.cpus[cpu as usize].queue.len();
-        let all = 0..self.cpus.len() as u32;
-        let movable = |&cpu: &u32| {
-            self.cpus[cpu as usize].queue.iter().position(|&thread| self.threads[thread as usize].pin.is_none())
-        };
-        let longest = all.clone().filter(|cpu| movable(cpu).is_some()).max_by_key(length);
-        let (Some(longest), Some(shortest)) = (longest, all.min_by_key(length)) else { return };
-        let Some(place) = movable(&longest).filter(|_| length(&longest) >= length(&shortest) + 2) else { return };
-        let thread = self.cpus[longest as usize].queue.remove(place);
-        self.n_ready -= 1;
-        self.rebase(thread, longest, shortest);
-        let off_since = self.threads[thread as usize].off_since;
-        self.queue_up(thread, shortest);
-        self.threads[thread as usize].off_since = off_since;
     }
 }
