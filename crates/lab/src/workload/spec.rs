@@ -187,7 +187,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         min_threads: 2,
         max_threads: MAX_THREADS,
         simulated_only: false,
-        simulated_seconds: 0.5,
+        simulated_seconds: 0.1,
     },
     WorkloadInfo {
         kind: Kind::MonitorTryEnter,
