@@ -153,6 +153,12 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Whether `thread` is on a core now.
     fn is_running(thread: ThreadId) -> Running;
 
+    /// Whether the calling thread's time slice is over and it has its core still, because it cannot be preempted at this
+    /// moment. False where threads can always be preempted, as in user space, or where it cannot be known.
+    fn is_core_wanted() -> bool {
+        false
+    }
+
     /// Marks a transition of an algorithm. Free on hardware.
     fn step(step: Step);
 }

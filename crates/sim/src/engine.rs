@@ -12,6 +12,7 @@ mod balance;
 mod check;
 mod futex;
 mod lines;
+mod preempt;
 mod random;
 mod report;
 mod schedule;

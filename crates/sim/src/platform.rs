@@ -57,6 +57,9 @@ impl Platform for Simulated {
 
     fn yield_now() {
         let here = Here::expect();
+        if here.with(|engine| engine.keeps_cpu()) {
+            return Self::pause();
+        }
         let yield_ps = here.with(|engine| engine.kind_of_current().yield_ps.into());
         if here.with(|engine| engine.machine.os.yield_sleeps) {
             here.drain();
@@ -121,6 +124,12 @@ impl Platform for Simulated {
         here.catch_up();
         let is_on = here.with(|engine| engine.is_on_cpu(thread.get() as u32 - 1));
         if is_on { Running::Yes } else { Running::No }
+    }
+
+    fn is_core_wanted() -> bool {
+        let here = Here::expect();
+        here.catch_up();
+        here.with(|engine| engine.is_cpu_wanted())
     }
 
     fn step(step: Step) {
@@ -209,6 +218,21 @@ impl Simulated {
             let barrier_ps = engine.kind_of_current().barrier_ps.into();
             engine.spend_work(barrier_ps);
         });
+    }
+
+    /// Does `code` as a kernel does what it must not be preempted in: the thread leaves its core where it sleeps, and else
+    /// when the code is done, if its time slice ended meanwhile. A yield is a pause there.
+    pub fn unpreempted<R>(code: impl FnOnce() -> R) -> R {
+        let here = Here::expect();
+        here.catch_up();
+        let kept = here.with(|engine| engine.keep_cpu(true));
+        let result = code();
+        here.catch_up();
+        here.with(|engine| engine.keep_cpu(kept));
+        if here.with(|engine| engine.make_up_for_keeping()) {
+            here.switch();
+        }
+        result
     }
 
     /// Sleeps for `ns` nanoseconds.

@@ -430,3 +430,48 @@ fn a_yield_that_sleeps_leaves_the_cpu_to_others() {
     assert_eq!(both[1], 1_000_000);
     assert!(both[0] > 1_000_000, "{both:?}");
 }
+
+#[test]
+fn who_cannot_be_preempted_goes_when_it_is_done_or_sleeps() {
+    // 0 works from 1 to 5 ms and cannot be preempted: its slice, which ends at 3, lasts until 5. Then 1 works, from 5.001
+    // to 6.001, and 0 goes on at 6.002.
+    let keeps = body(|| {
+        until(MS / 1000);
+        Simulated::unpreempted(|| {
+            assert!(!Simulated::is_core_wanted(), "nothing is over yet");
+            Simulated::work(4_000_000);
+            assert!(Simulated::is_core_wanted());
+            assert_eq!(now(), 5 * MS);
+        });
+        assert!(!Simulated::is_core_wanted(), "what was wanted was given");
+        now()
+    });
+    let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000_000)])).unwrap();
+    assert_eq!(outcome.value, [6 * MS + 2 * US, 6 * MS + US]);
+    // The same, but it sleeps from 4 ms on: 0.5 us to fall asleep, a switch, and the CPU is the other's until 5.0015.
+    let sleeps = body(|| {
+        until(MS / 1000);
+        Simulated::unpreempted(|| {
+            Simulated::work(3_000_000);
+            Simulated::sleep_ns(10_000);
+        });
+        now()
+    });
+    let outcome = on(&toy(1), 1, all(None, vec![sleeps, works(1_000_000)])).unwrap();
+    assert_eq!(outcome.value[1], 5 * MS + US + US / 2);
+}
+
+#[test]
+fn a_yield_of_one_that_cannot_be_preempted_is_a_pause() {
+    let keeps = body(|| {
+        Simulated::unpreempted(|| {
+            Simulated::yield_now();
+            assert_eq!(now(), 10_000);
+        });
+        Simulated::yield_now();
+        now()
+    });
+    // After the pause and the yield of 100 ns the other one comes, and this one when that is done.
+    let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000)])).unwrap();
+    assert_eq!(outcome.value, [110_000 + US + US + US, 110_000 + US + US]);
+}

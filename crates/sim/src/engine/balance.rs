@@ -1,7 +1,7 @@
 //! Evening out: from time to time threads move to CPUs that have less to do, or that are better.
 
 use super::Engine;
-use super::thread::Phase;
+use super::thread::{Phase, Thread};
 
 impl Engine {
     /// Idle CPUs take what waits elsewhere, and better CPUs that are idle what runs on worse ones.
@@ -26,7 +26,8 @@ impl Engine {
         let is_worse = |&from: &u32| {
             let state = &self.cpus[from as usize];
             let running = state.running.map(|thread| &self.threads[thread as usize]);
-            state.rank > rank && running.is_some_and(|this| this.pin.is_none() && this.phase == Phase::Resume)
+            let may_move = |this: &Thread| this.pin.is_none() && this.phase == Phase::Resume && !this.keeps_cpu;
+            state.rank > rank && running.is_some_and(may_move)
         };
         let worst = (0..self.cpus.len() as u32).filter(is_worse).max_by_key(|&from| self.cpus[from as usize].rank);
         let Some(from) = worst else { return };

@@ -22,7 +22,7 @@ pub(crate) struct CpuState {
     /// Who waits for it, in the order in which they came.
     pub(super) queue: Vec<u32>,
     /// The thread that has it is to lose it as soon as its request is answered.
-    must_switch: bool,
+    pub(super) must_switch: bool,
     idle_since: u64,
     /// The least that its threads have had: whoever comes starts with it, and gets no lead for having slept.
     least_vruntime: u64,
@@ -158,7 +158,7 @@ impl Engine {
     pub(crate) fn thread_event(&mut self, thread: u32) {
         let (phase, cpu) = (self.threads[thread as usize].phase, self.threads[thread as usize].cpu);
         match phase {
-            Phase::Resume if cpu != NO_CPU && self.must_switch(cpu) => self.preempt(cpu),
+            Phase::Resume if self.must_switch(thread, cpu) => self.preempt(cpu),
             Phase::Resume => self.turn = Some(thread),
             Phase::FallsAsleep => self.fell_asleep(thread),
             Phase::Asleep => self.wake_by_deadline(thread),
@@ -172,12 +172,6 @@ impl Engine {
                 unreachable!("a thread that {phase:?} has no time of its own")
             }
         }
-    }
-
-    /// Whether the thread that has the CPU is to lose it. Whoever waited may be gone: then it keeps it.
-    fn must_switch(&mut self, cpu: u32) -> bool {
-        let state = &mut self.cpus[cpu as usize];
-        std::mem::take(&mut state.must_switch) && !state.queue.is_empty()
     }
 
     /// A thread that was just started gets the best idle CPU, or the shortest queue.
@@ -366,24 +360,8 @@ impl Engine {
         self.preempt(cpu);
     }
 
-    /// Whoever has the CPU goes to the end of its queue, now or as soon as its request is answered.
-    fn preempt(&mut self, cpu: u32) {
-        let Some(thread) = self.cpus[cpu as usize].running else { return };
-        match self.threads[thread as usize].phase {
-            Phase::Resume => (),
-            // One that falls asleep leaves by itself, unless it is woken before.
-            _ => return self.cpus[cpu as usize].must_switch = true,
-        }
-        let at = self.times.of(self.first_thread_slot + 2 * thread as usize);
-        let this = &mut self.threads[thread as usize];
-        this.rest = if at == NEVER { 0 } else { at - self.now.max(this.on_since).min(at) };
-        this.is_boosted = false;
-        self.clear_thread(thread);
-        self.give_up(thread);
-    }
-
     /// The thread that has the CPU goes into its queue, and the next one gets it.
-    fn give_up(&mut self, thread: u32) {
+    pub(super) fn give_up(&mut self, thread: u32) {
         let at = self.now.max(self.threads[thread as usize].on_since);
         let cpu = self.get_off(thread, at);
         self.line_up(thread, cpu, at);

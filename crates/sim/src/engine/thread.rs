@@ -161,6 +161,8 @@ pub(crate) struct Thread {
     pub(crate) on_since: u64,
     pub(crate) last_ran: u64,
     pub(crate) is_boosted: bool,
+    /// Whether it cannot be preempted.
+    pub(crate) keeps_cpu: bool,
     /// Since when it is in a state without a CPU.
     pub(crate) off_since: u64,
     pub(crate) pauses: Random,
@@ -192,6 +194,7 @@ impl Thread {
             on_since: clock,
             last_ran: 0,
             is_boosted: false,
+            keeps_cpu: false,
             off_since: clock,
             pauses: Random::new(seed, Purpose::Pauses, index),
             ways: Random::new(seed, Purpose::Ways, index),
