@@ -75,10 +75,11 @@ pub trait Variant<P: Platform>: Sized + Send + Sync + 'static {
 /// The constants of the Linux mutexes. The kernel has none: it asks the scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
-    /// The longest time that a contender spins in one acquisition, in nanoseconds. Default 50,000: about what going to
-    /// sleep and being woken costs where `results/experiments.md` was measured, so that who spins in vain waits at most
-    /// twice as long as who sleeps at once. The kernel spins while the holder is on a core and the spinner's own time
-    /// slice lasts; user space mostly cannot know the one and is not told the other.
+    /// The longest time that a contender spins in one acquisition, in nanoseconds, where the platform cannot tell who is
+    /// on a core. Default 50,000: about what going to sleep and being woken costs where `results/experiments.md` was
+    /// measured, so that who spins in vain waits at most twice as long as who sleeps at once. The kernel spins while the
+    /// holder is on a core and the spinner's own time slice lasts; user space mostly cannot know the one and is not told
+    /// the other.
     pub spin_budget_ns: u32,
     /// Looks in vain at the queue latch, or at one's place in a queue of spinners, one pause apart, after which a
     /// contender offers its core before each further one. Default 100: 1 to 8 us, many times what is done under the
@@ -93,21 +94,23 @@ impl Tuned<Tuning> for Defaults {
 
 /// What is left of the time in which a contender may spin.
 pub(crate) struct SpinBudget<P> {
-    start: u64,
-    most: u64,
+    /// When it began, and how much there was of it. `None` where the platform knows who is on a core: there, as in the
+    /// kernel, it is what is left of the time slice.
+    in_ticks: Option<(u64, u64)>,
     platform: PhantomData<P>,
 }
 
 impl<P: Platform> SpinBudget<P> {
     /// A whole one, which begins to run now.
     pub(crate) fn new(tuning: Tuning) -> Self {
-        let most = P::ns_to_ticks(u64::from(tuning.spin_budget_ns));
-        SpinBudget { start: P::ticks(), most, platform: PhantomData }
+        let is_blind = P::is_running(P::thread_id()) == Running::Unknown;
+        let in_ticks = is_blind.then(|| (P::ticks(), P::ns_to_ticks(u64::from(tuning.spin_budget_ns))));
+        SpinBudget { in_ticks, platform: PhantomData }
     }
 
     /// Saturates: the counters of two cores may disagree a little.
     fn is_spent(&self) -> bool {
-        P::ticks().saturating_sub(self.start) > self.most
+        P::is_core_wanted() || self.in_ticks.is_some_and(|(start, most)| P::ticks().saturating_sub(start) > most)
     }
 }
 
@@ -276,7 +279,8 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
     #[inline(never)]
     pub(crate) fn watch_holders(&self) -> bool {
         let budget = SpinBudget::new(T::TUNING);
-        // Ended by the budget at the latest.
+        // Ended by the budget at the latest. Where that is the time slice, a spinner that can be preempted is off its core
+        // when it is over, and whoever it waits for gets to run.
         loop {
             match self.watch_holder(&budget) {
                 Outcome::Inside => return true,
@@ -290,7 +294,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
     pub(crate) fn watch_holder(&self, budget: &SpinBudget<P>) -> Outcome {
         let watched = self.look();
         let mut owner = watched;
-        // Ended by the holder's sign_out, or by the budget.
+        // Ended by the holder's sign_out, by its leaving its core, or by the budget.
         while let Some(holder) = owner
             && owner == watched
         {

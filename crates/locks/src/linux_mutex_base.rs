@@ -18,10 +18,12 @@
 //!   what is negative there is 2 or more.
 //! - A waiter tries once before it goes into the list, not just after, under the queue latch either way. So only the
 //!   first ever leaves, and the list needs one link per node.
-//! - The kernel spins while the holder is on a core and the spinner need not be rescheduled. Whether the holder runs,
-//!   the seam is asked; "unknown", which is all that hardware says, counts as running. In place of the other there is a
-//!   budget in nanoseconds, so nobody spins for ever on a holder that sleeps. Where one core runs us, nobody spins.
-//! - `wait_lock` is a spinlock that is held with preemption off. User space cannot do that; see Cost.
+//! - The kernel spins while the holder is on a core and the spinner need not be rescheduled. The seam is asked for both;
+//!   where it knows nothing of who is on a core, as on hardware, a holder counts as running, and a budget in nanoseconds
+//!   takes the place of the time slice, so nobody spins for ever on a holder that sleeps. Where one core runs us, nobody
+//!   spins.
+//! - `wait_lock` is a ticket lock that is held with preemption off. User space cannot do that, and would pay for the
+//!   order of tickets with every preemption; see Cost.
 //!
 //! Shared code: `linux_mutex.rs`, `linux_mutex/list.rs` and `linux_mutex/state.rs`. It asks two questions, answered at
 //! the end of this file: the word is written unread, and everybody may spin.
