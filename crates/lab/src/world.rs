@@ -71,6 +71,11 @@ pub trait World: Platform {
     /// A full barrier: all stores of the thread are seen before any load that follows.
     fn barrier();
 
+    /// Does `code` as a kernel does what it must not be preempted in, where that can be had.
+    fn unpreempted<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+
     /// What the process has used.
     fn usage() -> Usage;
 

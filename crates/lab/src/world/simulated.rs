@@ -73,6 +73,11 @@ impl World for Simulated {
         Simulated::barrier();
     }
 
+    #[inline]
+    fn unpreempted<R>(code: impl FnOnce() -> R) -> R {
+        Simulated::unpreempted(code)
+    }
+
     fn usage() -> Usage {
         let (cpu_ns, ctx_switches) = Simulated::usage();
         Usage { cpu_ns, ctx_switches }
