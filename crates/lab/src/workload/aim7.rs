@@ -41,7 +41,7 @@ struct Load {
 ///   `derate` and waiting for lines add.
 /// - `shared_writes` times `acquisitions` is 2550: 8 nodes with the patch did 145 011 tests a minute, 0.41 ms for each,
 ///   which is 2500 times the 166 ns that a line takes from core to core in the mean. That it is one line, and no lock, is
-///   a guess. No figure was left for 2 nodes, which did 198 409: a fifth less than their cores have time for.
+///   a guess. 2 nodes, in view meanwhile, did 198 409: a fifth less than their cores have time for.
 /// - `acquisitions`: 8 nodes without the patch did 42 799 tests a minute, 1.4 ms for each, which is 34 passes among nearly
 ///   80 spinners.
 /// - `hold_ns`: 8 nodes without the patch find out of their collapse again within half a second in two of six runs with

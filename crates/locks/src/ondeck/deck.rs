@@ -118,11 +118,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 continue;
             };
             P::step(BREAK_LINE);
-            // E1
             let is_done = if is_past {
-                self.get_through(state, next, Acquire, &mut tries)
+                self.get_through(state, next, Acquire, &mut tries) // E1
             } else {
-                self.cas(state, next, Acquire)
+                self.cas(state, next, Acquire) // E1
             };
             if is_done {
                 return turn;
