@@ -262,10 +262,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         tries.fail();
         if tries.need_room() {
-            if !from.has(ROOM) {
-                P::step(MAKE_ROOM);
-                self.word.fetch_or(ROOM, Relaxed);
-            }
+            P::pause_ns(tries.back_off_ns::<P>(T::tuning()));
+            P::step(MAKE_ROOM);
+            self.word.fetch_or(ROOM, Relaxed);
             P::pause_ns(tries.gap_ns::<P>(T::tuning()));
         }
         false

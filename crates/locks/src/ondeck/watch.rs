@@ -52,8 +52,17 @@ impl Tries {
         self.0 >= Self::BEFORE_ROOM
     }
 
-    /// The gap before the next attempt. Of no fixed length, or two that ask for room could go on failing in step, each for
-    /// the other's asking.
+    /// How long to keep away before asking again: longer each time, or hundreds that retire at once would fail for each
+    /// other's attempts.
+    pub(super) fn back_off_ns<P: Platform>(self, tuning: &Tuning) -> u32 {
+        const MOST_DOUBLINGS: u32 = 8;
+        match self.0.saturating_sub(Self::BEFORE_ROOM) {
+            0 => 0,
+            asked => self.gap_ns::<P>(tuning) << (asked - 1).min(MOST_DOUBLINGS),
+        }
+    }
+
+    /// How long the answer takes. Of no fixed length, or two that ask could go on failing in step.
     pub(super) fn gap_ns<P: Platform>(self, tuning: &Tuning) -> u32 {
         tuning.poll_asked_ns * (1 + (P::ticks() ^ u64::from(self.0)) as u32 % 4)
     }
