@@ -8,11 +8,11 @@
    address. The memory: each thread owns a share of the lock, which it gives up with the releasing write of its last
    acquisition or, if that one timed out, with its return; with the last share the lock is gone.
 
-   GRAIN. A load and the compare-exchange that relies on nothing else are one action, and one that fails is no step. A
-   blind read-modify-write (`claim`, `vacate`, `latch`, `unlatch`) is apart from the load that led to it; `ask` may come at any
-   time that an occupant has not asked. What the latch holder does to the nodes is one action with the write that drops
-   the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from its `nap` on: the
-   comparison inside wait_on could only keep it awake, which a wake without cause does too.
+   GRAIN. A load and the compare-exchange that relies on nothing else are one action, and one that fails is no step.
+   A blind read-modify-write (`claim`, `vacate`, `latch`, `unlatch`) is apart from the load that led to it; `ask` may
+   come at any time that an occupant has not asked. What the latch holder does to the nodes is one action with the
+   write that drops the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from
+   its `nap` on: the comparison inside wait_on could only keep it awake, which a wake without cause does too.
 
    NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. ROOM: a request for
    time, which this model does not have, and one that fails is no step. The counter, and with it the loss of 2048

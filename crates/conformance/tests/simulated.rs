@@ -39,19 +39,22 @@ impl Wanted {
         })
     }
 
+    fn acquire(&self, deadline: Option<u64>) -> bool {
+        let Some(deadline) = deadline else {
+            self.lock.0.acquire();
+            return true;
+        };
+        self.lock.0.try_acquire_until(deadline)
+    }
+
     /// Wants the lock until all is over, each time for `patience_ns` at most if there is one.
     fn want(&self, patience_ns: Option<u64>) {
         while !self.is_over.0.load(Relaxed) {
             let asked_at = Simulated::now_ns();
             let deadline = patience_ns.map(|ns| asked_at + ns);
-            let is_in = deadline.is_none_or(|deadline| self.lock.0.try_acquire_until(deadline));
-            if deadline.is_none() {
-                self.lock.0.acquire();
-            }
+            let is_in = self.acquire(deadline);
             let now = Simulated::now_ns();
-            if let Some(deadline) = deadline {
-                self.longest_overrun_ns.fetch_max(now.saturating_sub(deadline), Relaxed);
-            }
+            self.longest_overrun_ns.fetch_max(now.saturating_sub(deadline.unwrap_or(u64::MAX)), Relaxed);
             if !is_in {
                 self.given_up.fetch_add(1, Relaxed);
                 continue;

@@ -80,7 +80,7 @@
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
 //! | cede | stand-in -> kept, also if the called sleeper is in line | stand-in | compare-exchange, Relaxed |
 //! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
-//! | make_room | ROOM set | whoever has failed twice to enqueue, enlist, invite, cede, leave, hand_down or detach, or past its deadline to take or break_line, and did not see it set | fetch-or, Relaxed |
+//! | make_room | ROOM set | whoever has failed twice to enqueue, enlist, invite, cede, leave, hand_down or detach, or past its deadline to take or break_line | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
 //! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
@@ -365,6 +365,23 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     #[inline(always)]
     fn cas(&self, from: State, to: State, order: Ordering) -> bool {
         self.word.compare_exchange(from.0, to.0, order, Relaxed).is_ok()
+    }
+
+    /// One attempt to change the word, by a thread that must get through in the end.
+    fn get_through(&self, from: State, to: State, order: Ordering, tries: &mut Tries) -> bool {
+        let to = if tries.need_room() { to.without(ROOM) } else { to };
+        if self.cas(from, to, order) {
+            *tries = Tries::default();
+            return true;
+        }
+        tries.fail();
+        if tries.need_room() {
+            P::pause_ns(tries.back_off_ns::<P>(T::tuning()));
+            P::step(MAKE_ROOM);
+            self.word.fetch_or(ROOM, Relaxed);
+            P::pause_ns(tries.gap_ns::<P>(T::tuning()));
+        }
+        false
     }
 
     // -- 6. acquire_slow ----------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 //! On deck: looking before, sitting there, standing in, waiting in line, napping, giving up.
 
 use super::dugout::Node;
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
-    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, MAKE_ROOM, NAP, Policy, REVOKE, RISE, RawOndeck,
-    SHOW_UP, TAKE, Tuning, Turn, is_past,
+    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck, SHOW_UP,
+    TAKE, Tuning, Turn, is_past,
 };
-use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
@@ -251,23 +251,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             }
         }
         watch.rise(self.load(), T::tuning());
-    }
-
-    /// One attempt to change the word, by a thread that must get through in the end.
-    pub(super) fn get_through(&self, from: State, to: State, order: Ordering, tries: &mut Tries) -> bool {
-        let to = if tries.need_room() { to.without(ROOM) } else { to };
-        if self.cas(from, to, order) {
-            *tries = Tries::default();
-            return true;
-        }
-        tries.fail();
-        if tries.need_room() {
-            P::pause_ns(tries.back_off_ns::<P>(T::tuning()));
-            P::step(MAKE_ROOM);
-            self.word.fetch_or(ROOM, Relaxed);
-            P::pause_ns(tries.gap_ns::<P>(T::tuning()));
-        }
-        false
     }
 
     /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.

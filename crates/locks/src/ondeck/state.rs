@@ -74,7 +74,7 @@ impl State {
         (self.0 & EPOCH) >> EPOCH_SHIFT
     }
 
-    /// Whether the sleeper called last slept on `core`, as far as one bit can tell.
+    /// Whether the sleeper called last is likely to run on `core`, where it was called, as far as one bit can tell.
     pub(super) const fn is_coming_to(self, core: u32) -> bool {
         (self.0 ^ ((core as u64) << CORE_SHIFT)) & CORE == 0
     }

@@ -33,7 +33,7 @@ impl<P: Platform> Wait<P> {
     }
 }
 
-/// Attempts of one thread to change the word by a compare-exchange that came to nothing, since one did not.
+/// How often in a row a compare-exchange of the word has failed for one thread, of those that it must get done.
 ///
 /// The holder of a hot lock may write the word each time that the line is on its way to the other; so that who must get
 /// through does not depend on luck, it asks for room.
@@ -58,13 +58,13 @@ impl Tries {
         const MOST_DOUBLINGS: u32 = 8;
         match self.0.saturating_sub(Self::BEFORE_ROOM) {
             0 => 0,
-            asked => self.gap_ns::<P>(tuning) << (asked - 1).min(MOST_DOUBLINGS),
+            asked => self.gap_ns::<P>(tuning).saturating_mul(1 << (asked - 1).min(MOST_DOUBLINGS)),
         }
     }
 
     /// How long the answer takes. Of no fixed length, or two that ask could go on failing in step.
     pub(super) fn gap_ns<P: Platform>(self, tuning: &Tuning) -> u32 {
-        tuning.poll_asked_ns * (1 + (P::ticks() ^ u64::from(self.0)) as u32 % 4)
+        tuning.poll_asked_ns.saturating_mul(1 + (P::ticks() ^ u64::from(self.0)) as u32 % 4)
     }
 }
 
