@@ -20,6 +20,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) round: u32,
     /// Length of the window in which operations are counted.
     pub(crate) window_ns: u64,
+    /// How often the warm-up is made at most, if the counts of the last three differ.
+    pub(crate) most_warm_ups: u32,
     /// Cores that the threads are pinned to in turn; empty if they are not.
     pub(crate) cores: &'a [u32],
     /// How long nothing may move before the lock is given up.

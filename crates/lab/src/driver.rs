@@ -149,6 +149,7 @@ impl Setting<'_> {
             threads: point.threads,
             round,
             window_ns: (self.plan.seconds * 1e9) as u64,
+            most_warm_ups: 1,
             cores: self.cores,
             patience_ns: PATIENCE_NS,
             stop: self.stop,

@@ -227,7 +227,7 @@ pub(crate) fn measure_shared<W: World, J: Job>(conditions: &Conditions, job: Arc
     let theirs = job.clone();
     let crew = Crew::start(conditions, conditions.threads, move |stage, me| work::<W, J>(&theirs, stage, me))?;
     crew.begin();
-    watch(&[&crew], conditions.warm_up_ns())?;
+    warm_up(&crew, conditions)?;
     let mut row = conditions.row();
     count_window(&crew, conditions, J::OPS, &mut row)?;
     if timed {
@@ -244,6 +244,26 @@ pub(crate) fn measure_shared<W: World, J: Job>(conditions: &Conditions, job: Arc
     let locals: Vec<J::Local> = reports.into_iter().map(|report| report.local).collect();
     J::add_figures(&locals, &mut row);
     Ok(row)
+}
+
+/// Waits until the crew is warm: until what three warm-ups in a row count is the same, or as many are made as may be.
+fn warm_up<W: World, R: Send + 'static>(crew: &Crew<W, R>, conditions: &Conditions) -> Result<(), End> {
+    let mut counts = vec![crew.counts().sum()];
+    for _ in 0..conditions.most_warm_ups {
+        watch(&[crew], conditions.warm_up_ns())?;
+        counts.push(crew.counts().sum());
+        if has_settled(&counts) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the last three counts made each more than nothing, and the same but for a fiftieth.
+fn has_settled(counts: &[u64]) -> bool {
+    let made: Vec<u64> = counts.windows(2).rev().take(3).map(|pair| pair[1] - pair[0]).collect();
+    let (least, most) = (made.iter().min().copied().unwrap_or(0), made.iter().max().copied().unwrap_or(0));
+    made.len() == 3 && least > 0 && (most - least) * 50 <= most
 }
 
 /// Counts for one window.
@@ -263,6 +283,14 @@ fn count_window<W: World, R: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crew_has_settled_when_three_warm_ups_count_the_same() {
+        assert!(has_settled(&[0, 7, 107, 205, 304]));
+        assert!(!has_settled(&[0, 107, 205, 307]), "98 and 102 differ by more than a fiftieth");
+        assert!(!has_settled(&[0, 100, 200]), "two are not three");
+        assert!(!has_settled(&[0, 0, 0, 0]), "nothing may move yet");
+    }
 
     #[test]
     fn shares_by_hand() {

@@ -494,7 +494,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
     /// So many pauses before the next attempt.
     fn pause(&self, pauses: u32, manners: Manners) {
         for (stretch, is_last) in stretches(pauses) {
-            (0..stretch).for_each(|_| P::pause());
+            P::pauses(stretch);
             // While there is a waiter our attempts fail, and it may be waiting for our core. Stale at worst: then we yield
             // in vain, or one stretch later.
             if manners == Manners::GivesWay && !is_last && self.state().n_waiters() > 0 {

@@ -316,7 +316,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
     fn spin(turn: u32) -> bool {
         let n_active = if P::may_spin() { T::TUNING.active_spins } else { 0 };
         if turn < n_active {
-            (0..T::TUNING.pauses_per_spin).for_each(|_| P::pause());
+            P::pauses(T::TUNING.pauses_per_spin);
         } else if turn < n_active + T::TUNING.passive_spins {
             P::yield_now();
         } else {

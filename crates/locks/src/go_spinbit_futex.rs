@@ -321,7 +321,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbitFutex<P, T> {
 
     #[inline(never)]
     fn pause() {
-        (0..T::TUNING.pauses_per_spin).for_each(|_| P::pause());
+        P::pauses(T::TUNING.pauses_per_spin);
     }
 
     // -- 8. release_slow ----------------------------------------------------------------------------------------------

@@ -268,9 +268,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoTristateFutex<P, T> {
     }
 
     fn pause() {
-        for _ in 0..T::TUNING.pauses_per_spin {
-            P::pause();
-        }
+        P::pauses(T::TUNING.pauses_per_spin);
     }
 
     // -- 8. release_slow ----------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ impl<P: Platform> SpinWait<P> {
     #[inline]
     pub fn spin(&self) {
         let doublings = self.doublings.get();
-        (0..1u32 << doublings).for_each(|_| P::pause());
+        P::pauses(1 << doublings);
         self.doublings.set((doublings + 1).min(MOST_DOUBLINGS));
     }
 

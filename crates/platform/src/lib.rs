@@ -115,6 +115,11 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Tells the core that this is a spin loop: one PAUSE, ISB or the like, 10 to 80 ns.
     fn pause();
 
+    /// So many pauses in a row, between which nobody looks. A platform that computes time need not make them one by one.
+    fn pauses(n: u32) {
+        (0..n).for_each(|_| Self::pause());
+    }
+
     /// Stays off shared memory for about `ns` nanoseconds, on the core. Never sleeps. On hardware it errs to the long
     /// side, by a pause or so.
     fn pause_ns(ns: u32);

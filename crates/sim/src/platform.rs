@@ -44,7 +44,11 @@ impl Platform for Simulated {
     }
 
     fn pause() {
-        Here::expect().with(|engine| engine.pause(1));
+        Self::pauses(1);
+    }
+
+    fn pauses(n: u32) {
+        Here::expect().with(|engine| engine.pause(n.into()));
     }
 
     fn pause_ns(ns: u32) {

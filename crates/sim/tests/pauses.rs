@@ -19,6 +19,8 @@ fn alone(machine: &Machine, act: impl FnOnce() + Send + 'static) -> u64 {
 fn p1_a_pause_takes_what_the_machine_says() {
     let machine = toy(1);
     assert_eq!(alone(&machine, || (0..7).for_each(|_| Simulated::pause())), 70_000);
+    assert_eq!(alone(&machine, || Simulated::pauses(7)), 70_000);
+    assert_eq!(alone(&machine, || Simulated::pauses(0)), 0);
     // In whole pauses of 10, not less than asked for.
     assert_eq!(alone(&machine, || Simulated::pause_ns(95)), 100_000);
     assert_eq!(alone(&machine, || Simulated::pause_ns(100)), 100_000);

@@ -45,6 +45,7 @@ fn machine(draw: &mut Draw) -> Machine {
     }
     for kind in &mut machine.kinds {
         (kind.smt_slowdown, kind.derate) = (1_000 + draw.below(600) as u32, draw.below(300) as u32);
+        kind.smt_pausing = 1_000 + draw.below(300) as u32;
         kind.pause_jitter = 100;
     }
     let memory = &mut machine.memory;

@@ -195,6 +195,23 @@ fn a_woken_thread_takes_the_cpu_if_it_had_less_by_the_granularity() {
 }
 
 #[test]
+fn a_woken_thread_keeps_the_lead_that_it_slept_for() {
+    // The two others have had 5 ms each by then, so it is behind by half a latency, 3 ms. A slice is 2 ms; when it is over
+    // the thread is still behind by 1 ms, and has one more.
+    let mut machine = toy(1);
+    if let Policy::Fair { slice_ps, .. } = &mut machine.os.policy {
+        *slice_ps = MS;
+    }
+    let sleeps = body(|| {
+        Simulated::sleep_ns(10_000_000);
+        Simulated::work(2_900_000);
+        now()
+    });
+    let outcome = on(&machine, 1, all(None, vec![sleeps, works(20_000_000), works(20_000_000)])).unwrap();
+    assert_eq!(outcome.value[0], 12_900_000_000 + US);
+}
+
+#[test]
 fn a_boosted_thread_takes_the_cpu_at_once_and_others_wait() {
     let run = |boost: bool| {
         let sleeps = body(|| {

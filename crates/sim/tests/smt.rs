@@ -64,6 +64,21 @@ fn m1_does_not_count_while_the_other_half_pauses() {
 }
 
 #[test]
+fn m1_counts_pauses_where_they_do_not_leave_the_core_to_the_other_half() {
+    let works = body(|| {
+        Simulated::work(100_000);
+        now()
+    });
+    let pauses: Body = body(|| {
+        Simulated::pauses(200_000); // of 10 ns
+        0
+    });
+    let mut machine = smt_toy(1);
+    machine.kinds[0].smt_pausing = 1_200;
+    assert_eq!(on_cpus(&machine, vec![works, pauses]).value[0], 120_000_000);
+}
+
+#[test]
 fn m1_slows_operations_that_hit_but_not_pauses() {
     let word = line(0);
     let adds = body(move || {

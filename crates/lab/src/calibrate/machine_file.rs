@@ -100,6 +100,7 @@ impl File<'_> {
         }
         self.guess("pause_jitter", "0.05", NOT_MEASURED)?;
         self.guess("smt_slowdown", if shape.threads > 1 { "1.35" } else { "1.0" }, NOT_MEASURED)?;
+        self.guess("smt_pausing", "1.0", NOT_MEASURED)?;
         self.guess("derate", "1.0", NOT_MEASURED)
     }
 

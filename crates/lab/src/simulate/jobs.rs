@@ -13,6 +13,9 @@ use std::{iter, thread};
 /// How long nothing may move, in simulated time, before a lock is said to be stuck.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
+/// Warm-ups, at most, of a workload that may settle late.
+const MOST_WARM_UPS: u32 = 15;
+
 /// One point with one seed.
 struct Job<'a> {
     point: &'a Point,
@@ -102,6 +105,7 @@ fn measure(plan: &Plan, job: &Job, stop: &AtomicBool) -> Result<Done, End> {
         threads: point.threads,
         round,
         window_ns: (plan.seconds_of(point) * 1e9) as u64,
+        most_warm_ups: if point.workload.info().settles_late { MOST_WARM_UPS } else { 1 },
         cores: &cores,
         patience_ns: PATIENCE_NS,
         stop,

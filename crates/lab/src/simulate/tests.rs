@@ -88,6 +88,7 @@ fn end_of<L: BenchLock>() -> Failure {
         threads: 2,
         round: 0,
         window_ns: 1_000_000,
+        most_warm_ups: 1,
         cores: &[],
         patience_ns: 1_000_000_000,
         stop: &stop,

@@ -58,6 +58,8 @@ pub struct WorkloadInfo {
     pub simulated_only: bool,
     /// Seconds of simulated time that are enough for it.
     pub simulated_seconds: f64,
+    /// Whether it may take long until it goes on as it will, so that a simulated warm-up is repeated until it does.
+    pub settles_late: bool,
 }
 
 /// Most threads that any workload is run with: each has two histograms, and a machine's default limits allow it.
@@ -78,6 +80,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: 1,
         simulated_only: false,
         simulated_seconds: 0.002,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::MutexContention,
@@ -89,6 +92,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.01,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::MutexCapture,
@@ -100,6 +104,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.02,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::HandoffFast,
@@ -111,6 +116,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: 2,
         simulated_only: false,
         simulated_seconds: 0.01,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::HandoffSlow,
@@ -122,6 +128,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: 2,
         simulated_only: false,
         simulated_seconds: 0.05,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::ChanContended,
@@ -133,6 +140,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.02,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::Sections,
@@ -144,6 +152,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.02,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::Spike,
@@ -155,6 +164,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS - 64,
         simulated_only: false,
         simulated_seconds: 0.02,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::LockBench,
@@ -166,6 +176,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.02,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::MonitorThroughput,
@@ -177,6 +188,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.5,
+        settles_late: true,
     },
     WorkloadInfo {
         kind: Kind::MonitorLatency,
@@ -188,6 +200,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.1,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::MonitorTryEnter,
@@ -199,6 +212,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: 1,
         simulated_only: false,
         simulated_seconds: 0.005,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::GcWait,
@@ -210,6 +224,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_THREADS,
         simulated_only: false,
         simulated_seconds: 0.2,
+        settles_late: false,
     },
     WorkloadInfo {
         kind: Kind::Aim7,
@@ -221,6 +236,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         max_threads: MAX_TASKS,
         simulated_only: true,
         simulated_seconds: 0.5,
+        settles_late: false,
     },
 ];
 

@@ -129,6 +129,7 @@ fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience
         threads,
         round: 3,
         window_ns: ms * 1_000_000,
+        most_warm_ups: 1,
         cores: &Hardware::cores(),
         patience_ns: patience_ms * 1_000_000,
         stop: &NEVER,

@@ -44,6 +44,13 @@ impl Random {
         let drawn = if jitter == 0 { 1000 } else { 1000 - jitter + self.below(2 * jitter + 1) };
         ps * u64::from(drawn) / 1000
     }
+
+    /// About `n` times `ps`, in one draw: as far away as a sum of `n` that are drawn one by one strays.
+    #[inline]
+    pub(crate) fn about_in_all(&mut self, n: u64, ps: u64, jitter: u32) -> u64 {
+        let strays = n.isqrt();
+        (n - strays) * ps + self.about(strays * ps, jitter)
+    }
 }
 
 #[cfg(test)]
@@ -59,6 +66,21 @@ mod tests {
         assert_eq!(draw(1, Purpose::Pauses, 2), draw(1, Purpose::Pauses, 2));
         let others = [draw(2, Purpose::Pauses, 2), draw(1, Purpose::Placement, 2), draw(1, Purpose::Pauses, 3)];
         assert!(others.iter().all(|other| *other != draw(1, Purpose::Pauses, 2)), "{others:?}");
+    }
+
+    #[test]
+    fn many_at_once_stray_as_far_as_one_by_one() {
+        let (n, ps, jitter) = (400, 10_000, 50);
+        let spread = |of: &mut dyn FnMut(&mut Random) -> u64| {
+            let mut random = Random::new(3, Purpose::Pauses, 0);
+            let off: Vec<f64> = (0..2_000).map(|_| of(&mut random) as f64 - (n * ps) as f64).collect();
+            (off.iter().map(|off| off * off).sum::<f64>() / off.len() as f64).sqrt()
+        };
+        let one_by_one = spread(&mut |random| (0..n).map(|_| random.about(ps, jitter)).sum());
+        let at_once = spread(&mut |random| random.about_in_all(n, ps, jitter));
+        assert!((0.9..1.1).contains(&(at_once / one_by_one)), "{at_once} {one_by_one}");
+        let (mut one, mut other) = (Random::new(3, Purpose::Pauses, 0), Random::new(3, Purpose::Pauses, 0));
+        assert_eq!(one.about(ps, jitter), other.about_in_all(1, ps, jitter));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) struct CpuState {
     /// The thread that has it is to lose it as soon as its request is answered.
     pub(super) must_switch: bool,
     idle_since: u64,
-    /// The least that its threads have had: whoever comes starts with it, and gets no lead for having slept.
+    /// The least that its threads have had. Lead and lag are counted from it; whoever comes for the first time starts with it.
     least_vruntime: u64,
     /// The thread that has it does nothing but pause until then.
     pausing_until: u64,
@@ -90,8 +90,9 @@ impl Engine {
         }
         if let Some(sibling) = cpu.sibling {
             let other = &self.cpus[sibling as usize];
-            if other.running.is_some() && other.pausing_until <= thread.clock {
-                ps = ps * u64::from(kind.smt_slowdown) / 1000;
+            if other.running.is_some() {
+                let is_pausing = other.pausing_until > thread.clock;
+                ps = ps * u64::from(if is_pausing { kind.smt_pausing } else { kind.smt_slowdown }) / 1000;
             }
         }
         ps
@@ -128,7 +129,7 @@ impl Engine {
         let kind = self.kind_of_current();
         let (pause_ps, jitter) = (u64::from(kind.pause_ps), kind.pause_jitter);
         let thread = &mut self.threads[self.current as usize];
-        let ps = thread.pauses.about(times * pause_ps, jitter);
+        let ps = thread.pauses.about_in_all(times, pause_ps, jitter);
         self.pause_for(ps);
     }
 
@@ -201,11 +202,10 @@ impl Engine {
         let state = &mut self.cpus[cpu as usize];
         debug_assert!(state.running.is_none(), "two threads on one CPU");
         (state.running, state.must_switch, state.pausing_until) = (Some(thread), false, 0);
-        let (core, least) = (state.core, state.least_vruntime);
+        let core = state.core;
         let is_queued = !state.queue.is_empty();
         let this = &mut self.threads[thread as usize];
         (this.cpu, this.core, this.on_since) = (cpu, core, at);
-        this.vruntime = this.vruntime.max(least);
         this.phase = Phase::Resume;
         let rest = std::mem::take(&mut this.rest);
         self.set_thread(thread, at + rest);
@@ -311,7 +311,7 @@ impl Engine {
     pub(super) fn rebase(&mut self, thread: u32, from: u32, to: u32) {
         let (old, new) = (self.cpus[from as usize].least_vruntime, self.cpus[to as usize].least_vruntime);
         let this = &mut self.threads[thread as usize];
-        this.vruntime = new + this.vruntime.saturating_sub(old);
+        this.vruntime = (this.vruntime + new).saturating_sub(old);
     }
 
     /// The thread waits for this CPU.
@@ -423,6 +423,7 @@ impl Engine {
                 if cpu != prev {
                     self.rebase(thread, prev, cpu);
                 }
+                self.place_woken(thread, cpu);
                 self.cpus[cpu as usize].is_expected = true;
                 let is_nap = self.threads[thread as usize].is_nap;
                 let latency = if is_nap { 0 } else { self.wake_latency(cpu, at) };
@@ -503,13 +504,10 @@ impl Engine {
         if cpu != prev {
             self.rebase(thread, prev, cpu);
         }
-        let least = self.least_vruntime(cpu);
-        let this = &mut self.threads[thread as usize];
+        self.place_woken(thread, cpu);
         let takes_it = match self.machine.os.policy {
-            Policy::Fair { latency_ps, wakeup_granularity_ps, .. } => {
-                // Whoever slept may be behind by half a latency, not by all that it has missed.
-                this.vruntime = this.vruntime.max(least.saturating_sub(latency_ps / 2));
-                let mine = this.vruntime;
+            Policy::Fair { wakeup_granularity_ps, .. } => {
+                let mine = self.threads[thread as usize].vruntime;
                 self.running_vruntime(cpu).is_some_and(|theirs| theirs > mine + wakeup_granularity_ps)
             }
             Policy::Quantum { boost, .. } => {
@@ -520,6 +518,14 @@ impl Engine {
         if takes_it && self.threads[thread as usize].phase == Phase::Ready {
             self.preempt(cpu);
         }
+    }
+
+    /// Whoever slept may be behind by half a latency, not by all that it has missed (`place_entity`).
+    fn place_woken(&mut self, thread: u32, cpu: u32) {
+        let Policy::Fair { latency_ps, .. } = self.machine.os.policy else { return };
+        let least = self.least_vruntime(cpu).saturating_sub(latency_ps / 2);
+        let this = &mut self.threads[thread as usize];
+        this.vruntime = this.vruntime.max(least);
     }
 
     /// The least that anybody on the CPU has had; it never goes back.

@@ -74,6 +74,8 @@ pub struct CoreKind {
     /// How much slower everything is while the other hardware thread of the core is at work and not pausing, in
     /// thousandths; 1000 is not at all.
     pub smt_slowdown: u32,
+    /// The same while the other hardware thread pauses.
+    pub smt_pausing: u32,
     /// How much slower everything is with all CPUs busy than with one, in thousandths of what it takes with one; 0 is
     /// not at all, and in between it grows evenly.
     pub derate: u32,

@@ -50,6 +50,7 @@ fn core_kind(name: &str, kind: &Section<'_>) -> Result<CoreKind, String> {
         clock_ps: kind.ps("clock_ns")?,
         yield_ps: kind.ps("yield_ns")?,
         smt_slowdown: kind.thousandths("smt_slowdown")?,
+        smt_pausing: kind.thousandths("smt_pausing")?,
         // Files have the ratio of the two, which is at least one.
         derate: kind.thousandths("derate")? - 1000,
     })

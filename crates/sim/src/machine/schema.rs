@@ -119,6 +119,7 @@ pub(super) const KIND: &[Field] = &[
     field("clock_ns", TICKING_NS),
     field("yield_ns", TICKING_NS),
     field("smt_slowdown", SLOWDOWN),
+    field("smt_pausing", SLOWDOWN),
     field("derate", SLOWDOWN),
 ];
 

@@ -87,7 +87,10 @@ fn one_machine_has_two_systems() {
     let (linux, windows) = (builtin("i7-6700-linux").unwrap(), builtin("i7-6700-windows").unwrap());
     assert!(matches!(linux.os.policy, Policy::Fair { latency_ps: 24_000_000_000, .. }));
     assert!(matches!(windows.os.policy, Policy::Quantum { quantum_ps: 31_250_000_000, boost: true }));
-    assert_eq!((linux.kinds, linux.cpus, linux.distance_ps), (windows.kinds, windows.cpus, windows.distance_ps));
+    // What the published figures say of their pauses differs.
+    let mut kinds = windows.kinds;
+    (kinds[0].pause_ps, kinds[0].smt_pausing) = (linux.kinds[0].pause_ps, linux.kinds[0].smt_pausing);
+    assert_eq!((linux.kinds, linux.cpus, linux.distance_ps), (kinds, windows.cpus, windows.distance_ps));
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub(crate) fn toy(n: u32) -> Machine {
         clock_ps: 0,
         yield_ps: 100_000,
         smt_slowdown: 1_000,
+        smt_pausing: 1_000,
         derate: 0,
     };
     let memory = Memory {
