@@ -13,9 +13,8 @@
 //! that only a lock without waiters can be entered; the back-off of 50, 150, 450... pauses, once on the object's header
 //! and then ten times on the fat form with a yield after each; that there, while there are waiters, no more than 20,000
 //! pauses are made without a yield; the auto-reset event, handed to the oldest sleeper (event.rs); that a waiter does not
-//! spin again. How often the rounds on the fat form were made is doubtful: the sources of 2015 to 2017 say ten times, on all
-//! systems, but the PR's figure for 64 threads on Linux leaves each acquisition no more than 12 ms of its eight CPUs, which
-//! are two rounds.
+//! spin again. (The PR's figure for 64 threads on Linux leaves each acquisition 12 ms of its eight CPUs, where eleven rounds
+//! of a Skylake's pauses would take 65: that machine's must have been shorter. See docs/validation.md.)
 //! Left out: what the runtime does for its collector and for aborted threads. Changed:
 //! - The header and the sync block are the thin and the fat form of thin.rs, side by side in the lock.
 //! - The release is one decrement; the original loops with a compare-exchange.
