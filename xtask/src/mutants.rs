@@ -36,14 +36,10 @@ enum Fate {
     Survived,
 }
 
-/// Runs all mutants, or those of the one lock that `--lock NAME` names.
+/// Runs all mutants, or those of the locks that `--lock NAME` names, once for each.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let only = match words {
-        [] => None,
-        [flag, lock] if flag == "--lock" => Some(lock.as_str()),
-        _ => return Err("usage: cargo xtask mutants [--lock NAME]".into()),
-    };
-    let mutants = load(&root.join("crates/conformance/mutants"), only)?;
+    let only = locks(words).ok_or("usage: cargo xtask mutants [--lock NAME]...")?;
+    let mutants = load(&root.join("crates/conformance/mutants"), &only)?;
     let nursery = Nursery::prepare(root)?;
     for mutant in &mutants {
         mutant.edited(root)?;
@@ -71,6 +67,17 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if survivors == 0 { Ok(()) } else { Err(format!("{survivors} mutants survived")) }
 }
 
+/// The locks that the words name.
+fn locks(words: &[String]) -> Option<Vec<&str>> {
+    fn lock(pair: &[String]) -> Option<&str> {
+        match pair {
+            [flag, lock] if flag == "--lock" => Some(lock),
+            _ => None,
+        }
+    }
+    words.chunks(2).map(lock).collect()
+}
+
 /// All rungs of a test target as one, which takes less time than one after the other; those with flags by themselves.
 fn together(mutants: &[Mutant]) -> Vec<String> {
     let mut filters: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
@@ -83,7 +90,8 @@ fn together(mutants: &[Mutant]) -> Vec<String> {
     filters.into_iter().map(|((target, _), filters)| format!("{target} {}", joined(filters))).collect()
 }
 
-fn load(directory: &Path, only: Option<&str>) -> Result<Vec<Mutant>, String> {
+/// The mutants of the locks in `only`, or of all if it is empty.
+fn load(directory: &Path, only: &[&str]) -> Result<Vec<Mutant>, String> {
     let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
@@ -91,12 +99,18 @@ fn load(directory: &Path, only: Option<&str>) -> Result<Vec<Mutant>, String> {
     let mut mutants = Vec::new();
     for file in files {
         let lock = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-        if only.is_none_or(|only| only == lock) {
+        if only.is_empty() || only.contains(&lock.as_str()) {
             let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             mutants.extend(parse(&lock, &text).map_err(|error| format!("{}: {error}", file.display()))?);
         }
     }
-    if mutants.is_empty() { Err("no mutants; --lock takes the name of a file there".into()) } else { Ok(mutants) }
+    let without = only.iter().find(|lock| mutants.iter().all(|mutant: &Mutant| mutant.lock != **lock));
+    match without {
+        Some(lock) => {
+            Err(format!("`{lock}` has no mutants; --lock takes the name of a file in {}", directory.display()))
+        }
+        None => Ok(mutants),
+    }
 }
 
 fn parse(lock: &str, text: &str) -> Result<Vec<Mutant>, String> {
@@ -287,9 +301,22 @@ mod tests {
     #[test]
     fn every_edit_finds_its_place() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is above");
-        let mutants = load(&root.join("crates/conformance/mutants"), None).unwrap();
+        let mutants = load(&root.join("crates/conformance/mutants"), &[]).unwrap();
         let lost: Vec<String> = mutants.iter().filter_map(|mutant| mutant.edited(root).err()).collect();
         assert!(lost.is_empty(), "{}", lost.join("\n"));
+    }
+
+    #[test]
+    fn locks_are_named_one_by_one_or_not_at_all() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+        assert_eq!(locks(&words("--lock ondeck --lock mcs")), Some(vec!["ondeck", "mcs"]));
+        assert_eq!(locks(&[]), Some(vec![]));
+        for wrong in ["--lock", "ondeck", "--lock a b", "--locks a"] {
+            assert_eq!(locks(&words(wrong)), None, "{wrong}");
+        }
+        let mutants = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/conformance/mutants");
+        let refused = load(&mutants, &["mcs", "msc"]).err();
+        assert!(refused.is_some_and(|error| error.starts_with("`msc` has no mutants")));
     }
 
     #[test]

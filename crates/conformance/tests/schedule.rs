@@ -16,7 +16,7 @@ use ondeck_platform::Platform as _;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const SEARCH: Schedule = Schedule { executions: 20_000 };
+const SEARCH: Schedule = Schedule { executions: 10_000 };
 /// A deadline in the middle of what the random clock passes through in one execution.
 const DEADLINE_NS: u64 = 1 << 20;
 
