@@ -104,6 +104,9 @@ fn load(directory: &Path, only: &[&str]) -> Result<Vec<Mutant>, String> {
             mutants.extend(parse(&lock, &text).map_err(|error| format!("{}: {error}", file.display()))?);
         }
     }
+    if mutants.is_empty() {
+        return Err(format!("no mutants in {}", directory.display()));
+    }
     let without = only.iter().find(|lock| mutants.iter().all(|mutant: &Mutant| mutant.lock != **lock));
     match without {
         Some(lock) => {

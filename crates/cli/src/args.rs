@@ -162,7 +162,8 @@ pub(crate) struct SimArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Length of each measurement in simulated time; warming up and timing of waits take up to three quarters more
+    /// Length of each measurement in simulated time; warming up and timing of waits take up to three quarters more, with
+    /// monitor-throughput up to four and a quarter times as much
     /// [default: each workload's own, from 0.002 to 0.5]
     #[arg(long, value_name = "S", value_parser = choice::seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,

@@ -20,7 +20,7 @@ pub(crate) struct Conditions<'a> {
     pub(crate) round: u32,
     /// Length of the window in which operations are counted.
     pub(crate) window_ns: u64,
-    /// How often the warm-up is made at most, if the counts of the last three differ.
+    /// How often the warm-up is made at most; it ends once the last three have counted the same but for a fiftieth.
     pub(crate) most_warm_ups: u32,
     /// Cores that the threads are pinned to in turn; empty if they are not.
     pub(crate) cores: &'a [u32],

@@ -14,7 +14,7 @@
 //! and then ten times on the fat form with a yield after each; that there, while there are waiters, no more than 20,000
 //! pauses are made without a yield; the auto-reset event, handed to the oldest sleeper (event.rs); that a waiter does not
 //! spin again. (The PR's figure for 64 threads on Linux leaves each acquisition 12 ms of its eight CPUs, where eleven rounds
-//! of a Skylake's pauses would take 65: that machine's must have been shorter. See docs/validation.md.)
+//! of a Skylake's pauses would take 65: its pauses were shorter, or its rounds fewer. See docs/validation.md.)
 //! Left out: what the runtime does for its collector and for aborted threads. Changed:
 //! - The header and the sync block are the thin and the fat form of thin.rs, side by side in the lock.
 //! - The release is one decrement; the original loops with a compare-exchange.

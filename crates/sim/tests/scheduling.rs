@@ -196,8 +196,8 @@ fn a_woken_thread_takes_the_cpu_if_it_had_less_by_the_granularity() {
 
 #[test]
 fn a_woken_thread_keeps_the_lead_that_it_slept_for() {
-    // The two others have had 5 ms each by then, so it is behind by half a latency, 3 ms. A slice is 2 ms; when it is over
-    // the thread is still behind by 1 ms, and has one more.
+    // The two others have had 6 and 4 ms by then, so it is put half a latency, 3 ms, behind the 4. A slice is 2 ms; when it
+    // is over the thread is still behind by 1 ms, and has one more.
     let mut machine = toy(1);
     if let Policy::Fair { slice_ps, .. } = &mut machine.os.policy {
         *slice_ps = MS;
@@ -209,6 +209,24 @@ fn a_woken_thread_keeps_the_lead_that_it_slept_for() {
     });
     let outcome = on(&machine, 1, all(None, vec![sleeps, works(20_000_000), works(20_000_000)])).unwrap();
     assert_eq!(outcome.value[0], 12_900_000_000 + US);
+}
+
+#[test]
+fn a_thread_that_is_started_late_is_not_ahead() {
+    // 0 works on CPU 0 for 50 ms and is gone. 1, started there at 60 ms, is not behind for what 0 had: when 2 comes at 61 ms,
+    // 1 loses the CPU at the end of its slice, at 63, and 2 is done after a switch and 1 ms.
+    let starts = body(|| {
+        until(60_000_000);
+        let late = Simulated::start_thread(Some(0), Box::new(|| Simulated::work(30_000_000)));
+        until(61_000_000);
+        let later = Simulated::start_thread(Some(0), Box::new(|| Simulated::work(1_000_000)));
+        Simulated::join(later);
+        let done = now();
+        Simulated::join(late);
+        done
+    });
+    let outcome = on(&toy(2), 1, vec![(Some(0), works(50_000_000)), (Some(1), starts)]).unwrap();
+    assert!((64 * MS..64 * MS + 20 * US).contains(&outcome.value[1]), "{:?}", outcome.value);
 }
 
 #[test]
@@ -407,8 +425,8 @@ fn cpu_time_and_switches_are_counted() {
 
 #[test]
 fn what_a_thread_had_is_counted_once() {
-    // 1 works 5 ms from 1.5 us on, and sleeps for 0.1 ms. 0 wakes at 5010 us, has the CPU at 5012 and starts with the least
-    // that anybody had: 5 ms. So 1, which had as much, does not take it away at 5101.5, but at the end of 0's slice.
+    // 1 works 5 ms from 1.5 us on, and sleeps for 0.1 ms. 0 wakes at 5010 us, has the CPU at 5012 and is behind 1, which had
+    // 5 ms, by half a latency. So 1 does not take it away at 5101.5, but at the end of 0's slice.
     let first = body(|| {
         Simulated::sleep_ns(5_010_000);
         Simulated::work(4_000_000);
@@ -419,7 +437,11 @@ fn what_a_thread_had_is_counted_once() {
         Simulated::sleep_ns(100_000);
         now()
     });
-    let outcome = on(&toy(1), 1, all(None, vec![first, second])).unwrap();
+    let mut machine = toy(1);
+    if let Policy::Fair { wakeup_granularity_ps, .. } = &mut machine.os.policy {
+        *wakeup_granularity_ps = 50 * US;
+    }
+    let outcome = on(&machine, 1, all(None, vec![first, second])).unwrap();
     assert_eq!(outcome.value[1], 8_012 * US + US);
 }
 

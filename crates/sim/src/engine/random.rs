@@ -45,7 +45,8 @@ impl Random {
         ps * u64::from(drawn) / 1000
     }
 
-    /// About `n` times `ps`, in one draw: as far away as a sum of `n` that are drawn one by one strays.
+    /// About `n` times `ps`, in one draw: about as far away as a sum of `n` that are drawn one by one strays, and a little
+    /// less where `n` is no square.
     #[inline]
     pub(crate) fn about_in_all(&mut self, n: u64, ps: u64, jitter: u32) -> u64 {
         let strays = n.isqrt();

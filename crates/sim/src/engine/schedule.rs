@@ -24,7 +24,8 @@ pub(crate) struct CpuState {
     /// The thread that has it is to lose it as soon as its request is answered.
     pub(super) must_switch: bool,
     idle_since: u64,
-    /// The least that its threads have had. Lead and lag are counted from it; whoever comes for the first time starts with it.
+    /// The least that its threads have had, when it was last looked at. Lead and lag are counted from it; whoever comes for
+    /// the first time starts with it.
     least_vruntime: u64,
     /// The thread that has it does nothing but pause until then.
     pausing_until: u64,
@@ -185,14 +186,14 @@ impl Engine {
         };
         let best = all.iter().filter(idle).min_by_key(|&&cpu| (self.cpus[cpu as usize].rank, cpu));
         let shortest = || all.iter().min_by_key(|&&cpu| (self.cpus[cpu as usize].queue.len(), cpu));
-        match best {
-            Some(&cpu) => self.take_cpu(thread, cpu, now),
-            None => {
-                let cpu = *shortest().expect("there is at least one CPU");
-                self.threads[thread as usize].vruntime = self.cpus[cpu as usize].least_vruntime;
-                self.threads[thread as usize].cpu = cpu;
-                self.queue_up(thread, cpu);
-            }
+        let is_idle = best.is_some();
+        let cpu = *best.or_else(shortest).expect("there is at least one CPU");
+        self.threads[thread as usize].vruntime = self.cpus[cpu as usize].least_vruntime;
+        if is_idle {
+            self.take_cpu(thread, cpu, now);
+        } else {
+            self.threads[thread as usize].cpu = cpu;
+            self.queue_up(thread, cpu);
         }
     }
 

@@ -174,7 +174,8 @@ pub struct Os {
 /// How a CPU is shared by runnable threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Linux before 6.6 (CFS), and after (EEVDF) near enough: whoever ran least is next.
+    /// Linux before 6.6 (CFS): whoever ran least is next, and whoever slept is behind by half a latency at most. Linux since
+    /// then (EEVDF) gives nobody a lead for having slept; it is simulated as if it did, with a latency of one slice.
     Fair {
         /// Time in which every runnable thread of a CPU runs once.
         latency_ps: u64,
