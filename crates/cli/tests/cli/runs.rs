@@ -194,17 +194,23 @@ fn a_failed_run_keeps_its_finished_rows() {
     assert!(std::fs::read_to_string(scratch.path("kept.fingerprint.json")).unwrap().contains("the run failed"));
 }
 
-/// Ctrl-C in the middle of a run that would take minutes.
 #[test]
 fn an_interrupted_run_keeps_its_finished_rows() {
-    let scratch = Scratch::new("interrupt");
+    is_kept_after_an_interrupt(&["bench", "--lock", "std", "--seconds", "0.05"]);
+}
+
+#[test]
+fn an_interrupted_simulation_keeps_its_finished_rows() {
+    is_kept_after_an_interrupt(&["sim", "--machine", "m1", "--lock", "ondeck", "--seconds", "0.001"]);
+}
+
+/// Ctrl-C in the middle of a run that would take minutes.
+fn is_kept_after_an_interrupt(words: &[&str]) {
+    let scratch = Scratch::new(&format!("interrupt-{}", words[0]));
     let file = scratch.write("kept.csv", "an old file\n");
-    let arguments = ["bench", "--lock", "std", "--workload", "mutex-contention", "--threads", "2", "--seconds", "0.05"];
-    let mut child = command(&[&arguments[..], &["--rounds", "2000", "--out", &file]].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let rounds = ["--workload", "mutex-contention", "--threads", "2", "--rounds", "2000", "--out", &file];
+    let mut child =
+        command(&[words, &rounds[..]].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "an old file\n", "it is replaced at the end only");
     let pid = child.id().to_string();
