@@ -246,7 +246,8 @@ pub(crate) fn measure_shared<W: World, J: Job>(conditions: &Conditions, job: Arc
     Ok(row)
 }
 
-/// Waits until the crew is warm: until what three warm-ups in a row count is the same but for a fiftieth, or as many are made as may be.
+/// Waits until the crew is warm: until what three warm-ups in a row count is the same but for a fiftieth, or as many are
+/// made as may be.
 fn warm_up<W: World, R: Send + 'static>(crew: &Crew<W, R>, conditions: &Conditions) -> Result<(), End> {
     let mut counts = vec![crew.counts().sum()];
     for _ in 0..conditions.most_warm_ups {

@@ -13,7 +13,8 @@ use std::{iter, thread};
 /// How long nothing may move, in simulated time, before a lock is said to be stuck.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// Warm-ups, at most, of a workload that may settle late: 1.5 s. The latest convoy that was seen to begin did so after 1.3 s.
+/// Warm-ups, at most, of a workload that may settle late: 1.5 s. The latest convoy that was seen to begin did so after
+/// 1.3 s.
 const MOST_WARM_UPS: u32 = 15;
 
 /// One point with one seed.
