@@ -387,6 +387,10 @@ impl Platform for LoomPlatform {
         State::current().pause();
     }
 
+    fn nap_ns(_ns: u32) {
+        State::current().pause();
+    }
+
     fn now_ns() -> u64 {
         let state = State::current();
         let expired = state.has_expired();

@@ -26,7 +26,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
-use ondeck_platform::{Atomic, Platform};
+use ondeck_platform::Platform;
 
 /// How long a [`SpinWait`] stays on its core.
 ///
@@ -195,7 +195,7 @@ impl<P: Platform> SpinWait<P> {
         // Saturating, as the counter of this core may be a little behind that of the core we came from.
         let age = now.saturating_sub(course.began);
         match self.policy.nap {
-            Some(nap) if age >= P::ns_to_ticks(nap.after_ns) => sleep::<P>(nap.length_ns),
+            Some(nap) if age >= P::ns_to_ticks(nap.after_ns) => P::nap_ns(nap.length_ns),
             _ => P::yield_now(),
         }
         let yield_at = P::ticks() + Self::budget(self.policy.yield_again_ns);
@@ -221,12 +221,6 @@ impl<P: Platform> fmt::Debug for SpinWait<P> {
             .field("is_completed", &self.is_completed())
             .finish_non_exhaustive()
     }
-}
-
-/// Sleeps for about `ns`: less if the system ends the wait early, which costs one look.
-fn sleep<P: Platform>(ns: u32) {
-    let nobody_knows_it = P::U32::new(0);
-    P::wait_on(&nobody_knows_it, 0, Some(P::now_ns() + u64::from(ns)));
 }
 
 #[cfg(test)]

@@ -127,6 +127,13 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Offers the core to another runnable thread.
     fn yield_now();
 
+    /// Sleeps for about `ns` nanoseconds, or less if the system ends the sleep early. For who waits for a thread of lower
+    /// priority, to which a yield gives nothing.
+    fn nap_ns(ns: u32) {
+        let nobody_knows_it = Self::U32::new(0);
+        Self::wait_on(&nobody_knows_it, 0, Some(Self::now_ns() + u64::from(ns)));
+    }
+
     /// The monotonic clock, in nanoseconds from an unspecified origin. Never zero.
     fn now_ns() -> u64;
 
