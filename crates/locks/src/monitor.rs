@@ -67,7 +67,7 @@
 //! | enter | the object's mutex acquired; then the word is looked at again, unless pinned | contender of a fat monitor | the flagship's; the look is Acquire (E2) |
 //! | stray | the object's mutex released again, because the word has changed | contender that came too late | the flagship's |
 //! | exit | the object's mutex released, owner 0 before | thread inside, first level | the flagship's |
-//! | pin | pins + 1; taken back if CLOSED, or if the word has changed | contender about to wait for the mutex; thread about to wait for a pulse | fetch-add, Acquire (E3) |
+//! | pin | pins + 1; taken back if CLOSED, or if the word has changed | contender about to wait for the mutex; thread about to wait for a pulse, or to let a contender in | fetch-add, Acquire (E3) |
 //! | unpin | pins - 1 | the same, inside again or given up | fetch-sub, Relaxed |
 //! | close | pins 0 -> CLOSED | thread inside that would deflate | compare-exchange, Relaxed |
 //! | deflate | fat -> free; then the mutex is released and the object given back | the same, once closed | store, Release (E1) |
@@ -334,6 +334,36 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     pub fn is_entered(&self) -> bool {
         let (state, me) = (self.load(), me::<P>());
         state.side().map_or(state.owner() == me, |index| S::side(index).is_owned_by(me))
+    }
+
+    /// Whether the calling thread, which is inside, has entered more than once.
+    #[inline]
+    pub fn is_nested(&self) -> bool {
+        let state = self.load();
+        state.side().map_or(state.levels() > 0, |index| S::side(index).is_nested())
+    }
+
+    /// Lets in a thread that is known to wait for the monitor, if there is one, and enters again; tells how. A thin
+    /// monitor becomes fat by that, and may be entered again before those that were asleep are up.
+    ///
+    /// # Safety
+    /// - As for [`exit`](RawOndeckMonitor::exit); and the calling thread has entered once.
+    #[inline]
+    pub unsafe fn bump(&self, entered: Entered<P>) -> Entered<P> {
+        let state = self.load();
+        match state.side() {
+            Some(index) if S::side(index).is_contended() => {
+                // SAFETY: inside, as the caller says.
+                unsafe { S::side(index).bump(entered.me) };
+                entered
+            }
+            None if state.is_wanted() => {
+                // SAFETY: the caller's duty is the same.
+                unsafe { self.exit(entered) };
+                self.enter()
+            }
+            _ => entered,
+        }
     }
 
     /// Leaves all levels, waits for a pulse or until the platform's clock has reached `deadline_ns`, and enters again

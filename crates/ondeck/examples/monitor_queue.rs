@@ -4,7 +4,7 @@
 //! 4 producers sent 200000 items to 2 consumers: sum 4999900000 each way
 //! ```
 
-use ondeck::Monitor;
+use ondeck::{Monitor, MonitorGuard};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::thread;
@@ -21,10 +21,10 @@ impl<T> Queue<T> {
 
     /// Waits while the queue is full.
     fn push(&self, item: T) {
-        let items = self.items.enter();
-        // The borrow ends before the wait: another thread is inside meanwhile.
+        let mut items = self.items.enter();
+        // The borrow ends before the wait, or this would not compile: another thread is inside meanwhile.
         while items.borrow().len() == self.bound {
-            self.items.wait().expect("entered");
+            MonitorGuard::wait(&mut items).expect("entered once");
         }
         items.borrow_mut().push_back(item);
         self.changed();
@@ -32,14 +32,14 @@ impl<T> Queue<T> {
 
     /// Waits while the queue is empty.
     fn pop(&self) -> T {
-        let items = self.items.enter();
+        let mut items = self.items.enter();
         loop {
             let first = items.borrow_mut().pop_front();
             if let Some(item) = first {
                 self.changed();
                 return item;
             }
-            self.items.wait().expect("entered");
+            MonitorGuard::wait(&mut items).expect("entered once");
         }
     }
 

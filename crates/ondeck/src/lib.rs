@@ -80,7 +80,7 @@ mod spin_wait;
 
 pub use lock_api;
 pub use lock_api::WaitTimeoutResult;
-pub use monitor::{Monitor, MonitorGuard, NotHeld, WaitEnd};
+pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::{RawCondvar, RawMutex};
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 

@@ -39,13 +39,13 @@ type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 /// ```
 ///
 /// # Waiting
-/// [`wait`](Monitor::wait) leaves the monitor, however deep the thread is inside, sleeps until another thread calls
-/// [`pulse`](Monitor::pulse) or [`pulse_all`](Monitor::pulse_all), and enters again just as deep. The oldest waiter is
-/// the first to be pulsed. A wait ends with a pulse or its deadline, never for no reason; the condition is still to be
-/// looked at in a loop, since others may enter between the pulse and the return.
+/// [`MonitorGuard::wait`] leaves the monitor, sleeps until another thread calls [`pulse`](Monitor::pulse) or
+/// [`pulse_all`](Monitor::pulse_all), and enters again. The oldest waiter is the first to be pulsed. A wait ends with a
+/// pulse or its deadline, never for no reason; the condition is still to be looked at in a loop, since others may enter
+/// between the pulse and the return.
 ///
 /// ```
-/// use ondeck::Monitor;
+/// use ondeck::{Monitor, MonitorGuard};
 /// use std::cell::Cell;
 ///
 /// let is_ready = Monitor::new(Cell::new(false));
@@ -57,21 +57,24 @@ type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 ///         let _entered = is_ready.enter();
 ///         is_ready.pulse().expect("entered");
 ///     });
-///     let entered = is_ready.enter();
+///     let mut entered = is_ready.enter();
 ///     while !entered.get() {
-///         is_ready.wait().expect("entered");
+///         MonitorGuard::wait(&mut entered).expect("entered once");
 ///     }
 /// });
 /// ```
 ///
-/// During a wait other threads are inside although guards and borrows of the waiting thread are alive. That is sound,
-/// because the waiting thread does nothing meanwhile: what they do happens after its wait began and before it returned,
-/// as if `wait` had called a function that enters again. A [`RefCell`] that is borrowed over a wait is found borrowed by
-/// the others, who panic or get an error; so borrows are best ended before.
+/// Other threads are inside meanwhile, so nothing may be borrowed from the data over a wait; the guard is asked for as
+/// `&mut` to see to that. What a guard of another level has lent it cannot see, so a thread that has entered more than
+/// once is refused ([`Nested`]).
+///
+/// Data that threads may share anyhow (`T: Sync`, as `()` or an atomic) can stay borrowed. For it [`Monitor::wait`]
+/// leaves the monitor however deep the thread is inside, and enters again just as deep, as in Java and .NET.
 ///
 /// # Errors
-/// A thread that is not inside gets [`NotHeld`] from `wait`, `pulse` and their like. Leaving without having entered
-/// cannot be written: a guard leaves when it is dropped, and stays on its thread.
+/// A thread that is not inside gets [`NotHeld`] from `pulse` and the waits of the monitor, one that has entered more than
+/// once gets [`Nested`] from the waits of a guard; nothing has happened then. Leaving without having entered cannot be
+/// written: a guard leaves when it is dropped, and stays on its thread.
 ///
 /// # Panics
 /// If the process has started 2^32 threads; if one thread is 2^32 levels deep; if there is no memory for a side object.
@@ -91,8 +94,9 @@ pub struct Monitor<T: ?Sized> {
 }
 
 // SAFETY: a reference to a monitor gives `&T` to one thread at a time, each of which sees what those before did, and
-// the data itself to whoever owns the monitor. So it is sent from thread to thread, but never shared. Over a `wait` a
-// thread keeps its `&T`; but it runs nothing while others are inside, and they are ordered before and after.
+// the data itself to whoever owns the monitor. So it is sent from thread to thread, but never shared: a thread that lets
+// others in before it has dropped its last guard has nothing borrowed from any of them (`MonitorGuard::wait` and
+// `bump`), or the data may be shared (`Monitor::wait`, by its own bound).
 unsafe impl<T: ?Sized + Send> Sync for Monitor<T> {}
 
 impl<T> Monitor<T> {
@@ -163,38 +167,6 @@ impl<T: ?Sized> Monitor<T> {
         self.raw.is_entered()
     }
 
-    /// Leaves the monitor on all levels, waits for a pulse, and enters again on the same level.
-    #[inline]
-    pub fn wait(&self) -> Result<(), NotHeld> {
-        self.raw.wait(None).map(|_is_pulsed| ())
-    }
-
-    /// As [`wait`](Monitor::wait), for at most `timeout`. Entering again may take longer.
-    ///
-    /// # Example
-    /// ```
-    /// use ondeck::{Monitor, WaitEnd};
-    /// use std::time::Duration;
-    ///
-    /// let monitor = Monitor::new(());
-    /// let short = Duration::from_millis(1);
-    /// let error = monitor.wait_for(short).expect_err("we are not inside");
-    /// println!("{error}"); // the calling thread is not inside this monitor: ...
-    ///
-    /// let _entered = monitor.enter();
-    /// assert_eq!(monitor.wait_for(short), Ok(WaitEnd::TimedOut));
-    /// ```
-    #[inline]
-    pub fn wait_for(&self, timeout: Duration) -> Result<WaitEnd, NotHeld> {
-        self.raw.wait(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
-    }
-
-    /// As [`wait`](Monitor::wait), at most until `deadline`. Entering again may take longer.
-    #[inline]
-    pub fn wait_until(&self, deadline: Instant) -> Result<WaitEnd, NotHeld> {
-        self.raw.wait(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
-    }
-
     /// Ends the wait of the thread that has waited longest; false if nobody waits. It enters when the monitor is free.
     #[inline]
     pub fn pulse(&self) -> Result<bool, NotHeld> {
@@ -214,6 +186,51 @@ impl<T: ?Sized> Monitor<T> {
     }
 }
 
+/// Waits on any level: for data that may stay borrowed while other threads are inside.
+impl<T: ?Sized + Sync> Monitor<T> {
+    /// Leaves the monitor on all levels, waits for a pulse, and enters again on the same level.
+    ///
+    /// # Errors
+    /// [`NotHeld`] if the calling thread is not inside.
+    ///
+    /// Data that is not `Sync` is for [`MonitorGuard::wait`]:
+    /// ```compile_fail,E0277
+    /// let monitor = ondeck::Monitor::new(std::cell::Cell::new(1));
+    /// let _entered = monitor.enter();
+    /// monitor.wait().expect("entered");
+    /// ```
+    #[inline]
+    pub fn wait(&self) -> Result<(), NotHeld> {
+        self.raw.wait(None).map(|_is_pulsed| ())
+    }
+
+    /// As [`wait`](Monitor::wait), for at most `timeout`. Entering again may take longer.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Monitor, WaitEnd};
+    /// use std::time::Duration;
+    ///
+    /// let monitor = Monitor::new(());
+    /// let short = Duration::from_millis(1);
+    /// let error = monitor.wait_for(short).expect_err("we are not inside");
+    /// println!("{error}"); // the calling thread does not hold the monitor; ...
+    ///
+    /// let _levels = (monitor.enter(), monitor.enter());
+    /// assert_eq!(monitor.wait_for(short), Ok(WaitEnd::TimedOut));
+    /// ```
+    #[inline]
+    pub fn wait_for(&self, timeout: Duration) -> Result<WaitEnd, NotHeld> {
+        self.raw.wait(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
+    }
+
+    /// As [`wait`](Monitor::wait), at most until `deadline`. Entering again may take longer.
+    #[inline]
+    pub fn wait_until(&self, deadline: Instant) -> Result<WaitEnd, NotHeld> {
+        self.raw.wait(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
+    }
+}
+
 /// How a wait with a deadline ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitEnd {
@@ -228,6 +245,24 @@ impl WaitEnd {
         if is_pulsed { WaitEnd::Pulsed } else { WaitEnd::TimedOut }
     }
 }
+
+/// A thread that has entered a monitor more than once wants to wait through one of its guards.
+///
+/// Others would be inside during the wait while something is borrowed from another of the guards, for all that this one
+/// knows. Wait where the thread has entered once, or keep data in the monitor that threads may share, for which
+/// [`Monitor::wait`] takes any level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nested;
+
+impl fmt::Display for Nested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the calling thread has entered the monitor more than once; wait through a guard when it is the only one",
+        )
+    }
+}
+
+impl std::error::Error for Nested {}
 
 /// The calling thread's stay inside a [`Monitor`], on one level, which ends when this is dropped. Stays on its thread:
 /// ```compile_fail,E0277
@@ -252,6 +287,87 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
     #[inline]
     fn new(monitor: &'a Monitor<T>, entered: Entered) -> Self {
         MonitorGuard { monitor, entered, stays_on_its_thread: PhantomData }
+    }
+
+    /// Leaves the monitor, waits for a pulse, and enters again.
+    ///
+    /// # Errors
+    /// [`Nested`] if the calling thread has entered more than once: it still is inside then, and has not waited.
+    ///
+    /// What is borrowed from the data cannot live across a wait, as others are inside meanwhile:
+    /// ```compile_fail,E0502
+    /// use ondeck::{Monitor, MonitorGuard};
+    ///
+    /// let names = Monitor::new(std::cell::RefCell::new(vec!["first"]));
+    /// let mut entered = names.enter();
+    /// let borrowed = entered.borrow();
+    /// MonitorGuard::wait(&mut entered).expect("entered once");
+    /// println!("{borrowed:?}");
+    /// ```
+    #[inline]
+    pub fn wait(s: &mut Self) -> Result<(), Nested> {
+        s.wait_inner(None).map(|_is_pulsed| ())
+    }
+
+    /// As [`wait`](MonitorGuard::wait), for at most `timeout`. Entering again may take longer.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Monitor, MonitorGuard, Nested, WaitEnd};
+    /// use std::cell::Cell;
+    /// use std::time::Duration;
+    ///
+    /// let monitor = Monitor::new(Cell::new(1));
+    /// let mut entered = monitor.enter();
+    /// assert_eq!(MonitorGuard::wait_for(&mut entered, Duration::ZERO), Ok(WaitEnd::TimedOut));
+    /// let again = monitor.enter();
+    /// assert_eq!(MonitorGuard::wait_for(&mut entered, Duration::ZERO), Err(Nested));
+    /// # drop(again);
+    /// ```
+    #[inline]
+    pub fn wait_for(s: &mut Self, timeout: Duration) -> Result<WaitEnd, Nested> {
+        s.wait_inner(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
+    }
+
+    /// As [`wait`](MonitorGuard::wait), at most until `deadline`. Entering again may take longer.
+    #[inline]
+    pub fn wait_until(s: &mut Self, deadline: Instant) -> Result<WaitEnd, Nested> {
+        s.wait_inner(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
+    }
+
+    /// True if pulsed.
+    fn wait_inner(&mut self, deadline_ns: Option<u64>) -> Result<bool, Nested> {
+        let raw = &self.monitor.raw;
+        if raw.is_nested() {
+            return Err(Nested);
+        }
+        Ok(raw.wait(deadline_ns).expect("a guard is a stay inside"))
+    }
+
+    /// Lets a thread in that is known to wait for the monitor, and enters again behind it; does nothing if there is
+    /// none, or if the calling thread has entered more than once. Cheaper than to leave and enter: without a waiter it
+    /// is a look at the monitor.
+    ///
+    /// The first call may only let the waiters know that they are to queue; the next finds them there.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Monitor, MonitorGuard};
+    ///
+    /// let steps = Monitor::new(std::cell::Cell::new(0));
+    /// let mut entered = steps.enter();
+    /// while entered.get() < 100 {
+    ///     entered.set(entered.get() + 1);
+    ///     MonitorGuard::bump(&mut entered);
+    /// }
+    /// ```
+    #[inline]
+    pub fn bump(s: &mut Self) {
+        let raw = &s.monitor.raw;
+        if !raw.is_nested() {
+            // SAFETY: the guard is the only stay of its thread, which has it for itself.
+            s.entered = unsafe { raw.bump(s.entered) };
+        }
     }
 }
 
@@ -290,7 +406,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Monitor<T> {
         let entered = self.try_enter();
         let data: &dyn fmt::Debug = match &entered {
             Some(data) => data,
-            None => &format_args!("<another thread is inside>"),
+            None => &format_args!("<locked>"),
         };
         f.debug_struct("Monitor").field("data", data).finish()
     }

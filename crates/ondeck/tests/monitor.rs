@@ -1,6 +1,6 @@
 //! `ondeck::Monitor` as its users see it.
 
-use ondeck::{Monitor, NotHeld, WaitEnd};
+use ondeck::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -97,14 +97,64 @@ fn a_wait_ends_at_its_deadline_and_as_deep_as_it_began() {
 }
 
 #[test]
+fn a_guard_waits_only_if_it_is_the_only_one() {
+    // Eight levels are too many for the word: the last ones are counted by the side object.
+    let monitor = Monitor::new(Cell::new(0));
+    let mut first = monitor.enter();
+    for more in [1, 7, 8] {
+        let levels: Vec<_> = (0..more).map(|_| monitor.enter()).collect();
+        let begin = Instant::now();
+        assert_eq!(MonitorGuard::wait(&mut first), Err(Nested));
+        assert_eq!(MonitorGuard::wait_for(&mut first, LONG), Err(Nested));
+        assert_eq!(MonitorGuard::wait_until(&mut first, begin + LONG), Err(Nested));
+        assert!(begin.elapsed() < LONG);
+        thread::scope(|scope| scope.spawn(|| assert!(monitor.try_enter().is_none())).join().expect("still inside"));
+        drop(levels);
+        assert_eq!(MonitorGuard::wait_for(&mut first, SHORT), Ok(WaitEnd::TimedOut));
+    }
+    // A leaked guard may have lent something for good.
+    std::mem::forget(monitor.enter());
+    assert_eq!(MonitorGuard::wait(&mut first), Err(Nested));
+    drop(first);
+    assert!(monitor.is_entered());
+    assert_eq!(MonitorGuard::wait(&mut monitor.enter()), Err(Nested));
+}
+
+#[test]
+fn bump_lets_waiters_in_and_nobody_else_notices() {
+    let done = Monitor::new(Cell::new(0));
+    let mut entered = done.enter();
+    MonitorGuard::bump(&mut entered);
+    thread::scope(|scope| {
+        let others: Vec<_> = (0..3).map(|_| scope.spawn(|| done.enter().set(done.enter().get() + 1))).collect();
+        let again = done.enter();
+        MonitorGuard::bump(&mut entered);
+        thread::sleep(SHORT);
+        MonitorGuard::bump(&mut entered);
+        assert_eq!(again.get(), 0, "not from two levels");
+        drop(again);
+        let begin = Instant::now();
+        while entered.get() < 3 {
+            assert!(begin.elapsed() < LONG, "nobody was let in");
+            MonitorGuard::bump(&mut entered);
+            assert!(done.is_entered());
+        }
+        drop(entered);
+        others.into_iter().for_each(|other| other.join().expect("no panic"));
+    });
+    assert!(!done.is_entered());
+    assert!(done.try_enter().is_some());
+}
+
+#[test]
 fn two_threads_play_ping_pong() {
     const ROUNDS: usize = 10_000;
     let ball = Monitor::new(Cell::new(0));
     let play = |side: usize| {
         for _ in 0..ROUNDS {
-            let at = ball.enter();
+            let mut at = ball.enter();
             while at.get() % 2 != side {
-                assert_eq!(ball.wait_for(LONG), Ok(WaitEnd::Pulsed));
+                assert_eq!(MonitorGuard::wait_for(&mut at, LONG), Ok(WaitEnd::Pulsed));
             }
             at.set(at.get() + 1);
             ball.pulse().expect("entered");
@@ -120,9 +170,9 @@ fn order_after(waiters: usize, pulse: impl Fn(&Monitor<Cell<usize>>)) -> Vec<usi
     let (waiting, back) = (Monitor::new(Cell::new(0)), AtomicUsize::new(0));
     thread::scope(|scope| {
         let place = || {
-            let n = waiting.enter();
+            let mut n = waiting.enter();
             n.set(n.get() + 1);
-            waiting.wait_for(LONG).expect("entered");
+            MonitorGuard::wait_for(&mut n, LONG).expect("entered once");
             back.fetch_add(1, Relaxed)
         };
         let wait_one = |index| {
@@ -186,6 +236,6 @@ fn it_can_be_looked_at() {
     assert_eq!(format!("{entered:?} {entered}"), "7 7");
     thread::scope(|scope| {
         let look = scope.spawn(|| format!("{NUMBER:?}"));
-        assert_eq!(look.join().expect("no panic"), "Monitor { data: <another thread is inside> }");
+        assert_eq!(look.join().expect("no panic"), "Monitor { data: <locked> }");
     });
 }

@@ -14,7 +14,7 @@
 //! other: either the pin comes first and the object stays with its monitor, or the thread that pins finds it closed, or
 //! open again for another monitor. In the last case it sees by E3 that the word has changed.
 
-use super::{CLOSE, OPEN, PIN, RETIRE, UNPIN};
+use super::{CLOSE, ENTER, EXIT, OPEN, PIN, RETIRE, UNPIN};
 use crate::ondeck::{RawCondvar, RawOndeck};
 use crate::{RawLock, RawTimedLock};
 use core::fmt;
@@ -144,6 +144,10 @@ impl<P: Platform> Side<P> {
         self.owner.store(0, Relaxed);
     }
 
+    pub(super) fn is_nested(&self) -> bool {
+        self.levels.load(Relaxed) > 0
+    }
+
     /// One level deeper.
     pub(super) fn nest(&self) {
         let levels = self.levels.load(Relaxed).checked_add(1);
@@ -205,6 +209,27 @@ impl<P: Platform> Side<P> {
         self.own(me);
         self.levels.store(levels, Relaxed);
         is_pulsed
+    }
+
+    /// Whether a thread is known to wait for the mutex.
+    pub(super) fn is_contended(&self) -> bool {
+        self.mutex.is_contended()
+    }
+
+    /// Gives the mutex to who waits for it, and comes back behind them.
+    ///
+    /// # Safety
+    /// - The caller, `me`, is inside, on the first level.
+    pub(super) unsafe fn bump(&self, me: u32) {
+        self.disown();
+        P::step(PIN);
+        self.pins.fetch_add(1, Relaxed);
+        P::step(EXIT);
+        // SAFETY: being inside is holding the mutex.
+        unsafe { self.mutex.release_fair() };
+        P::step(ENTER);
+        self.acquire_pinned(None);
+        self.own(me);
     }
 
     /// Ends the wait of the thread that has waited longest; false if nobody waits.
