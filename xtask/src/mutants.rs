@@ -173,7 +173,7 @@ impl Nursery {
         let nursery = Nursery { work: home.join("work"), target: home.join("target") };
         fs::create_dir_all(&nursery.work).map_err(|error| format!("{}: {error}", nursery.work.display()))?;
         for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
-            mirror(&root.join(part), &nursery.work.join(part))?;
+            mirror(&root.join(part), &nursery.work.join(part), &[])?;
         }
         Ok(nursery)
     }
@@ -265,8 +265,12 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<St
     })
 }
 
-/// Makes `copy` the same as `original`, touching only what differs, so that cargo builds only that again.
-fn mirror(original: &Path, copy: &Path) -> Result<(), String> {
+/// Makes `copy` the same as `original`, touching only what differs, so that cargo builds only that again; `but` for those
+/// copies, which are somebody else's to write.
+pub(crate) fn mirror(original: &Path, copy: &Path, but: &[PathBuf]) -> Result<(), String> {
+    if but.iter().any(|excepted| excepted == copy) {
+        return Ok(());
+    }
     if original.is_file() {
         let text = fs::read(original).map_err(|error| format!("{}: {error}", original.display()))?;
         if fs::read(copy).is_ok_and(|old| old == text) {
@@ -282,17 +286,20 @@ fn mirror(original: &Path, copy: &Path) -> Result<(), String> {
     let originals = names(original)?;
     for stale in names(copy)?.difference(&originals) {
         let stale = copy.join(stale);
+        if but.contains(&stale) {
+            continue;
+        }
         let removed = if stale.is_dir() { fs::remove_dir_all(&stale) } else { fs::remove_file(&stale) };
         removed.map_err(|error| format!("{}: {error}", stale.display()))?;
     }
-    originals.iter().try_for_each(|name| mirror(&original.join(name), &copy.join(name)))
+    originals.iter().try_for_each(|name| mirror(&original.join(name), &copy.join(name), but))
 }
 
-fn read(file: &Path) -> Result<String, String> {
+pub(crate) fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn write(file: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 

@@ -156,7 +156,7 @@ pub const ENTRY: Entry = Entry {
         reentrant: true,
         free_after_release: true,
         bypass: "bounded in time",
-        starves: "nobody",
+        starves: "nobody, almost surely",
     },
 };
 

@@ -150,7 +150,7 @@
 //!   which the system runs a thread that may run: [`Tuning::longest_wait_ns`]. (k + 10: the seat itself, the sleeper on
 //!   its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
 //!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
-//!   release. One thing these times rest on is likely and not certain: a called sleeper that finds a stand-in in its
+//!   release. Almost surely, that is, since one thing these times rest on is likely and not certain: a called sleeper that finds a stand-in in its
 //!   seat looks every 2 us, and must once see the lock free, the seat empty, or a pass that is late. Arrivals that come
 //!   and go between any two of its looks would keep it in line; spec/ondeck.starvation_in_line.cfg has the schedule.
 //!   That a compare-exchange gets through between the writes of a holder is not among these, thanks to ROOM, unless all
@@ -209,7 +209,7 @@ pub const ENTRY: Entry = Entry {
         reentrant: false,
         free_after_release: true,
         bypass: "bounded in time",
-        starves: "nobody",
+        starves: "nobody, almost surely",
     },
 };
 

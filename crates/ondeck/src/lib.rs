@@ -46,10 +46,10 @@
 //!
 //! # Fairness
 //! An arrival may acquire a free lock although others wait; this is where the throughput comes from. A waiter is bypassed
-//! for a bounded time: the thread on deck asks for the lock when its patience is over, and is given it by the next
-//! release; the dugout rotates, oldest first or nearly so. The times are those of the policy: the default is [`Mutex`],
-//! [`throughput`] makes longer turns, [`low_latency`] shorter ones. A release by
-//! [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiter at once, if there is one.
+//! for a bounded time, unless chance is against it again and again: the thread on deck asks for the lock when its
+//! patience is over, and is given it by the next release; the dugout rotates, oldest first or nearly so. The times are
+//! those of the policy: the default is [`Mutex`], [`throughput`] makes longer turns, [`low_latency`] shorter ones. A
+//! release by [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiter at once, if there is one.
 //!
 //! # Destruction
 //! Whoever acquires a mutex last may free it right after its own release, as an object with a reference count in it

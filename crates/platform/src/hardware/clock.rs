@@ -4,19 +4,19 @@
 //! pauses until the counter has advanced far enough. One file per processor reads the counter (`ticks`), finds its
 //! rate (`measure_rate`) and says below how many ticks it is too coarse to time a delay (`MIN_TICKS`).
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 mod aarch64;
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 use aarch64 as counter;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86_64;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 use x86_64 as counter;
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod other;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use other as counter;
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) use counter::ticks;
 
 /// The rate of a counter that ticks once a nanosecond: rates are ticks per nanosecond in 32.32 fixed point.
-#[cfg(not(target_arch = "aarch64"))]
+#[cfg(any(miri, not(target_arch = "aarch64")))]
 const ONE_PER_NS: u64 = 1 << 32;
 
 /// The least that a pause of the processors we know takes; see [`pause_ns`].

@@ -7,25 +7,26 @@ mod clock;
 mod parallelism;
 mod thread_index;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+// Miri has no futex of all kinds and no files: there, and where there is nothing better, it is the fallback.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod linux;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 use linux as os;
 
-#[cfg(target_os = "macos")]
+#[cfg(all(target_os = "macos", not(miri)))]
 mod macos;
-#[cfg(target_os = "macos")]
+#[cfg(all(target_os = "macos", not(miri)))]
 use macos as os;
 
-#[cfg(windows)]
+#[cfg(all(windows, not(miri)))]
 mod windows;
-#[cfg(windows)]
+#[cfg(all(windows, not(miri)))]
 use windows as os;
 
 // Compiled into the tests of every system, so that the fallback is run where there is no system that needs it.
-#[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_os = "macos", windows))))]
+#[cfg(any(test, miri, not(any(target_os = "linux", target_os = "android", target_os = "macos", windows))))]
 mod portable;
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos", windows)))]
+#[cfg(any(miri, not(any(target_os = "linux", target_os = "android", target_os = "macos", windows))))]
 use portable as os;
 
 #[cfg(test)]
