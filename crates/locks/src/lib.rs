@@ -215,3 +215,8 @@ table! {
     RawCoreclrMonitor in coreclr_monitor,
     RawOndeck in ondeck,
 }
+
+/// README.md's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -270,5 +270,5 @@ pub mod low_latency {
 
 /// README.md's example compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
