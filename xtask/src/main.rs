@@ -9,6 +9,7 @@ mod figures;
 mod lexer;
 mod models;
 mod mutants;
+mod package;
 mod sanitize;
 mod scaling;
 mod tidy;
@@ -27,6 +28,7 @@ usage: cargo xtask TOOL
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
+  package    the crates that are published, as their users get them
   scaling    the flagship on simulated machines, against what is on record [--write]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Some("browser") => browser::run(&root(), &words[1..]),
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
+        Some("package") => package::run(&root()),
         Some("scaling") => scaling::run(&root(), &words[1..]),
         Some("validate") => validate::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),
