@@ -86,7 +86,8 @@ fn compile(root: &Path) -> Result<String, String> {
     std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let file = directory.join("fast_paths.s");
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["rustc", "--quiet", "--release", "--package", "ondeck-locks", "--example", "fast_paths", "--"])
+        .args(["rustc", "--quiet", "--release", "--package", "ondeck-locks", "--features", "yardsticks"])
+        .args(["--example", "fast_paths", "--"])
         // One unit, or the listing comes in parts.
         .args(["-C", "codegen-units=1", "--emit"])
         .arg(format!("asm={}", file.display()))

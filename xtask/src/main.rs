@@ -10,6 +10,7 @@ mod lexer;
 mod models;
 mod mutants;
 mod net;
+mod package;
 mod sanitize;
 mod scaling;
 mod tidy;
@@ -30,6 +31,7 @@ usage: cargo xtask TOOL
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
   net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]
              [--only TEXT] [--budget SECONDS] [--long] [--write]
+  package    the crates that are published, as their users get them
   scaling    the flagship on simulated machines, against what is on record [--write]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Some("models") => models::run(&root(), &words[1..]),
         Some("mutants") => mutants::run(&root(), &words[1..]),
         Some("net") => net::run(&root(), &words[1..]),
+        Some("package") => package::run(&root()),
         Some("scaling") => scaling::run(&root(), &words[1..]),
         Some("validate") => validate::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),

@@ -27,3 +27,9 @@ pub mod tuning;
 pub mod wait_policy;
 pub mod workload;
 pub mod world;
+
+/// The example of the workspace's README.md compiles and runs. Here, because a crate that is published can only include
+/// what is in its package.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! Each fast path as one function with a plain name, to look at its machine code.
 //!
 //! `cargo xtask asm` compiles this and counts the locked instructions; by eye:
-//! `cargo rustc --release -p ondeck-locks --example fast_paths -- --emit asm`.
+//! `cargo rustc --release -p ondeck-locks -F yardsticks --example fast_paths -- --emit asm`.
 
 use ondeck_locks::ondeck::RawOndeck;
 use ondeck_locks::{

@@ -1,18 +1,22 @@
 //! Mutex algorithms, each a readable text in one file and one form, generic over the machine that runs it.
 //!
 //! Read them in the order of [`LOCKS`]: each adds one idea to the one before. All have the same sections in the same
-//! order, described in STYLE.md. Nothing here knows an operating system or a simulator; everything outside is asked for
-//! through [`ondeck_platform::Platform`].
+//! order. Nothing here knows an operating system or a simulator; everything outside is asked for through
+//! [`ondeck_platform::Platform`].
+//!
+//! # Features
+//! - `yardsticks`: the locks that the flagship is measured against, which are those of the textbooks and of other systems.
+//!   Without it there is what the library `ondeck` is made of: [`ondeck`], [`monitor`] and [`spin_wait`].
 //!
 //! # Example
 //!
 //! A lock whose type is known:
 //!
 //! ```
-//! use ondeck_locks::{RawLock, RawTicket};
+//! use ondeck_locks::{RawLock, RawOndeck};
 //! use ondeck_platform::Hardware;
 //!
-//! static LOCK: RawTicket<Hardware> = RawTicket::INIT;
+//! static LOCK: RawOndeck<Hardware> = RawOndeck::INIT;
 //!
 //! LOCK.acquire();
 //! assert!(!LOCK.try_acquire());
@@ -35,56 +39,94 @@
 //!     }
 //! }
 //!
-//! assert_eq!(with_lock::<Hardware, _>("mcs", Size), Some(16));
+//! assert_eq!(with_lock::<Hardware, _>("ondeck", Size), Some(8));
 //! assert_eq!(with_lock::<Hardware, _>("no such lock", Size), None);
 //! ```
 
-pub mod coreclr_monitor;
-pub mod coreclr_monitor_before;
-mod event;
-pub mod go_spinbit;
-pub mod go_spinbit_futex;
-pub mod go_tristate_futex;
-pub mod go_tristate_sema;
-mod linux_mutex;
-pub mod linux_mutex_base;
-pub mod linux_mutex_mcs;
-pub mod linux_mutex_patch1;
-pub mod linux_mutex_patch2;
-pub mod linux_mutex_patch3;
-pub mod mcs;
 pub mod monitor;
 pub mod ondeck;
 mod raw;
 pub mod spin_wait;
-mod stack_node;
-pub mod tas;
-mod thin;
-pub mod ticket;
-pub mod ttas;
 mod tuning;
+
+// The yardsticks, and what several of them share.
+#[cfg(feature = "yardsticks")]
+pub mod coreclr_monitor;
+#[cfg(feature = "yardsticks")]
+pub mod coreclr_monitor_before;
+#[cfg(feature = "yardsticks")]
+mod event;
+#[cfg(feature = "yardsticks")]
+pub mod go_spinbit;
+#[cfg(feature = "yardsticks")]
+pub mod go_spinbit_futex;
+#[cfg(feature = "yardsticks")]
+pub mod go_tristate_futex;
+#[cfg(feature = "yardsticks")]
+pub mod go_tristate_sema;
+#[cfg(feature = "yardsticks")]
+mod linux_mutex;
+#[cfg(feature = "yardsticks")]
+pub mod linux_mutex_base;
+#[cfg(feature = "yardsticks")]
+pub mod linux_mutex_mcs;
+#[cfg(feature = "yardsticks")]
+pub mod linux_mutex_patch1;
+#[cfg(feature = "yardsticks")]
+pub mod linux_mutex_patch2;
+#[cfg(feature = "yardsticks")]
+pub mod linux_mutex_patch3;
+#[cfg(feature = "yardsticks")]
+pub mod mcs;
+#[cfg(feature = "yardsticks")]
+mod stack_node;
+#[cfg(feature = "yardsticks")]
+pub mod tas;
+#[cfg(feature = "yardsticks")]
+mod thin;
+#[cfg(feature = "yardsticks")]
+pub mod ticket;
+#[cfg(feature = "yardsticks")]
+pub mod ttas;
+#[cfg(feature = "yardsticks")]
 pub mod wait_room;
 
-pub use coreclr_monitor::RawCoreclrMonitor;
-pub use coreclr_monitor_before::RawCoreclrMonitorBefore;
-pub use go_spinbit::RawGoSpinbit;
-pub use go_spinbit_futex::RawGoSpinbitFutex;
-pub use go_tristate_futex::RawGoTristateFutex;
-pub use go_tristate_sema::RawGoTristateSema;
-pub use linux_mutex_base::RawLinuxMutexBase;
-pub use linux_mutex_mcs::RawLinuxMutexMcs;
-pub use linux_mutex_patch1::RawLinuxMutexPatch1;
-pub use linux_mutex_patch2::RawLinuxMutexPatch2;
-pub use linux_mutex_patch3::RawLinuxMutexPatch3;
-pub use mcs::RawMcs;
 pub use monitor::RawOndeckMonitor;
 pub use ondeck::RawOndeck;
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use spin_wait::{SpinPolicy, SpinWait};
-pub use tas::RawTas;
-pub use ticket::RawTicket;
-pub use ttas::RawTtas;
 pub use tuning::{Defaults, LowerSpin, NoSpin, Tuned};
+
+#[cfg(feature = "yardsticks")]
+pub use coreclr_monitor::RawCoreclrMonitor;
+#[cfg(feature = "yardsticks")]
+pub use coreclr_monitor_before::RawCoreclrMonitorBefore;
+#[cfg(feature = "yardsticks")]
+pub use go_spinbit::RawGoSpinbit;
+#[cfg(feature = "yardsticks")]
+pub use go_spinbit_futex::RawGoSpinbitFutex;
+#[cfg(feature = "yardsticks")]
+pub use go_tristate_futex::RawGoTristateFutex;
+#[cfg(feature = "yardsticks")]
+pub use go_tristate_sema::RawGoTristateSema;
+#[cfg(feature = "yardsticks")]
+pub use linux_mutex_base::RawLinuxMutexBase;
+#[cfg(feature = "yardsticks")]
+pub use linux_mutex_mcs::RawLinuxMutexMcs;
+#[cfg(feature = "yardsticks")]
+pub use linux_mutex_patch1::RawLinuxMutexPatch1;
+#[cfg(feature = "yardsticks")]
+pub use linux_mutex_patch2::RawLinuxMutexPatch2;
+#[cfg(feature = "yardsticks")]
+pub use linux_mutex_patch3::RawLinuxMutexPatch3;
+#[cfg(feature = "yardsticks")]
+pub use mcs::RawMcs;
+#[cfg(feature = "yardsticks")]
+pub use tas::RawTas;
+#[cfg(feature = "yardsticks")]
+pub use ticket::RawTicket;
+#[cfg(feature = "yardsticks")]
+pub use ttas::RawTtas;
 
 use ondeck_platform::Platform;
 
@@ -136,7 +178,7 @@ pub trait Visit {
 /// Writes the table and the choice by name from one list of types and their files.
 macro_rules! table {
     ($($lock:ident in $file:ident,)*) => {
-        /// All locks, in the order in which they are best read.
+        /// All locks that this crate was built with, in the order in which they are best read.
         pub const LOCKS: &[Entry] = &[$($file::ENTRY),*];
 
         /// Lets `visitor` visit the type of the lock called `name`, on the platform `P`, with its default constants;
@@ -150,6 +192,12 @@ macro_rules! table {
     };
 }
 
+#[cfg(not(feature = "yardsticks"))]
+table! {
+    RawOndeck in ondeck,
+}
+
+#[cfg(feature = "yardsticks")]
 table! {
     RawTas in tas,
     RawTtas in ttas,
@@ -168,3 +216,8 @@ table! {
     RawCoreclrMonitor in coreclr_monitor,
     RawOndeck in ondeck,
 }
+
+/// README.md's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

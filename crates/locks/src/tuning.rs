@@ -8,17 +8,16 @@
 /// # Example
 ///
 /// ```
-/// use ondeck_locks::{RawLock, RawTas, Tuned, tas};
-/// use ondeck_platform::Hardware;
+/// use ondeck_locks::monitor::Tuning;
+/// use ondeck_locks::{Defaults, Tuned};
 ///
-/// struct YieldAtOnce;
+/// struct DeflatesAtOnce;
 ///
-/// impl Tuned<tas::Tuning> for YieldAtOnce {
-///     const TUNING: tas::Tuning = tas::Tuning { tries_before_yield: 0 };
+/// impl Tuned<Tuning> for DeflatesAtOnce {
+///     const TUNING: Tuning = Tuning { calm_exits: 1, ..<Defaults as Tuned<Tuning>>::TUNING };
 /// }
 ///
-/// let lock = RawTas::<Hardware, YieldAtOnce>::new();
-/// assert!(lock.try_acquire());
+/// assert!(DeflatesAtOnce::TUNING.calm_exits < <Defaults as Tuned<Tuning>>::TUNING.calm_exits);
 /// ```
 pub trait Tuned<C>: Send + Sync + 'static {
     /// The constants.

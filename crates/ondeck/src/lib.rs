@@ -5,8 +5,8 @@
 //! others sleep (in the *dugout*), and a release wakes nobody while somebody is on deck.
 //!
 //! [`Mutex`] and [`Condvar`] have the methods of `parking_lot`'s, and [`poison`] has those of `std::sync`, so each is a
-//! change of one line. [`SpinWait`] is for a state that another thread leaves soon, and has the methods of
-//! `crossbeam_utils::Backoff`.
+//! change of one line; [`nonpoison`] has those of nightly's `std::sync::nonpoison`. [`SpinWait`] is for a state that another
+//! thread leaves soon, and has the methods of `crossbeam_utils::Backoff`.
 //!
 //! ```
 //! use ondeck::{Condvar, Mutex};
@@ -74,6 +74,7 @@
 #[cfg(feature = "lock_api-04")]
 pub mod lock_api_04;
 mod monitor;
+pub mod nonpoison;
 pub mod poison;
 mod raw;
 mod spin_wait;
@@ -270,5 +271,5 @@ pub mod low_latency {
 
 /// README.md's example compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -26,13 +26,18 @@
 //!   method.
 //! - Waits do not end for no reason, and a condition variable may be used with several mutexes at once, where the
 //!   standard library may panic.
-//! - What is unstable there is not here.
+//! - What Rust has on nightly only is here on stable, as it was there in Rust 1.95: [`get_cloned`](Mutex::get_cloned),
+//!   [`set`](Mutex::set), [`replace`](Mutex::replace) and [`data_ptr`](Mutex::data_ptr), and the guards of a part of the data
+//!   ([`MutexGuard::map`]). Should it change before it becomes stable, so will this. [`crate::nonpoison`] has the types
+//!   without poison.
 
 mod condvar;
+mod guard;
 mod mutex;
 #[cfg(feature = "serde")]
 mod serde;
 
 pub use condvar::{Condvar, WaitTimeoutResult};
-pub use mutex::{Mutex, MutexGuard};
+pub use guard::{MappedMutexGuard, MutexGuard};
+pub use mutex::Mutex;
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -1,4 +1,4 @@
-//! A program that uses every stable method compiles and runs the same against both of two libraries: only its `use` line
+//! A program that uses every method compiles and runs the same against both of two libraries: only its `use` line
 //! differs.
 
 mod std_sync {
@@ -10,6 +10,16 @@ mod std_sync {
     mod ours {
         use ondeck::poison::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, TryLockError, WaitTimeoutResult};
         include!("swap/std_program.rs");
+    }
+}
+
+/// Theirs is for nightly compilers only: the program's own `use` line is `use std::sync::{self as poison, nonpoison};` there,
+/// below `#![feature(sync_nonpoison, nonpoison_mutex, nonpoison_condvar, mapped_lock_guards, lock_value_accessors,
+/// mutex_data_ptr)]`.
+mod std_sync_of_nightly {
+    mod ours {
+        use ondeck::{nonpoison, poison};
+        include!("swap/nightly_program.rs");
     }
 }
 

@@ -184,3 +184,8 @@ pub trait StaticPlatform: Platform {
     /// A 64-bit atomic that holds 0.
     const U64_ZERO: Self::U64;
 }
+
+/// README.md's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// assert!(result.timed_out());
 /// ```
 #[derive(Debug, PartialEq, Eq, Copy, Clone)]
-pub struct WaitTimeoutResult(bool);
+pub struct WaitTimeoutResult(pub(crate) bool);
 
 impl WaitTimeoutResult {
     /// True if the timeout passed without a notification, or with the condition still unfulfilled.
@@ -87,7 +87,7 @@ impl Condvar {
     /// # Example
     /// See [`Condvar`].
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        self.inner.wait(&mut guard.inner);
+        self.inner.wait(guard.inner());
         guard.or_poison()
     }
 
@@ -157,7 +157,7 @@ impl Condvar {
         mut guard: MutexGuard<'a, T>,
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let result = WaitTimeoutResult(self.inner.wait_for(&mut guard.inner, dur).timed_out());
+        let result = WaitTimeoutResult(self.inner.wait_for(guard.inner(), dur).timed_out());
         match guard.or_poison() {
             Ok(guard) => Ok((guard, result)),
             Err(poison) => Err(PoisonError::new((poison.into_inner(), result))),

@@ -1,11 +1,10 @@
 //! The mutex with poison: a flag beside [`crate::Mutex`].
 
-use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use super::{LockResult, MutexGuard, PoisonError, TryLockError, TryLockResult};
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 
 /// A mutual exclusion lock around data, with the methods of `std::sync::Mutex`.
 ///
@@ -26,8 +25,8 @@ use std::thread;
 pub struct Mutex<T: ?Sized> {
     /// Written and read by holders, and read by anybody as a hint, so Relaxed is enough everywhere: among holders the
     /// mutex orders it.
-    is_poisoned: AtomicBool,
-    pub(super) inner: crate::Mutex<T>,
+    pub(super) is_poisoned: AtomicBool,
+    inner: crate::Mutex<T>,
 }
 
 // A panic while the data was changed shows in the poison.
@@ -56,6 +55,74 @@ impl<T> Mutex<T> {
     pub fn into_inner(self) -> LockResult<T> {
         let is_poisoned = self.is_poisoned();
         or_poison(self.inner.into_inner(), is_poisoned)
+    }
+
+    /// A clone of the data, made while the mutex is held.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned; there is no clone in the error.
+    ///
+    /// # Panics
+    /// If `clone` does, which poisons the mutex.
+    ///
+    /// # Blocking
+    /// As [`lock`](Mutex::lock).
+    ///
+    /// # Example
+    /// ```
+    /// let names = ondeck::poison::Mutex::new(vec!["on", "deck"]);
+    /// assert_eq!(names.get_cloned().unwrap(), ["on", "deck"]);
+    /// ```
+    pub fn get_cloned(&self) -> Result<T, PoisonError<()>>
+    where
+        T: Clone,
+    {
+        match self.lock() {
+            Ok(guard) => Ok(T::clone(&guard)),
+            Err(_) => Err(PoisonError::new(())),
+        }
+    }
+
+    /// Puts `value` in the place of the data, which is dropped after the mutex has been released.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned: the data is as it was, and `value` is in the error.
+    ///
+    /// # Panics
+    /// If dropping the old data does; the mutex is released then, and not poisoned.
+    ///
+    /// # Blocking
+    /// As [`lock`](Mutex::lock).
+    ///
+    /// # Example
+    /// ```
+    /// let limit = ondeck::poison::Mutex::new(10);
+    /// limit.set(20).unwrap();
+    /// assert_eq!(limit.get_cloned().unwrap(), 20);
+    /// ```
+    pub fn set(&self, value: T) -> Result<(), PoisonError<T>> {
+        self.replace(value).map(drop)
+    }
+
+    /// Puts `value` in the place of the data, and gives the old data.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned: the data is as it was, and it is `value` that is in the error.
+    ///
+    /// # Blocking
+    /// As [`lock`](Mutex::lock).
+    ///
+    /// # Example
+    /// ```
+    /// let pending = ondeck::poison::Mutex::new(vec![1, 2]);
+    /// assert_eq!(pending.replace(Vec::new()).unwrap(), [1, 2]);
+    /// assert!(pending.lock().unwrap().is_empty());
+    /// ```
+    pub fn replace(&self, value: T) -> LockResult<T> {
+        match self.lock() {
+            Ok(mut guard) => Ok(mem::replace(&mut *guard, value)),
+            Err(_) => Err(PoisonError::new(value)),
+        }
     }
 }
 
@@ -158,6 +225,20 @@ impl<T: ?Sized> Mutex<T> {
         let is_poisoned = self.is_poisoned();
         or_poison(self.inner.get_mut(), is_poisoned)
     }
+
+    /// The address of the data. Whoever follows it sees to it that nobody else has access meanwhile, and that the mutex is
+    /// still there.
+    ///
+    /// # Example
+    /// ```
+    /// let mutex = ondeck::poison::Mutex::new(1);
+    /// let guard = mutex.lock().unwrap();
+    /// assert_eq!(mutex.data_ptr(), std::ptr::from_ref(&*guard).cast_mut());
+    /// ```
+    #[inline]
+    pub fn data_ptr(&self) -> *mut T {
+        self.inner.data_ptr()
+    }
 }
 
 impl<T> From<T> for Mutex<T> {
@@ -183,78 +264,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Access to the data of a [`Mutex`], which is released when this is dropped. Stays on its thread.
-///
-/// # Example
-/// ```
-/// use ondeck::poison::{Mutex, MutexGuard};
-///
-/// let mutex = Mutex::new(1);
-/// let guard: MutexGuard<'_, i32> = mutex.lock().unwrap();
-/// assert_eq!(*guard, 1);
-/// ```
-#[must_use = "if unused the mutex is released at once"]
-#[clippy::has_significant_drop]
-pub struct MutexGuard<'a, T: ?Sized + 'a> {
-    mutex: &'a Mutex<T>,
-    /// A guard that was made while its thread was unwinding already is no sign of a broken section.
-    was_panicking: bool,
-    // Dropped after `MutexGuard::drop`, so the poison is there before the mutex is free.
-    pub(super) inner: crate::MutexGuard<'a, T>,
-}
-
-impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    #[inline]
-    fn new(mutex: &'a Mutex<T>, inner: crate::MutexGuard<'a, T>) -> LockResult<Self> {
-        MutexGuard { mutex, was_panicking: thread::panicking(), inner }.or_poison()
-    }
-
-    /// The guard, as an error if its mutex is poisoned.
-    #[inline]
-    pub(super) fn or_poison(self) -> LockResult<Self> {
-        let is_poisoned = self.mutex.is_poisoned();
-        or_poison(self, is_poisoned)
-    }
-}
-
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.inner
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.inner
-    }
-}
-
-impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.was_panicking && thread::panicking() {
-            self.mutex.is_poisoned.store(true, Relaxed);
-        }
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
 #[inline]
-fn or_poison<T>(value: T, is_poisoned: bool) -> LockResult<T> {
+pub(super) fn or_poison<T>(value: T, is_poisoned: bool) -> LockResult<T> {
     if is_poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
 }
