@@ -64,6 +64,7 @@ pub mod ticket;
 pub mod ttas;
 mod tuning;
 pub mod wait_room;
+mod yields;
 
 pub use coreclr_monitor::RawCoreclrMonitor;
 pub use coreclr_monitor_before::RawCoreclrMonitorBefore;

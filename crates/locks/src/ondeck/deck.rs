@@ -16,7 +16,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn give_way(&self, state: State, pass: &mut Option<(State, Wait<P>)>) -> Turn {
         let wait = match pass {
             Some((seen, wait)) if state.releases_since(*seen) == 0 => wait,
-            _ => &pass.insert((state, Wait::new())).1,
+            _ => &mut pass.insert((state, Wait::new())).1,
         };
         // Under the latch somebody is being called to be the next in line, and will see to it.
         if state.has(LATCHED) || !wait.longer_than(T::tuning().revoke_ns) {
@@ -84,13 +84,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         const GAP_NS: u32 = 2_000;
         let mut has_waked = false;
         let mut tries = Tries::default();
-        let wait = Wait::<P>::new();
+        let mut wait = Wait::<P>::new();
         // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
         loop {
             let state = self.load();
             if state.has(FLIGHT) {
                 // The stand-in has gone and the call stands again. Somebody may have sat down meanwhile.
                 if self.answer_the_call().has(STANDIN) {
+                    wait.forget_yields();
                     continue;
                 }
                 return Turn::Ceded;
@@ -110,11 +111,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             } else if is_past {
                 (state.without(STANDIN), Turn::Left)
             } else {
-                if is_late || !P::may_spin() {
-                    P::yield_now()
-                } else {
-                    P::pause_ns(GAP_NS)
-                }
+                // The stand-in may have lost this core to us.
+                if is_late || !P::may_spin() { wait.make_way() } else { P::pause_ns(GAP_NS) }
                 continue;
             };
             P::step(BREAK_LINE);
@@ -183,7 +181,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     return Turn::AtBat;
                 }
             } else if is_past::<P>(deadline) {
-                if self.give_up(state, &mut watch.tries) {
+                if self.give_up(state, &mut watch) {
                     return Turn::Left;
                 }
             } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
@@ -254,7 +252,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.
-    pub(super) fn give_up(&self, state: State, tries: &mut Tries) -> bool {
+    pub(super) fn give_up(&self, state: State, watch: &mut Watch<P>) -> bool {
+        let tries = &mut watch.tries;
         if state.has(STANDIN) {
             P::step(CEDE);
             return self.get_through(state, state.ceded(), Relaxed, tries);
@@ -264,7 +263,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             return self.get_through(state, state.left(), Relaxed, tries);
         }
         if state.has(LATCHED) {
-            P::yield_now();
+            watch.yields.make_way::<P>();
             return false;
         }
         P::step(HAND_DOWN);
