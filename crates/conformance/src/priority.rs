@@ -73,7 +73,8 @@ impl Scheduler for ByPriority {
         // A thread in four. Never the first, which only starts the others.
         let first = self.0.next_u64() & self.0.next_u64() & !1;
         let within = |draw: u64| 1 + (draw >> 8) % (1 << (draw % 9));
-        let asleep = (0..64).filter(|thread| first >> thread & 1 == 1).map(|thread| (thread, within(self.0.next_u64())));
+        let asleep =
+            (0..64).filter(|thread| first >> thread & 1 == 1).map(|thread| (thread, within(self.0.next_u64())));
         CLASSES.set(Classes { first, asleep: asleep.collect() });
         Some(schedule)
     }

@@ -4,8 +4,8 @@
 #[cfg(feature = "models")]
 mod modelled {
     use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
-        use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing_timed, timed, tries};
     use ondeck_conformance::monitors::pulses_all;
+    use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing_timed, timed, tries};
     use ondeck_conformance::side_objects::{MonitorWorld, Restless};
     use ondeck_conformance::{Schedule, SchedulePlatform, ScheduleWorld};
     use ondeck_locks::{RawOndeck, RawTicket};

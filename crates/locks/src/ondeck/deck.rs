@@ -112,7 +112,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 (state.without(STANDIN), Turn::Left)
             } else {
                 // The stand-in may have lost this core to us.
-                if is_late || !P::may_spin() { wait.make_way() } else { P::pause_ns(GAP_NS) }
+                if is_late || !P::may_spin() {
+                    wait.make_way()
+                } else {
+                    P::pause_ns(GAP_NS)
+                }
                 continue;
             };
             P::step(BREAK_LINE);
