@@ -27,7 +27,7 @@ mod modelled {
     fn timed_attempts() {
         let cancelled = ["latch", "detach"].as_slice();
         SEARCH.check_under_priorities(&[cancelled], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
-        SEARCH.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleWorld, Lock>(5, 3, DEADLINE_NS));
+        SEARCH.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleWorld, Lock>(5, 5, DEADLINE_NS));
         SEARCH.check_under_priorities(&[], || freeing_timed::<ScheduleWorld, Lock>(6, DEADLINE_NS));
     }
 
