@@ -7,7 +7,8 @@
 //! - clocks advance by nanoseconds mostly and leap by up to half a millisecond now and then, so that every patience
 //!   ends somewhere; a spinner's pause lets others run, once for any number of pauses without an access between, or a
 //!   delay of thirty would be so long that nobody ever retires;
-//! - whether spinning is allowed changes from one execution to the next.
+//! - whether spinning is allowed changes from one execution to the next;
+//! - where a test asks for it there is one core, and some threads keep it from the others: see priority.rs.
 
 use crate::futex::Futex;
 use crate::monitor::{Monitor, Report};

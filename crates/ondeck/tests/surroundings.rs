@@ -151,6 +151,15 @@ mod fork {
         assert_eq!((waited, status), (child, 0), "the child failed, or had to be ended");
     }
 
+    /// Sets its flag when it goes, if only because a test has failed.
+    struct Finally<'a>(&'a AtomicBool);
+
+    impl Drop for Finally<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+
     /// Forks again and again while other threads contend for locks of their own.
     fn beside_contenders(mut fork: impl FnMut()) {
         let (others, is_over) = (Locks::new(), AtomicBool::new(false));
@@ -165,8 +174,8 @@ mod fork {
                     }
                 });
             }
+            let _over = Finally(&is_over);
             (0..20).for_each(|_| fork());
-            is_over.store(true, Relaxed);
         });
     }
 
@@ -322,9 +331,15 @@ mod signals {
     fn waits_for_a_mutex() {
         let _turn = IN_TURN.lock();
         let held = LOCKS.count.lock();
-        assert_lasted(in_a_storm(|| assert!(LOCKS.count.try_lock_for(WAIT).is_none()), || ()));
+        let give_up = || assert!(LOCKS.count.try_lock_for(WAIT).is_none());
+        assert_lasted(in_a_storm(give_up, || ()));
+        // With another one on deck it sleeps in the dugout.
+        let on_deck = thread::spawn(|| drop(LOCKS.count.lock()));
+        thread::sleep(20 * SHORT);
+        assert_lasted(in_a_storm(give_up, || ()));
         let took = in_a_storm(|| drop(LOCKS.count.lock()), move || drop(held));
         assert!(took >= WAIT / 3, "it was held");
+        on_deck.join().expect("it got the lock");
     }
 
     #[test]
