@@ -78,8 +78,6 @@
 //! or half-way through an operation on the same lock. `try_lock` and the notifications are no exception; what a handler
 //! may do is write an atomic that a [`SpinWait`] looks at.
 //!
-//! Cancelling a thread by `pthread_cancel` while it waits here is not supported: its record would stay in the list.
-//!
 //! # Features
 //! - `arc_lock`: guards that own an `Arc` of their mutex, as `parking_lot` has them.
 //! - `serde`: a mutex is serialised as its data.

@@ -29,9 +29,9 @@ impl<P: Platform> Wait<P> {
     }
 
     /// Lets a moment pass: off the word at first, off the core when it takes longer than the awake need.
-    pub(super) fn briefly(&mut self) {
+    pub(super) fn briefly(&self) {
         const AWAKE_NEED_NS: u32 = 1_000;
-        if self.longer_than(AWAKE_NEED_NS) { self.make_way() } else { P::pause_ns(300) }
+        if self.longer_than(AWAKE_NEED_NS) { P::yield_now() } else { P::pause_ns(300) }
     }
 
     /// Lets the thread run that is waited for, whatever its priority.
