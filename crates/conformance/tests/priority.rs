@@ -17,14 +17,14 @@ mod modelled {
     const DEADLINE_NS: u64 = 1 << 20;
 
     #[test]
-    fn plain() {
+    fn plain_under_priorities() {
         let passes = [["pass_on", "detach"].as_slice(), &["break_line"]];
         SEARCH.check_under_priorities(&passes, || exclusion::<ScheduleWorld, Lock>(6, 3));
         SEARCH.check_under_priorities(&[], || tries::<ScheduleWorld, Lock>(5, 3));
     }
 
     #[test]
-    fn timed_attempts() {
+    fn timed_under_priorities() {
         let cancelled = ["latch", "detach"].as_slice();
         SEARCH.check_under_priorities(&[cancelled], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
         SEARCH.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleWorld, Lock>(5, 5, DEADLINE_NS));
@@ -32,7 +32,7 @@ mod modelled {
     }
 
     #[test]
-    fn condvar() {
+    fn condvar_under_priorities() {
         SEARCH.check_under_priorities(&[], || wakes_all_and_loses_none::<ScheduleWorld>(4, true));
         SEARCH.check_under_priorities(&[], || wakes_all_and_loses_none::<ScheduleWorld>(4, false));
         SEARCH.check_under_priorities(&[], || wakes_all_at_once::<ScheduleWorld>(5));
@@ -40,7 +40,7 @@ mod modelled {
     }
 
     #[test]
-    fn monitor() {
+    fn monitor_under_priorities() {
         let deflated = ["close", "pin", "unpin", "deflate"].as_slice();
         SEARCH.check_under_priorities(&[deflated], || {
             ScheduleWorld::begin(8);

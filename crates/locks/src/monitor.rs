@@ -109,8 +109,8 @@
 //! - Bypass: while thin, for as long as the owner that saw WANTED late stays inside, since its exit inflates; then that
 //!   of the flagship. Conformance `monitor_excludes`.
 //! - Priorities: as the flagship's. A contender that finds the side object closed waits for the thread that has closed it
-//!   with yields and then naps (yields.rs), until its deadline. Conformance `monitor::with_priority_on_one_core`,
-//!   `modelled::monitor`.
+//!   with yields and then naps (yields.rs), until its deadline. Conformance `with_priority_on_one_core`,
+//!   `monitor_under_priorities`.
 //!
 //! # Cost
 //! Alone and thin: 2 RMWs and a load, 1 line, a thread number from thread-local memory; each further level 2 RMWs. Whoever

@@ -161,8 +161,8 @@
 //!   on a list, end in sleep. Three wait for one that would be done at once if it ran: for the latch holder, for a pass
 //!   under way, for the stand-in. There a contender yields, and naps when that was in vain (yields.rs), a deadline or not.
 //!   The one that is waited for is not lent the priority: threads between the two may keep it from its core, as with any
-//!   lock that does not know its holder. Conformance `plain::with_priority_on_one_core`, `modelled::plain`,
-//!   `modelled::timed_attempts`.
+//!   lock that does not know its holder. Conformance `with_priority_on_one_core`, `plain_under_priorities`,
+//!   `timed_under_priorities`.
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
