@@ -22,6 +22,8 @@ mod loom_platform;
 #[cfg(feature = "models")]
 mod monitor;
 pub mod monitors;
+#[cfg(feature = "models")]
+mod priority;
 pub mod properties;
 pub mod races;
 #[cfg(feature = "models")]

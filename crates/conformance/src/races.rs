@@ -29,5 +29,5 @@
 //! | R20 | a flag is left when everybody has gone | the end of every property (`assert_rests`) |
 //! | R21 | the turnover mark outlives the deck | does not exist: a counter took its place. For the hints that did, R20 and the tests of `ondeck/state.rs` |
 //! | R22 | a panic leaves a sleeper in the list | cannot happen: no caller's code runs inside an acquisition; assertions there end the test, not a user's program |
-//! | R23 | fork in the presence of sleepers | not tried: the child has one thread and may only use locks that were free, as the facade documents |
+//! | R23 | fork in the presence of sleepers | `fork` in `tests/surroundings.rs` of `ondeck`: the child has one thread, and writes a new value over a lock that others wait for |
 //! | R24 | a condition variable pushes a waiter on behalf of its thread | `tests/condvar.rs`, in all three worlds |

@@ -7,10 +7,12 @@
 //! - clocks advance by nanoseconds mostly and leap by up to half a millisecond now and then, so that every patience
 //!   ends somewhere; a spinner's pause lets others run, once for any number of pauses without an access between, or a
 //!   delay of thirty would be so long that nobody ever retires;
-//! - whether spinning is allowed changes from one execution to the next.
+//! - whether spinning is allowed changes from one execution to the next;
+//! - where a test asks for it there is one core, and some threads keep it from the others: see priority.rs.
 
 use crate::futex::Futex;
 use crate::monitor::{Monitor, Report};
+use crate::priority::{self, ByPriority};
 use crate::reproduce::Reproduce;
 use crate::steps;
 use crate::watched::{Access, Watched, Witness};
@@ -20,7 +22,7 @@ use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::SeqCst;
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
 use shuttle::rand::{RngCore, thread_rng};
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::any::Any;
 use std::cell::RefCell;
@@ -52,10 +54,30 @@ impl Schedule {
         self.check_containing(&[], body)
     }
 
+    /// As [`check_containing`](Schedule::check_containing), on one core and with some threads that have priority over the
+    /// others there, so that a yield of theirs gives the others nothing. Only what sleeps lets those on; `body` must not
+    /// wait for another thread in a loop of its own.
+    pub fn check_under_priorities(
+        self,
+        patterns: &[&'static [&'static str]],
+        body: impl Fn() + Send + Sync + 'static,
+    ) -> Report {
+        self.search(run_batch_by_priority, patterns, body)
+    }
+
     /// As [`check`](Schedule::check), and demands that each of `patterns` occurs: that some execution takes its steps in
     /// this order, whatever else happens between.
     pub fn check_containing(
         self,
+        patterns: &[&'static [&'static str]],
+        body: impl Fn() + Send + Sync + 'static,
+    ) -> Report {
+        self.search(run_batch, patterns, body)
+    }
+
+    fn search(
+        self,
+        run_batch: fn(u64, Box<dyn Fn() + Send + Sync>),
         patterns: &[&'static [&'static str]],
         body: impl Fn() + Send + Sync + 'static,
     ) -> Report {
@@ -68,14 +90,15 @@ impl Schedule {
         };
         for seed in seeds {
             let (body, seen) = (body.clone(), seen.clone());
-            run_batch(seed, move || {
+            let batch = move || {
                 steps::begin_execution();
                 STATE.set(Some(Rc::new(State::new())));
                 body();
                 let (report, missing) = &mut *seen.lock().expect("nobody panics while holding it");
                 report.merge(State::current().monitor.borrow().report);
                 missing.retain(|pattern| !steps::contain(pattern));
-            });
+            };
+            run_batch(seed, Box::new(batch));
         }
         let (report, missing) = seen.lock().expect("nobody panics while holding it").clone();
         eprintln!("schedule: {executions} executions, {report:?}, {:.2} pollers on average", report.mean_pollers());
@@ -85,18 +108,27 @@ impl Schedule {
     }
 }
 
-fn run_batch(seed: u64, body: impl Fn() + Send + Sync + 'static) {
+fn run_batch(seed: u64, body: Box<dyn Fn() + Send + Sync>) {
+    priority::forget();
+    if seed.is_multiple_of(2) {
+        run_batch_with(RandomScheduler::new_from_seed(seed, BATCH), seed, body);
+    } else {
+        run_batch_with(PctScheduler::new_from_seed(seed, PCT_DEPTH, BATCH), seed, body);
+    }
+}
+
+fn run_batch_by_priority(seed: u64, body: Box<dyn Fn() + Send + Sync>) {
+    run_batch_with(ByPriority::new(seed, BATCH), seed, body);
+}
+
+fn run_batch_with(scheduler: impl Scheduler + 'static, seed: u64, body: Box<dyn Fn() + Send + Sync>) {
     let _line = Reproduce::with(&format!("ONDECK_SEED={seed} "));
     let mut config = shuttle::Config::new();
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.max_steps = shuttle::MaxSteps::FailAfter(MAX_STEPS);
     config.silence_warnings = true;
     config.ungraceful_shutdown_config.immediately_return_on_panic = true;
-    if seed.is_multiple_of(2) {
-        shuttle::Runner::new(RandomScheduler::new_from_seed(seed, BATCH), config).run(body);
-    } else {
-        shuttle::Runner::new(PctScheduler::new_from_seed(seed, PCT_DEPTH, BATCH), config).run(body);
-    }
+    shuttle::Runner::new(scheduler, config).run(body);
     STATE.set(None);
 }
 
@@ -115,7 +147,8 @@ struct State {
     clock_ns: Cell<u64>,
     /// The threads whose last act was a pause.
     paused: RefCell<BTreeSet<usize>>,
-    futex: RefCell<Futex<shuttle::thread::Thread>>,
+    /// Each sleeper with its number.
+    futex: RefCell<Futex<(usize, shuttle::thread::Thread)>>,
     monitor: RefCell<Monitor>,
     /// Memory of freed objects, kept so that a late access reads a witness instead of rubble.
     graveyard: RefCell<Vec<Box<dyn Any>>>,
@@ -154,9 +187,10 @@ impl State {
         if !is_unchanged() || is_spurious {
             return Waited::Woken;
         }
-        let ticket = self.futex.borrow_mut().enter(address, shuttle::thread::current());
+        let ticket = self.futex.borrow_mut().enter(address, (me(), shuttle::thread::current()));
         let sleeps = || self.futex.borrow().sleeps(ticket);
         if let Some(deadline_ns) = deadline_ns.filter(|_| draw(2) == 0) {
+            sleep_for_a_time();
             for _ in 0..draw(4) {
                 shuttle::thread::yield_now();
             }
@@ -167,6 +201,8 @@ impl State {
             return Waited::TimedOut;
         }
         while sleeps() {
+            // Shuttle's threads end their parking for no reason.
+            priority::fall_asleep(me(), u64::MAX);
             shuttle::thread::park();
         }
         Waited::Woken
@@ -176,7 +212,10 @@ impl State {
         for _ in 0..n {
             let thread = self.futex.borrow_mut().take(address, |sleepers| draw(sleepers as u64) as usize);
             match thread {
-                Some(thread) => thread.unpark(),
+                Some((number, thread)) => {
+                    priority::wake(number);
+                    thread.unpark();
+                }
                 None => return,
             }
         }
@@ -190,6 +229,12 @@ fn draw(bound: u64) -> u64 {
 
 fn me() -> usize {
     usize::from(shuttle::current::me())
+}
+
+/// Whatever the calling thread's priority is, others may run a little.
+fn sleep_for_a_time() {
+    priority::fall_asleep(me(), 1 + draw(32));
+    shuttle::thread::yield_now();
 }
 
 /// A point where the scheduler may choose another thread.
@@ -272,6 +317,13 @@ impl Platform for SchedulePlatform {
 
     fn yield_now() {
         shuttle::thread::yield_now();
+    }
+
+    fn nap_ns(ns: u32) {
+        let state = State::current();
+        state.monitor.borrow_mut().sleeps(me());
+        state.advance(u64::from(ns));
+        sleep_for_a_time();
     }
 
     fn now_ns() -> u64 {

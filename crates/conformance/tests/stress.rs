@@ -4,7 +4,7 @@
 //! Boxes: each test lets its threads contend for the time that its name's constant says, and is ended by a watchdog
 //! after [`PATIENCE`]. All together take below a minute on two cores.
 
-use ondeck_conformance::child::test_in_child;
+use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
 use ondeck_conformance::{Guarded, HardwareWorld, Random, World, for_each_lock, for_each_timed_lock, within};
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
@@ -134,29 +134,9 @@ fn crowds<L: RawLock>() -> &'static [u64] {
 }
 
 fn on_one_core<L: RawLock>(attempt: Attempt<L>) {
-    // SAFETY: all zeros is an empty CPU set.
-    let mut cores: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: writes within the set.
-    let found = unsafe { libc::sched_getaffinity(0, size_of_val(&cores), &mut cores) };
-    assert_eq!(found, 0, "the affinity can be read");
-    let is_usable = |&core: &usize| {
-        // SAFETY: below the size of the set.
-        unsafe { libc::CPU_ISSET(core, &cores) }
-    };
-    let core = (0..libc::CPU_SETSIZE as usize).find(is_usable).expect("there is a core");
-    // SAFETY: all zeros is an empty CPU set.
-    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: below the size of the set.
-    unsafe { libc::CPU_SET(core, &mut one) };
-    // SAFETY: reads the set. This is the child's first thread that matters; its contenders inherit the affinity.
-    let set = unsafe { libc::sched_setaffinity(0, size_of_val(&one), &one) };
-    assert_eq!(set, 0, "the affinity can be set to a core that we had");
+    // This is the child's first thread that matters; its contenders inherit the affinity.
+    stay_on_one_core();
     contend::<L>(4, attempt, undisturbed);
-}
-
-fn succeed(mut child: std::process::Child) {
-    let status = child.wait().expect("the child can be waited for");
-    assert!(status.success(), "the child failed: {status}");
 }
 
 /// Runs the test in a child and stops and continues the whole process some ten times while it contends.

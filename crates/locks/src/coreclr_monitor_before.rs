@@ -93,6 +93,7 @@
 //! # Limits
 //! 2^24 - 1 threads can own the thin form; the others inflate. 2^31 waiters. A deadline may pass unnoticed for as long
 //! as the longest pause of the back-off. While somebody inflates the lock a release waits for it, and tries fail.
+//! Who waits for the latch of an event or for an inflation yields to threads of its own priority only.
 //!
 //! Unsafe: 3 blocks, all to use the wait room as the holder.
 

@@ -90,6 +90,7 @@ pub mod ticket;
 pub mod ttas;
 #[cfg(feature = "yardsticks")]
 pub mod wait_room;
+mod yields;
 
 pub use monitor::RawOndeckMonitor;
 pub use ondeck::RawOndeck;

@@ -115,7 +115,8 @@
 //! lock must outlive each call of release.
 //!
 //! # Limits
-//! Not recursive; no deadline. The word wraps at 2^32 contenders. A release must come from the thread that acquired.
+//! Not recursive; no deadline. The word wraps at 2^32 contenders. A release must come from the thread that acquired. Threads
+//! at the queue latch yield to threads of their own priority only; in the kernel its holder cannot be preempted.
 //!
 //! Unsafe: 5 blocks in the shared code, all to reach a node under the queue latch (I3).
 

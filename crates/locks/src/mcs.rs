@@ -77,7 +77,8 @@
 //!
 //! # Limits
 //! The lock may be moved only while free: tail may hold its own address. Not recursive; no deadline. More threads than
-//! cores: as for `ticket`, each pass waits for one particular thread.
+//! cores: as for `ticket`, each pass waits for one particular thread, which must not have lost its core to one with real-time
+//! priority.
 //!
 //! Unsafe: 2 blocks, both to follow an address to a node or link that I3 keeps alive.
 

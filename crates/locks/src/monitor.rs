@@ -108,6 +108,9 @@
 //!   takes the oldest. Conformance `monitor_pulse_meets_timeout`, `monitor_pulses_in_order`.
 //! - Bypass: while thin, for as long as the owner that saw WANTED late stays inside, since its exit inflates; then that
 //!   of the flagship. Conformance `monitor_excludes`.
+//! - Priorities: as the flagship's. A contender that finds the side object closed waits for the thread that has closed it
+//!   with yields and then naps (yields.rs), until its deadline. Conformance `with_priority_on_one_core`,
+//!   `monitor_under_priorities`.
 //!
 //! # Cost
 //! Alone and thin: 2 RMWs and a load, 1 line, a thread number from thread-local memory; each further level 2 RMWs. Whoever
@@ -124,7 +127,7 @@
 //! # Limits
 //! 2^31 side objects at a time; 2^32 threads in the life of a process, after which entering panics. Threads after the
 //! first 2^27 make every monitor fat that they enter. Inflation takes memory from the pool; leaving makes do without,
-//! entering an eighth level and `wait` panic if there is none. `try_acquire` may find a fat monitor taken by a latecomer
+//! entering an eighth further level and `wait` panic if there is none, with the monitor as it was. `try_acquire` may find a fat monitor taken by a latecomer
 //! of the object's last monitor, for the few instructions that it takes to see that.
 //! 7 unsafe blocks, here and in side.rs, all about a mutex that the caller holds.
 

@@ -150,13 +150,20 @@
 //!   which the system runs a thread that may run: [`Tuning::longest_wait_ns`]. (k + 10: the seat itself, the sleeper on
 //!   its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
 //!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
-//!   release. Almost surely, that is, since one thing these times rest on is likely and not certain: a called sleeper that finds a stand-in in its
-//!   seat looks every 2 us, and must once see the lock free, the seat empty, or a pass that is late. Arrivals that come
-//!   and go between any two of its looks would keep it in line; spec/ondeck.starvation_in_line.cfg has the schedule.
+//!   release. Almost surely, that is, since one thing these times rest on is likely and not certain: a called sleeper that
+//!   finds a stand-in in its seat looks every 2 us, after 50 us between yields, and must once see the lock free, the seat
+//!   empty, or a pass that is late. Arrivals that come and go between any two of its looks would keep it in line;
+//!   spec/ondeck.starvation_in_line.cfg has the schedule.
 //!   That a compare-exchange gets through between the writes of a holder is not among these, thanks to ROOM, unless all
 //!   releases are fair ones, which leave none. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
+//! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
+//!   on a list, end in sleep. Three wait for one that would be done at once if it ran: for the latch holder, for a pass
+//!   under way, for the stand-in. There a contender yields, and naps when that was in vain (yields.rs), a deadline or not.
+//!   The one that is waited for is not lent the priority: threads between the two may keep it from its core, as with any
+//!   lock that does not know its holder. Conformance `with_priority_on_one_core`, `plain_under_priorities`,
+//!   `timed_under_priorities`.
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the

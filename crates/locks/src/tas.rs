@@ -49,7 +49,8 @@
 //!
 //! # Limits
 //! Not recursive. Contenders burn their core. A deadline is noticed between two attempts, so up to a time slice late
-//! where threads outnumber cores.
+//! where threads outnumber cores. Contenders yield to threads of their own priority only: one with real-time priority
+//! that has taken the holder's core waits for ever.
 
 use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, Tuned};
 use core::fmt;

@@ -59,7 +59,9 @@
 //!
 //! # Limits
 //! Fewer than 2^32 contenders at once. Not recursive; no deadline, since a number once drawn cannot be given back.
-//! More threads than cores: each pass takes as long as the scheduler needs to run the one thread that is next.
+//! More threads than cores: each pass takes as long as the scheduler needs to run the one thread that is next; and if that
+//! has lost its core to a contender with real-time priority, for ever, since a yield gives it nothing. Conformance
+//! `is_noticed_where_all_yield`.
 
 use crate::{Defaults, Entry, Promises, RawLock, Tuned};
 use core::fmt;

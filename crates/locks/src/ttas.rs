@@ -53,7 +53,8 @@
 //!
 //! # Limits
 //! Not recursive. Contenders burn their core. A free lock may stay untaken for the longest gap. A deadline is noticed
-//! between two looks, so late by the longest gap and, where threads outnumber cores, a time slice.
+//! between two looks, so late by the longest gap and, where threads outnumber cores, a time slice. Contenders yield to
+//! threads of their own priority only: one with real-time priority that has taken the holder's core waits for ever.
 
 use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, Tuned};
 use core::fmt;

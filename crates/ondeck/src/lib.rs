@@ -29,7 +29,8 @@
 //! A lock is 8 bytes, a condition variable 16, both `const` to construct and without destructor. Uncontended, `lock` and
 //! its release are one atomic read-modify-write each. Nothing here allocates or registers a thread-local destructor, so
 //! the locks work before `main`, in thread-local destructors and inside a global allocator. A waiting thread uses up to
-//! 1 KiB of its stack, 2.5 KiB in a [`Condvar`].
+//! 1 KiB of its stack, 2.5 KiB in a [`Condvar`]. A [`Monitor`] allocates when it is contended, waited in, or entered more
+//! than eight levels deep: it works before `main` and in destructors too, but has no place inside an allocator.
 //!
 //! # Panics
 //! A panic while a guard is alive releases the mutex and does not poison it; [`poison::Mutex`] does. No function here
@@ -43,6 +44,13 @@
 //! Where CPU time is limited by a quota, a spinner spends what the holder needs: `ONDECK_SPIN=0` in the environment makes
 //! all waiting threads of the process sleep at once. It is read once, when a thread first has to wait. On one core
 //! nobody spins in any case.
+//!
+//! # Real-time priorities
+//! A thread of any priority may share these locks with others on its core. What it waits for may be a thread of lower
+//! priority that has lost the core to it, to which a yield gives nothing; so after some yields it naps, 50 us at a time.
+//! A timed attempt may end late by as much, and by what the others then do with the core. Priorities are not inherited: a
+//! thread of middle priority can keep the holder from its core for as long as it likes. [`SpinWait`] naps only if its
+//! policy has a [`Nap`]; without one it waits for ever for such a thread.
 //!
 //! # Fairness
 //! An arrival may acquire a free lock although others wait; this is where the throughput comes from. A waiter is bypassed
@@ -59,12 +67,16 @@
 //! # Fork and signals
 //! In the child of a `fork` only the forking thread exists. A mutex that another thread held stays taken there for ever,
 //! and the threads that waited are gone with their stacks, to which a contended lock or a condition variable still
-//! points. So the child may use what it holds itself and what nobody used at that moment, and has to write a new value
-//! over anything else; there is nothing to destroy.
+//! points. So the child may use what nobody used at that moment, and what its thread held if nobody waited for it; it has
+//! to write a new value over anything else, and there is nothing to destroy. For a [`Monitor`] the same holds as long as it
+//! is thin, and the thread is still inside of those that it was inside of. What all monitors share, the pool of side objects,
+//! is in use while another thread makes one fat or gives its object back: if a thread may have been doing that, the child
+//! must not contend for a monitor, wait in one or drop a fat one.
 //!
 //! Signals do not end a wait: an interrupted system call is repeated, with the same deadline, and `errno` is kept.
 //! A signal handler must not use these locks, as it must not use others: the thread that it interrupts may be the holder,
-//! or half-way through an operation on the same lock.
+//! or half-way through an operation on the same lock. `try_lock` and the notifications are no exception; what a handler
+//! may do is write an atomic that a [`SpinWait`] looks at.
 //!
 //! # Features
 //! - `arc_lock`: guards that own an `Arc` of their mutex, as `parking_lot` has them.

@@ -77,14 +77,15 @@ type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 /// written: a guard leaves when it is dropped, and stays on its thread.
 ///
 /// # Panics
-/// If the process has started 2^32 threads; if one thread is 2^32 levels deep; if there is no memory for a side object.
+/// If the process has started 2^32 threads; if one thread is 2^32 levels deep; if there is no memory for a side object:
+/// the monitor is as it was before the call then.
 /// A panic while a guard is alive leaves the monitor and does not poison it.
 ///
 /// # Blocking
 /// Entering spins for some microseconds, then sleeps. While several threads want a monitor they are the contenders of
 /// an [`ondeck::Mutex`](crate::Mutex), with its fairness. Leaving never waits for a holder. Unlike a mutex a monitor
-/// may allocate, when it is first contended, so it has no place inside a global allocator; and the pool has a mutex,
-/// so a monitor that was contended may not be used in the child of a `fork`.
+/// may allocate, when it is first contended, so it has no place inside a global allocator; and the pool has a mutex, so
+/// the [crate's page](crate) says what the child of a `fork` may do with one.
 ///
 /// [`Cell`]: std::cell::Cell
 /// [`RefCell`]: std::cell::RefCell

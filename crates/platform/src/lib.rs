@@ -9,6 +9,8 @@
 //! changes `errno`. The fallback for systems that have no file of their own cannot keep the first two; the head of
 //! `hardware/portable.rs` says what that costs. Windows has its own `errno`, `GetLastError`, which is not kept.
 //!
+//! Processors without atomics of 64 bits, as riscv32, are not supported; those of 32 bits with them, as i686 and armv7, are.
+//!
 //! # Example
 //! A lock of four lines, which runs wherever there is a [`Platform`]:
 //! ```
@@ -26,6 +28,9 @@
 //! let word = Atomic::new(0);
 //! with_lock::<Hardware>(&word, || println!("at bat"));
 //! ```
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!("ondeck's locks need atomics of 64 bits, which this processor has not");
 
 mod atomic;
 mod hardware;

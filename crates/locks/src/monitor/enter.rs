@@ -3,6 +3,7 @@
 use super::state::State;
 use super::{ENTER, Entered, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
 use crate::Tuned;
+use crate::yields::Yields;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use ondeck_platform::{Atomic, Platform};
 
@@ -35,12 +36,13 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// `None` if the deadline came first.
     #[inline(never)]
     pub(super) fn enter_slow(&self, me: u32, deadline_ns: Option<u64>) -> Option<Entered<P>> {
+        let mut yields = Yields::default();
         // Whether we may spin is asked late: the answer costs a look at the clock.
         let mut has_looked = false;
         loop {
             let state = self.load();
             let turn = if let Some(index) = state.side() {
-                self.enter_side(state, S::side(index), me, deadline_ns)
+                self.enter_side(state, S::side(index), me, deadline_ns, &mut yields)
             } else if state.is_free() {
                 self.enter_free(me)
             } else if state.owner() == me {
@@ -130,9 +132,16 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     }
 
     /// Enters a fat monitor, whose word was `state` and names `side`.
-    fn enter_side(&self, state: State, side: &'static Side<P>, me: u32, deadline_ns: Option<u64>) -> Turn<P> {
+    fn enter_side(
+        &self,
+        state: State,
+        side: &'static Side<P>,
+        me: u32,
+        deadline_ns: Option<u64>,
+        yields: &mut Yields,
+    ) -> Turn<P> {
         match self.try_enter_side(state, side, me) {
-            Turn::Left => self.queue_up(state, side, me, deadline_ns),
+            Turn::Left => self.queue_up(state, side, me, deadline_ns, yields),
             turn => turn,
         }
     }
@@ -160,10 +169,20 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Waits for the mutex of a fat monitor.
     #[cold]
     #[inline(never)]
-    fn queue_up(&self, state: State, side: &'static Side<P>, me: u32, deadline_ns: Option<u64>) -> Turn<P> {
+    fn queue_up(
+        &self,
+        state: State,
+        side: &'static Side<P>,
+        me: u32,
+        deadline_ns: Option<u64>,
+        yields: &mut Yields,
+    ) -> Turn<P> {
         if !side.pin() {
-            // The one that has closed it is about to change the word.
-            P::pause_ns(C::TUNING.look_gap_ns);
+            // The one that has closed it is about to change the word, unless it has lost its core.
+            if deadline_ns.is_some_and(|deadline_ns| P::now_ns() >= deadline_ns) {
+                return Turn::Left;
+            }
+            yields.make_way::<P>();
             return Turn::Again;
         }
         if !self.is_still(state) {

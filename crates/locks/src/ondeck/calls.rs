@@ -4,6 +4,7 @@ use super::dugout::Node;
 use super::state::{DECK, FAIR, FLIGHT, LATCHED, NAPPING, ROOM, STANDIN, State, VACANT};
 use super::watch::{Tries, epoch_now};
 use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
+use crate::yields::Yields;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use ondeck_platform::{Atomic, Platform};
@@ -165,10 +166,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Takes the latch for a sleeper that wants to leave; false if it has been granted the seat meanwhile.
     pub(super) fn latch(&self, node: &Node<P>) -> bool {
-        // Ends: a latch holder runs straight through.
+        // Ends: a latch holder runs straight through, once it has a core.
+        let mut yields = Yields::default();
         while !node.is_granted() {
             if self.load().has(LATCHED) {
-                P::yield_now();
+                yields.make_way::<P>();
                 continue;
             }
             P::step(LATCH);

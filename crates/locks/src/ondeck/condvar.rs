@@ -40,7 +40,8 @@
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. A waiter that has been notified
 //! acquires its lock without a deadline, with the lock's promises. Conformance: `condvar_wakes_all_and_loses_none`,
-//! `condvar_timeouts_race_with_notifications`, `a_notified_waiter_is_one_contender_of_many`.
+//! `condvar_timeouts_race_with_notifications`, `a_notified_waiter_is_one_contender_of_many`. The list's lock is a flagship,
+//! so a thread with real-time priority waits for its holder asleep: `condvar_under_priorities`.
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and

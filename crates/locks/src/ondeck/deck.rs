@@ -16,11 +16,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn give_way(&self, state: State, pass: &mut Option<(State, Wait<P>)>) -> Turn {
         let wait = match pass {
             Some((seen, wait)) if state.releases_since(*seen) == 0 => wait,
-            _ => &pass.insert((state, Wait::new())).1,
+            _ => &mut pass.insert((state, Wait::new())).1,
         };
-        // Under the latch somebody is being called to be the next in line, and will see to it.
-        if state.has(LATCHED) || !wait.longer_than(T::tuning().revoke_ns) {
+        if !wait.longer_than(T::tuning().revoke_ns) {
             wait.briefly();
+            return Turn::Again;
+        }
+        // Somebody is being called to be the next in line, and will see to it, once the latch holder has a core.
+        if state.has(LATCHED) {
+            wait.make_way();
             return Turn::Again;
         }
         P::step(REVOKE);
@@ -84,13 +88,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         const GAP_NS: u32 = 2_000;
         let mut has_waked = false;
         let mut tries = Tries::default();
-        let wait = Wait::<P>::new();
+        let mut wait = Wait::<P>::new();
         // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
         loop {
             let state = self.load();
             if state.has(FLIGHT) {
                 // The stand-in has gone and the call stands again. Somebody may have sat down meanwhile.
                 if self.answer_the_call().has(STANDIN) {
+                    wait.forget_yields();
                     continue;
                 }
                 return Turn::Ceded;
@@ -110,8 +115,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             } else if is_past {
                 (state.without(STANDIN), Turn::Left)
             } else {
+                // The stand-in may have lost this core to us.
                 if is_late || !P::may_spin() {
-                    P::yield_now()
+                    wait.make_way()
                 } else {
                     P::pause_ns(GAP_NS)
                 }
@@ -183,7 +189,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     return Turn::AtBat;
                 }
             } else if is_past::<P>(deadline) {
-                if self.give_up(state, &mut watch.tries) {
+                if self.give_up(state, &mut watch) {
                     return Turn::Left;
                 }
             } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
@@ -254,7 +260,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.
-    pub(super) fn give_up(&self, state: State, tries: &mut Tries) -> bool {
+    pub(super) fn give_up(&self, state: State, watch: &mut Watch<P>) -> bool {
+        let tries = &mut watch.tries;
         if state.has(STANDIN) {
             P::step(CEDE);
             return self.get_through(state, state.ceded(), Relaxed, tries);
@@ -264,7 +271,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             return self.get_through(state, state.left(), Relaxed, tries);
         }
         if state.has(LATCHED) {
-            P::yield_now();
+            watch.yields.make_way::<P>();
             return false;
         }
         P::step(HAND_DOWN);

@@ -2,18 +2,20 @@
 
 use super::state::{HOT, LOCKED, STANDIN, State};
 use super::tuning::Tuning;
+use crate::yields::Yields;
 use core::marker::PhantomData;
 use ondeck_platform::Platform;
 
 /// A stopwatch. Differences saturate: the counters of two cores may disagree a little.
 pub(super) struct Wait<P> {
     start: u64,
+    yields: Yields,
     platform: PhantomData<P>,
 }
 
 impl<P: Platform> Wait<P> {
     pub(super) fn new() -> Self {
-        Wait { start: P::ticks(), platform: PhantomData }
+        Wait { start: P::ticks(), yields: Yields::default(), platform: PhantomData }
     }
 
     /// Whether who began to wait then is to audit the lock. By the clock, so that no rhythm of the threads avoids it.
@@ -30,6 +32,16 @@ impl<P: Platform> Wait<P> {
     pub(super) fn briefly(&self) {
         const AWAKE_NEED_NS: u32 = 1_000;
         if self.longer_than(AWAKE_NEED_NS) { P::yield_now() } else { P::pause_ns(300) }
+    }
+
+    /// Lets the thread run that is waited for, whatever its priority.
+    pub(super) fn make_way(&mut self) {
+        self.yields.make_way::<P>();
+    }
+
+    /// Something has happened: whoever is waited for now has had no chance yet.
+    pub(super) fn forget_yields(&mut self) {
+        self.yields = Yields::default();
     }
 }
 
@@ -146,6 +158,8 @@ pub(super) struct Watch<P> {
     pub(super) is_hot: bool,
     pub(super) naps: u32,
     pub(super) tries: Tries,
+    /// Of a seat that is being given up.
+    pub(super) yields: Yields,
 }
 
 impl<P: Platform> Watch<P> {
@@ -167,6 +181,7 @@ impl<P: Platform> Watch<P> {
             is_hot: heat != Heat::Cool,
             naps: 0,
             tries: Tries::default(),
+            yields: Yields::default(),
         }
     }
 

@@ -40,7 +40,7 @@ impl Pool<Hardware> for Slabs {
     fn take() -> Option<u32> {
         let mut free = FREE.lock();
         if free.indices.is_empty() && free.n_slabs < N_SLABS {
-            free.grow();
+            free.grow()?;
         }
         free.indices.pop()
     }
@@ -52,17 +52,23 @@ impl Pool<Hardware> for Slabs {
 }
 
 impl Free {
-    /// Makes the next slab. Its objects are handed out in order of address.
+    /// Makes the next slab. Its objects are handed out in order of address. `None` if there is no memory; then there is
+    /// at most more room in the list than it needs, and the next call tries again.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Option<()> {
         let first = first_index(self.n_slabs);
         let n_new = FIRST << self.n_slabs;
-        self.indices.reserve_exact(first + n_new);
-        let slab: Vec<_> = (0..n_new).map(|_| Side::new()).collect();
+        debug_assert!(self.indices.is_empty(), "else there would be no need, and less room to add");
+        self.indices.try_reserve_exact(first + n_new).ok()?;
+        let mut slab = Vec::new();
+        slab.try_reserve_exact(n_new).ok()?;
+        // From here on nothing allocates.
+        slab.extend((0..n_new).map(|_| Side::new()));
         let is_new = SLABS[self.n_slabs].set(slab.leak()).is_ok();
         debug_assert!(is_new, "made under the lock, once");
         self.n_slabs += 1;
         self.indices.extend((first..first + n_new).rev().map(|index| index as u32));
+        Some(())
     }
 }
 

@@ -11,7 +11,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 std::thread_local! {
-    /// Without a destructor, so there is nothing to register. The child of a fork keeps the number, as the only thread
+    /// Without a destructor, so there is nothing to register, and it is there until the thread's very end: in the
+    /// destructors of other thread-local variables and in those of the C library's keys. The child of a fork keeps the number, as the only thread
     /// there that has it.
     static OWN: Cell<Option<NonZeroU32>> = const { Cell::new(None) };
 }

@@ -7,10 +7,10 @@
 mod cgroup;
 mod cores;
 mod file;
+mod futex;
 
 use crate::Waited;
 use core::ffi::CStr;
-use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 #[cfg(target_os = "android")]
@@ -20,34 +20,17 @@ use libc::__errno_location as errno_location;
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`.
 pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
-    futex_wait(word.as_ptr(), expected, deadline_ns)
+    futex::wait(word.as_ptr(), expected, deadline_ns)
 }
 
 /// As [`wait`], for the upper half of `word`: the kernel compares that half only.
 pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
-    futex_wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
-}
-
-fn futex_wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Waited {
-    let deadline = deadline_ns.map(timespec);
-    let timeout = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // FUTEX_WAIT_BITSET rather than FUTEX_WAIT: its timeout is a point of the monotonic clock.
-    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
-    let is_timeout = keeping_errno(|| {
-        let unused = ptr::null::<u32>();
-        // SAFETY: `word` is aligned and alive (callers hold a reference to it), `timeout` is null or points to a local.
-        let answer = unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, timeout, unused, u32::MAX) };
-        answer < 0 && errno() == libc::ETIMEDOUT
-    });
-    if is_timeout { Waited::TimedOut } else { Waited::Woken }
+    futex::wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 
 /// Wakes at most `n` sleepers on the address; never dereferences it.
 pub(super) fn wake(word: *const u32, n: u32) {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: a private FUTEX_WAKE uses the address as a key only; a key without sleepers, even one of freed memory, is
-    // no error. So `errno` stays as it is.
-    unsafe { libc::syscall(libc::SYS_futex, word, operation, n.min(i32::MAX as u32)) };
+    futex::wake(word, n);
 }
 
 /// `sched_yield`.
@@ -56,7 +39,8 @@ pub(super) fn yield_now() {
     unsafe { libc::sched_yield() };
 }
 
-/// CLOCK_MONOTONIC in nanoseconds.
+/// CLOCK_MONOTONIC in nanoseconds. The C library fills in its own `timespec`, whatever the layout; the clock begins at
+/// boot or in a time namespace at what that says, and is never negative. A `time_t` of 32 bits lasts for its first 68 years.
 pub(super) fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec that we own. The clock exists on every Linux, so the call cannot fail.
@@ -91,12 +75,6 @@ pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
     !found.is_null() && unsafe { CStr::from_ptr(found) } == value
 }
 
-/// A point of time as the kernel takes it. What does not fit is a point that never comes.
-fn timespec(ns: u64) -> libc::timespec {
-    let seconds = libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
-    libc::timespec { tv_sec: seconds, tv_nsec: (ns % 1_000_000_000) as _ }
-}
-
 /// Does `work` and puts `errno` back.
 fn keeping_errno<T>(work: impl FnOnce() -> T) -> T {
     let before = errno();
@@ -122,6 +100,7 @@ fn set_errno(value: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::ptr;
 
     #[test]
     fn errno_survives() {
@@ -131,11 +110,5 @@ mod tests {
         wake(ptr::without_provenance(64), 1);
         parallelism();
         assert_eq!(errno(), libc::EXDEV);
-    }
-
-    #[test]
-    fn deadlines_in_the_far_future_are_deadlines() {
-        assert_eq!(wait(&AtomicU32::new(1), 0, Some(u64::MAX)), Waited::Woken);
-        assert_eq!(timespec(1_500_000_000).tv_nsec, 500_000_000);
     }
 }

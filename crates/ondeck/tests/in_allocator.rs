@@ -1,0 +1,85 @@
+//! A mutex and a condition variable inside the global allocator of a whole program. A monitor has no place there, since
+//! it allocates when it is first contended.
+
+use ondeck::{Condvar, Mutex};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Whether a thread is in the allocator; the others wait until it is told that it has left.
+static IS_TAKEN: Mutex<bool> = Mutex::new(false);
+static LEFT: Condvar = Condvar::new();
+/// Incremented in two accesses, so that it shows two threads inside.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+static N_WAITS: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator behind a gate.
+struct Gated;
+
+#[global_allocator]
+static ALLOCATOR: Gated = Gated;
+
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+    static CALLS_OF_MINE: Cell<u64> = const { Cell::new(0) };
+}
+
+fn gated<R>(body: impl FnOnce() -> R) -> R {
+    if IS_INSIDE.replace(true) {
+        // The gate has allocated. Panicking would, too.
+        std::process::abort();
+    }
+    let mut is_taken = IS_TAKEN.lock();
+    while *is_taken {
+        N_WAITS.fetch_add(1, Relaxed);
+        LEFT.wait(&mut is_taken);
+    }
+    *is_taken = true;
+    drop(is_taken);
+    CALLS.store(CALLS.load(Relaxed) + 1, Relaxed);
+    CALLS_OF_MINE.set(CALLS_OF_MINE.get() + 1);
+    let result = body();
+    *IS_TAKEN.lock() = false;
+    LEFT.notify_one();
+    IS_INSIDE.set(false);
+    result
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Gated {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's duties are those of this method.
+        gated(|| unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's duties are those of this method.
+        gated(|| unsafe { System.dealloc(memory, layout) });
+    }
+}
+
+#[test]
+fn a_gate_of_mutex_and_condvar_holds_in_an_allocator() {
+    let churn = |seed: usize| {
+        move || {
+            let before = CALLS_OF_MINE.get();
+            let mut kept = Vec::new();
+            for round in 0..5_000_usize {
+                kept.push(Box::new([round + seed; 4]));
+                if kept.len() > 16 {
+                    kept.swap_remove(round % 16);
+                }
+            }
+            drop(kept);
+            CALLS_OF_MINE.get() - before
+        }
+    };
+    let before = CALLS.load(Relaxed);
+    // Ended by the first wait; each round has thousands of calls on eight threads.
+    let mut calls = 0;
+    while calls == 0 || N_WAITS.load(Relaxed) == 0 {
+        let threads: Vec<_> = (0..8).map(|seed| std::thread::spawn(churn(seed))).collect();
+        calls += threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>();
+    }
+    assert!(CALLS.load(Relaxed) - before >= calls, "two threads were inside");
+}
