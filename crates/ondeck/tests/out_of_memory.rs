@@ -1,6 +1,6 @@
 //! A monitor without memory for its side object: leaving makes do, waiting and going too deep panic and change nothing.
 
-use ondeck::{Monitor, WaitEnd};
+use ondeck::{Monitor, MonitorGuard, WaitEnd};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::Cell;
@@ -78,8 +78,8 @@ fn without_memory<T: Send>(monitor: &Monitor<T>, refused: u8, body: impl FnOnce(
     if let Err(panic) = result {
         std::panic::resume_unwind(panic);
     }
-    let _deep: Vec<_> = (0..20).map(|_| monitor.enter()).collect();
-    assert_eq!(monitor.wait_for(Duration::ZERO), Ok(WaitEnd::TimedOut));
+    drop((0..20).map(|_| monitor.enter()).collect::<Vec<_>>());
+    assert_eq!(MonitorGuard::wait_for(&mut monitor.enter(), Duration::ZERO), Ok(WaitEnd::TimedOut));
 }
 
 /// The message of the panic that ends `body`, which is not printed.

@@ -2,7 +2,7 @@
 //! a storm of signals.
 #![cfg(target_os = "linux")]
 
-use ondeck::{Condvar, Monitor, Mutex, WaitEnd};
+use ondeck::{Condvar, Monitor, MonitorGuard, Mutex, WaitEnd};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -29,11 +29,11 @@ impl Locks {
         let is_refused = self.count.try_lock_for(SHORT).is_none();
         let has_timed_out = self.changed.wait_for(&mut count, SHORT).timed_out();
         drop(count);
-        let Some(entered) = self.monitor.try_enter_for(LONG) else { return false };
+        let Some(mut entered) = self.monitor.try_enter_for(LONG) else { return false };
         entered.set(entered.get() + 1);
         let again: [_; 10] = std::array::from_fn(|_| self.monitor.enter());
-        let has_waited = self.monitor.wait_for(SHORT) == Ok(WaitEnd::TimedOut);
         drop(again);
+        let has_waited = MonitorGuard::wait_for(&mut entered, SHORT) == Ok(WaitEnd::TimedOut);
         is_refused && has_timed_out && has_waited && self.monitor.is_entered()
     }
 }
@@ -355,13 +355,12 @@ mod signals {
     fn waits_in_a_monitor() {
         let _turn = IN_TURN.lock();
         let wait_for = || {
-            let _entered = LOCKS.monitor.enter();
-            assert_eq!(LOCKS.monitor.wait_for(WAIT), Ok(WaitEnd::TimedOut));
+            let mut entered = LOCKS.monitor.enter();
+            assert_eq!(MonitorGuard::wait_for(&mut entered, WAIT), Ok(WaitEnd::TimedOut));
         };
         assert_lasted(in_a_storm(wait_for, || ()));
         let wait = || {
-            let _entered = LOCKS.monitor.enter();
-            LOCKS.monitor.wait().expect("entered");
+            MonitorGuard::wait(&mut LOCKS.monitor.enter()).expect("entered once");
         };
         let pulse = || {
             let _entered = LOCKS.monitor.enter();
