@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 /// Test targets of the conformance crate. Those of minutes are asked for.
 const TARGETS: [&str; 7] = ["loom_ondeck", "condvar", "condvar_races", "monitor", "schedule", "simulated", "hardware"];
 const LONG: &str = "loom_deep";
+/// Those of the crate that users have.
+const FACADE: [&str; 4] = ["mutex", "condvar", "monitor", "out_of_memory"];
 
 /// One test, to be run in a process of its own.
 #[derive(Clone, Debug)]
@@ -54,12 +56,18 @@ impl Tests {
             let binary = build(work, target, &["--package", "ondeck-conformance", "--test", name])?;
             tests.extend(list(name, &binary, name == LONG)?);
         }
-        let binary = build(work, target, &["--package", "ondeck-locks", "--lib"])?;
-        tests.extend(list("locks", &binary, false)?);
+        for name in FACADE {
+            let binary = build(work, target, &["--package", "ondeck", "--test", name])?;
+            tests.extend(list(&format!("ondeck/{name}"), &binary, false)?);
+        }
+        for package in ["ondeck", "ondeck-locks"] {
+            let binary = build(work, target, &["--package", package, "--lib"])?;
+            tests.extend(list(package, &binary, false)?);
+        }
         println!("{} tests, each run once", tests.len());
         let reached = target.join("reached");
         std::fs::create_dir_all(&reached).map_err(|error| format!("{}: {error}", reached.display()))?;
-        let known = each(&tests, |_, test| learn(test, &reached.join(test.name.replace([' ', ':'], "_"))));
+        let known = each(&tests, |_, test| learn(test, &reached.join(test.name.replace([' ', ':', '/'], "_"))));
         let mut known = known.into_iter().collect::<Result<Vec<Known>, String>>()?;
         known.sort_by_key(|known| known.takes);
         let all: Duration = known.iter().map(|known| known.takes).sum();
