@@ -45,6 +45,7 @@
    its looks; so the bound of the header's Promises rests on how likely that is, not on the algorithm alone. *)
 
 \* not modelled: make_room: a hint that only slows its reader down, see above
+\* not modelled: doze: changes no word; who dozes is an arrival that has not begun yet
 
 EXTENDS Integers, FiniteSets, Sequences, TLC
 
@@ -550,6 +551,7 @@ rotate ==
 \* not modelled: withdraw: of the condition variable, see ondeck_condvar.tla
 \* not modelled: enlist: of the condition variable, see ondeck_condvar.tla
 \* not modelled: invite: of the condition variable, see ondeck_condvar.tla
+\* not modelled: send_alone: its waiter acquires as any arrival does
 
 Step(t) ==
   \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)

@@ -2,7 +2,7 @@
 //!
 //! A property ([`properties`]) is written once. A [`World`] runs it: [`HardwareWorld`] on this machine's threads,
 //! `LoomWorld` under every schedule and every weak-memory outcome that loom can tell apart, `ScheduleWorld` under
-//! thousands of random schedules with more threads. `README.md` of this crate says how to reproduce a failure; the test
+//! thousands of random schedules with more threads; `NarrowWorld` is one of them with shorter words. `README.md` of this crate says how to reproduce a failure; the test
 //! files say which lock must keep which promise.
 //!
 //! A test that cannot fail is decoration, so there are two checks of the checks: [`specimen`] holds a lock with
@@ -23,6 +23,8 @@ mod loom_platform;
 mod monitor;
 pub mod monitors;
 #[cfg(feature = "models")]
+mod narrow;
+#[cfg(feature = "models")]
 mod priority;
 pub mod properties;
 pub mod races;
@@ -41,9 +43,11 @@ mod world;
 
 pub use hardware::{HardwareWorld, Random, within};
 #[cfg(feature = "models")]
-pub use loom_platform::{LoomPlatform, LoomWorld, Model, Time};
+pub use loom_platform::{Far, LoomPlatform, LoomWorld, Model, Time};
 #[cfg(feature = "models")]
 pub use monitor::Report;
+#[cfg(feature = "models")]
+pub use narrow::{NO_COUNT, Narrow, NarrowWorld, TWO_BITS};
 #[cfg(feature = "models")]
 pub use schedule::{Schedule, SchedulePlatform, ScheduleWorld};
 pub use world::{Guarded, Job, World};

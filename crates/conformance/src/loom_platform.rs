@@ -23,12 +23,14 @@ use crate::reproduce::Reproduce;
 use crate::steps;
 use crate::watched::{Access, Watched, Witness};
 use crate::world::{Guarded, Job, World};
+use core::fmt;
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -49,6 +51,17 @@ pub enum Time {
     MayLeap(u32),
 }
 
+/// Whose addresses are too long for a state word, whatever they are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Far {
+    /// Nobody's.
+    Nobody,
+    /// Everybody's.
+    Everybody,
+    /// Every second one's, in the order in which locks first ask about them, from the first.
+    EverySecond,
+}
+
 /// A loom model: the knobs of the modelled machine and the depth of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
@@ -62,12 +75,24 @@ pub struct Model {
     pub spurious_wakes: u32,
     /// Most preemptions in one execution.
     pub preemptions: usize,
+    /// What [`Platform::fits`] answers.
+    pub far: Far,
+    /// Steps that executions must take, each at least one of them: what the model is there for.
+    pub reach: &'static [&'static str],
 }
 
 impl Model {
     /// No spinning, time stands, one spurious wake, three preemptions.
     pub const fn new() -> Self {
-        Model { may_spin: false, time: Time::Stands, may_expire: false, spurious_wakes: 1, preemptions: 3 }
+        Model {
+            may_spin: false,
+            time: Time::Stands,
+            may_expire: false,
+            spurious_wakes: 1,
+            preemptions: 3,
+            far: Far::Nobody,
+            reach: &[],
+        }
     }
 
     /// The same with spinning allowed and the given tick counter.
@@ -85,6 +110,16 @@ impl Model {
         Model { preemptions, ..self }
     }
 
+    /// The same where some addresses are too long.
+    pub const fn far(self, far: Far) -> Self {
+        Model { far, ..self }
+    }
+
+    /// The same, and fails if no execution takes one of these steps.
+    pub const fn reaching(self, reach: &'static [&'static str]) -> Self {
+        Model { reach, ..self }
+    }
+
     /// The deadline to give to timed attempts in a model.
     pub const fn deadline_ns() -> u64 {
         DEADLINE_NS
@@ -99,7 +134,7 @@ impl Model {
     /// this order, whatever else happens between. A model that is named after a race must contain it.
     pub fn check_containing(self, patterns: &[&'static [&'static str]], body: impl Fn() + Send + Sync + 'static) {
         let _line = Reproduce::with("");
-        let search = Arc::new(Mutex::new(Search { executions: 0, missing: patterns.to_vec() }));
+        let search = Arc::new(Mutex::new(Search { missing: patterns.to_vec(), ..Search::default() }));
         let search_inside = search.clone();
         let mut builder = loom::model::Builder::new();
         // Beyond loom's default because a poll loop takes several branches per turn; a livelock still hits it.
@@ -113,21 +148,39 @@ impl Model {
         });
         STATE.set(None);
         let search = search.lock().expect("nobody panics while holding it");
-        eprintln!("loom: {} executions, {self:?}", search.executions);
+        eprintln!("loom: {search}, {self:?}");
         assert!(search.missing.is_empty(), "no execution takes these steps in this order: {:?}", search.missing);
+        let is_missed = |step: &&&str| !search.steps.contains_key(**step);
+        let missed: Vec<_> = self.reach.iter().filter(is_missed).collect();
+        assert!(missed.is_empty(), "no execution takes these steps: {missed:?}");
     }
 }
 
 /// What a check has seen so far.
+#[derive(Default)]
 struct Search {
     executions: u64,
     missing: Vec<&'static [&'static str]>,
+    /// In how many executions each step was taken.
+    steps: BTreeMap<&'static str, u64>,
+    most_threads: usize,
 }
 
 impl Search {
     fn note_execution(&mut self) {
         self.executions += 1;
         self.missing.retain(|pattern| !steps::contain(pattern));
+        for step in steps::present() {
+            *self.steps.entry(step).or_default() += 1;
+        }
+        self.most_threads = self.most_threads.max(State::current().plain.borrow().threads.len());
+    }
+}
+
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} executions, {} threads, with", self.executions, self.most_threads)?;
+        self.steps.iter().try_for_each(|(step, executions)| write!(f, " {step}:{executions}"))
     }
 }
 
@@ -198,6 +251,9 @@ struct Plain {
     spurious_left: u32,
     now_ns: u64,
     ticks: u64,
+    /// Those that locks have asked about, in the order of the first question.
+    addresses: Vec<u64>,
+    longest_nap_ns: u32,
     /// Memory of freed objects, kept so that a late access reads a witness instead of rubble.
     graveyard: Vec<Box<dyn Any>>,
 }
@@ -217,6 +273,8 @@ impl State {
             spurious_left: model.spurious_wakes,
             now_ns: 1,
             ticks: 1,
+            addresses: Vec::new(),
+            longest_nap_ns: 0,
             graveyard: Vec::new(),
         };
         State { model, kernel: AtomicU32::new(0), coins: Coins::mint(), plain: RefCell::new(plain) }
@@ -299,6 +357,19 @@ impl State {
         })
     }
 
+    fn is_far(&self, address: u64) -> bool {
+        let known = &mut self.plain.borrow_mut().addresses;
+        let position = known.iter().position(|&of| of == address).unwrap_or_else(|| {
+            known.push(address);
+            known.len() - 1
+        });
+        match self.model.far {
+            Far::Nobody => false,
+            Far::Everybody => true,
+            Far::EverySecond => position % 2 == 0,
+        }
+    }
+
     fn wake(&self, address: usize, n: u32) {
         self.enter_kernel();
         for _ in 0..n {
@@ -351,6 +422,13 @@ impl Drop for Life {
     }
 }
 
+impl LoomPlatform {
+    /// The longest nap that any thread of this execution has asked for.
+    pub fn longest_nap_ns() -> u32 {
+        State::current().plain.borrow().longest_nap_ns
+    }
+}
+
 impl Platform for LoomPlatform {
     type U32 = Watched<AtomicU32, Life>;
     type U64 = Watched<AtomicU64, Life>;
@@ -387,8 +465,13 @@ impl Platform for LoomPlatform {
         State::current().pause();
     }
 
-    fn nap_ns(_ns: u32) {
-        State::current().pause();
+    fn nap_ns(ns: u32) {
+        let state = State::current();
+        {
+            let longest = &mut state.plain.borrow_mut().longest_nap_ns;
+            *longest = ns.max(*longest);
+        }
+        state.pause();
     }
 
     fn now_ns() -> u64 {
@@ -436,6 +519,11 @@ impl Platform for LoomPlatform {
 
     fn may_spin() -> bool {
         State::current().model.may_spin
+    }
+
+    fn fits(address: u64, bits: u32) -> bool {
+        assert!(address >> bits == 0, "a model's own stacks are near");
+        !State::current().is_far(address)
     }
 
     fn is_running(_thread: ThreadId) -> Running {

@@ -135,9 +135,10 @@ where
             }
         }) as Job
     };
-    let mut jobs: Vec<Job> = (0..waiters).map(wait).collect();
     let held = shared.clone();
-    jobs.push(Box::new(move || held.section()));
+    // First, since the last is run by a model's first thread: a holder that need not be preempted to be waited for.
+    let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
+    jobs.extend((0..waiters).map(wait));
     W::run(jobs);
     shared.assert_rests();
 }

@@ -19,15 +19,16 @@
 //! | R10 | the last sleeper cancels when the lock has been asked for | loom `r10_last_sleeper_cancels_after_a_request` |
 //! | R11 | two cancellers and a release; interior, head, tail, only sleeper | shuttle `r11_two_cancel_while_the_lock_is_released`, `given_up::ondeck` |
 //! | R12 | a deck that retires into the old end of the dugout | does not exist: the deck naps on the word and keeps its seat |
-//! | R13 | a rotation with exactly one sleeper | loom `r13_pass_to_the_only_sleeper` |
+//! | R13 | a rotation with exactly one sleeper | loom `r13_pass_to_the_only_sleeper`, `pass_is_accepted_during_a_call` |
 //! | R14 | a rotation that finds the lock free | does not exist: only the holder rotates, in the write that passes |
 //! | R15 | the seat is granted to a thread whose deadline has come, lock free or taken | loom `r15_called_after_the_deadline` |
 //! | R16 | spurious return of a wait; interrupted system call; stale wake on a reused stack address | loom `r16_spurious_wakes` and every other model; stress `frozen_threads`; the freeing tests, whose stacks and locks reuse addresses |
 //! | R17 | the lock is freed by its last holder while others are in the steps after their releasing write | loom `r17_*`; shuttle `free_after_release`, `free_after_giving_up`; `tests/free_after_release.rs` on hardware |
-//! | R18 | the address of a sleeper returns between read and push | shuttle `r18_address_of_a_sleeper_returns` |
+//! | R18 | the address of a sleeper returns between read and push; a whole word does | shuttle `r18_address_of_a_sleeper_returns`; `tests/loom_narrow.rs` |
 //! | R19 | a sleeper's safety timer barges in and finds itself called | does not exist: there is no safety timer |
 //! | R20 | a flag is left when everybody has gone | the end of every property (`assert_rests`) |
 //! | R21 | the turnover mark outlives the deck | does not exist: a counter took its place. For the hints that did, R20 and the tests of `ondeck/state.rs` |
 //! | R22 | a panic leaves a sleeper in the list | cannot happen: no caller's code runs inside an acquisition; assertions there end the test, not a user's program |
 //! | R23 | fork in the presence of sleepers | `fork` in `tests/surroundings.rs` of `ondeck`: the child has one thread, and writes a new value over a lock that others wait for |
 //! | R24 | a condition variable pushes a waiter on behalf of its thread | `tests/condvar.rs`, in all three worlds |
+//! | R25 | a sleeper's address does not fit into the word | loom and `tests/condvar.rs` `far::*`; shuttle `far_threads_look_in` |

@@ -8,6 +8,7 @@
 //!   ends somewhere; a spinner's pause lets others run, once for any number of pauses without an access between, or a
 //!   delay of thirty would be so long that nobody ever retires;
 //! - whether spinning is allowed changes from one execution to the next;
+//! - in one execution of eight, one address in two does not fit into a state word, or none does;
 //! - where a test asks for it there is one core, and some threads keep it from the others: see priority.rs.
 
 use crate::futex::Futex;
@@ -26,7 +27,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -147,6 +148,10 @@ struct State {
     clock_ns: Cell<u64>,
     /// The threads whose last act was a pause.
     paused: RefCell<BTreeSet<usize>>,
+    /// One in so many addresses does not fit into a state word; 0: all do.
+    far_in: u64,
+    /// The addresses that locks have asked about, and the answers.
+    fits: RefCell<BTreeMap<u64, bool>>,
     /// Each sleeper with its number.
     futex: RefCell<Futex<(usize, shuttle::thread::Thread)>>,
     monitor: RefCell<Monitor>,
@@ -160,6 +165,8 @@ impl State {
             may_spin: draw(4) != 0,
             clock_ns: Cell::new(1 + draw(1 << 20)),
             paused: RefCell::default(),
+            far_in: if draw(8) == 0 { 1 + draw(2) } else { 0 },
+            fits: RefCell::default(),
             futex: RefCell::new(Futex::new()),
             monitor: RefCell::default(),
             graveyard: RefCell::default(),
@@ -356,6 +363,12 @@ impl Platform for SchedulePlatform {
 
     fn may_spin() -> bool {
         State::current().may_spin
+    }
+
+    fn fits(address: u64, bits: u32) -> bool {
+        assert!(address >> bits == 0, "a schedule's own stacks are near");
+        let state = State::current();
+        *state.fits.borrow_mut().entry(address).or_insert_with(|| state.far_in == 0 || draw(state.far_in) != 0)
     }
 
     fn is_running(_thread: ThreadId) -> Running {

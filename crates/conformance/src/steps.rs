@@ -38,6 +38,11 @@ pub(crate) fn contain(pattern: &[&str]) -> bool {
     })
 }
 
+/// The steps of the present execution, each once.
+pub(crate) fn present() -> BTreeSet<&'static str> {
+    STORY.with_borrow(|story| story.iter().map(|&(_, name)| name).collect())
+}
+
 /// The steps of the present execution in one line, each as thread and name.
 pub(crate) fn story() -> String {
     let mut line = String::new();

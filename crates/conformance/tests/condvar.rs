@@ -3,7 +3,7 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
-use ondeck_conformance::{HardwareWorld, LoomWorld, Model, Schedule, ScheduleWorld, Time, within};
+use ondeck_conformance::{Far, HardwareWorld, LoomWorld, Model, Schedule, ScheduleWorld, Time, within};
 use ondeck_platform::{Hardware, Platform};
 use std::time::Duration;
 
@@ -17,10 +17,12 @@ mod small {
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {
-        MODEL.check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
-        MODEL.check(|| wakes_all_and_loses_none::<LoomWorld>(1, false));
-        MODEL.preemptions(1).check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
-        SPINNING.check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
+        let invites = MODEL.reaching(&["invite", "show_up"]);
+        invites.check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
+        invites.check(|| wakes_all_and_loses_none::<LoomWorld>(1, false));
+        let enlists = MODEL.preemptions(1).reaching(&["invite", "enlist"]);
+        enlists.check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
+        SPINNING.reaching(&["invite", "pass"]).check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
     }
 
     #[test]
@@ -36,23 +38,48 @@ mod small {
     }
 }
 
+/// Waiters whose records are beyond what a word can hold: all, or every second.
+mod far {
+    use super::*;
+
+    const ALL: Model = MODEL.far(Far::Everybody).reaching(&["send_alone"]);
+    const SOME: Model = MODEL.far(Far::EverySecond).reaching(&["send_alone", "enlist"]);
+
+    #[test]
+    fn condvar_wakes_all_and_loses_none() {
+        ALL.preemptions(1).check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
+    }
+
+    #[test]
+    fn condvar_wakes_all_at_once() {
+        ALL.preemptions(2).check(|| wakes_all_at_once::<LoomWorld>(2));
+        SOME.preemptions(1).check(|| wakes_all_at_once::<LoomWorld>(3));
+    }
+
+    #[test]
+    fn condvar_timeouts_race_with_notifications() {
+        let body = || timeouts_race_with_notifications::<LoomWorld>(1, 1, Model::deadline_ns());
+        ALL.expiring().preemptions(1).check(body);
+    }
+}
+
 mod broad {
     use super::*;
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {
-        SEARCH.check(|| wakes_all_and_loses_none::<ScheduleWorld>(4, true));
+        SEARCH.check_containing(&[&["send_alone"]], || wakes_all_and_loses_none::<ScheduleWorld>(4, true));
         SEARCH.check(|| wakes_all_and_loses_none::<ScheduleWorld>(4, false));
     }
 
     #[test]
     fn condvar_wakes_all_at_once() {
-        SEARCH.check(|| wakes_all_at_once::<ScheduleWorld>(6));
+        SEARCH.check_containing(&[&["send_alone", "enlist"]], || wakes_all_at_once::<ScheduleWorld>(6));
     }
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
-        let both = [["withdraw", "summon"].as_slice(), &["summon", "withdraw"]];
+        let both = [["withdraw", "summon"].as_slice(), &["summon", "withdraw"], &["withdraw", "send_alone"]];
         SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleWorld>(3, 2, 1 << 20));
     }
 }

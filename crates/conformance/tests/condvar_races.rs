@@ -120,9 +120,11 @@ mod loom {
 
     fn freed_by(undertaker: Undertaker) {
         for is_under_mutex in [true, false] {
-            MODEL.check(move || freeing::<LoomWorld>(1, undertaker, is_under_mutex));
+            let one = MODEL.reaching(&["invite", "show_up"]);
+            one.check(move || freeing::<LoomWorld>(1, undertaker, is_under_mutex));
             let preemptions = if is_under_mutex { 1 } else { 2 };
-            MODEL.preemptions(preemptions).check(move || freeing::<LoomWorld>(2, undertaker, is_under_mutex));
+            let two = MODEL.preemptions(preemptions).reaching(&["invite", "enlist", "call_up"]);
+            two.check(move || freeing::<LoomWorld>(2, undertaker, is_under_mutex));
         }
     }
 

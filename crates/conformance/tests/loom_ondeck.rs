@@ -11,7 +11,7 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
+use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time};
 use ondeck_locks::RawOndeck;
 
 type Lock = RawOndeck<LoomPlatform>;
@@ -22,29 +22,49 @@ const DEADLINE_NS: u64 = Model::deadline_ns();
 
 #[test]
 fn mutual_exclusion() {
-    MODEL.check(|| exclusion::<LoomWorld, Lock>(2, 2));
+    MODEL.reaching(&["nap", "rise", "rouse", "take"]).check(|| exclusion::<LoomWorld, Lock>(2, 2));
 }
 
 #[test]
 fn mutual_exclusion_spinning() {
-    SPINNING.preemptions(3).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+    let model = SPINNING.preemptions(3).reaching(&["accept", "call_up", "revoke"]);
+    model.check(|| exclusion::<LoomWorld, Lock>(2, 2));
 }
 
 #[test]
 fn every_waiter_finishes() {
-    MODEL.check(|| exclusion::<LoomWorld, Lock>(3, 1));
+    MODEL.reaching(&["call_up", "detach", "show_up"]).check(|| exclusion::<LoomWorld, Lock>(3, 1));
 }
 
 /// Four threads: one at bat, one on deck, two in the dugout.
 #[test]
 fn every_waiter_finishes_in_a_crowd() {
-    let model = Model { spurious_wakes: 0, ..MODEL.preemptions(2) };
-    model.check(|| behind_a_holder::<LoomWorld, Lock>(3, 0, DEADLINE_NS));
+    let model = Model { spurious_wakes: 0, ..MODEL.preemptions(1) };
+    model.check_containing(&[&["call_up", "detach", "show_up"]], || {
+        behind_a_holder::<LoomWorld, Lock>(3, 0, DEADLINE_NS)
+    });
+}
+
+/// The links that a caller has edited reach the next to hold the latch, whom no other edge leads there.
+#[test]
+fn edited_links_reach_a_canceller() {
+    let model = Model { spurious_wakes: 0, ..MODEL.expiring().preemptions(1) };
+    let model = model.reaching(&["call_up", "detach", "latch"]);
+    model.check(|| behind_a_holder::<LoomWorld, Lock>(3, 1, DEADLINE_NS));
+}
+
+/// A pass is accepted while its giver still calls a sleeper. Time leaps by less than a patience, so that the deck looks
+/// more than once.
+#[test]
+fn pass_is_accepted_during_a_call() {
+    let model = Model { spurious_wakes: 0, ..MODEL.spinning(Time::Leaps(15_000)).preemptions(1) };
+    let body = || behind_a_holder::<LoomWorld, Lock>(2, 0, DEADLINE_NS);
+    model.check_containing(&[&["pass_on", "accept", "detach"]], body);
 }
 
 #[test]
 fn tries_disturb_nobody() {
-    MODEL.preemptions(2).check(|| tries::<LoomWorld, Lock>(3, 1));
+    MODEL.preemptions(2).reaching(&["rouse", "call_up"]).check(|| tries::<LoomWorld, Lock>(3, 1));
 }
 
 /// A lock that was given to somebody asleep is not taken back.
@@ -58,7 +78,8 @@ fn nap_is_ended_by_a_pass() {
 #[test]
 fn captured_lock_is_left_to_its_holder() {
     let slow = Time::MayLeap(1_000);
-    MODEL.spinning(slow).preemptions(1).check(|| exclusion::<LoomWorld, Lock>(2, 3));
+    let model = MODEL.spinning(slow).preemptions(1).reaching(&["claim", "take"]);
+    model.check(|| exclusion::<LoomWorld, Lock>(2, 3));
 }
 
 #[test]
@@ -135,15 +156,60 @@ fn r16_spurious_wakes() {
 
 #[test]
 fn r17_free_after_release() {
-    MODEL.preemptions(2).check(|| freeing::<LoomWorld, Lock>(3));
+    MODEL.preemptions(2).reaching(&["rouse", "call_up"]).check(|| freeing::<LoomWorld, Lock>(3));
 }
 
 #[test]
 fn r17_free_after_release_spinning() {
-    SPINNING.check(|| freeing::<LoomWorld, Lock>(3));
+    SPINNING.reaching(&["pass", "pass_on", "break_line"]).check(|| freeing::<LoomWorld, Lock>(3));
 }
 
 #[test]
 fn r17_free_after_giving_up() {
-    MODEL.expiring().preemptions(2).check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+    let model = MODEL.expiring().preemptions(2).reaching(&["latch", "leave", "hand_down"]);
+    model.check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+}
+
+/// Threads whose stacks are beyond what the word can hold, so that they look in instead of sleeping in the dugout. Beside
+/// sleepers they are in `loom_deep.rs`, since that takes four threads, and in `schedule.rs`.
+mod far {
+    use super::*;
+
+    const ALL: Model = MODEL.far(Far::Everybody).reaching(&["doze"]);
+
+    #[test]
+    fn mutual_exclusion() {
+        ALL.preemptions(2).check(|| exclusion::<LoomWorld, Lock>(3, 1));
+    }
+
+    #[test]
+    fn mutual_exclusion_spinning() {
+        let spinning = Model { may_spin: true, time: Time::MayLeap(1_000_000), ..ALL.preemptions(1) };
+        spinning.check(|| exclusion::<LoomWorld, Lock>(3, 1));
+    }
+
+    #[test]
+    fn deadlines() {
+        ALL.expiring().preemptions(1).check(|| timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+        ALL.expiring().preemptions(1).check(|| timed::<LoomWorld, Lock>(3, 1, 2, DEADLINE_NS));
+    }
+
+    /// A deadline that comes before the next rotation is not slept over.
+    #[test]
+    fn deadline_before_the_next_look() {
+        ALL.expiring().preemptions(1).check(|| {
+            timed::<LoomWorld, Lock>(3, 3, 1, 1_000);
+            assert!(LoomPlatform::longest_nap_ns() < 1_000, "a nap goes on after the deadline");
+        });
+    }
+
+    #[test]
+    fn free_after_release() {
+        ALL.preemptions(1).check(|| freeing::<LoomWorld, Lock>(3));
+    }
+
+    #[test]
+    fn free_after_giving_up() {
+        ALL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+    }
 }

@@ -48,7 +48,7 @@ mod small {
 
     #[test]
     fn monitor_excludes_spinning() {
-        SPINNING.check(|| {
+        SPINNING.reaching(&["want", "hand_over", "enter", "stray"]).check(|| {
             begin();
             exclusion::<LoomWorld, Thin>(2, 2);
         });
@@ -64,7 +64,7 @@ mod small {
 
     #[test]
     fn monitor_tries_disturb_nobody() {
-        MODEL.preemptions(1).check(|| {
+        MODEL.preemptions(1).reaching(&["hand_over", "enter", "stray"]).check(|| {
             begin();
             tries::<LoomWorld, Thin>(3, 1);
         });
@@ -72,7 +72,7 @@ mod small {
 
     #[test]
     fn monitor_deadlines() {
-        MODEL.expiring().preemptions(1).check(|| {
+        MODEL.expiring().preemptions(1).reaching(&["sleep", "hand_over", "enter"]).check(|| {
             begin();
             timed::<LoomWorld, Thin>(3, 2, 1, Model::deadline_ns());
         });
@@ -99,7 +99,8 @@ mod small {
 
     #[test]
     fn monitor_latecomer_does_not_wait() {
-        MODEL.preemptions(2).check(latecomer_does_not_wait::<LoomWorld, Crowded>);
+        let model = MODEL.preemptions(2).reaching(&["stray", "retire"]);
+        model.check(latecomer_does_not_wait::<LoomWorld, Crowded>);
     }
 
     #[test]
@@ -117,17 +118,18 @@ mod small {
 
     #[test]
     fn monitor_pulses_all() {
-        MODEL.preemptions(1).check(|| pulses_all::<LoomWorld, Restless>(2));
+        MODEL.preemptions(1).reaching(&["invite", "enlist"]).check(|| pulses_all::<LoomWorld, Restless>(2));
     }
 
     #[test]
     fn monitor_without_memory() {
-        MODEL.preemptions(1).check(|| manages_without_side_objects::<LoomWorld, Restless>(3));
+        let model = MODEL.preemptions(1).reaching(&["sleep", "hand_over"]);
+        model.check(|| manages_without_side_objects::<LoomWorld, Restless>(3));
     }
 
     #[test]
     fn monitor_is_freed_by_its_last_user() {
-        MODEL.preemptions(1).check(|| {
+        MODEL.preemptions(1).reaching(&["hand_over", "deflate", "stray"]).check(|| {
             begin();
             freeing::<LoomWorld, Thin>(3);
         });
@@ -135,7 +137,7 @@ mod small {
 
     #[test]
     fn monitor_deflates_when_calm() {
-        MODEL.check(|| deflates_when_calm::<LoomWorld, Restless>(1));
+        MODEL.reaching(&["inflate", "deflate"]).check(|| deflates_when_calm::<LoomWorld, Restless>(1));
     }
 }
 

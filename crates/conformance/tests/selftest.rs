@@ -4,12 +4,13 @@
 //! A faulty lock is run in a child process, because a deadlock inside loom aborts.
 #![cfg(feature = "models")]
 
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_conformance::child::test_in_child;
 use ondeck_conformance::properties::{exclusion, freeing, timed, tries};
 use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
-use ondeck_conformance::{Job, LoomPlatform, LoomWorld, Model, Time, World};
+use ondeck_conformance::{Job, LoomPlatform, LoomWorld, Model, NarrowWorld, TWO_BITS, Time, World};
 use ondeck_conformance::{Schedule, SchedulePlatform, ScheduleWorld};
-use ondeck_platform::Platform;
+use ondeck_platform::{Atomic, Platform};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -59,6 +60,60 @@ fn coins_have_two_sides_for_every_thread() {
     });
     let all = BTreeSet::from([("first", 0), ("first", 100), ("spawned", 0), ("spawned", 100)]);
     assert_eq!(*seen.lock().expect("nobody panics while holding it"), all);
+}
+
+/// A reader that takes an equal count for the same time, while a writer comes and goes `releases` times.
+fn trusts_the_count<W: World>(releases: u32) {
+    const LOCKED: u64 = 1 << 52;
+    let word = Arc::new((<W::Platform as Platform>::U64::new(0), <W::Platform as Platform>::U32::new(0)));
+    let (written, read) = (word.clone(), word.clone());
+    let write = Box::new(move || {
+        for _ in 0..releases {
+            written.0.fetch_or(LOCKED, Relaxed);
+            written.1.fetch_add(1, Relaxed);
+            written.0.fetch_add(LOCKED, Release);
+        }
+    });
+    let look = Box::new(move || {
+        let before = read.0.fetch_or(0, Acquire);
+        let data = [read.1.load(Relaxed), read.1.load(Relaxed)];
+        if before & LOCKED == 0 && read.0.compare_exchange(before, before, Acquire, Relaxed).is_ok() {
+            assert_eq!(data[0], data[1], "a word of another time");
+        }
+    });
+    W::run(vec![write as Job, look]);
+}
+
+/// A narrow word comes round: four releases are seen with eleven bits of a counter, and not with two.
+#[test]
+fn narrow_words_come_round() {
+    Model::new().check(|| trusts_the_count::<LoomWorld>(4));
+    Model::new().check(|| trusts_the_count::<NarrowWorld<LoomWorld, TWO_BITS>>(3));
+}
+
+mod narrow {
+    use super::*;
+
+    #[test]
+    #[ignore = "must fail; run by `is_noticed` in a child process"]
+    fn child() {
+        Model::new().check(|| trusts_the_count::<NarrowWorld<LoomWorld, TWO_BITS>>(4));
+    }
+
+    #[test]
+    fn is_noticed() {
+        let output = test_in_child("narrow::child").output().expect("the child starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains("a word of another time"), "it has not come round:\n{text}");
+    }
+}
+
+/// A model that no longer takes the step that it is there for fails.
+#[test]
+#[should_panic = "no execution takes these steps: [\"retire\"]"]
+fn a_step_that_is_not_reached_is_noticed() {
+    let model = Model::new().reaching(&["grab", "retire"]);
+    model.check(|| exclusion::<LoomWorld, ondeck_locks::RawOndeck<LoomPlatform>>(2, 1));
 }
 
 /// `noticed!(name, Fault, "what the failing child prints", body)`: two tests, of which the child's must fail.

@@ -75,6 +75,7 @@
 //! | claim | empty seat -> occupied | arrival | fetch-or DECK, and HOT for an audit, Relaxed; if it shows VACANT, fetch-and clears that |
 //! | stand_in | kept -> stand-in, and HOT for an audit | arrival | compare-exchange, Relaxed |
 //! | enqueue | pushed on the list, with DECK set, or VACANT and a rotation due | arrival | compare-exchange, Release (E2) |
+//! | doze | word untouched | arrival whose node fits into no word | sleeps for a rotation, or until its deadline; then looks again |
 //! | revoke | PASSED -> held by the revoker | arrival | compare-exchange, Acquire (E1) |
 //! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
@@ -104,6 +105,7 @@
 //! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
 //! | enlist | pushed on the list, with DECK set or somebody asleep | notifier | compare-exchange, Release (E2) |
 //! | invite | empty seat, nobody asleep -> kept for the waiter | notifier | compare-exchange, Relaxed |
+//! | send_alone | a waiter's place: moving -> alone, as its node fits into no word | notifier | store, Relaxed; a grant follows |
 //!
 //! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
 //!
@@ -126,6 +128,27 @@
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
+//! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
+//!
+//! An equal word. A compare-exchange cannot tell the word that was read from an equal one of another time: flags and heads
+//! return, the counter after 2048 releases. None needs to. Each writes what follows from the value that it finds, and what
+//! it relies on beside that holds whenever the word is equal:
+//!
+//! | step | relied on beside the word | why an equal word has it |
+//! |---|---|---|
+//! | enqueue, enlist | the node's `next` is the head | set from the compared head, whatever list hangs from that now; it is not followed before the latch, and then by E2 |
+//! | invite | nobody waits | that is all in the word: no head, no DECK |
+//! | stand_in, revoke | nothing: any arrival may | a pass revoked early, being another of the same count, is repeated at the next release |
+//! | accept, take, nap, rise, leave, cede, hand_down | the seat is ours | only its occupant leaves it; whether as a stand-in, the word says |
+//! | nap, its wait | the next release owes a wake | the upper half has LOCKED and NAPPING and not PASSED, which at any count is (b) of the promise that no wake-up is lost |
+//! | break_line | we are in line | who left the seat has set FLIGHT, and it stays until we answer |
+//! | vacate, rouse, pass | LOCKED is ours | we are inside |
+//! | pass_on, call_up | the same, and the latch is free | that is in the word |
+//! | detach | the list is as it was linked, up to the head | under the latch the head changes by pushes only, so a node that was pushed on comes to the head again only by our own detach |
+//! | summon, withdraw | a waiter's record, not the word | QUEUED does not return in the life of a record |
+//!
+//! So no decision that matters rests on the count, and the models hold without one. checked by: `no_count::mutual_exclusion`,
+//! `no_count::every_waiter_finishes`, `no_count::deadlines`, `no_count::condvar`.
 //!
 //! # Orderings
 //! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`, `revoke`, `break_line`: everything
@@ -177,8 +200,16 @@
 //! only the called node is touched, once, and then its address. Conformance `freeing`.
 //!
 //! # Limits
-//! Not recursive. Sleepers' stacks below 2^48; others look in from time to time. More than 2047 releases between two
-//! polls look like fewer: at 16 us between polls that is below 8 ns a release, and the error is one of judgement only.
+//! Not recursive. More than 2047 releases between two polls look like fewer: at 16 us between polls that is below 8 ns a
+//! release, and the error is one of judgement only.
+//!
+//! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags
+//! in the upper bits, as of HWASan, or MTE on stacks) has no place in the dugout: it looks, barges, and sits on deck as
+//! others do, and between two attempts it sleeps for a rotation (`doze`). On deck the bound above holds for it. Before, it
+//! has none: nobody calls it, so it gets in if one of its looks finds the lock free, the deck empty with no rotation due,
+//! or a seat to stand in for, and it may starve while others sleep and are called past it. What depends on nobody's luck:
+//! its deadline is kept, it loses no wake-up since it waits for none, and it holds up nobody.
+//!
 //! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
 //! after its release.
 
@@ -226,6 +257,7 @@ const GRAB: Step = step("grab");
 const CLAIM: Step = step("claim");
 const STAND_IN: Step = step("stand_in");
 const ENQUEUE: Step = step("enqueue");
+const DOZE: Step = step("doze");
 const REVOKE: Step = step("revoke");
 const ACCEPT: Step = step("accept");
 const TAKE: Step = step("take");

@@ -167,6 +167,14 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// enough to ask once in each slow path.
     fn may_spin() -> bool;
 
+    /// Whether the lower `bits` of `address` are all of it, so that a word with room for so many can hold it. Not so where
+    /// addresses are longer, or where the system keeps a tag in their upper bits.
+    ///
+    /// Models say no now and then, so that what a lock does then is run.
+    fn fits(address: u64, bits: u32) -> bool {
+        address >> bits == 0
+    }
+
     /// Whether `thread` is on a core now.
     fn is_running(thread: ThreadId) -> Running;
 

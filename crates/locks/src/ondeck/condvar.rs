@@ -18,7 +18,7 @@
 //! |---|---|---|---|
 //! | QUEUED | in the list | holder of the list's lock | MOVING by a notifier (`summon`), LEAVING by the thread (`withdraw`) |
 //! | LEAVING | timed out; in the list until the thread has taken it out | holder of the list's lock | (returns) |
-//! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`) or called to its seat (`invite`) | the notifier | granted, ALONE |
+//! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`) or called to its seat (`invite`) | the notifier | granted, ALONE (`send_alone`) |
 //! | ALONE | notified, but its address fits into no state word: acquires by itself | nobody | granted |
 //!
 //! One compare-exchange on `place` decides between a notification and a timeout, so no notification is spent on a thread
@@ -39,9 +39,10 @@
 //!
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. A waiter that has been notified
-//! acquires its lock without a deadline, with the lock's promises. Conformance: `condvar_wakes_all_and_loses_none`,
-//! `condvar_timeouts_race_with_notifications`, `a_notified_waiter_is_one_contender_of_many`. The list's lock is a flagship,
-//! so a thread with real-time priority waits for its holder asleep: `condvar_under_priorities`.
+//! acquires its lock without a deadline, with the lock's promises; one sent ALONE with those that the lock's Limits make
+//! to threads on far stacks. The list's lock is a flagship, so a thread with real-time priority waits for its holder
+//! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_timeouts_race_with_notifications`,
+//! `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
@@ -67,6 +68,7 @@ const SUMMON: Step = step("summon");
 const WITHDRAW: Step = step("withdraw");
 const ENLIST: Step = step("enlist");
 const INVITE: Step = step("invite");
+const SEND_ALONE: Step = step("send_alone");
 
 const QUEUED: u32 = 0;
 const MOVING: u32 = 1;
@@ -299,6 +301,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             let state = lock.load();
             if state.has(DECK) || state.has_sleepers() {
                 let Some(next) = here.node.on_top_of(state) else {
+                    P::step(SEND_ALONE);
                     here.place.store(ALONE, Relaxed);
                     break;
                 };

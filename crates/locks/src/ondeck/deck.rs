@@ -4,8 +4,8 @@ use super::dugout::Node;
 use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
-    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck, SHOW_UP,
-    TAKE, Tuning, Turn, is_past,
+    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, DOZE, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck,
+    SHOW_UP, TAKE, Tuning, Turn, is_past,
 };
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
@@ -49,9 +49,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
     pub(super) fn enqueue(&self, state: State, node: &Node<P>, tries: &mut Tries, deadline: Option<u64>) -> Turn {
         let Some(next) = node.on_top_of(state) else {
-            // An address beyond 48 bits: this thread cannot be written into the word, so it looks in now and then.
-            let (word, waiting) = node.grant_word();
-            P::wait_on(word, waiting, Some(P::now_ns() + u64::from(T::tuning().rotate_ns)));
+            self.doze(deadline);
             return Turn::Again;
         };
         P::step(ENQUEUE);
@@ -66,6 +64,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             }
         }
         self.show_up(deadline)
+    }
+
+    /// The node of this thread cannot be written into the word (I8), so nobody can call it: it looks in once a rotation.
+    #[cold]
+    fn doze(&self, deadline: Option<u64>) {
+        let rotation_ns = T::tuning().rotate_ns;
+        let left_ns = deadline.map_or(u64::MAX, |deadline_ns| deadline_ns.saturating_sub(P::now_ns()));
+        P::step(DOZE);
+        P::nap_ns(u32::try_from(left_ns).map_or(rotation_ns, |left_ns| left_ns.min(rotation_ns)));
     }
 
     /// A called sleeper takes its seat, or lines up behind whoever stands in for it.

@@ -18,7 +18,7 @@
 //! itself under the latch. So a node in the list is alive for whoever holds the latch, and a called node is alive for
 //! its caller until the store of its grant; after that store only its address is used.
 
-use super::state::{NODE_ALIGN_BITS, State};
+use super::state::{ADDRESS_BITS, NODE_ALIGN_BITS, State};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, AtomicPointer, Platform};
@@ -59,8 +59,11 @@ impl<P: Platform> Node<P> {
     }
 
     /// Makes the node ready to be pushed on top of `state`; gives the state after the push, `None` if the address of
-    /// the node does not fit into the word.
+    /// the node does not fit into the word (I8).
     pub(super) fn on_top_of(&self, state: State) -> Option<State> {
+        if !P::fits(ptr::from_ref(self).addr() as u64, ADDRESS_BITS) {
+            return None;
+        }
         self.next.store(Self::head(state).cast_mut(), Relaxed);
         self.prev.store(ptr::null_mut(), Relaxed);
         self.tail.store(ptr::null_mut(), Relaxed);
@@ -68,8 +71,7 @@ impl<P: Platform> Node<P> {
         self.is_called.store(0, Relaxed);
         self.skipped.store(0, Relaxed);
         self.core.store(P::current_core(), Relaxed);
-        let next = state.with_head(pack(self));
-        ptr::eq(Self::head(next), self).then_some(next)
+        Some(state.with_head(pack(self)))
     }
 
     /// The newest sleeper, null if there is none.

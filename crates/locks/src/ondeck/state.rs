@@ -2,7 +2,8 @@
 
 /// Node addresses are multiples of 512, so 39 bits hold 48 bits of address.
 pub(super) const NODE_ALIGN_BITS: u32 = 9;
-const HEAD_BITS: u32 = 39;
+pub(super) const ADDRESS_BITS: u32 = 48;
+const HEAD_BITS: u32 = ADDRESS_BITS - NODE_ALIGN_BITS;
 const HEAD: u64 = (1 << HEAD_BITS) - 1;
 const EPOCH_SHIFT: u32 = 39;
 const EPOCH: u64 = 0b11 << EPOCH_SHIFT;
@@ -26,7 +27,7 @@ const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PA
 const _: () =
     assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ (COUNT_MASK << COUNT_SHIFT) == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(LOCKED << 1 == 1 << COUNT_SHIFT, "the carry out of LOCKED must count a release");
-const _: () = assert!(HEAD_BITS + NODE_ALIGN_BITS == 48);
+const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
 const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
 
 /// One value of the word.
@@ -95,6 +96,7 @@ impl State {
     }
 
     pub(super) const fn with_head(self, head: u64) -> State {
+        debug_assert!(head & !HEAD == 0, "I8: a head leaves the other fields alone");
         State(self.0 & !HEAD | head)
     }
 
