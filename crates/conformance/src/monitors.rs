@@ -2,12 +2,13 @@
 
 use crate::side_objects::{MonitorUnderTest, MonitorWorld};
 use crate::world::{Guarded, Job};
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_locks::NotHeld;
 use ondeck_locks::monitor::Tuning;
 use ondeck_locks::{RawLock, Tuned};
-use ondeck_platform::Platform;
-use std::sync::Arc;
+use ondeck_platform::{Atomic, Platform};
+use std::sync::{Arc, Mutex};
 
 /// A monitor, the data that it guards, and an account that does not rely on it.
 struct Ward<W: MonitorWorld, C: Tuned<Tuning>> {
@@ -240,6 +241,44 @@ pub fn latecomer_does_not_wait<W: MonitorWorld, C: Tuned<Tuning>>() {
     W::run(vec![Box::new(latecomer), Box::new(user)]);
     first.assert_rests();
     second.assert_rests();
+}
+
+/// A thread leaks its levels of a fat monitor, which another thread drops. The side object must not come to a second
+/// monitor with the number of that thread in it, or the thread takes itself to be inside there.
+pub fn leaked_levels_are_not_found_again<W: MonitorWorld, C: Tuned<Tuning>>() {
+    W::begin(4);
+    let second = Ward::<W, C>::new();
+    let first = Arc::new((Mutex::new(None), <W::Platform as Platform>::U32::new(0)));
+    fn inflate(monitor: &impl MonitorUnderTest) {
+        monitor.acquire();
+        while !monitor.is_inflated() {
+            monitor.acquire();
+        }
+    }
+    let (leaked, dropped, beside) = (first.clone(), first.clone(), second.clone());
+    let leak = move || {
+        let monitor = W::Monitor::<C>::new();
+        inflate(&monitor);
+        *leaked.0.lock().expect("nobody panics") = Some(monitor);
+        leaked.1.store(1, Release);
+        assert!(!beside.monitor.is_entered(), "entered by nobody");
+        if beside.monitor.try_acquire() {
+            beside.change(|data| data + 1);
+            beside.exit();
+        }
+    };
+    let ward = second.clone();
+    let drop_and_enter = move || {
+        if dropped.1.load(Acquire) == 1 {
+            drop(dropped.0.lock().expect("nobody panics").take());
+            // And stays inside, so that whoever gets in as well is seen to.
+            inflate(&ward.monitor);
+            ward.change(|data| data + 1);
+        }
+    };
+    W::run(vec![Box::new(leak), Box::new(drop_and_enter)]);
+    // Not before, as nothing orders their ends after the other thread's use.
+    drop((first, second));
 }
 
 /// Without memory for side objects a monitor is a slow lock, but one.

@@ -8,6 +8,7 @@ use crate::counted::{Counted, Reference};
 use crate::world::{Guarded, Job, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_locks::{RawLock, RawMonitor, RawTimedLock};
+use ondeck_platform::Platform;
 use std::sync::Arc;
 
 /// A lock, the data that it guards, and a count of acquisitions that does not rely on the lock.
@@ -92,6 +93,11 @@ pub fn tries<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, round
     assert!(entered >= ((threads - 1) * rounds) as u64);
 }
 
+/// Whoever gives up does so after its deadline.
+fn assert_over<W: World>(deadline_ns: u64) {
+    assert!(W::Platform::now_ns() >= deadline_ns, "given up before the deadline");
+}
+
 /// Acquisitions with a deadline: `timed` of the threads give up whenever the world lets `deadline_ns` pass.
 pub fn timed<W, L>(threads: usize, timed: usize, rounds: usize, deadline_ns: u64)
 where
@@ -106,6 +112,7 @@ where
                 if index >= timed {
                     shared.lock.acquire();
                 } else if !shared.lock.try_acquire_until(deadline_ns) {
+                    assert_over::<W>(deadline_ns);
                     continue;
                 }
                 shared.section();
@@ -132,6 +139,8 @@ where
                 acquirer(&shared);
             } else if shared.lock.try_acquire_until(deadline_ns) {
                 shared.section();
+            } else {
+                assert_over::<W>(deadline_ns);
             }
         }) as Job
     };

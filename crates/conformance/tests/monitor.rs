@@ -6,8 +6,9 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::monitors::{
-    deflates_when_calm, latecomer_does_not_wait, manages_without_side_objects, misuse_is_refused, nests,
-    pulse_meets_timeout, pulses_all, pulses_in_order, share_side_objects, wait_restores_levels,
+    deflates_when_calm, latecomer_does_not_wait, leaked_levels_are_not_found_again, manages_without_side_objects,
+    misuse_is_refused, nests, pulse_meets_timeout, pulses_all, pulses_in_order, share_side_objects,
+    wait_restores_levels,
 };
 use ondeck_conformance::properties::{exclusion, freeing, timed, tries};
 use ondeck_conformance::side_objects::{Crowded, MonitorWorld, Restless};
@@ -76,6 +77,20 @@ mod small {
             begin();
             timed::<LoomWorld, Thin>(3, 2, 1, Model::deadline_ns());
         });
+    }
+
+    #[test]
+    fn monitor_deadlines_when_fat() {
+        MODEL.expiring().preemptions(1).reaching(&["pin", "leave"]).check(|| {
+            begin();
+            timed::<LoomWorld, Fat>(2, 1, 1, Model::deadline_ns());
+        });
+    }
+
+    #[test]
+    fn monitor_leaked_levels_are_not_found_again() {
+        MODEL.preemptions(2).check(leaked_levels_are_not_found_again::<LoomWorld, Crowded>);
+        MODEL.preemptions(2).check(leaked_levels_are_not_found_again::<LoomWorld, Restless>);
     }
 
     #[test]

@@ -72,7 +72,7 @@
 //! | close | pins 0 -> CLOSED | thread inside that would deflate | compare-exchange, Relaxed |
 //! | deflate | fat -> free; then the mutex is released and the object given back | the same, once closed | store, Release (E1) |
 //! | open | CLOSED cleared | who has taken the object from the pool | fetch-and, Release (E3) |
-//! | retire | CLOSED set, though somebody may be about to take its pin back | dropper of a fat monitor; `found` that failed | fetch-or, Relaxed |
+//! | retire | CLOSED set, though somebody may be about to take its pin back | dropper of a fat monitor that nobody is inside of; `found` that failed | fetch-or, Relaxed |
 //!
 //! # Invariants
 //! - I1 At most one thread is inside: the one that a thin word names, or the owner in the side object that a fat word
@@ -347,7 +347,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     }
 
     /// Lets in a thread that is known to wait for the monitor, if there is one, and enters again; tells how. A thin
-    /// monitor becomes fat by that, and may be entered again before those that were asleep are up.
+    /// monitor becomes fat instead, so that those who want it are known the next time. Does not unwind.
     ///
     /// # Safety
     /// - As for [`exit`](RawOndeckMonitor::exit); and the calling thread has entered once.
@@ -360,10 +360,10 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
                 unsafe { S::side(index).bump(entered.me) };
                 entered
             }
+            // They are asleep on the word: from here on they queue. Without memory they sleep on.
             None if state.is_wanted() => {
-                // SAFETY: the caller's duty is the same.
-                unsafe { self.exit(entered) };
-                self.enter()
+                let side = self.try_inflate(entered.me, state.levels());
+                Entered { side, ..entered }
             }
             _ => entered,
         }
@@ -437,8 +437,9 @@ fn no_number() -> u32 {
 impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(index) = self.load().side() {
-            S::side(index).retire();
+        if let Some(index) = self.load().side()
+            && S::side(index).retire()
+        {
             S::give_back(index);
         }
     }

@@ -3,6 +3,10 @@
 //! [`RawMutex`] implements both generations; the types here are `lock_api` 0.4's wrappers around it.
 //! [`Condvar`](crate::Condvar) belongs to [`crate::Mutex`] only.
 //!
+//! # Soundness
+//! Keep data that is [`Send`] in these mutexes: `lock_api` 0.4 lends threads a [`MutexGuard`] of other data too, by which
+//! they get at the mutex. Version 0.5, on which [`crate::Mutex`] rests, does not.
+//!
 //! # Example
 //! ```
 //! use ondeck::lock_api_04::Mutex;

@@ -52,7 +52,7 @@ fn demand(holds: [bool; 4]) -> &'static str {
 }
 
 fn found() -> Vec<(&'static str, &'static str, &'static str)> {
-    vec![
+    let rows = vec![
         row!("Mutex<T>", T => ondeck::Mutex<T>),
         row!("MutexGuard<T>", T => ondeck::MutexGuard<'static, T>),
         row!("MappedMutexGuard<T>", T => ondeck::MappedMutexGuard<'static, T>),
@@ -64,7 +64,10 @@ fn found() -> Vec<(&'static str, &'static str, &'static str)> {
         row!("nonpoison::MappedMutexGuard<T>", T => ondeck::nonpoison::MappedMutexGuard<'static, T>),
         row!("Monitor<T>", T => ondeck::Monitor<T>),
         row!("MonitorGuard<T>", T => ondeck::MonitorGuard<'static, T>),
-    ]
+        #[cfg(feature = "arc_lock")]
+        row!("ArcMutexGuard<T>", T => ondeck::ArcMutexGuard<T>),
+    ];
+    rows
 }
 
 #[test]

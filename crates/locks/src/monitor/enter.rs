@@ -1,5 +1,6 @@
 //! Entering a monitor that is not simply free.
 
+use super::exit::NO_MEMORY;
 use super::state::State;
 use super::{ENTER, Entered, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
 use crate::Tuned;
@@ -97,13 +98,16 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Enters a free monitor with a number that does not fit into the word.
     #[cold]
     fn found(&self, me: u32) -> Turn<P> {
-        let (index, side) = Self::take_for(me, 0);
+        let (index, side) = Self::take_for(me, 0).expect(NO_MEMORY);
         P::step(FOUND);
         // E1
         if self.word.compare_exchange(State::FREE.0, State::inflated(index).0, Acquire, Relaxed).is_ok() {
             return Turn::Inside(Entered { me, side: Some(side) });
         }
-        side.retire();
+        // SAFETY: `take_for` has acquired it for us.
+        unsafe { side.leave_again() };
+        let is_ours = side.retire();
+        debug_assert!(is_ours, "I3: no monitor has had it, so nobody is inside");
         S::give_back(index);
         Turn::Again
     }

@@ -6,6 +6,9 @@ use crate::Tuned;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use ondeck_platform::{Atomic, Platform};
 
+/// What those say who cannot go on without a side object.
+pub(super) const NO_MEMORY: &str = "no memory for the side object of a monitor";
+
 impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     // -- 8. exit_slow ---------------------------------------------------------------------------------------------------
 
@@ -83,7 +86,13 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Makes a thin monitor fat whose owner stays inside, at `levels` beyond the first.
     #[cold]
     pub(super) fn inflate(&self, me: u32, levels: u32) -> &'static Side<P> {
-        let (index, side) = Self::take_for(me, levels);
+        self.try_inflate(me, levels).expect(NO_MEMORY)
+    }
+
+    /// The same; `None`, and nothing done, if there is no memory for a side object.
+    #[cold]
+    pub(super) fn try_inflate(&self, me: u32, levels: u32) -> Option<&'static Side<P>> {
+        let (index, side) = Self::take_for(me, levels)?;
         P::step(INFLATE);
         let before = State(self.word.swap(State::inflated(index).0, Relaxed));
         debug_assert!(before.owner() == me && before.side().is_none(), "I1: the owner's word changes by its own hand");
@@ -91,14 +100,14 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             P::step(ROUSE);
             P::wake(&self.word, u32::MAX);
         }
-        side
+        Some(side)
     }
 
-    pub(super) fn take_for(me: u32, levels: u32) -> (u32, &'static Side<P>) {
-        let index = S::take().expect("no memory for the side object of a monitor");
+    pub(super) fn take_for(me: u32, levels: u32) -> Option<(u32, &'static Side<P>)> {
+        let index = S::take()?;
         let side = S::side(index);
         side.enter_first(me, levels);
         side.open();
-        (index, side)
+        Some((index, side))
     }
 }

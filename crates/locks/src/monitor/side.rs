@@ -259,18 +259,28 @@ impl<P: Platform> Side<P> {
         self.levels.store(levels, Relaxed);
     }
 
-    /// Closes it though somebody may be about to see that this is not what it wants. Whoever is inside has leaked its
-    /// guard, and leaves.
-    pub(super) fn retire(&self) {
+    /// Closes it though somebody may be about to see that this is not what it wants; true if it can be given back.
+    ///
+    /// False, and nothing done, if somebody is inside: that thread has leaked its guard, and takes the object for its own
+    /// as long as its number is here, whatever monitor has the object by then. So it stays with that thread for good.
+    pub(super) fn retire(&self) -> bool {
+        if !self.is_owned_by(0) {
+            return false;
+        }
         P::step(RETIRE);
         self.pins.fetch_or(CLOSED, Relaxed);
         self.calm.store(0, Relaxed);
-        self.levels.store(0, Relaxed);
-        if !self.is_owned_by(0) {
-            self.disown();
-            // SAFETY: an owner holds the mutex, and this one will not come back for it.
-            unsafe { self.mutex.release() };
-        }
+        true
+    }
+
+    /// Undoes [`enter_first`](Side::enter_first), by the same thread, on the first level.
+    ///
+    /// # Safety
+    /// - The caller holds the mutex.
+    pub(super) unsafe fn leave_again(&self) {
+        self.disown();
+        // SAFETY: the caller's duty is the same.
+        unsafe { self.mutex.release() };
     }
 }
 

@@ -32,7 +32,8 @@ impl Pool<Hardware> for Slabs {
     #[inline]
     fn side(index: u32) -> &'static Side<Hardware> {
         let (slab, offset) = place(index);
-        let slab: Slab = SLABS[slab].get().expect("handed out, hence made");
+        // Made before the index was handed out, but the index may have come to us by a word that publishes nothing.
+        let slab: Slab = SLABS[slab].wait();
         &slab[offset]
     }
 
