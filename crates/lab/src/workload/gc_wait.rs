@@ -205,9 +205,15 @@ mod tests {
         let statuses = Arc::new(Statuses::<Hardware>::new(2, &STATUS, SpinPolicy::STATUS_WAIT, 1.0));
         assert_eq!(statuses.wait_for(1), None);
         statuses.words[1].0.store(1, Relaxed);
-        let theirs = statuses.clone();
-        let waiter = std::thread::spawn(move || theirs.wait_for(1));
-        Hardware::sleep_ns(2_000_000);
+        let (theirs, begin) = (statuses.clone(), Arc::new(std::sync::Barrier::new(2)));
+        let theirs_too = begin.clone();
+        let waiter = std::thread::spawn(move || {
+            theirs_too.wait();
+            theirs.wait_for(1)
+        });
+        begin.wait();
+        // Long enough that it looks before the status is settled, unless it gets no core for all that time.
+        Hardware::sleep_ns(200_000_000);
         assert!(!waiter.is_finished());
         statuses.words[1].0.store(2, Release);
         assert!(waiter.join().unwrap().is_some());

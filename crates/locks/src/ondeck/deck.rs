@@ -18,13 +18,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             Some((seen, wait)) if state.releases_since(*seen) == 0 => wait,
             _ => &mut pass.insert((state, Wait::new())).1,
         };
-        if !wait.longer_than(T::tuning().revoke_ns) {
-            wait.briefly();
-            return Turn::Again;
-        }
         // Somebody is being called to be the next in line, and will see to it, once the latch holder has a core.
         if state.has(LATCHED) {
-            wait.make_way();
+            wait.briefly_or_make_way(T::tuning().revoke_ns);
+            return Turn::Again;
+        }
+        if !wait.longer_than(T::tuning().revoke_ns) {
+            wait.briefly();
             return Turn::Again;
         }
         P::step(REVOKE);

@@ -14,6 +14,9 @@ pub(super) struct Wait<P> {
 }
 
 impl<P: Platform> Wait<P> {
+    const AWAKE_NEED_NS: u32 = 1_000;
+    const MOMENT_NS: u32 = 300;
+
     pub(super) fn new() -> Self {
         Wait { start: P::ticks(), yields: Yields::default(), platform: PhantomData }
     }
@@ -30,8 +33,19 @@ impl<P: Platform> Wait<P> {
 
     /// Lets a moment pass: off the word at first, off the core when it takes longer than the awake need.
     pub(super) fn briefly(&self) {
-        const AWAKE_NEED_NS: u32 = 1_000;
-        if self.longer_than(AWAKE_NEED_NS) { P::yield_now() } else { P::pause_ns(300) }
+        if self.longer_than(Self::AWAKE_NEED_NS) { P::yield_now() } else { P::pause_ns(Self::MOMENT_NS) }
+    }
+
+    /// As [`briefly`](Wait::briefly), for a thread of any priority once that has lasted for `ns`. By one look at the clock.
+    pub(super) fn briefly_or_make_way(&mut self, ns: u32) {
+        let waited = P::ticks().saturating_sub(self.start);
+        if waited > P::ns_to_ticks(u64::from(ns)) {
+            self.yields.make_way::<P>();
+        } else if waited > P::ns_to_ticks(u64::from(Self::AWAKE_NEED_NS)) {
+            P::yield_now();
+        } else {
+            P::pause_ns(Self::MOMENT_NS);
+        }
     }
 
     /// Lets the thread run that is waited for, whatever its priority.
