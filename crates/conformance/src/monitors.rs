@@ -58,7 +58,7 @@ fn job<W: MonitorWorld, C: Tuned<Tuning>>(ward: &Arc<Ward<W, C>>, body: fn(&Ward
     Box::new(move || body(&ward))
 }
 
-/// Each thread enters `levels` times, one in the other, and changes the data on each level, on the way in and out.
+/// Each thread enters `levels` times, one in the other, by acquiring and by trying, and changes the data on each level, on the way in and out.
 pub fn nests<W: MonitorWorld, C: Tuned<Tuning>>(threads: usize, levels: usize) {
     W::begin(3);
     let ward = Ward::<W, C>::new();
@@ -66,9 +66,13 @@ pub fn nests<W: MonitorWorld, C: Tuned<Tuning>>(threads: usize, levels: usize) {
         let ward = ward.clone();
         let entering = move || {
             assert!(!ward.monitor.is_entered());
-            for _ in 0..levels {
-                ward.monitor.acquire();
-                assert!(ward.monitor.is_entered());
+            for level in 0..levels {
+                if level % 2 == 0 {
+                    ward.monitor.acquire();
+                } else {
+                    assert!(ward.monitor.try_acquire(), "its own thread is kept out");
+                }
+                assert!(ward.monitor.is_entered() && !ward.monitor.is_at_rest());
                 ward.change(|data| data + 1);
                 ward.count.fetch_add(2, Relaxed);
             }

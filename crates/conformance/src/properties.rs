@@ -35,6 +35,7 @@ impl<W: World, L: RawLock<Platform = W::Platform>> Shared<W, L> {
     fn assert_rests(&self) {
         assert!(self.lock.is_at_rest(), "{}: a flag is left although nobody is inside", L::ENTRY.name);
         assert!(self.lock.try_acquire(), "{}: taken although everybody has left", L::ENTRY.name);
+        assert!(!self.lock.is_at_rest(), "{}: it rests, it says, and somebody is inside", L::ENTRY.name);
         // SAFETY: acquired in the line above; all other threads have finished.
         let count = unsafe { self.data.update(|count| count) };
         assert_eq!(count, self.entered.load(Relaxed), "{}: an update was lost", L::ENTRY.name);

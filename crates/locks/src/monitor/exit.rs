@@ -28,10 +28,10 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
                 if self.word.compare_exchange(state.0, less.0, Relaxed, Relaxed).is_ok() {
                     return;
                 }
-            } else if state.is_wanted() {
+            } else {
+                // Or `exit` would have vacated it: what was in its way stays until its owner takes it away.
+                debug_assert!(state.is_wanted(), "I1: a thin word changes by its owner's hand, but for WANTED");
                 return self.hand_over();
-            } else if self.vacate(state) {
-                return;
             }
         }
     }
