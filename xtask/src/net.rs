@@ -6,7 +6,7 @@
 //! which mutant runs. Each test is first run whole, to learn which mutants it reaches and how long it takes; then each
 //! mutant is tried with the tests that reach it, the shortest first (`trial.rs`).
 //!
-//! `crates/conformance/mutants/survivors.toml` names those that are known to survive, each with the reason. A run
+//! `crates/conformance/survivors.toml` names those that are known to survive, each with the reason. A run
 //! fails on a survivor that is not named there, and on a name that is none any more.
 
 mod generate;

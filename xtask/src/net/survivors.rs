@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const LIST: &str = "crates/conformance/mutants/survivors.toml";
+const LIST: &str = "crates/conformance/survivors.toml";
 const PAGE: &str = "results/net.md";
 
 /// Reasons by name of mutant.
