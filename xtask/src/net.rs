@@ -54,7 +54,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let fates = trial::run(&tests, &wanted, options.budget);
     let verdict = survivors.compare(&wanted, &fates);
     if options.is_written {
-        survivors::write_page(root, &wanted, &fates, &survivors)?;
+        for kind in [Kind::Ordering, Kind::Decision] {
+            survivors::write_page(root, kind, &wanted, &fates, &survivors)?;
+        }
     }
     let n_survived = fates.iter().filter(|fate| !matches!(fate, Fate::Killed { .. })).count();
     println!("{} mutants, {n_survived} survived", wanted.len());

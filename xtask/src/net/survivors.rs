@@ -1,6 +1,6 @@
 //! The list of mutants that are known to survive and why, and the page that says what became of all.
 
-use super::generate::Mutant;
+use super::generate::{Kind, Mutant};
 use super::trial::Fate;
 use crate::mutants::{read, write};
 use std::collections::BTreeMap;
@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const LIST: &str = "crates/conformance/survivors.toml";
-const PAGE: &str = "results/net.md";
 
 /// Reasons by name of mutant.
 pub(super) struct Survivors(BTreeMap<String, String>);
@@ -51,54 +50,81 @@ impl Survivors {
     }
 }
 
-/// `results/net.md`: the numbers by file, and each survivor with its reason.
+/// `results/net-orderings.md` or `-decisions.md`: the numbers by file, and each survivor with its reason.
 pub(super) fn write_page(
     root: &Path,
+    kind: Kind,
     mutants: &[&(usize, Mutant)],
     fates: &[Fate],
     survivors: &Survivors,
 ) -> Result<(), String> {
-    let mut page = String::from(
-        "# The net\n\nEvery ordering of the flagship, its condition variable and the monitor weakened by one step, and every \
-         decision\nchanged, one at a time: `cargo xtask net --long --write` wrote this page.\n\n",
+    let (name, what) = match kind {
+        Kind::Ordering => {
+            ("orderings", "ordering of the flagship, its condition variable and the monitor weakened by one step")
+        }
+        Kind::Decision => ("decisions", "decision of the flagship, its condition variable and the monitor changed"),
+    };
+    let mut page = format!(
+        "# The net: {name}\n\nEvery {what}, one at a time.\nWritten by `cargo xtask net --kind {name} --write`, on a virtual \
+         machine with 2 CPUs.\n\n"
     );
-    let mut files: BTreeMap<&str, [u32; 3]> = BTreeMap::new();
+    let of_kind = |((_, mutant), _): &(&&(usize, Mutant), &Fate)| mutant.kind == kind;
+    let tried: Vec<(&Mutant, &Fate)> =
+        mutants.iter().zip(fates).filter(of_kind).map(|((_, mutant), fate)| (mutant, fate)).collect();
+    if tried.is_empty() {
+        return Ok(());
+    }
+    page += &by_file(&tried);
+    page += &by_reason(&tried, survivors);
+    page += &by_killer(&tried);
+    write(&root.join(format!("results/net-{name}.md")), &page)
+}
+
+fn by_file(tried: &[(&Mutant, &Fate)]) -> String {
+    let mut files: BTreeMap<&str, [u32; 4]> = BTreeMap::new();
+    for (mutant, fate) in tried {
+        let column = match fate {
+            Fate::Killed { has_no_end: false, .. } => 0,
+            Fate::Killed { has_no_end: true, .. } => 1,
+            Fate::Survived { .. } => 2,
+            Fate::Unreached => 3,
+        };
+        files.entry(mutant.name.split(' ').next().unwrap_or_default()).or_default()[column] += 1;
+    }
+    let mut text =
+        "| file | killed | no end of a test in 8 times its time | survived | reached by no test |\n".to_owned();
+    text += "|---|---|---|---|---|\n";
+    for (file, [killed, endless, survived, unreached]) in files {
+        let _ = writeln!(text, "| `{file}` | {killed} | {endless} | {survived} | {unreached} |");
+    }
+    text
+}
+
+fn by_reason(tried: &[(&Mutant, &Fate)], survivors: &Survivors) -> String {
+    let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
+    for (mutant, fate) in tried {
+        let note = match fate {
+            Fate::Killed { .. } => continue,
+            Fate::Survived { n_left_out: 0 } => String::new(),
+            Fate::Survived { n_left_out } => format!(" ({n_left_out} long tests left out)"),
+            Fate::Unreached => " (reached by no test)".to_owned(),
+        };
+        let why = survivors.0.get(&mutant.name).map_or("Not looked at.", String::as_str);
+        let _ = writeln!(reasons.entry(why).or_default(), "- {}{note}", mutant.name);
+    }
+    let groups = reasons.into_iter().map(|(why, names)| format!("{why}\n\n{names}\n"));
+    format!("\n## Survivors\n\n{}", groups.collect::<String>())
+}
+
+fn by_killer(tried: &[(&Mutant, &Fate)]) -> String {
     let mut killers: BTreeMap<&str, u32> = BTreeMap::new();
-    for ((_, mutant), fate) in mutants.iter().zip(fates) {
-        let counts = files.entry(mutant.name.split(' ').next().unwrap_or_default()).or_default();
-        match fate {
-            Fate::Killed { by, .. } => {
-                counts[0] += 1;
-                *killers.entry(by).or_default() += 1;
-            }
-            Fate::Survived { .. } => counts[1] += 1,
-            Fate::Unreached => counts[2] += 1,
+    for (_, fate) in tried {
+        if let Fate::Killed { by, .. } = fate {
+            *killers.entry(by).or_default() += 1;
         }
     }
-    page += "| file | killed | survived | reached by no test |\n|---|---|---|---|\n";
-    for (file, [killed, survived, unreached]) in files {
-        let _ = writeln!(page, "| `{file}` | {killed} | {survived} | {unreached} |");
-    }
-    page += "\n## Survivors\n\n";
-    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for ((_, mutant), fate) in mutants.iter().zip(fates) {
-        if !matches!(fate, Fate::Killed { .. }) {
-            let why = survivors.0.get(&mutant.name).map_or("not looked at", String::as_str);
-            by_reason.entry(why).or_default().push(&mutant.name);
-        }
-    }
-    for (why, names) in by_reason {
-        let _ = writeln!(page, "{why}\n");
-        names.iter().for_each(|name| {
-            let _ = writeln!(page, "- {name}");
-        });
-        page.push('\n');
-    }
-    page += "## Who killed how many\n\n| test | mutants |\n|---|---|\n";
     let mut killers: Vec<_> = killers.into_iter().collect();
     killers.sort_by_key(|&(name, n)| (std::cmp::Reverse(n), name));
-    for (test, n) in killers {
-        let _ = writeln!(page, "| `{test}` | {n} |");
-    }
-    write(&root.join(PAGE), &page)
+    let rows = killers.into_iter().map(|(test, n)| format!("| `{test}` | {n} |\n"));
+    format!("## Who killed how many\n\n| test | mutants |\n|---|---|\n{}", rows.collect::<String>())
 }
