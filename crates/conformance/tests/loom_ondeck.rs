@@ -11,8 +11,11 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time};
-use ondeck_locks::RawOndeck;
+use ondeck_conformance::{Far, Guarded, Job, LoomPlatform, LoomWorld, Model, Time, World};
+use ondeck_locks::{RawLock, RawOndeck, RawTimedLock};
+use ondeck_platform::{Atomic, Platform};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 type Lock = RawOndeck<LoomPlatform>;
 
@@ -211,5 +214,87 @@ mod far {
     #[test]
     fn free_after_giving_up() {
         ALL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+    }
+}
+
+/// Who breaks the line sees what the last holder wrote, and not only the one that called it: there has been another since,
+/// while a stand-in kept the seat.
+mod line_is_broken {
+    use super::*;
+
+    type Scene = (Lock, <LoomWorld as World>::Cell, <LoomPlatform as Platform>::U32);
+
+    fn section(scene: &Scene) {
+        // SAFETY: acquired by the caller.
+        unsafe { scene.1.update(|count| count + 1) };
+        // SAFETY: as above.
+        unsafe { scene.0.release() };
+    }
+
+    /// Has the lock at first; comes back to stand in for the sleeper.
+    fn stand_in(scene: &Scene, _: Option<u64>) {
+        while scene.0.shows_sleeper() != Some(true) && scene.2.load(Relaxed) == 0 {
+            LoomPlatform::yield_now();
+        }
+        section(scene);
+        while scene.2.load(Relaxed) == 0 {
+            LoomPlatform::wait_on(&scene.2, 0, None);
+        }
+        scene.0.acquire();
+        section(scene);
+    }
+
+    /// Calls the sleeper with its first release, and is inside again before that one is up.
+    fn call(scene: &Scene, _: Option<u64>) {
+        scene.0.acquire();
+        section(scene);
+        scene.0.acquire();
+        scene.2.swap(1, Relaxed);
+        LoomPlatform::wake(&scene.2, 1);
+        // Meanwhile the other stands in.
+        (0..3).for_each(|_| LoomPlatform::yield_now());
+        LoomPlatform::open_gate();
+        section(scene);
+    }
+
+    fn sleep(scene: &Scene, deadline: Option<u64>) {
+        while !scene.0.is_contended() {
+            LoomPlatform::yield_now();
+        }
+        if deadline.is_some_and(|deadline_ns| !scene.0.try_acquire_until(deadline_ns)) {
+            scene.2.swap(1, Relaxed);
+            LoomPlatform::wake(&scene.2, 1);
+            return;
+        }
+        if deadline.is_none() {
+            scene.0.acquire();
+        }
+        section(scene);
+    }
+
+    /// Five sections of three threads are too much to search without a plan. So they wait for each other, without edges
+    /// from the caller's second section to the sleeper: relaxed, and at a gate that is opened before it.
+    fn check(model: Model, deadline: Option<u64>) {
+        let model = Model { spurious_wakes: 0, ..model.spinning(Time::Leaps(2_000)).preemptions(0).gated("show_up") };
+        model.check_containing(&[&["stand_in", "show_up", "break_line"]], move || {
+            let scene: Arc<Scene> = Arc::new((Lock::new(), Guarded::new(0), Atomic::new(0)));
+            scene.0.acquire();
+            let job = |body: fn(&Scene, Option<u64>)| {
+                let scene = scene.clone();
+                Box::new(move || body(&scene, deadline)) as Job
+            };
+            LoomWorld::run(vec![job(stand_in), job(call), job(sleep)]);
+            assert!(scene.0.is_at_rest());
+        });
+    }
+
+    #[test]
+    fn by_who_waits() {
+        check(MODEL, None);
+    }
+
+    #[test]
+    fn by_who_is_past_its_deadline() {
+        check(MODEL.expiring(), Some(DEADLINE_NS));
     }
 }
