@@ -24,7 +24,7 @@ use trial::{Fate, Tests};
 /// What is broken: the directory of each, and the crate's own unit tests see all of them.
 const SUBJECTS: [&str; 4] = ["ondeck.rs", "ondeck", "monitor.rs", "monitor"];
 
-const USAGE: &str = "usage: cargo xtask net [--kind orderings|decisions] [--file NAME] [--only TEXT] [--budget SECONDS] [--long] [--write]";
+const USAGE: &str = "usage: cargo xtask net [--kind orderings|decisions] [--file NAME] [--only TEXT] [--budget SECONDS] [--minutes N] [--long] [--write]";
 
 struct Options {
     kind: Option<Kind>,
@@ -32,6 +32,8 @@ struct Options {
     only: Option<String>,
     /// How long a survivor is tried.
     budget: Duration,
+    /// How long the trials of all may take; who is left then is not tried.
+    most: Duration,
     /// With the models of minutes.
     is_long: bool,
     is_written: bool,
@@ -51,15 +53,16 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     };
     let wanted: Vec<_> = mutants.iter().filter(is_wanted).collect();
     println!("{} mutants, {} of them are tried", mutants.len(), wanted.len());
-    let fates = trial::run(&tests, &wanted, options.budget);
+    let fates = trial::run(&tests, &wanted, options.budget, options.most);
     let verdict = survivors.compare(&wanted, &fates);
     if options.is_written {
         for kind in [Kind::Ordering, Kind::Decision] {
             survivors::write_page(root, kind, &wanted, &fates, &survivors)?;
         }
     }
-    let n_survived = fates.iter().filter(|fate| !matches!(fate, Fate::Killed { .. })).count();
-    println!("{} mutants, {n_survived} survived", wanted.len());
+    let n_untried = fates.iter().filter(|fate| matches!(fate, Fate::Untried)).count();
+    let n_killed = fates.iter().filter(|fate| matches!(fate, Fate::Killed { .. })).count();
+    println!("{} mutants, {} survived, {n_untried} not tried", wanted.len(), wanted.len() - n_killed - n_untried);
     verdict
 }
 
@@ -69,6 +72,7 @@ fn options(words: &[String]) -> Option<Options> {
         file: None,
         only: None,
         budget: Duration::from_secs(60),
+        most: Duration::MAX,
         is_long: false,
         is_written: false,
     };
@@ -80,6 +84,7 @@ fn options(words: &[String]) -> Option<Options> {
             "--file" => options.file = Some(words.next()?.clone()),
             "--only" => options.only = Some(words.next()?.clone()),
             "--budget" => options.budget = Duration::from_secs(words.next()?.parse().ok()?),
+            "--minutes" => options.most = Duration::from_secs(60 * words.next()?.parse::<u64>().ok()?),
             "--kind" => {
                 options.kind = Some(match words.next()?.as_str() {
                     "orderings" => Kind::Ordering,

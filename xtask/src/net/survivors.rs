@@ -81,21 +81,23 @@ pub(super) fn write_page(
 }
 
 fn by_file(tried: &[(&Mutant, &Fate)]) -> String {
-    let mut files: BTreeMap<&str, [u32; 4]> = BTreeMap::new();
+    let mut files: BTreeMap<&str, [u32; 5]> = BTreeMap::new();
     for (mutant, fate) in tried {
         let column = match fate {
             Fate::Killed { has_no_end: false, .. } => 0,
             Fate::Killed { has_no_end: true, .. } => 1,
             Fate::Survived { .. } => 2,
             Fate::Unreached => 3,
+            Fate::Untried => 4,
         };
         files.entry(mutant.name.split(' ').next().unwrap_or_default()).or_default()[column] += 1;
     }
     let mut text =
-        "| file | killed | no end of a test in 8 times its time | survived | reached by no test |\n".to_owned();
-    text += "|---|---|---|---|---|\n";
-    for (file, [killed, endless, survived, unreached]) in files {
-        let _ = writeln!(text, "| `{file}` | {killed} | {endless} | {survived} | {unreached} |");
+        "| file | killed | no end of a test in 8 times its time | survived | reached by no test | no time left |\n"
+            .to_owned();
+    text += "|---|---|---|---|---|---|\n";
+    for (file, [killed, endless, survived, unreached, untried]) in files {
+        let _ = writeln!(text, "| `{file}` | {killed} | {endless} | {survived} | {unreached} | {untried} |");
     }
     text
 }
@@ -104,7 +106,7 @@ fn by_reason(tried: &[(&Mutant, &Fate)], survivors: &Survivors) -> String {
     let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
     for (mutant, fate) in tried {
         let note = match fate {
-            Fate::Killed { .. } => continue,
+            Fate::Killed { .. } | Fate::Untried => continue,
             Fate::Survived { n_left_out: 0 } => String::new(),
             Fate::Survived { n_left_out } => format!(" ({n_left_out} long tests left out)"),
             Fate::Unreached => " (reached by no test)".to_owned(),

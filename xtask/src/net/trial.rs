@@ -44,6 +44,8 @@ pub(super) enum Fate {
     Survived { n_left_out: usize },
     /// No test reaches it.
     Unreached,
+    /// The time for all was over.
+    Untried,
 }
 
 impl Tests {
@@ -77,9 +79,13 @@ impl Tests {
 }
 
 /// Tries the mutants, as many at once as there are cores. Says what became of each as it does.
-pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration) -> Vec<Fate> {
+pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration, most: Duration) -> Vec<Fate> {
+    let start = Instant::now();
     each(mutants, |_, (number, mutant)| {
         let begin = Instant::now();
+        if begin - start > most {
+            return Fate::Untried;
+        }
         let fate = tests.try_mutant(*number, mutant, budget);
         let seconds = begin.elapsed().as_secs_f64();
         let verdict = match &fate {
@@ -88,6 +94,7 @@ pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration)
             Fate::Survived { n_left_out: 0 } => "SURVIVED".to_owned(),
             Fate::Survived { n_left_out } => format!("SURVIVED, {n_left_out} tests left out"),
             Fate::Unreached => "UNREACHED".to_owned(),
+            Fate::Untried => return fate,
         };
         println!("{number:4} {seconds:6.1} s  {verdict}  {}", mutant.name);
         fate
@@ -108,7 +115,7 @@ impl Tests {
                 continue;
             }
             let begin = Instant::now();
-            let patience = Duration::from_secs(10) + 8 * known.takes;
+            let patience = Duration::from_secs(5) + 8 * known.takes;
             let passed =
                 known.test.start(("ONDECK_MUTANT", number.to_string().as_ref())).map(|test| end(test, patience));
             let by = known.test.name.clone();
