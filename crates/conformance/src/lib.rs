@@ -12,6 +12,8 @@
 #[cfg(feature = "models")]
 pub mod brief;
 pub mod child;
+#[cfg(feature = "models")]
+mod coins;
 pub mod condvar;
 pub mod counted;
 #[cfg(feature = "models")]

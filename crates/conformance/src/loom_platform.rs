@@ -18,6 +18,7 @@
 //!
 //! Not modelled: wake order other than first in, first out; more than one clock; failure of a weak compare-exchange.
 
+use crate::coins::Coins;
 use crate::futex::Futex;
 use crate::reproduce::Reproduce;
 use crate::steps;
@@ -26,7 +27,7 @@ use crate::world::{Guarded, Job, World};
 use core::fmt;
 use core::num::NonZeroU32;
 use core::ptr;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::Relaxed;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
 use std::any::Any;
@@ -213,46 +214,6 @@ struct State {
     gate: AtomicU32,
     coins: Arc<Coins>,
     plain: RefCell<Plain>,
-}
-
-/// Choices that loom makes: atomics with a 0 that everybody may read and a 1 that nobody has to.
-///
-/// A thread of its own makes them, publishes them holding 0, stores 1 and ends, before anything is explored. The store
-/// is relaxed and happens before nothing, so a later load may return either value, in every thread and every schedule.
-struct Coins {
-    expiry: AtomicU32,
-    leap: AtomicU32,
-    spurious: AtomicU32,
-}
-
-impl Coins {
-    fn mint() -> Arc<Self> {
-        loom::stop_exploring();
-        let minted = Arc::new(Mutex::new(None));
-        let is_published = Arc::new(AtomicU32::new(0));
-        let (mint, publish) = (minted.clone(), is_published.clone());
-        loom::thread::spawn(move || {
-            let coin = || AtomicU32::new(0);
-            let coins = Arc::new(Coins { expiry: coin(), leap: coin(), spurious: coin() });
-            *mint.lock().expect("nobody panics while holding it") = Some(coins.clone());
-            publish.store(1, Release);
-            for coin in [&coins.expiry, &coins.leap, &coins.spurious] {
-                coin.store(1, Relaxed);
-            }
-        });
-        // Ended by the first yield: with nothing else to run, the mint runs to its end.
-        while is_published.load(Acquire) == 0 {
-            loom::thread::yield_now();
-        }
-        loom::explore();
-        let coins = minted.lock().expect("nobody panics while holding it").take();
-        coins.expect("the mint has published")
-    }
-
-    /// True for heads.
-    fn toss(coin: &AtomicU32) -> bool {
-        coin.load(Relaxed) == 1
-    }
 }
 
 struct Plain {
