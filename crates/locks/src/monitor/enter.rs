@@ -104,10 +104,11 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         if self.word.compare_exchange(State::FREE.0, State::inflated(index).0, Acquire, Relaxed).is_ok() {
             return Turn::Inside(Entered { me, side: Some(side) });
         }
-        // SAFETY: `take_for` has acquired it for us.
-        unsafe { side.leave_again() };
+        side.disown();
         let is_ours = side.retire();
         debug_assert!(is_ours, "I3: no monitor has had it, so nobody is inside");
+        // SAFETY: `take_for` has acquired it for us.
+        unsafe { side.release() };
         S::give_back(index);
         Turn::Again
     }

@@ -272,16 +272,6 @@ impl<P: Platform> Side<P> {
         self.calm.store(0, Relaxed);
         true
     }
-
-    /// Undoes [`enter_first`](Side::enter_first), by the same thread, on the first level.
-    ///
-    /// # Safety
-    /// - The caller holds the mutex.
-    pub(super) unsafe fn leave_again(&self) {
-        self.disown();
-        // SAFETY: the caller's duty is the same.
-        unsafe { self.mutex.release() };
-    }
 }
 
 impl<P: Platform> Default for Side<P> {
