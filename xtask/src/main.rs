@@ -15,6 +15,7 @@ mod sanitize;
 mod scaling;
 mod tidy;
 mod validate;
+mod verdicts;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,14 +28,15 @@ usage: cargo xtask TOOL
   docs       writes the generated part of docs/, or says whether it is stale [--check]
   figures    computes what docs/scaling.md shows, every lock on simulated machines, and draws it
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
-  models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME]
-  mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]
+  models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
+  mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
   net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]
              [--only TEXT] [--budget SECONDS] [--minutes N] [--long] [--write]
   package    the crates that are published, as their users get them
-  scaling    the flagship on simulated machines, against what is on record [--write]
+  scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
+  verdicts   models, mutants and scaling, which keep what they find in results/verdicts [--all]
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Some("scaling") => scaling::run(&root(), &words[1..]),
         Some("validate") => validate::run(&root(), &words[1..]),
         Some("sanitize") => sanitize::run(&root(), &words[1..]),
+        Some("verdicts") => verdicts::run(&root(), &words[1..]),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::from(2);

@@ -1,14 +1,16 @@
 //! `cargo xtask models`: runs the TLA+ models of `spec/` through TLC and demands of each what its configuration expects.
 //!
 //! A configuration that expects a fault is as good a test as one that expects none: it shows that the model can notice
-//! that fault. `spec/README.md` has the conventions, [`config`] checks them.
+//! that fault. `spec/README.md` has the conventions, [`config`] checks them. TLC is run with one worker and fixed
+//! numbers, so what it finds is kept (`verdicts.rs`) with the hash of module, configuration and jar.
 
 pub(crate) mod config;
 mod tlc;
 
 use self::config::Config;
 use self::tlc::{Run, Tlc};
-use std::collections::BTreeMap;
+use crate::verdicts::{ALL, Input, Verdicts};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,12 +22,13 @@ const MOST_AT_ONCE: usize = 2;
 /// Lines of a failed run's log that are shown: the end of the trace and the counts.
 const LOG_LINES: usize = 60;
 
-/// Runs all models, or those of the module that `--module NAME` names.
+/// Runs all models, or those of the module that `--module NAME` names; with `--all` also those whose verdict is kept.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let only = match words {
+    let is_all = words.last().is_some_and(|word| word == ALL);
+    let only = match &words[..words.len() - usize::from(is_all)] {
         [] => None,
         [flag, module] if flag == "--module" => Some(module.as_str()),
-        _ => return Err("usage: cargo xtask models [--module NAME]".into()),
+        _ => return Err("usage: cargo xtask models [--module NAME] [--all]".into()),
     };
     let spec = root.join("spec");
     let all = load(&spec)?;
@@ -37,11 +40,37 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     }
     let tlc = Tlc::obtain(root)?;
     let start = Instant::now();
-    let failures = run_all(&tlc, &spec, &chosen)?;
+    let mut verdicts = Verdicts::read(root, "models", is_all)?;
+    let inputs = chosen.iter().map(|config| input(root, &tlc, config, &all)).collect::<Result<Vec<Input>, String>>()?;
+    let kept = chosen.iter().zip(&inputs).map(|(config, input)| verdicts.take(&config.file(), input));
+    let kept: Vec<Option<Run>> = kept.map(|text| text.and_then(|text| Run::of_kept(&text))).collect();
+    let (runs, mut failures) = run_all(&tlc, &spec, &chosen, &kept)?;
+    for ((config, input), run) in chosen.iter().zip(&inputs).zip(&runs) {
+        failures.extend(run.to_keep().and_then(|text| verdicts.keep(&config.file(), input, &text).err()));
+    }
+    verdicts.write(|file| all.iter().any(|config| config.file() == file))?;
     let n_modules = config::modules(chosen.iter().copied()).count();
     let seconds = start.elapsed().as_secs_f64();
     println!("{n_modules} modules, {} models, {} not as expected, {seconds:.0} s", chosen.len(), failures.len());
     if failures.is_empty() { Ok(()) } else { Err(failures.concat()) }
+}
+
+/// What the outcome of a model depends on: its module and those that this one names, its configuration, and TLC.
+fn input(root: &Path, tlc: &Tlc, config: &Config, all: &[Config]) -> Result<Input, String> {
+    let names: Vec<&str> = config::modules(all).collect();
+    let mut modules = vec![config.module.as_str()];
+    let mut next = 0;
+    while let Some(module) = modules.get(next) {
+        let path = root.join(format!("spec/{module}.tla"));
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let named = names.iter().copied().filter(|name| words.contains(name) && !modules.contains(name));
+        modules.extend(named.collect::<Vec<&str>>());
+        next += 1;
+    }
+    modules.sort_unstable();
+    let files = modules.iter().map(|module| format!("spec/{module}.tla")).chain([format!("spec/{}", config.file())]);
+    files.fold(tlc.input(), |input, file| input?.and_files(root, &file))
 }
 
 /// All configurations of a directory, if they and their modules follow the rules.
@@ -57,21 +86,28 @@ pub(crate) fn load(spec: &Path) -> Result<Vec<Config>, String> {
     config::parse_all(&files).map_err(|faults| faults.join("\n"))
 }
 
-/// Runs the models side by side and prints a line for each, in order; what is returned tells of those that failed.
-fn run_all(tlc: &Tlc, spec: &Path, configs: &[&Config]) -> Result<Vec<String>, String> {
+/// Runs the models that are not `kept`, side by side, and prints a line for each, in order. What is returned is what they
+/// gave, and tells of those that failed.
+fn run_all(
+    tlc: &Tlc,
+    spec: &Path,
+    configs: &[&Config],
+    kept: &[Option<Run>],
+) -> Result<(Vec<Run>, Vec<String>), String> {
     let width = |of: fn(&Config) -> &str| configs.iter().map(|config| of(config).len()).max().unwrap_or(0);
     let (modules, purposes) = (width(|config| &config.module), width(|config| &config.purpose));
     let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE);
     let next = AtomicUsize::new(0);
     let (report, reports) = mpsc::channel();
-    let mut failures = Vec::new();
+    let (mut runs, mut failures) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..n_workers {
             let (report, next) = (report.clone(), &next);
             // Ended by the last model, or by a main thread that has gone because one could not be run at all.
             scope.spawn(move || {
                 while let Some((at, config)) = configs.iter().enumerate().nth(next.fetch_add(1, Relaxed)) {
-                    if report.send((at, tlc.run(spec, config))).is_err() {
+                    let run = kept[at].clone().map_or_else(|| tlc.run(spec, config), Ok);
+                    if report.send((at, run)).is_err() {
                         break;
                     }
                 }
@@ -79,17 +115,16 @@ fn run_all(tlc: &Tlc, spec: &Path, configs: &[&Config]) -> Result<Vec<String>, S
         }
         drop(report);
         let mut waiting = BTreeMap::new();
-        let mut n_printed = 0;
         for (at, run) in reports {
             waiting.insert(at, run?);
-            while let Some(run) = waiting.remove(&n_printed) {
-                let config = configs[n_printed];
+            while let Some(run) = waiting.remove(&runs.len()) {
+                let config = configs[runs.len()];
                 println!("{:modules$}  {:purposes$}  {}", config.module, config.purpose, line(config, &run));
                 failures.extend(failure(config, &run));
-                n_printed += 1;
+                runs.push(run);
             }
         }
-        Ok(failures)
+        Ok((runs, failures))
     })
 }
 
@@ -101,7 +136,8 @@ fn line(config: &Config, run: &Run) -> String {
         Err(reason) => format!("FAILED: expected {}, but {reason}", config.expected),
     };
     let [states, depth] = [distinct_states, depth].map(|n| n.map_or("-".to_owned(), |n| n.to_string()));
-    format!("{states:>9} states  depth {depth:>3}  {seconds:5.1} s  {verdict}")
+    let seconds = seconds.map_or("   kept".to_owned(), |seconds| format!("{seconds:5.1} s"));
+    format!("{states:>9} states  depth {depth:>3}  {seconds}  {verdict}")
 }
 
 /// What somebody who sees only this output needs of a run that is not as expected.

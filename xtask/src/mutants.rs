@@ -4,7 +4,11 @@
 //! its place, and the rung (test target and filter) that must fail. Failing is anything but success: a panic, the
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
+//!
+//! What became of a mutant is kept (`verdicts.rs`) with the hash of its edit, of all crates that its test is built from but
+//! for the files of locks that have nothing to do with it, and of the compiler.
 
+use crate::verdicts::{ALL, Input, Verdicts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -36,35 +40,65 @@ enum Fate {
     Survived,
 }
 
-/// Runs all mutants, or those of the locks that `--lock NAME` names, once for each.
+/// What the gate breaks: everything, now that verdicts are kept.
+pub(crate) const IN_THE_GATE: [&str; 0] = [];
+
+/// What becomes of a mutant that is not noticed.
+const SURVIVED: &str = "SURVIVED";
+/// And of one that is.
+const KILLED: &str = "killed";
+
+/// Runs all mutants, or those of the locks that `--lock NAME` names, once for each; with `--all` also those whose verdict is
+/// kept.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let only = locks(words).ok_or("usage: cargo xtask mutants [--lock NAME]...")?;
-    let mutants = load(&root.join("crates/conformance/mutants"), &only)?;
-    let nursery = Nursery::prepare(root)?;
-    for mutant in &mutants {
+    let is_all = words.last().is_some_and(|word| word == ALL);
+    let only = locks(&words[..words.len() - usize::from(is_all)]);
+    let only = only.ok_or("usage: cargo xtask mutants [--lock NAME]... [--all]")?;
+    let directory = root.join("crates/conformance/mutants");
+    let all = load(&directory, &[])?;
+    let mutants = load(&directory, &only)?;
+    let mut verdicts = Verdicts::read(root, "mutants", is_all)?;
+    let mut to_try = Vec::new();
+    let mut faults = Vec::new();
+    for mutant in mutants {
         mutant.edited(root)?;
+        let input = mutant.input(root, &all)?;
+        match verdicts.take(&mutant.title(), &input) {
+            Some(verdict) if verdict == KILLED => {}
+            Some(verdict) => faults.push(format!("{}: {verdict}", mutant.title())),
+            None => to_try.push((mutant, input)),
+        }
     }
-    for rung in together(&mutants) {
+    faults.extend(try_all(root, &to_try, &mut verdicts)?);
+    verdicts.write(|title| all.iter().any(|mutant| mutant.title() == title))?;
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// Tries the mutants, and keeps what becomes of them; what is returned tells of those that survived.
+fn try_all(root: &Path, mutants: &[(Mutant, Input)], verdicts: &mut Verdicts) -> Result<Vec<String>, String> {
+    let nursery = Nursery::prepare(root)?;
+    for rung in together(mutants.iter().map(|(mutant, _)| mutant.rung.as_str())) {
         if let Fate::Killed(by) = nursery.try_rung(&rung, PATIENCE_WITH_ALL)? {
             return Err(format!("`{rung}` fails before anything is broken: {by}"));
         }
     }
-    let width = |of: fn(&Mutant) -> &str| mutants.iter().map(|mutant| of(mutant).len()).max().unwrap_or(0);
+    let width = |of: fn(&Mutant) -> &str| mutants.iter().map(|(mutant, _)| of(mutant).len()).max().unwrap_or(0);
     let (locks, names) = (width(|mutant| &mutant.lock), width(|mutant| &mutant.name));
-    let mut survivors = 0;
-    for mutant in &mutants {
+    let mut faults = Vec::new();
+    for (mutant, input) in mutants {
         let start = Instant::now();
         let fate = nursery.with_edit(mutant, || nursery.try_rung(&mutant.rung, PATIENCE))?;
-        let verdict = match &fate {
-            Fate::Killed(by) => format!("killed by {by}"),
-            Fate::Survived => "SURVIVED".to_owned(),
+        let (verdict, how) = match &fate {
+            Fate::Killed(by) => (KILLED, format!(" by {by}")),
+            Fate::Survived => (SURVIVED, String::new()),
         };
-        survivors += usize::from(matches!(fate, Fate::Survived));
+        faults.extend(verdicts.keep(&mutant.title(), input, verdict).err());
+        faults.extend((verdict == SURVIVED).then(|| format!("{}: {SURVIVED}", mutant.title())));
         let seconds = start.elapsed().as_secs_f64();
-        println!("{:locks$}  {:names$}  {seconds:5.1} s  {verdict}  [{}]", mutant.lock, mutant.name, mutant.rung);
+        println!("{:locks$}  {:names$}  {seconds:5.1} s  {verdict}{how}  [{}]", mutant.lock, mutant.name, mutant.rung);
     }
-    println!("{} mutants, {survivors} survived", mutants.len());
-    if survivors == 0 { Ok(()) } else { Err(format!("{survivors} mutants survived")) }
+    println!("{} mutants, {} survived", mutants.len(), faults.len());
+    Ok(faults)
 }
 
 /// The locks that the words name.
@@ -79,9 +113,9 @@ fn locks(words: &[String]) -> Option<Vec<&str>> {
 }
 
 /// All rungs of a test target as one, which takes less time than one after the other; those with flags by themselves.
-fn together(mutants: &[Mutant]) -> Vec<String> {
+fn together<'a>(rungs: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut filters: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-    for rung in mutants.iter().map(|mutant| mutant.rung.as_str()) {
+    for rung in rungs {
         let (target, filter) = rung.split_once(' ').unwrap_or((rung, ""));
         let alone = if filter.contains("--") { filter } else { "" };
         filters.entry((target, alone)).or_default().insert(filter);
@@ -138,6 +172,43 @@ fn parse(lock: &str, text: &str) -> Result<Vec<Mutant>, String> {
 }
 
 impl Mutant {
+    /// What tells it from all others.
+    fn title(&self) -> String {
+        format!("{}: {}", self.lock, self.name)
+    }
+
+    /// What its fate depends on: the edit, and everything that its test is built from. Of `all` the locks with mutants, those
+    /// whose names its own files do not mention have nothing to do with it.
+    fn input(&self, root: &Path, all: &[Mutant]) -> Result<Input, String> {
+        const LOCKS: &str = "crates/locks/src";
+        let module = |file: &Path| {
+            let inside = file.strip_prefix(LOCKS).ok()?.iter().next()?.to_str()?;
+            Some(inside.trim_end_matches(".rs").to_owned())
+        };
+        let others: BTreeSet<String> = all.iter().filter_map(|mutant| module(&mutant.file)).collect();
+        let mut ours: Vec<String> = Vec::from_iter(module(&self.file));
+        let mut next = 0;
+        while let Some(name) = ours.get(next) {
+            let text = texts(&root.join(LOCKS), name)?;
+            let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let named = others.iter().filter(|other| words.contains(other.as_str()) && !ours.contains(other));
+            ours.extend(named.cloned().collect::<Vec<String>>());
+            next += 1;
+        }
+        let Mutant { find, replace, rung, .. } = self;
+        let mut input = Input::new("mutants").and_compiler()?.and("edit", format!("{find}\0{replace}\0{rung}").as_bytes());
+        for part in BUILT_FROM {
+            input = input.and_files(root, part)?;
+        }
+        let is_foreign = |file: &&String| {
+            let module = file.trim_end_matches(".rs");
+            others.contains(module) && !ours.iter().any(|name| name == module)
+        };
+        let files = names(&root.join(LOCKS))?;
+        let mut files = files.iter().filter(|file| !is_foreign(file));
+        files.try_fold(input, |input, file| input.and_files(root, &format!("{LOCKS}/{file}")))
+    }
+
     /// The text of its file in the workspace at `root`, with the edit.
     fn edited(&self, root: &Path) -> Result<String, String> {
         let text = read(&root.join(&self.file))?;
@@ -157,6 +228,18 @@ impl Mutant {
         table.split_inclusive('\n').filter(is_wanted).collect()
     }
 }
+
+/// What every test is built from, besides the locks.
+const BUILT_FROM: [&str; 8] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "crates/platform/src",
+    "crates/ondeck/src",
+    "crates/sim/src",
+    "crates/conformance/Cargo.toml",
+    "crates/conformance/src",
+    "crates/conformance/tests",
+];
 
 /// The lists from which the tests per lock are made.
 const TABLE: &str = "crates/conformance/src/table.rs";
@@ -279,10 +362,6 @@ pub(crate) fn mirror(original: &Path, copy: &Path, but: &[PathBuf]) -> Result<()
         return fs::write(copy, text).map_err(|error| format!("{}: {error}", copy.display()));
     }
     fs::create_dir_all(copy).map_err(|error| format!("{}: {error}", copy.display()))?;
-    let names = |directory: &Path| -> Result<BTreeSet<_>, String> {
-        let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect())
-    };
     let originals = names(original)?;
     for stale in names(copy)?.difference(&originals) {
         let stale = copy.join(stale);
@@ -293,6 +372,24 @@ pub(crate) fn mirror(original: &Path, copy: &Path, but: &[PathBuf]) -> Result<()
         removed.map_err(|error| format!("{}: {error}", stale.display()))?;
     }
     originals.iter().try_for_each(|name| mirror(&original.join(name), &copy.join(name), but))
+}
+
+/// What is in a directory.
+fn names(directory: &Path) -> Result<BTreeSet<String>, String> {
+    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+}
+
+/// The module `name` of a directory: its file, and those of the directory of that name.
+fn texts(directory: &Path, name: &str) -> Result<String, String> {
+    let inside = directory.join(name);
+    let mut text = read(&directory.join(format!("{name}.rs")))?;
+    if inside.is_dir() {
+        for file in names(&inside)? {
+            text += &read(&inside.join(file))?;
+        }
+    }
+    Ok(text)
 }
 
 pub(crate) fn read(file: &Path) -> Result<String, String> {
@@ -331,15 +428,7 @@ mod tests {
 
     #[test]
     fn rungs_of_a_target_are_tried_together() {
-        let mutant = |rung: &str| Mutant {
-            lock: String::new(),
-            name: String::new(),
-            file: PathBuf::new(),
-            find: String::new(),
-            replace: String::new(),
-            rung: rung.into(),
-        };
-        let mutants = ["loom b", "loom a", "loom b", "loom c --exact", "hardware a"].map(mutant);
-        assert_eq!(together(&mutants), ["hardware a", "loom a b", "loom c --exact"]);
+        let rungs = ["loom b", "loom a", "loom b", "loom c --exact", "hardware a"];
+        assert_eq!(together(rungs.into_iter()), ["hardware a", "loom a b", "loom c --exact"]);
     }
 }

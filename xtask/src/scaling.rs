@@ -4,10 +4,14 @@
 //! each time, so a small fixed sweep shows it. The records are in `results/sim`; after a change that is meant
 //! to move them, `--write` makes them anew, and the difference is part of the change. No record makes up for a wait that is
 //! longer than the lock promises: that is checked against the promise itself, also with `--write`.
+//!
+//! A run is kept (`verdicts.rs`) with the hash of all sources that its figures can depend on.
 
-use ondeck_lab::row::Row;
+use crate::verdicts::{ALL, Input, Verdicts};
+use ondeck_lab::output::{self, Format, Results};
+use ondeck_lab::row::{COLUMNS, Row};
 use ondeck_lab::simulate::{self, Machine};
-use ondeck_lab::{output, tuning};
+use ondeck_lab::tuning;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -17,8 +21,10 @@ const RECORDS: &str = "results/sim";
 const FRESH: &str = "target/scaling";
 /// What is run on each machine. Waits are timed for half of the window, which must be longer than the bound on waiting at 64
 /// threads or no wait could be seen to break it.
-const SWEEP: &str = "--lock ondeck --workload mutex-contention,sections/cs20-out60,sections/cs100-out400 \
-    --threads 1,2,4,16,64 --seeds 2 --seconds 0.05";
+const FLAGS: &str = "--lock ondeck --seconds 0.05";
+const WORKLOADS: [&str; 3] = ["mutex-contention", "sections/cs20-out60", "sections/cs100-out400"];
+const THREADS: [u32; 5] = [1, 2, 4, 16, 64];
+const SEEDS: u32 = 2;
 const MACHINES: [&str; 3] = ["i7-13700h", "graviton3", "spr-2x56"];
 /// How much less than on record is a failure.
 const LEAST: f64 = 0.98;
@@ -27,21 +33,35 @@ const MOST: f64 = 1.25;
 /// Below this the longest wait of so short a window says nothing.
 const WAIT_NS: f64 = 1e6;
 
-/// Runs the sweep and compares it, or with `--write` records it.
+/// What the figures are made from.
+const SOURCES: [&str; 8] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "crates/platform/src",
+    "crates/locks/src",
+    "crates/sim",
+    "crates/lab/src",
+    "crates/cli/src",
+    "xtask/src/scaling.rs",
+];
+
+/// Runs the sweep and compares it, or with `--write` records it; with `--all` also the runs that are kept.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let is_to_write = match words {
-        [] => false,
-        [flag] if flag == "--write" => true,
-        _ => return Err("usage: cargo xtask scaling [--write]".into()),
+    let (is_to_write, is_all) = match words {
+        [] => (false, false),
+        [flag] if flag == "--write" => (true, true),
+        [flag] if flag == ALL => (false, true),
+        _ => return Err("usage: cargo xtask scaling [--write | --all]".into()),
     };
+    let input = SOURCES.into_iter().try_fold(Input::new("scaling").and_compiler()?, |all, part| all.and_files(root, part))?;
+    let mut verdicts = Verdicts::read(root, "scaling", is_all)?;
     // Relative, as the command is kept with the rows.
     let directory = Path::new(if is_to_write { RECORDS } else { FRESH });
     std::fs::create_dir_all(root.join(directory)).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut faults = Vec::new();
     for machine in MACHINES {
         let name = format!("flagship-{machine}.csv");
-        sweep(root, machine, SWEEP, &directory.join(&name))?;
-        let new = rows_of(&root.join(directory).join(&name))?;
+        let new = rows(root, machine, &directory.join(&name), &mut verdicts, &input, &mut faults)?;
         let broken = broken_promises(&new, run_ns(&simulate::machine(machine, None)?))?;
         println!("{machine}: {} points, {} beyond the bound on waiting", new.len(), broken.len());
         faults.extend(broken);
@@ -52,7 +72,87 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         println!("{machine}: {} worse than on record", worse.len());
         faults.extend(worse);
     }
+    verdicts.write(|what| points().any(|point| MACHINES.iter().any(|machine| point.title(machine) == what)))?;
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// One run.
+#[derive(Clone, Copy, PartialEq)]
+struct Point {
+    workload: &'static str,
+    threads: u32,
+    round: u32,
+}
+
+impl Point {
+    fn of(row: &Row) -> Option<Point> {
+        points().find(|point| {
+            (point.workload, point.threads, point.round) == (row.workload.as_str(), row.threads, row.round)
+        })
+    }
+
+    fn title(&self, machine: &str) -> String {
+        format!("{machine} {} at {} threads, seed {}", self.workload, self.threads, self.round + 1)
+    }
+}
+
+/// All runs of a machine.
+fn points() -> impl Iterator<Item = Point> {
+    let of = |workload| {
+        let at = move |threads| (0..SEEDS).map(move |round| Point { workload, threads, round });
+        THREADS.into_iter().flat_map(at)
+    };
+    WORKLOADS.into_iter().flat_map(of)
+}
+
+/// The rows of a machine: those that are kept, and the others computed; all at once if none is.
+fn rows(
+    root: &Path,
+    machine: &str,
+    out: &Path,
+    verdicts: &mut Verdicts,
+    input: &Input,
+    faults: &mut Vec<String>,
+) -> Result<Vec<Row>, String> {
+    let kept: Vec<(Point, Option<String>)> =
+        points().map(|point| (point, verdicts.take(&point.title(machine), input))).collect();
+    let fresh = if kept.iter().all(|(_, text)| text.is_none()) {
+        let threads = THREADS.map(|threads| threads.to_string()).join(",");
+        let flags = format!("{FLAGS} --workload {} --threads {threads} --seeds {SEEDS}", WORKLOADS.join(","));
+        sweep(root, machine, &flags, out)?;
+        rows_of(&root.join(out))?
+    } else {
+        let missing = kept.iter().filter(|(_, text)| text.is_none());
+        missing.map(|(point, _)| single(root, machine, point, out)).collect::<Result<Vec<Row>, String>>()?
+    };
+    for row in &fresh {
+        let point = Point::of(row).ok_or_else(|| format!("{}: it was not asked for", name_of(row)))?;
+        faults.extend(verdicts.keep(&point.title(machine), input, &line(row)).err());
+    }
+    let old = kept.iter().filter_map(|(_, text)| text.as_deref());
+    let old = old.map(row_of).collect::<Result<Vec<Row>, String>>()?;
+    Ok(fresh.into_iter().chain(old).collect())
+}
+
+/// Computes one run.
+fn single(root: &Path, machine: &str, point: &Point, out: &Path) -> Result<Row, String> {
+    let Point { workload, threads, round } = *point;
+    let flags = format!("{FLAGS} --workload {workload} --threads {threads} --seed {}", round + 1);
+    sweep(root, machine, &flags, out)?;
+    let row = rows_of(&root.join(out))?.pop().ok_or("a run without a row")?;
+    Ok(Row { round, ..row })
+}
+
+/// A row as it is kept.
+fn line(row: &Row) -> String {
+    Results { rows: vec![row.clone()], ..Results::default() }.to_text(Format::CsvRows).trim_end().to_owned()
+}
+
+/// Reads [`line`].
+fn row_of(line: &str) -> Result<Row, String> {
+    let text = format!("{}\n{line}\n", COLUMNS.join(","));
+    let mut rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
+    rows.next().ok_or("an empty line is kept")?.map_err(|error: csv::Error| format!("`{line}`: {error}"))
 }
 
 /// Runs a sweep on one machine.
@@ -168,6 +268,15 @@ mod tests {
             broken_promises(&[Row { lock: "ondeck[x]".into(), ..row(1.0, 1.0) }], 0).is_ok(),
             "no operation, no hold"
         );
+    }
+
+    #[test]
+    fn a_row_is_kept_whole() {
+        let row = Row { workload: "sections/cs20-out60".into(), threads: 64, round: 1, ..row(1.25e6, 3.5e5) };
+        assert_eq!(row_of(&line(&row)), Ok(row.clone()));
+        assert_eq!(Point::of(&row).unwrap().title("m"), "m sections/cs20-out60 at 64 threads, seed 2");
+        assert_eq!(points().count(), 30);
+        assert_eq!(Point::of(&Row { threads: 3, ..row }).map(|point| point.threads), None);
     }
 
     #[test]

@@ -126,6 +126,10 @@ pub(crate) fn count_one<W: World>(count: &W::U32, all: u32) {
     }
 }
 
+/// What each thread of a crew does, with the stage and its number. A table of functions, so that a crew is compiled once
+/// for all locks.
+pub(crate) type Body<W, R> = dyn Fn(&Stage<W>, u32) -> R + Send + Sync;
+
 /// Threads that are at work on one stage. Dropped without [`dismiss`](Crew::dismiss), it lets them go unwatched.
 pub(crate) struct Crew<'a, W: World, R> {
     stage: Arc<Stage<W>>,
@@ -139,9 +143,9 @@ impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
     pub(crate) fn start(
         conditions: &'a Conditions<'a>,
         n: u32,
-        body: impl Fn(&Stage<W>, u32) -> R + Send + Sync + 'static,
+        body: Arc<Body<W, R>>,
     ) -> Result<Self, End> {
-        let (stage, body) = (Arc::new(Stage::<W>::new(n)), Arc::new(body));
+        let stage = Arc::new(Stage::<W>::new(n));
         W::keep(stage.clone());
         W::keep(body.clone());
         let reports: Arc<[Mutex<Option<R>>]> = (0..n).map(|_| Mutex::new(None)).collect();

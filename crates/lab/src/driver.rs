@@ -195,7 +195,7 @@ impl VisitErased for RunErased<'_> {
     type Out = Result<Vec<Row>, End>;
 
     fn visit<E: BenchLock>(self) -> Self::Out {
-        workload::run::<Marked<E>, Simulated>(self.spec, self.conditions)
+        workload::run_simulated::<Marked<E>>(self.spec, self.conditions)
     }
 }
 

@@ -154,6 +154,9 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
 
 /// A platform that locks are measured on. The family runs on each; others are a platform's own.
 pub trait Ground: World {
+    /// Where its locks find constants that a command line has given.
+    type Place: tuning::Place;
+
     /// The locks that it has beside the family, in the order in which they are best read.
     fn other_locks() -> Vec<LockInfo>;
 
@@ -162,6 +165,8 @@ pub trait Ground: World {
 }
 
 impl Ground for Hardware {
+    type Place = tuning::ForAll;
+
     fn other_locks() -> Vec<LockInfo> {
         [MONITOR].into_iter().chain(PEERS).collect()
     }
@@ -182,6 +187,8 @@ impl Ground for Hardware {
 
 /// The locks of others are compiled for hardware, and cannot be had here.
 impl Ground for Simulated {
+    type Place = tuning::PerRun;
+
     fn other_locks() -> Vec<LockInfo> {
         vec![MONITOR]
     }

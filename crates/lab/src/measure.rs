@@ -1,5 +1,8 @@
 //! From counters to figures: windows between two snapshots, and the loops that most workloads are.
 //!
+//! What is measured is compiled once per lock, and nothing else: a [`Job`] is behind a table of functions ([`Loops`])
+//! whose two loops are the only ones that know the lock. All that is around them is compiled once.
+//!
 //! Throughput and waits come from two windows of one measurement. In the first the loops are bare: reading a clock
 //! costs half of an uncontended acquisition. In the second every acquisition is timed, from asking to having given the
 //! lock up again, with both readings outside the critical section.
@@ -10,7 +13,6 @@ use crate::histogram::Histogram;
 use crate::row::Row;
 use crate::world::{Usage, World};
 use ondeck_sim::Spent;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,23 +21,30 @@ pub(crate) trait Job: Send + Sync + 'static {
     /// What each thread keeps for itself.
     type Local: Send + 'static;
 
-    /// Operations that one [`turn`](Job::turn) that counts makes.
-    const OPS: u64 = 1;
-
     /// What thread number `me` begins with.
     fn local(&self, me: u32) -> Self::Local;
 
     /// Makes one turn, and every acquisition in it within `meter`.
-    fn turn<M: Meter>(&self, local: &mut Self::Local, meter: &mut M);
+    fn turn<M: Meter>(&self, local: &mut Self::Local, meter: &mut M)
+    where
+        Self: Sized;
 
     /// What is counted of `turns` turns; all of them, unless the workload tells some apart.
     #[inline(always)]
-    fn counted(_local: &Self::Local, turns: u64) -> u64 {
+    fn counted(_local: &Self::Local, turns: u64) -> u64
+    where
+        Self: Sized,
+    {
         turns
     }
 
+    /// Operations that one turn that counts makes.
+    fn ops_per_turn(&self) -> u64 {
+        1
+    }
+
     /// Updates that a thread has made to the data under the lock in `turns` turns.
-    fn made(_local: &Self::Local, turns: u64) -> u64 {
+    fn made(&self, _local: &Self::Local, turns: u64) -> u64 {
         turns
     }
 
@@ -43,14 +52,36 @@ pub(crate) trait Job: Send + Sync + 'static {
     fn updates(&self) -> u64;
 
     /// Called by each thread when it sees that the counting window has begun.
-    fn window_begins(_local: &mut Self::Local) {}
+    fn window_begins(&self, _local: &mut Self::Local) {}
 
     /// Called by each thread when it sees that the counting window is over.
-    fn window_ends(_local: &mut Self::Local) {}
+    fn window_ends(&self, _local: &mut Self::Local) {}
 
     /// Adds what only this workload knows. `row` has all common figures already.
-    fn add_figures(_locals: &[Self::Local], _row: &mut Row) {}
+    fn add_figures(&self, _locals: &[Self::Local], _row: &mut Row) {}
 }
+
+/// A job with its measured loops, whatever its lock is.
+pub(crate) trait Loops<W: World>: Job {
+    /// Makes turns while the stage is in `phase`, and no clock is read.
+    fn bare(&self, stage: &Stage<W>, me: u32, phase: u32, local: &mut Self::Local, turns: &mut u64);
+
+    /// Makes turns while the stage is in [`TIME`], every acquisition timed.
+    fn timed(&self, stage: &Stage<W>, me: u32, local: &mut Self::Local, turns: &mut u64, waits: &mut Waits);
+}
+
+impl<W: World, J: Job> Loops<W> for J {
+    fn bare(&self, stage: &Stage<W>, me: u32, phase: u32, local: &mut J::Local, turns: &mut u64) {
+        turn_while(self, stage, me, phase, local, turns, &mut Bare);
+    }
+
+    fn timed(&self, stage: &Stage<W>, me: u32, local: &mut J::Local, turns: &mut u64, waits: &mut Waits) {
+        turn_while(self, stage, me, TIME, local, turns, &mut Timed { stage, waits });
+    }
+}
+
+/// A job whose threads each keep a `T`, behind its table of functions.
+pub(crate) type AnyJob<W, T> = dyn Loops<W, Local = T>;
 
 /// What stands around each acquisition.
 pub(crate) trait Meter {
@@ -125,7 +156,6 @@ impl Waits {
 struct Timed<'a, W: World> {
     stage: &'a Stage<W>,
     waits: &'a mut Waits,
-    world: PhantomData<W>,
 }
 
 impl<W: World> Meter for Timed<'_, W> {
@@ -175,24 +205,23 @@ fn fairness(counts: &[u64]) -> Option<(f64, f64)> {
     (sum > 0.0).then(|| (sum * sum / (n * squares), counts.iter().min().map_or(0.0, |&least| least as f64 * n / sum)))
 }
 
-/// What one thread of a job brings home.
-pub(crate) struct Report<J: Job> {
+/// What one thread of a job brings home: what it kept, a `T`, and what was counted of it.
+pub(crate) struct Report<T> {
     pub(crate) turns: u64,
-    pub(crate) local: J::Local,
+    pub(crate) local: T,
     pub(crate) waits: Waits,
 }
 
 /// All that one thread does.
-pub(crate) fn work<W: World, J: Job>(job: &J, stage: &Stage<W>, me: u32) -> Report<J> {
+pub(crate) fn work<W: World, T>(job: &AnyJob<W, T>, stage: &Stage<W>, me: u32) -> Report<T> {
     let (mut local, mut turns) = (job.local(me), 0);
-    turn_while::<W, J, _>(job, stage, me, WARM_UP, &mut local, &mut turns, &mut Bare);
-    J::window_begins(&mut local);
-    turn_while::<W, J, _>(job, stage, me, COUNT, &mut local, &mut turns, &mut Bare);
-    J::window_ends(&mut local);
+    job.bare(stage, me, WARM_UP, &mut local, &mut turns);
+    job.window_begins(&mut local);
+    job.bare(stage, me, COUNT, &mut local, &mut turns);
+    job.window_ends(&mut local);
     let (from, until) = stage.timed_bounds();
     let mut waits = Waits::new(from, W::ticks().min(until));
-    let mut timed = Timed { stage, waits: &mut waits, world: PhantomData };
-    turn_while::<W, J, _>(job, stage, me, TIME, &mut local, &mut turns, &mut timed);
+    job.timed(stage, me, &mut local, &mut turns, &mut waits);
     waits.end(stage.timed_bounds().1);
     Report { turns, local, waits }
 }
@@ -218,31 +247,32 @@ fn turn_while<W: World, J: Job, M: Meter>(
 }
 
 /// Measures a job in the ordinary course: warm up, count, time if asked, stop, check.
-pub(crate) fn measure<W: World, J: Job>(conditions: &Conditions, job: J, timed: bool) -> Result<Row, End> {
-    measure_shared::<W, J>(conditions, Arc::new(job), timed)
-}
-
-/// As [`measure`], with a job that others take part in.
-pub(crate) fn measure_shared<W: World, J: Job>(conditions: &Conditions, job: Arc<J>, timed: bool) -> Result<Row, End> {
+pub(crate) fn measure<W: World, T: Send + 'static>(
+    conditions: &Conditions,
+    job: Arc<AnyJob<W, T>>,
+    timed: bool,
+) -> Result<Row, End> {
     let theirs = job.clone();
-    let crew = Crew::start(conditions, conditions.threads, move |stage, me| work::<W, J>(&theirs, stage, me))?;
+    let body = Arc::new(move |stage: &Stage<W>, me| work(&*theirs, stage, me));
+    let crew = Crew::start(conditions, conditions.threads, body)?;
     crew.begin();
     warm_up(&crew, conditions)?;
     let mut row = conditions.row();
-    count_window(&crew, conditions, J::OPS, &mut row)?;
+    count_window(&crew, conditions, job.ops_per_turn(), &mut row)?;
     if timed {
         crew.enter(TIME);
         watch(&[&crew], conditions.timed_ns())?;
     }
     let reports = crew.dismiss()?;
-    conditions.check_updates(reports.iter().map(|report| J::made(&report.local, report.turns)).sum(), job.updates())?;
+    let made = reports.iter().map(|report| job.made(&report.local, report.turns)).sum();
+    conditions.check_updates(made, job.updates())?;
     if timed {
         let mut waits = Waits::new(0, 0);
         reports.iter().for_each(|report| waits.merge(&report.waits));
         waits.fill::<W>(&mut row);
     }
-    let locals: Vec<J::Local> = reports.into_iter().map(|report| report.local).collect();
-    J::add_figures(&locals, &mut row);
+    let locals: Vec<T> = reports.into_iter().map(|report| report.local).collect();
+    job.add_figures(&locals, &mut row);
     Ok(row)
 }
 

@@ -3,10 +3,9 @@
 mod flagship;
 mod monitors;
 
-pub use flagship::{MOST_TUNINGS, parse};
+pub use flagship::{ForAll, PerRun, Place, parse};
 
-use crate::lock::VisitLock;
-use ondeck_platform::Platform;
+use crate::lock::{Ground, VisitLock};
 
 /// Name and tuning of a lock spelled `NAME` or `NAME[TUNING]`.
 pub fn split(lock: &str) -> (&str, Option<&str>) {
@@ -45,8 +44,7 @@ pub fn check(tuning: &str) -> Result<(), String> {
     parse(tuning).map(|_| ()).map_err(|text| format!("{text}; or {of_monitors}"))
 }
 
-/// What is wrong with asking for the lock called `name` with `tuning`, in one line; claims a place for the tuning if the
-/// lock has room for a few only.
+/// What is wrong with asking for the lock called `name` with `tuning`, in one line.
 pub fn fault(name: &str, tuning: &str) -> Option<String> {
     match name {
         flagship::NAME => flagship::fault(tuning),
@@ -59,10 +57,10 @@ pub fn fault(name: &str, tuning: &str) -> Option<String> {
 }
 
 /// Does `visitor` with the lock called `name` with `tuning`; `None` where [`fault`] says why.
-pub(crate) fn with_tuning<P: Platform, V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
+pub(crate) fn with_tuning<G: Ground, V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
     match name {
-        flagship::NAME => flagship::with_tuning::<P, V>(tuning, visitor),
-        _ => monitors::with_tuning::<P, V>(name, tuning, visitor),
+        flagship::NAME => flagship::with_tuning::<G, V>(tuning, visitor),
+        _ => monitors::with_tuning::<G, V>(name, tuning, visitor),
     }
 }
 

@@ -103,7 +103,7 @@ pub trait World: Platform {
 
     /// Keeps what threads have shared until the run is over, on a platform that knows things by their addresses: what
     /// comes to lie there next would be taken for it.
-    fn keep<T: Send + Sync + 'static>(_shared: std::sync::Arc<T>) {}
+    fn keep<T: ?Sized + Send + Sync + 'static>(_shared: std::sync::Arc<T>) {}
 
     /// Sleeps for `ns` nanoseconds.
     fn sleep_ns(ns: u64) {

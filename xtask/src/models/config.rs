@@ -13,7 +13,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         match *text.split_whitespace().collect::<Vec<_>>() {
             ["holds"] => Some(Verdict::Holds),
             ["deadlock"] => Some(Verdict::Deadlock),

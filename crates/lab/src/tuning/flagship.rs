@@ -1,13 +1,19 @@
 //! The flagship's constants by name: what `ondeck[throughput+poll_max_ns=4000]` means.
 //!
-//! A lock takes its constants from a type, so that it pays nothing for them. A run takes them from its command line,
-//! so there is a small fixed set of types that each read a place which is filled once. Hence variants of one lock can
-//! stand side by side in one run, measured in turns like any other locks.
+//! A lock takes its constants from a type, so that it pays nothing for them. A run takes them from its command line, so
+//! there is one type that reads them from a place, which is filled anew before each measurement. Hence variants of one lock
+//! can stand side by side in one run, measured in turns like any other locks.
 
-use crate::lock::{Family, VisitLock};
+use crate::lock::{Family, Ground, VisitLock};
 use ondeck_locks::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, THROUGHPUT, Tuning};
-use ondeck_platform::Platform;
-use std::sync::OnceLock;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::atomic::{
+    AtomicPtr,
+    Ordering::{Acquire, Release},
+};
+use std::sync::{Mutex, PoisonError};
 
 /// The name of the flagship.
 pub(super) const NAME: &str = ENTRY.name;
@@ -15,9 +21,6 @@ pub(super) const NAME: &str = ENTRY.name;
 /// Sets of constants that have a name. The first is what the lock has without being asked.
 const NAMED: [(&str, Tuning); 4] =
     [("default", BALANCED), ("balanced", BALANCED), ("throughput", THROUGHPUT), ("low-latency", LOW_LATENCY)];
-
-/// So many different tunings can be measured by one process.
-pub const MOST_TUNINGS: usize = 8;
 
 macro_rules! fields {
     ($($field:ident)*) => {
@@ -81,48 +84,81 @@ fn unknown(part: &str) -> String {
     )
 }
 
-/// Each is filled once, by the first tuning that wants it, and stays so until the process ends.
-static PLACES: [OnceLock<Tuning>; MOST_TUNINGS] = [const { OnceLock::new() }; MOST_TUNINGS];
+/// Where a lock that is measured finds its constants. One lock is measured at a time, so one place is enough.
+pub trait Place: Send + Sync + 'static {
+    /// Puts `tuning` there, for all locks that are made from now on.
+    fn put(tuning: &'static Tuning);
 
-/// Index of the place that holds `tuning`: an old one if it is there, else the first empty one.
-fn place_in(places: &[OnceLock<Tuning>], tuning: Tuning) -> Option<usize> {
-    places.iter().position(|place| *place.get_or_init(|| tuning) == tuning)
+    /// What was put there last.
+    fn tuning() -> &'static Tuning;
 }
 
-/// The policy of the tuning in place `N`.
-struct Swept<const N: usize>;
+/// The place of locks on hardware: threads of all cores look there.
+pub struct ForAll;
 
-impl<const N: usize> Policy for Swept<N> {
+static SWEPT: AtomicPtr<Tuning> = AtomicPtr::new(ptr::from_ref(&BALANCED).cast_mut());
+
+impl Place for ForAll {
+    fn put(tuning: &'static Tuning) {
+        SWEPT.store(ptr::from_ref(tuning).cast_mut(), Release);
+    }
+
+    #[inline]
     fn tuning() -> &'static Tuning {
-        PLACES[N].get().expect("the place was filled before its lock was made")
+        // SAFETY: only `put` stores here, what lives for ever; the acquire goes with its release.
+        unsafe { &*SWEPT.load(Acquire) }
     }
 }
 
-/// What is wrong with `tuning`, in one line; claims a place for it.
-pub(super) fn fault(tuning: &str) -> Option<String> {
-    match parse(tuning).map(|tuning| place_in(&PLACES, tuning)) {
-        Ok(Some(_)) => None,
-        Ok(None) => Some(format!("'{tuning}' is one tuning too many; {MOST_TUNINGS} in one run are accepted")),
-        Err(text) => Some(text),
+/// The place of locks in simulations: each is computed by one thread of the system, and several are at once.
+pub struct PerRun;
+
+thread_local! {
+    static SIMULATED: Cell<&'static Tuning> = const { Cell::new(&BALANCED) };
+}
+
+impl Place for PerRun {
+    fn put(tuning: &'static Tuning) {
+        SIMULATED.set(tuning);
     }
+
+    fn tuning() -> &'static Tuning {
+        SIMULATED.get()
+    }
+}
+
+/// The policy whose constants are in a place.
+struct Swept<S>(PhantomData<S>);
+
+impl<S: Place> Policy for Swept<S> {
+    #[inline]
+    fn tuning() -> &'static Tuning {
+        S::tuning()
+    }
+}
+
+/// A tuning that lives for ever. Each is kept once: a command line names a few, and measures them again and again.
+fn kept(tuning: Tuning) -> &'static Tuning {
+    static KEPT: Mutex<Vec<&'static Tuning>> = Mutex::new(Vec::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = kept.iter().find(|same| ***same == tuning) {
+        return same;
+    }
+    let new: &'static Tuning = Box::leak(Box::new(tuning));
+    kept.push(new);
+    new
+}
+
+/// What is wrong with `tuning`, in one line.
+pub(super) fn fault(tuning: &str) -> Option<String> {
+    parse(tuning).err()
 }
 
 /// Does `visitor` with the flagship with `tuning`; `None` where [`fault`] says why.
-pub(super) fn with_tuning<P: Platform, V: VisitLock>(tuning: &str, visitor: V) -> Option<V::Out> {
-    match place_in(&PLACES, parse(tuning).ok()?)? {
-        0 => Some(visitor.visit::<Variant<P, 0>>()),
-        1 => Some(visitor.visit::<Variant<P, 1>>()),
-        2 => Some(visitor.visit::<Variant<P, 2>>()),
-        3 => Some(visitor.visit::<Variant<P, 3>>()),
-        4 => Some(visitor.visit::<Variant<P, 4>>()),
-        5 => Some(visitor.visit::<Variant<P, 5>>()),
-        6 => Some(visitor.visit::<Variant<P, 6>>()),
-        7 => Some(visitor.visit::<Variant<P, 7>>()),
-        MOST_TUNINGS.. => None,
-    }
+pub(super) fn with_tuning<G: Ground, V: VisitLock>(tuning: &str, visitor: V) -> Option<V::Out> {
+    G::Place::put(kept(parse(tuning).ok()?));
+    Some(visitor.visit::<Family<RawOndeck<G, Swept<G::Place>>>>())
 }
-
-type Variant<P, const N: usize> = Family<RawOndeck<P, Swept<N>>>;
 
 #[cfg(test)]
 mod tests {
@@ -160,10 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn each_tuning_gets_one_place() {
-        let places: [OnceLock<Tuning>; 2] = Default::default();
-        let place = |rotate_ns| place_in(&places, Tuning { rotate_ns, ..BALANCED });
-        assert_eq!([place(1), place(2), place(1), place(3)], [Some(0), Some(1), Some(0), None]);
-        assert_eq!(places[1].get().unwrap().rotate_ns, 2);
+    fn a_lock_has_the_tuning_that_was_put_last() {
+        let rotate_ns = |rotate_ns| Tuning { rotate_ns, ..BALANCED };
+        for tuning in [rotate_ns(1), rotate_ns(2), rotate_ns(1)] {
+            PerRun::put(kept(tuning));
+            assert_eq!(*Swept::<PerRun>::tuning(), tuning);
+        }
+        assert!(ptr::eq(kept(rotate_ns(1)), kept(rotate_ns(1))), "kept once");
     }
 }

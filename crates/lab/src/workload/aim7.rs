@@ -19,6 +19,7 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What a test is made of.
@@ -129,7 +130,7 @@ impl<L: BenchLock, W: World> Job for Aim7<L, W> {
         }
     }
 
-    fn made(task: &Task, _turns: u64) -> u64 {
+    fn made(&self, task: &Task, _turns: u64) -> u64 {
         task.acquisitions
     }
 
@@ -142,7 +143,7 @@ pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row
     let units_per_ns = units_per_ns::<W>(conditions)?;
     let zero = || Alone(W::U64::new(0));
     let job = Aim7::<L, W> { mutex: Alone(L::new()), count: zero(), shared: zero(), units_per_ns };
-    measure::<W, _>(conditions, job, true)
+    measure::<W, _>(conditions, Arc::new(job), true)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::measure::{Job, Meter, measure};
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Sends, and then receives, per operation; also the room in the buffer per thread.
@@ -133,7 +134,7 @@ impl<L: BenchLock, W: World> Job for Channel<L, W> {
         }
     }
 
-    fn made(_local: &(), turns: u64) -> u64 {
+    fn made(&self, _local: &(), turns: u64) -> u64 {
         turns * 2 * BURST
     }
 
@@ -144,7 +145,7 @@ impl<L: BenchLock, W: World> Job for Channel<L, W> {
 }
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    measure::<W, _>(conditions, Channel::<L, W>::new(conditions.threads), true)
+    measure::<W, _>(conditions, Arc::new(Channel::<L, W>::new(conditions.threads)), true)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::row::Row;
 use crate::world::World;
 use ondeck_locks::{SpinPolicy, SpinWait};
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// How long a passing state lasts: the histogram that the commit shows, of bins of equal width, in nanoseconds.
@@ -155,7 +156,8 @@ pub(crate) fn run<W: World>(conditions: &Conditions, policy: SpinPolicy) -> Resu
 fn measure<W: World>(conditions: &Conditions, holds: &'static Holds, policy: SpinPolicy) -> Result<Row, End> {
     let pace = units_per_ns::<W>(conditions)?;
     let statuses = Statuses::<W>::new(conditions.threads, holds, policy, pace);
-    let crew = Crew::start(conditions, conditions.threads, move |stage, me| statuses.work(stage, me))?;
+    let body = Arc::new(move |stage: &Stage<W>, me| statuses.work(stage, me));
+    let crew = Crew::start(conditions, conditions.threads, body)?;
     crew.begin();
     watch(&[&crew], conditions.warm_up_ns())?;
     crew.enter(COUNT);
@@ -187,7 +189,6 @@ fn fill(waited: Waited, row: &mut Row) {
 mod tests {
     use super::*;
     use ondeck_platform::Hardware;
-    use std::sync::Arc;
 
     #[test]
     fn times_are_distributed_as_in_the_source() {

@@ -77,8 +77,19 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
         let baton = Baton { turn: W::U64::new(GIVER), taken: W::U64::new(0) };
         Handoff { lock: Alone(L::new()), count: Alone(W::U64::new(0)), baton: Alone(baton), hold }
     }
+}
 
-    /// The giver's part.
+/// The two parts, whatever the lock is.
+trait Parts<W: World>: Send + Sync {
+    /// The giver's.
+    fn give(&self, stage: &Stage<W>) -> Passes;
+    /// The taker's.
+    fn take(&self, stage: &Stage<W>) -> Passes;
+    /// Acquisitions of both.
+    fn updates(&self) -> u64;
+}
+
+impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
     fn give(&self, stage: &Stage<W>) -> Passes {
         let mut passes = Passes::new();
         while stage.phase() != STOP {
@@ -104,7 +115,6 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
         passes
     }
 
-    /// The taker's part.
     fn take(&self, stage: &Stage<W>) -> Passes {
         let mut passes = Passes::new();
         while self.wait_for_turn(TAKER, stage) {
@@ -120,6 +130,12 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
         passes
     }
 
+    fn updates(&self) -> u64 {
+        self.count.0.load(Relaxed)
+    }
+}
+
+impl<L: BenchLock, W: World> Handoff<L, W> {
     fn wait_for_sleeper(&self) {
         if self.hold == Hold::Short {
             return;
@@ -150,15 +166,13 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
 }
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, hold: Hold) -> Result<Row, End> {
-    let handoff = Arc::new(Handoff::<L, W>::new(hold));
-    let theirs = handoff.clone();
-    let crew = Crew::start(
-        conditions,
-        2,
-        move |stage: &Stage<W>, me| {
-            if me == 0 { theirs.give(stage) } else { theirs.take(stage) }
-        },
-    )?;
+    measure::<W>(conditions, Arc::new(Handoff::<L, W>::new(hold)))
+}
+
+fn measure<W: World>(conditions: &Conditions, parts: Arc<dyn Parts<W>>) -> Result<Row, End> {
+    let theirs = parts.clone();
+    let body = move |stage: &Stage<W>, me| if me == 0 { theirs.give(stage) } else { theirs.take(stage) };
+    let crew = Crew::start(conditions, 2, Arc::new(body))?;
     crew.begin();
     watch(&[&crew], conditions.warm_up_ns())?;
     crew.enter(COUNT);
@@ -167,7 +181,7 @@ pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, hold: Hold) -
     let mut row = conditions.row();
     Snapshot::take(&[&crew]).fill(&before, 1, &mut row);
     let passes = crew.dismiss()?;
-    conditions.check_updates(passes.iter().map(|of| of.acquired).sum(), handoff.count.0.load(Relaxed))?;
+    conditions.check_updates(passes.iter().map(|of| of.acquired).sum(), parts.updates())?;
     fill::<W>(&passes[0], &mut row);
     Ok(row)
 }

@@ -10,6 +10,7 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 struct LockBench<L, W: World>(Box<[Alone<Slot<L, W>>]>);
@@ -40,5 +41,5 @@ impl<L: BenchLock, W: World> Job for LockBench<L, W> {
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, locks: u32) -> Result<Row, End> {
     let slot = |_| Alone(Slot { lock: L::new(), count: W::U64::new(0) });
-    measure::<W, _>(conditions, LockBench::<L, W>((0..locks).map(slot).collect()), true)
+    measure::<W, _>(conditions, Arc::new(LockBench::<L, W>((0..locks).map(slot).collect())), true)
 }

@@ -22,12 +22,13 @@ pub(crate) mod tests;
 pub use spec::{Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 
 use crate::conditions::{Conditions, End};
-use crate::crew::Crew;
+use crate::crew::{Crew, Stage};
 use crate::lock::BenchLock;
 use crate::row::Row;
-use crate::world::World;
+use crate::world::{Simulated, World};
 use ondeck_locks::SpinPolicy;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Measures lock `L` in the workload `spec`.
@@ -46,8 +47,16 @@ pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Cond
         Kind::MonitorThroughput => one(monitor::run::<L, W, monitor::Every>(conditions)),
         Kind::MonitorLatency => one(monitor::run::<L, W, monitor::Passes>(conditions)),
         Kind::MonitorTryEnter => monitor_try_enter::run::<L, W>(conditions),
-        Kind::Aim7 => one(aim7::run::<L, W>(conditions)),
+        Kind::Aim7 => unreachable!("it is for the simulator, which runs it by `run_simulated`"),
         Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
+    }
+}
+
+/// As [`run`], with what is not for hardware.
+pub(crate) fn run_simulated<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    match spec.kind {
+        Kind::Aim7 => aim7::run::<L, Simulated>(conditions).map(|row| vec![row]),
+        _ => run::<L, Simulated>(spec, conditions),
     }
 }
 
@@ -60,14 +69,15 @@ pub(crate) fn run_wait<W: World>(policy: SpinPolicy, conditions: &Conditions) ->
 /// anything that comes between makes it less.
 fn units_per_ns<W: World>(conditions: &Conditions) -> Result<f64, End> {
     const UNITS: u32 = 50_000;
-    let crew = Crew::<W, u64>::start(conditions, 1, |_, _| {
+    let body = |_: &Stage<W>, _| {
         let ticks = (0..20).map(|_| {
             let began = W::ticks();
             W::spend(UNITS);
             W::ticks().saturating_sub(began).max(1)
         });
         ticks.min().unwrap_or(1)
-    })?;
+    };
+    let crew = Crew::<W, u64>::start(conditions, 1, Arc::new(body))?;
     let ticks = crew.dismiss()?.pop().unwrap_or(1);
     Ok(f64::from(UNITS) / (ticks as f64 * W::ns_per_tick()))
 }

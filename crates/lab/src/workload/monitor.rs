@@ -15,6 +15,7 @@ use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The least number that is computed, and how many there are from it on: 4 to 9, that is 9 to 109 calls.
@@ -117,7 +118,7 @@ impl<L: BenchLock, W: World, C: Counting> Job for Monitor<L, W, C> {
 pub(crate) fn run<L: BenchLock, W: World, C: Counting>(conditions: &Conditions) -> Result<Row, End> {
     let data = Data { sum: W::U64::new(0), count: W::U64::new(0), last: W::U64::new(0) };
     let job = Monitor::<L, W, C> { lock: Alone(L::new()), data: Alone(data), counting: PhantomData };
-    measure::<W, _>(conditions, job, true)
+    measure::<W, _>(conditions, Arc::new(job), true)
 }
 
 #[cfg(test)]

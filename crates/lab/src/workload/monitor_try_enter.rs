@@ -6,9 +6,9 @@
 
 use super::{Conditions, add_one};
 use crate::conditions::End;
-use crate::crew::{Alone, Crew, count_one};
+use crate::crew::{Alone, Crew, Stage, count_one};
 use crate::lock::BenchLock;
-use crate::measure::{Job, Meter, measure, measure_shared};
+use crate::measure::{Job, Meter, measure};
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
@@ -29,7 +29,6 @@ struct Tries<L, W: World> {
 /// What one thread knows of its attempts.
 struct Mine {
     succeeded: u64,
-    may_succeed: bool,
 }
 
 impl<L: BenchLock, W: World> Tries<L, W> {
@@ -41,10 +40,8 @@ impl<L: BenchLock, W: World> Tries<L, W> {
 impl<L: BenchLock, W: World> Job for Tries<L, W> {
     type Local = Mine;
 
-    const OPS: u64 = PER_TURN;
-
     fn local(&self, _me: u32) -> Mine {
-        Mine { succeeded: 0, may_succeed: !self.is_held }
+        Mine { succeeded: 0 }
     }
 
     #[inline(always)]
@@ -55,8 +52,12 @@ impl<L: BenchLock, W: World> Job for Tries<L, W> {
         }
     }
 
-    fn made(mine: &Mine, _turns: u64) -> u64 {
-        if mine.may_succeed { mine.succeeded } else { 0 }
+    fn ops_per_turn(&self) -> u64 {
+        PER_TURN
+    }
+
+    fn made(&self, mine: &Mine, _turns: u64) -> u64 {
+        if self.is_held { 0 } else { mine.succeeded }
     }
 
     fn updates(&self) -> u64 {
@@ -66,7 +67,7 @@ impl<L: BenchLock, W: World> Job for Tries<L, W> {
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
     let named = |name: &str, row: Row| Row { workload: format!("{}/{name}", conditions.workload), ..row };
-    let free = |lock: L| measure::<W, _>(conditions, Tries::<L, W>::new(lock, false), false);
+    let free = |lock: L| measure::<W, _>(conditions, Arc::new(Tries::<L, W>::new(lock, false)), false);
     let mut rows = vec![named("thin", free(L::new())?)];
     if L::HAS_FAT_FORM {
         let lock = L::new();
@@ -82,7 +83,7 @@ fn while_held<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, En
     let job = Arc::new(Tries::<L, W>::new(L::new(), true));
     let signals = Arc::new(Alone((W::U32::new(0), W::U32::new(0))));
     let (held, theirs) = (job.clone(), signals.clone());
-    let holder = Crew::<W, ()>::start(conditions, 1, move |_, _| {
+    let hold = move |_: &Stage<W>, _| {
         let (is_held, may_go) = &theirs.0;
         held.lock.0.with(|| {
             count_one::<W>(is_held, 1);
@@ -90,11 +91,12 @@ fn while_held<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, En
                 W::wait_on(may_go, 0, None);
             }
         });
-    })?;
+    };
+    let holder = Crew::<W, ()>::start(conditions, 1, Arc::new(hold))?;
     holder.begin();
     let (is_held, may_go) = &signals.0;
     let held = holder.wait_for_all(is_held, "threads did not acquire");
-    let row = held.and_then(|()| measure_shared::<W, _>(conditions, job, false));
+    let row = held.and_then(|()| measure::<W, _>(conditions, job, false));
     // Whatever happened, the holder must not be left asleep.
     may_go.store(1, Release);
     W::wake(may_go, 1);

@@ -11,6 +11,7 @@ use crate::lock::BenchLock;
 use crate::measure::{Job, Meter, measure};
 use crate::row::Row;
 use crate::world::World;
+use std::sync::Arc;
 
 /// Events by the power of two that their length begins with.
 #[derive(Clone, Copy)]
@@ -87,31 +88,35 @@ impl<L: BenchLock, W: World> Job for Capture<L, W> {
         self.0.witnessed()
     }
 
-    fn window_begins(mine: &mut Mine) {
+    fn window_begins(&self, mine: &mut Mine) {
         (mine.streaks, mine.gaps) = (Lengths::NONE, Lengths::NONE);
         // A thread sees the window only after the acquisition that it was waiting for when the window began; for one
         // that starves, this gap may be the only one.
         mine.gaps.record(mine.gap);
     }
 
-    fn window_ends(mine: &mut Mine) {
+    fn window_ends(&self, mine: &mut Mine) {
         mine.streaks.record(mine.streak);
         mine.window = Some((mine.streaks, mine.gaps));
     }
 
-    fn add_figures(threads: &[Mine], row: &mut Row) {
-        let (mut streaks, mut gaps) = (Lengths::NONE, Lengths::NONE);
-        for (theirs, their_gaps) in threads.iter().filter_map(|mine| mine.window.as_ref()) {
-            streaks.add(theirs);
-            gaps.add(their_gaps);
-        }
-        let ns = |lengths: &Lengths| Some(lengths.quantile(0.9)? * row.ns_per_op?);
-        (row.streak_p90_ns, row.starve_p90_ns) = (ns(&streaks), ns(&gaps));
+    fn add_figures(&self, threads: &[Mine], row: &mut Row) {
+        add_percentiles(threads, row);
     }
 }
 
+fn add_percentiles(threads: &[Mine], row: &mut Row) {
+    let (mut streaks, mut gaps) = (Lengths::NONE, Lengths::NONE);
+    for (theirs, their_gaps) in threads.iter().filter_map(|mine| mine.window.as_ref()) {
+        streaks.add(theirs);
+        gaps.add(their_gaps);
+    }
+    let ns = |lengths: &Lengths| Some(lengths.quantile(0.9)? * row.ns_per_op?);
+    (row.streak_p90_ns, row.starve_p90_ns) = (ns(&streaks), ns(&gaps));
+}
+
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    measure::<W, _>(conditions, Capture::<L, W>(Contention::new()), true)
+    measure::<W, _>(conditions, Arc::new(Capture::<L, W>(Contention::new())), true)
 }
 
 #[cfg(test)]

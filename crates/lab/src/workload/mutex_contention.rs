@@ -8,6 +8,7 @@ use crate::measure::{Job, Meter, measure};
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// The lock on lines of its own, and the data on theirs.
@@ -62,5 +63,5 @@ impl<L: BenchLock, W: World> Job for Contention<L, W> {
 }
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    measure::<W, _>(conditions, Contention::<L, W>::new(), true)
+    measure::<W, _>(conditions, Arc::new(Contention::<L, W>::new()), true)
 }

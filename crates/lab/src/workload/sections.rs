@@ -8,6 +8,7 @@ use crate::measure::{Job, Meter, measure};
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The lock and the data that it guards, on lines of their own, and how much work there is.
@@ -48,5 +49,5 @@ impl<L: BenchLock, W: World> Job for Sections<L, W> {
 }
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, cs: u32, out: u32) -> Result<Row, End> {
-    measure::<W, _>(conditions, Sections::<L, W>::new(cs, out), true)
+    measure::<W, _>(conditions, Arc::new(Sections::<L, W>::new(cs, out)), true)
 }

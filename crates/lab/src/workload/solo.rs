@@ -4,12 +4,13 @@
 
 use super::{Conditions, add_one};
 use crate::conditions::End;
-use crate::crew::{Alone, Crew};
+use crate::crew::{Alone, Crew, Stage};
 use crate::lock::BenchLock;
 use crate::measure::{Job, Meter, measure};
 use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Acquisitions per turn: reading the phase and counting the turn would otherwise cost a tenth of what is measured.
@@ -23,8 +24,6 @@ struct Solo<L, W: World> {
 impl<L: BenchLock, W: World> Job for Solo<L, W> {
     type Local = ();
 
-    const OPS: u64 = PER_TURN;
-
     fn local(&self, _me: u32) {}
 
     #[inline(always)]
@@ -35,6 +34,10 @@ impl<L: BenchLock, W: World> Job for Solo<L, W> {
         self.lock.0.with(|| add_one::<W>(&self.count.0));
     }
 
+    fn ops_per_turn(&self) -> u64 {
+        PER_TURN
+    }
+
     fn updates(&self) -> u64 {
         self.count.0.load(Relaxed)
     }
@@ -42,9 +45,9 @@ impl<L: BenchLock, W: World> Job for Solo<L, W> {
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
     // A crew that is not let begin sleeps at its gate.
-    let sleeper = Crew::<W, ()>::start(conditions, 1, |_, _| ())?;
+    let sleeper = Crew::<W, ()>::start(conditions, 1, Arc::new(|_: &Stage<W>, _| ()))?;
     let job = Solo::<L, W> { lock: Alone(L::new()), count: Alone(W::U64::new(0)) };
-    let row = measure::<W, _>(conditions, job, false)?;
+    let row = measure::<W, _>(conditions, Arc::new(job), false)?;
     sleeper.dismiss()?;
     Ok(row)
 }

@@ -6,9 +6,9 @@
 use super::Conditions;
 use super::sections::Sections;
 use crate::conditions::End;
-use crate::crew::{Crew, watch};
+use crate::crew::{Crew, Stage, watch};
 use crate::lock::BenchLock;
-use crate::measure::{Job, Report, Snapshot, work};
+use crate::measure::{AnyJob, Report, Snapshot, work};
 use crate::row::Row;
 use crate::world::World;
 use std::sync::Arc;
@@ -19,14 +19,16 @@ const VISITORS: u32 = 64;
 const CS: u32 = 20;
 const OUT: u32 = 60;
 
-type Gang<'a, L, W> = Crew<'a, W, Report<Sections<L, W>>>;
+type Gang<'a, W> = Crew<'a, W, Report<()>>;
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
-    let job = Arc::new(Sections::<L, W>::new(CS, OUT));
-    let gang = |n| {
-        let job = job.clone();
-        Gang::<L, W>::start(conditions, n, move |stage, me| work::<W, _>(&*job, stage, me))
-    };
+    measure::<W>(conditions, Arc::new(Sections::<L, W>::new(CS, OUT)))
+}
+
+fn measure<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result<Vec<Row>, End> {
+    let theirs = job.clone();
+    let body = Arc::new(move |stage: &Stage<W>, me| work(&*theirs, stage, me));
+    let gang = |n| Gang::<W>::start(conditions, n, body.clone());
     let (few, visitors) = (gang(conditions.threads)?, gang(VISITORS)?);
     few.begin();
     watch(&[&few], conditions.warm_up_ns())?;
@@ -42,7 +44,7 @@ pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec
 }
 
 /// One window with the crews that are at work, as a row of its own.
-fn phase<L: BenchLock, W: World>(name: &str, crews: &[&Gang<L, W>], conditions: &Conditions) -> Result<Row, End> {
+fn phase<W: World>(name: &str, crews: &[&Gang<W>], conditions: &Conditions) -> Result<Row, End> {
     let before = Snapshot::take(crews);
     watch(crews, conditions.window_ns)?;
     let mut row = conditions.row();

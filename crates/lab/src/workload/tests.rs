@@ -142,7 +142,8 @@ fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience
 
 /// All workloads with a lock, small, at a number of threads that makes them contended where they can be.
 fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
-    WORKLOADS.iter().filter(|info| info.kind != Kind::GcWait).map(|info| {
+    let is_here = |info: &&WorkloadInfo| info.kind != Kind::GcWait && !info.simulated_only;
+    WORKLOADS.iter().filter(is_here).map(|info| {
         let spec = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(info.kind) };
         (spec, 4.clamp(info.min_threads, info.max_threads))
     })

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 thread_local! {
     /// What the run on this thread of the system has shared.
-    static KEPT: RefCell<Vec<Arc<dyn Any>>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
     /// Its side objects, and the indices of those that no monitor has.
     static SIDES: RefCell<Sides> = const { RefCell::new(Sides { all: Vec::new(), free: Vec::new() }) };
     /// Its seed.
@@ -103,8 +103,8 @@ impl World for Simulated {
         Some(Simulated::standstill())
     }
 
-    fn keep<T: Send + Sync + 'static>(shared: Arc<T>) {
-        KEPT.with_borrow_mut(|kept| kept.push(shared));
+    fn keep<T: ?Sized + Send + Sync + 'static>(shared: Arc<T>) {
+        KEPT.with_borrow_mut(|kept| kept.push(Box::new(shared)));
     }
 
     fn sleep_ns(ns: u64) {
