@@ -4,7 +4,9 @@
 
 mod asm;
 mod browser;
+#[cfg(feature = "lab")]
 mod docs;
+#[cfg(feature = "lab")]
 mod figures;
 mod lexer;
 mod models;
@@ -12,12 +14,14 @@ mod mutants;
 mod net;
 mod package;
 mod sanitize;
+#[cfg(feature = "lab")]
 mod scaling;
 mod tidy;
+#[cfg(feature = "lab")]
 mod validate;
 mod verdicts;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -41,32 +45,56 @@ usage: cargo xtask TOOL
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match words.first().map(String::as_str) {
-        Some("tidy") => tidy::run(&root()),
-        Some("asm") => asm::run(&root()),
-        Some("docs") => docs::run(&root(), &words[1..]),
-        Some("figures") => figures::run(&root(), &words[1..]),
-        Some("browser") => browser::run(&root(), &words[1..]),
-        Some("models") => models::run(&root(), &words[1..]),
-        Some("mutants") => mutants::run(&root(), &words[1..]),
-        Some("net") => net::run(&root(), &words[1..]),
-        Some("package") => package::run(&root()),
-        Some("scaling") => scaling::run(&root(), &words[1..]),
-        Some("validate") => validate::run(&root(), &words[1..]),
-        Some("sanitize") => sanitize::run(&root(), &words[1..]),
-        Some("verdicts") => verdicts::run(&root(), &words[1..]),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
+    match tool(&root(), &words) {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(message)) => {
             eprintln!("{message}");
             ExitCode::FAILURE
         }
+        None => {
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
     }
+}
+
+/// Does what the words say; `None` if no tool has that name.
+fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
+    let (name, rest) = words.split_first()?;
+    Some(match name.as_str() {
+        "tidy" => tidy::run(root),
+        "asm" => asm::run(root),
+        "browser" => browser::run(root, rest),
+        "models" => models::run(root, rest),
+        "mutants" => mutants::run(root, rest),
+        "net" => net::run(root, rest),
+        "package" => package::run(root),
+        "sanitize" => sanitize::run(root, rest),
+        "verdicts" => verdicts::run(root, rest),
+        "docs" | "figures" | "scaling" | "validate" => with_lab(root, words),
+        _ => return None,
+    })
+}
+
+/// One of the tools that run locks or draw figures.
+#[cfg(feature = "lab")]
+fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
+    let rest = &words[1..];
+    match words[0].as_str() {
+        "docs" => docs::run(root, rest),
+        "figures" => figures::run(root, rest),
+        "scaling" => scaling::run(root, rest),
+        _ => validate::run(root, rest),
+    }
+}
+
+/// Builds these tools with what they need, and lets them do it.
+#[cfg(not(feature = "lab"))]
+fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
+    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let status = cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(words).current_dir(root).status();
+    let status = status.map_err(|error| format!("cannot run cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo xtask {}` failed", words.join(" "))) }
 }
 
 /// The directory of the workspace, which holds the one of this crate. Cargo says at run time which that is: several

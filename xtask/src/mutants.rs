@@ -40,9 +40,6 @@ enum Fate {
     Survived,
 }
 
-/// What the gate breaks: everything, now that verdicts are kept.
-pub(crate) const IN_THE_GATE: [&str; 0] = [];
-
 /// What becomes of a mutant that is not noticed.
 const SURVIVED: &str = "SURVIVED";
 /// And of one that is.

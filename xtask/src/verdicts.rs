@@ -5,7 +5,7 @@
 //! for a random tenth. These it computes again, and fails if they come out otherwise: so a verdict that was edited by
 //! hand is found out sooner or later, and so is one whose hash leaves out something that it depends on.
 
-use crate::{models, mutants, scaling};
+use crate::{models, mutants};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -20,15 +20,15 @@ const SAMPLE: u64 = 10;
 /// Makes the tools compute everything anew.
 pub(crate) const ALL: &str = "--all";
 
-/// `cargo xtask verdicts [--all]`: what the tools that keep verdicts find, with the words that the gate gives them.
+/// `cargo xtask verdicts [--all]`: the tools that keep what they find, one after the other.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if !words.is_empty() && words != [ALL] {
         return Err(format!("usage: cargo xtask verdicts [{ALL}]"));
     }
-    let with = |own: &[&str]| own.iter().map(|word| (*word).to_owned()).chain(words.to_vec()).collect::<Vec<String>>();
-    models::run(root, &with(&[]))?;
-    mutants::run(root, &with(&mutants::IN_THE_GATE))?;
-    scaling::run(root, &with(&[]))
+    models::run(root, words)?;
+    mutants::run(root, words)?;
+    let scaling: Vec<String> = std::iter::once("scaling".to_owned()).chain(words.to_vec()).collect();
+    crate::with_lab(root, &scaling)
 }
 
 /// Everything that a verdict depends on, as a hash.
