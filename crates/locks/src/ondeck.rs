@@ -1,4 +1,4 @@
-//! ondeck: at most one waiter is awake; it leaves a busy lock to its holder until it is time, then asks for it.
+//! ondeck: at most one waiter is on deck, awake; it leaves a busy lock to its holder until it is time, then asks for it.
 //!
 //! # Idea
 //! Waiters that poll take the cache line away from the holder, and waiters that are woken at each release take its time.
@@ -166,8 +166,7 @@
 //!   the add returns, and wants a wake by address. (c) FAIR or ROOM that appears is seen by the next release. Conformance
 //!   `every_waiter_finishes`, `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
-//!   arrivals for the length of their first look, or of a pass that they see under way. Conformance
-//!   polling_is_bounded.
+//!   arrivals for the length of their first look, or of a pass that they see under way. TLA+ `SeatState`.
 //! - Waiting: an occupant with nobody asleep waits at most patience + G + H + L; a sleeper with k older ones at most
 //!   (k + 10) (rotation + G + H + L), where G is the longest gap between two polls, H the longest hold and L the time in
 //!   which the system runs a thread that may run: [`Tuning::longest_wait_ns`]. (k + 10: the seat itself, the sleeper on

@@ -1,8 +1,8 @@
 //! A mutex and a condition variable that keep their speed when many threads want them.
 //!
 //! Most mutexes keep several waiting threads awake, or wake one at every release; under contention each of those takes
-//! the lock's cache line from the thread that could get on. Here at most one waiter is awake (it is *on deck*), the
-//! others sleep (in the *dugout*), and a release wakes nobody while somebody is on deck.
+//! the lock's cache line from the thread that could get on. Here at most one thread is *on deck* (awake, next to try),
+//! the others sleep (in the *dugout*), and a release wakes nobody while somebody is on deck.
 //!
 //! [`Mutex`] and [`Condvar`] have the methods of `parking_lot`'s, and [`poison`] has those of `std::sync`, so each is a
 //! change of one line; [`nonpoison`] has those of nightly's `std::sync::nonpoison`. [`SpinWait`] is for a state that another
@@ -53,11 +53,18 @@
 //! policy has a [`Nap`]; without one it waits for ever for such a thread.
 //!
 //! # Fairness
-//! An arrival may acquire a free lock although others wait; this is where the throughput comes from. A waiter is bypassed
-//! for a bounded time, unless chance is against it again and again: the thread on deck asks for the lock when its
-//! patience is over, and is given it by the next release; the dugout rotates, oldest first or nearly so. The times are
-//! those of the policy: the default is [`Mutex`], [`throughput`] makes longer turns, [`low_latency`] shorter ones. A
-//! release by [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiter at once, if there is one.
+//! An arrival may acquire a free lock although others wait, and a lock that is released all the time is left to its
+//! holder for a while; this is where the throughput comes from. What is promised is a bound in time: the thread on deck
+//! asks for the lock when its patience is over, and is given it by the next release; the dugout rotates, oldest first or
+//! nearly so. So with no endless section, and a system that runs every thread that may run, nobody starves, almost surely:
+//! chance could be against one waiter again and again. Nothing is promised about shares: with hundreds of threads a tenth of
+//! a second is too short for all to have a turn. The times are those of the policy: the default is [`Mutex`],
+//! [`throughput`] makes longer turns, [`low_latency`] shorter ones. A release by
+//! [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiter at once, if there is one.
+//!
+//! # When not
+//! Short sections with work outside, an uncontended lock, waits that must be short for each thread: others do these better.
+//! The package's `README.md` has the figures.
 //!
 //! # Destruction
 //! Whoever acquires a mutex last may free it right after its own release, as an object with a reference count in it

@@ -30,7 +30,7 @@ fn a_trace_has_a_lane_for_each_thread_and_a_table() {
     let [alternative, text]: [String; 2] = tab.eval(&format!(
         "[{PICTURE}.getAttribute('aria-label'), document.querySelector('.timeline .text').textContent]"
     ));
-    assert!(alternative.contains(&text) && text.contains("on deck"), "{alternative}");
+    assert!(alternative.contains(&text) && text.contains("awake and want"), "{alternative}");
     assert_eq!(tab.complaints(), Vec::<String>::new());
 }
 

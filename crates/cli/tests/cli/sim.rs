@@ -139,13 +139,9 @@ fn a_report_draws_a_trace() {
     for files in [&[trace.as_str()][..], &[results.as_str(), trace.as_str()]] {
         let run = ondeck(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        assert!(run.stderr.contains("timeline.svg: Who is at bat, on deck and asleep: ondeck"), "{}", run.stderr);
+        assert!(run.stderr.contains("timeline.svg: Who is at bat, awake and asleep: ondeck"), "{}", run.stderr);
         assert!(run.stdout.starts_with("## ondeck: mutex-contention on simulated m1\n"), "{}", run.stdout);
-        assert!(
-            run.stdout.contains("| thread | acquisitions | at bat | on deck | dugout | outside |"),
-            "{}",
-            run.stdout
-        );
+        assert!(run.stdout.contains("| thread | acquisitions | at bat | awake | dugout | outside |"), "{}", run.stdout);
         assert!(run.stdout.contains("\n| thread 5 | "), "{}", run.stdout);
         let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
         assert!(read(&page).contains("<section class=\"timeline\" id=\"fig-timeline\">"));

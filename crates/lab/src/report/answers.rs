@@ -61,7 +61,7 @@ pub fn answers(sources: &[Source], peers: &[&str]) -> Vec<Answer> {
 pub fn of_traces(traces: &[Trace]) -> Option<Answer> {
     let sentences: Vec<String> = traces.iter().flat_map(lanes::sentences).collect();
     let n_hidden = sentences.len().saturating_sub(SHOWN);
-    close("Who is at bat, on deck and asleep?", sentences.into_iter().take(SHOWN).collect(), n_hidden)
+    close("Who is at bat, awake and asleep?", sentences.into_iter().take(SHOWN).collect(), n_hidden)
 }
 
 /// The sentences of all files, those of each with its name if they are not the same.

@@ -1,4 +1,4 @@
-//! Who is at bat, on deck and asleep: a part of a trace that can be taken in at a glance.
+//! Who is at bat, awake and asleep: a part of a trace that can be taken in at a glance.
 
 use super::text::{counted, duration_ns, list, plain, three_digits};
 use super::trace::{Span, Trace};
@@ -32,7 +32,7 @@ pub struct Lanes {
 }
 
 /// What stands above the columns of [`Lanes::table`].
-pub const TABLE: [&str; 6] = ["thread", "acquisitions", "at bat", "on deck", "dugout", "outside"];
+pub const TABLE: [&str; 6] = ["thread", "acquisitions", "at bat", "awake", "dugout", "outside"];
 
 /// What a thread does in the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +58,8 @@ impl Lane {
 struct Census {
     /// How much of the time the lock is held.
     held: f64,
-    on_deck: f64,
-    most_on_deck: usize,
+    awake: f64,
+    most_awake: usize,
     dugout: f64,
     acquisitions: usize,
     /// How often the next one to acquire is another thread.
@@ -86,7 +86,7 @@ impl Lanes {
         let lanes: Vec<Lane> = lanes.into_iter().map(|(_, lane)| lane).collect();
         Some(Lanes {
             id: "timeline".to_string(),
-            title: plain(&format!("Who is at bat, on deck and asleep: {}", trace.header.subject.lock)),
+            title: plain(&format!("Who is at bat, awake and asleep: {}", trace.header.subject.lock)),
             caption: plain(&caption(trace, window, lanes.len(), n_threads)),
             text: plain(&text(&census, &lanes, window)),
             window,
@@ -98,8 +98,8 @@ impl Lanes {
     pub fn table(&self) -> Vec<[String; TABLE.len()]> {
         let row = |lane: &Lane| {
             let share = |place| format!("{:.1}%", lane.share(place, self.window) * 100.0);
-            let [at_bat, on_deck, dugout, outside] = Place::ALL.map(share);
-            [lane.name.clone(), lane.acquisitions.to_string(), at_bat, on_deck, dugout, outside]
+            let [at_bat, awake, dugout, outside] = Place::ALL.map(share);
+            [lane.name.clone(), lane.acquisitions.to_string(), at_bat, awake, dugout, outside]
         };
         self.lanes.iter().map(row).collect()
     }
@@ -115,13 +115,13 @@ pub(super) fn sentences(trace: &Trace) -> Vec<String> {
     let census = Census::new(&within, (begin, end));
     let subject = &trace.header.subject;
     vec![plain(&format!(
-        "{}, {}, {} on the simulated {}: from when all have wanted the lock, {} on deck and {} in the dugout on average \
-         ({} recorded, {}).",
+        "{}, {}, {} on the simulated {}: from when all have wanted the lock, {} awake and wanting it and {} in the \
+         dugout on average ({} recorded, {}).",
         subject.lock,
         subject.workload,
         counted(subject.threads as usize, "thread"),
         subject.machine,
-        threads(census.on_deck),
+        threads(census.awake),
         three_digits(census.dugout),
         duration_ns((end - begin) as f64),
         counted(census.acquisitions, "acquisition"),
@@ -202,8 +202,8 @@ impl Census {
         let acquisitions = acquisitions(threads.iter().map(|(thread, spans)| (*thread, spans.as_slice())));
         Census {
             held: mean(Place::AtBat),
-            on_deck: mean(Place::OnDeck),
-            most_on_deck: most_at_once(spans().filter(|span| span.place == Place::OnDeck)),
+            awake: mean(Place::Awake),
+            most_awake: most_at_once(spans().filter(|span| span.place == Place::Awake)),
             dugout: mean(Place::Dugout),
             acquisitions: acquisitions.len(),
             changes: acquisitions.windows(2).filter(|pair| pair[0].1 != pair[1].1).count(),
@@ -253,15 +253,20 @@ fn text(census: &Census, lanes: &[Lane], (from, to): (u64, u64)) -> String {
     };
     format!(
         "In the {} shown, the lock is acquired {} and goes from one thread to another {}; it is held {:.0} % of the time. \
-         On average, {} on deck, {} at most, and {} in the dugout. {busiest}",
+         On average, {}, {} at most, and {} in the dugout. {busiest}",
         duration_ns((to - from) as f64),
         counted(census.acquisitions, "time"),
         counted(census.changes, "time"),
         census.held * 100.0,
-        if census.on_deck == 1.0 { "1 thread is".to_string() } else { format!("{} are", threads(census.on_deck)) },
-        census.most_on_deck,
+        awake(census.awake),
+        census.most_awake,
         three_digits(census.dugout),
     )
+}
+
+fn awake(n: f64) -> String {
+    let (are, want) = if n == 1.0 { ("is", "wants") } else { ("are", "want") };
+    format!("{} {are} awake and {want} the lock", threads(n))
 }
 
 /// Gives a number to each id that is taken.

@@ -129,9 +129,9 @@ mod tests {
     fn places_that_go_on_are_one_span() {
         let first = [
             slice(10_001, "0", "0.5", "outside"),
-            slice(10_001, "0.5", "1", "on deck"),
+            slice(10_001, "0.5", "1", "awake"),
             slice(10_002, "0.7", "0.001", "wake"),
-            slice(10_001, "1.5", "1.001", "on deck"),
+            slice(10_001, "1.5", "1.001", "awake"),
             slice(10_001, "2.501", "0.499", "at bat"),
             r#"{"ph":"i","s":"t","pid":2,"tid":10001,"ts":2.6,"cat":"outside","name":"grab"}"#.to_string(),
             slice(10_001, "4", "1", "at bat"),
@@ -140,7 +140,7 @@ mod tests {
         let span = |place, from_ns, to_ns| Span { place, from_ns, to_ns };
         let expected = vec![
             span(Place::Outside, 0, 500),
-            span(Place::OnDeck, 500, 2501),
+            span(Place::Awake, 500, 2501),
             span(Place::AtBat, 2501, 3000),
             span(Place::AtBat, 4000, 5000),
         ];
@@ -170,7 +170,7 @@ mod tests {
             (file(&slice(10_001, "1", "1e300", "outside")), ["dur 1", "no time of a run"]),
             (file(&slice(7, "1", "1", "outside")), ["tid 7", "no track of a thread"]),
             (
-                file(&[slice(10_001, "1", "2", "outside"), slice(10_001, "2.5", "2", "on deck")].join(",")),
+                file(&[slice(10_001, "1", "2", "outside"), slice(10_001, "2.5", "2", "awake")].join(",")),
                 ["ts 2.5", "begins before"],
             ),
         ] {

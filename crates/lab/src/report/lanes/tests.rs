@@ -26,7 +26,7 @@ fn turns(n_threads: u32, n_turns: u32) -> Trace {
         let asleep_from = spans.last().map_or(0, |span| span.to_ns);
         spans.extend([
             span(Place::Dugout, asleep_from, at - 100),
-            span(Place::OnDeck, at - 100, at),
+            span(Place::Awake, at - 100, at),
             span(Place::AtBat, at, at + 100),
         ]);
         spans.retain(|span| span.from_ns < span.to_ns);
@@ -45,8 +45,8 @@ fn the_middle_of_the_run_is_shown_with_so_many_acquisitions() {
     assert_eq!(
         lanes.text,
         "In the 4.00 us shown, the lock is acquired 40 times and goes from one thread to another 39 times; it is held \
-         100 % of the time. On average, 1 thread is on deck, 1 at most, and 2.00 in the dugout. No thread acquires it more \
-         often than 10 times."
+         100 % of the time. On average, 1 thread is awake and wants the lock, 1 at most, and 2.00 in the dugout. No \
+         thread acquires it more often than 10 times."
     );
     assert_eq!(lanes.table()[0], ["thread 0", "10", "25.0%", "25.0%", "50.0%", "0.0%"]);
     assert!(lanes.caption.contains("simulated toy, seed 7: 4.00 us of the run"), "{}", lanes.caption);
@@ -74,7 +74,7 @@ fn a_thread_that_keeps_the_lock_makes_the_part_longer() {
 fn a_short_run_is_shown_whole() {
     let few = Lanes::new(&turns(3, 5)).unwrap();
     assert_eq!((few.window, few.lanes.len()), ((100, 500), 3));
-    let never = trace(&[(0, vec![span(Place::OnDeck, 50, 80)]), (1, vec![span(Place::Outside, 0, 100)])]);
+    let never = trace(&[(0, vec![span(Place::Awake, 50, 80)]), (1, vec![span(Place::Outside, 0, 100)])]);
     let lanes = Lanes::new(&never).unwrap();
     assert_eq!((lanes.window, lanes.lanes.len()), ((50, 80), 1), "who does not want the lock has no lane");
     assert!(lanes.text.contains("acquired 0 times") && lanes.text.ends_with("Nobody acquires the lock."));
@@ -100,14 +100,15 @@ fn averages_are_of_the_time_when_all_are_there() {
     let said = sentences(&turns(4, 1000));
     // The first 100 of 100,100 ns are before the first turn.
     let expected = "ondeck, mutex-contention, 4 threads on the simulated toy: from when all have wanted the lock, 0.999 \
-                    threads on deck and 2.00 in the dugout on average (100 us recorded, 1000 acquisitions).";
+                    threads awake and wanting it and 2.00 in the dugout on average (100 us recorded, 1000 \
+                    acquisitions).";
     assert_eq!(said, [expected]);
 }
 
 #[test]
 fn spans_that_touch_are_not_at_once() {
     let most = |spans: &[(u64, u64)]| {
-        let spans: Vec<Span> = spans.iter().map(|(from, to)| span(Place::OnDeck, *from, *to)).collect();
+        let spans: Vec<Span> = spans.iter().map(|(from, to)| span(Place::Awake, *from, *to)).collect();
         most_at_once(spans.iter())
     };
     assert_eq!([most(&[]), most(&[(0, 5), (5, 9)]), most(&[(0, 6), (5, 9), (5, 8), (9, 10)])], [0, 1, 3]);

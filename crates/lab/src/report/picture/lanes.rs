@@ -26,7 +26,7 @@ const SAMPLE: f64 = 22.0;
 fn look(place: Place) -> Option<(usize, f64)> {
     match place {
         Place::AtBat => Some((0, 0.84)),
-        Place::OnDeck => Some((1, 0.44)),
+        Place::Awake => Some((1, 0.44)),
         Place::Dugout => Some((5, 0.12)),
         Place::Outside => None,
     }
@@ -36,7 +36,7 @@ fn look(place: Place) -> Option<(usize, f64)> {
 fn meaning(place: Place) -> &'static str {
     match place {
         Place::AtBat => "at bat: holds the lock",
-        Place::OnDeck => "on deck: awake, wants it",
+        Place::Awake => "awake: wants the lock",
         Place::Dugout => "dugout: asleep, wants it",
         Place::Outside => "outside: does without",
     }

@@ -67,7 +67,7 @@ pub(super) enum Name {
 /// How many threads are where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    pub(super) on_deck: u32,
+    pub(super) awake: u32,
     pub(super) dugout: u32,
     /// Ready to run, without a CPU.
     pub(super) ready: u32,
@@ -205,7 +205,7 @@ impl<'a> Draft<'a> {
 
     fn count(&mut self, before: Life, after: Life, now: u64) {
         let of = |life: Life| Counts {
-            on_deck: u32::from(life.place() == Some(Place::OnDeck)),
+            awake: u32::from(life.place() == Some(Place::Awake)),
             dugout: u32::from(life.place() == Some(Place::Dugout)),
             ready: u32::from(life.being == Being::Ready),
         };
@@ -213,7 +213,7 @@ impl<'a> Draft<'a> {
         if less == more {
             return;
         }
-        self.counts.on_deck = self.counts.on_deck + more.on_deck - less.on_deck;
+        self.counts.awake = self.counts.awake + more.awake - less.awake;
         self.counts.dugout = self.counts.dugout + more.dugout - less.dugout;
         self.counts.ready = self.counts.ready + more.ready - less.ready;
         self.push(now, Drawn::Counts(self.counts));

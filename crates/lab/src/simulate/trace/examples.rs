@@ -14,7 +14,7 @@ pub(crate) fn machine() -> Machine {
     machine
 }
 
-/// As many turns at the lock as asked for, by threads of which one is on deck while the others sleep.
+/// As many turns at the lock as asked for, by threads of which one waits awake while the others sleep.
 pub(crate) fn ball_game(n_threads: u32, n_turns: u32) -> (Timeline, Machine) {
     let mut random = Random::new(7);
     let mut events: Vec<Event> = Vec::new();

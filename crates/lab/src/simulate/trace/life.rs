@@ -9,10 +9,11 @@ pub enum Place {
     /// It holds the lock.
     #[serde(rename = "at bat")]
     AtBat,
-    /// It wants the lock and is awake: it runs, could run, or was woken and is about to.
-    #[serde(rename = "on deck")]
-    OnDeck,
-    /// It wants the lock and sleeps.
+    /// It wants the lock and is awake: it runs, could run, or was woken and is about to. That is whoever is on deck,
+    /// arrivals that look, and sleepers that are not up yet: what a thread does tells nothing of the seat that it has.
+    #[serde(rename = "awake")]
+    Awake,
+    /// It wants the lock and sleeps, a nap on deck included.
     #[serde(rename = "dugout")]
     Dugout,
     /// It does not want the lock.
@@ -22,13 +23,13 @@ pub enum Place {
 
 impl Place {
     /// All of them, the nearest to the lock first.
-    pub const ALL: [Place; 4] = [Place::AtBat, Place::OnDeck, Place::Dugout, Place::Outside];
+    pub const ALL: [Place; 4] = [Place::AtBat, Place::Awake, Place::Dugout, Place::Outside];
 
     /// As the trace file and the report call it.
     pub fn name(self) -> &'static str {
         match self {
             Place::AtBat => "at bat",
-            Place::OnDeck => "on deck",
+            Place::Awake => "awake",
             Place::Dugout => "dugout",
             Place::Outside => "outside",
         }
@@ -87,7 +88,7 @@ impl Life {
             (_, Being::Gone) => None,
             (Wish::Holds, _) => Some(Place::AtBat),
             (Wish::Wants, Being::Asleep) => Some(Place::Dugout),
-            (Wish::Wants, _) => Some(Place::OnDeck),
+            (Wish::Wants, _) => Some(Place::Awake),
             (Wish::Nothing, _) => Some(Place::Outside),
         }
     }
@@ -100,10 +101,10 @@ impl Life {
             (Wish::Holds, Being::Ready) => "at bat, without a CPU",
             (Wish::Holds, Being::Asleep) => "at bat, asleep",
             (Wish::Holds, Being::Waking) => "at bat, waking",
-            (Wish::Wants, Being::Running { .. }) => "on deck",
-            (Wish::Wants, Being::Ready) => "on deck, without a CPU",
+            (Wish::Wants, Being::Running { .. }) => "awake",
+            (Wish::Wants, Being::Ready) => "awake, without a CPU",
             (Wish::Wants, Being::Asleep) => "dugout",
-            (Wish::Wants, Being::Waking) => "on deck, waking",
+            (Wish::Wants, Being::Waking) => "awake, just woken",
             (Wish::Nothing, Being::Running { .. }) => "outside",
             (Wish::Nothing, Being::Ready) => "outside, without a CPU",
             (Wish::Nothing, Being::Asleep) => "outside, asleep",
@@ -117,15 +118,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_contender_is_on_deck_while_it_is_awake() {
+    fn a_contender_waits_awake_or_asleep() {
         let story = [
             (What::Runs { cpu: 3 }, Some(Place::Outside), "outside"),
-            (What::Marked(Mark::Asks), Some(Place::OnDeck), "on deck"),
-            (What::Waits, Some(Place::OnDeck), "on deck, without a CPU"),
-            (What::Runs { cpu: 1 }, Some(Place::OnDeck), "on deck"),
+            (What::Marked(Mark::Asks), Some(Place::Awake), "awake"),
+            (What::Waits, Some(Place::Awake), "awake, without a CPU"),
+            (What::Runs { cpu: 1 }, Some(Place::Awake), "awake"),
             (What::Sleeps, Some(Place::Dugout), "dugout"),
-            (What::Woken { by: Some(7) }, Some(Place::OnDeck), "on deck, waking"),
-            (What::Runs { cpu: 1 }, Some(Place::OnDeck), "on deck"),
+            (What::Woken { by: Some(7) }, Some(Place::Awake), "awake, just woken"),
+            (What::Runs { cpu: 1 }, Some(Place::Awake), "awake"),
             (What::Marked(Mark::Holds), Some(Place::AtBat), "at bat"),
             (What::Paused { for_ps: 5 }, Some(Place::AtBat), "at bat"),
             (What::Waits, Some(Place::AtBat), "at bat, without a CPU"),

@@ -86,11 +86,11 @@ fn a_thread_is_shown_as_the_lock_sees_it() {
     let (_, file) = written(&story(), 100);
     let expected = [
         slice("outside", "outside", 0, 6),
-        slice("on deck", "on deck", 6, 900),
+        slice("awake", "awake", 6, 900),
         slice("pauses", "pauses", 60, 100),
         slice("dugout", "dugout", 900, 2001),
-        slice("on deck, waking", "on deck", 2001, 3500),
-        slice("on deck", "on deck", 3500, 3600),
+        slice("awake, just woken", "awake", 2001, 3500),
+        slice("awake", "awake", 3500, 3600),
         slice("at bat", "at bat", 3600, 4500),
         slice("outside", "outside", 4500, 4600),
     ];
@@ -125,7 +125,7 @@ fn counts_are_of_those_who_want_the_lock() {
     let counts: Vec<(u64, u64, u64)> = counts
         .map(|event| {
             let of = |key: &str| event["args"][key].as_u64().unwrap();
-            (ns_of(event, "ts"), of("on deck"), of("in the dugout"))
+            (ns_of(event, "ts"), of("awake"), of("in the dugout"))
         })
         .collect();
     let expected = [(1, 1, 0), (5, 0, 0), (6, 1, 0), (900, 0, 1), (2001, 1, 0), (3600, 0, 0)];

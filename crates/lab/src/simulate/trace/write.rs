@@ -111,9 +111,9 @@ fn one(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
             let (lock, name) = (json!(step.lock), json!(step.name));
             write!(out, ",\n{{\"ph\":\"i\",\"s\":\"t\",{at},\"cat\":{lock},\"name\":{name}}}")
         }
-        Drawn::Counts(Counts { on_deck, dugout, ready }) => {
+        Drawn::Counts(Counts { awake, dugout, ready }) => {
             write!(out, ",\n{{\"ph\":\"C\",\"pid\":{THREADS},\"ts\":{ts},\"name\":\"threads\",\"args\":")?;
-            write!(out, "{{\"on deck\":{on_deck},\"in the dugout\":{dugout},\"without a CPU\":{ready}}}}}")
+            write!(out, "{{\"awake\":{awake},\"in the dugout\":{dugout},\"without a CPU\":{ready}}}}}")
         }
     }
 }
