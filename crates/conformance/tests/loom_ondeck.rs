@@ -276,16 +276,50 @@ mod line_is_broken {
     /// from the caller's second section to the sleeper: relaxed, and at a gate that is opened before it.
     fn check(model: Model, deadline: Option<u64>) {
         let model = Model { spurious_wakes: 0, ..model.spinning(Time::Leaps(2_000)).preemptions(0).gated("show_up") };
-        model.check_containing(&[&["stand_in", "show_up", "break_line"]], move || {
+        play(model, &["stand_in", "show_up", "break_line"], deadline, [stand_in, call, sleep]);
+    }
+
+    fn play(model: Model, steps: &'static [&'static str], deadline: Option<u64>, parts: [fn(&Scene, Option<u64>); 3]) {
+        model.check_containing(&[steps], move || {
             let scene: Arc<Scene> = Arc::new((Lock::new(), Guarded::new(0), Atomic::new(0)));
             scene.0.acquire();
             let job = |body: fn(&Scene, Option<u64>)| {
                 let scene = scene.clone();
                 Box::new(move || body(&scene, deadline)) as Job
             };
-            LoomWorld::run(vec![job(stand_in), job(call), job(sleep)]);
+            LoomWorld::run(parts.map(job).into());
             assert!(scene.0.is_at_rest());
         });
+    }
+
+    /// As [`call`], but keeps the lock until the sleeper is gone.
+    fn outlast(scene: &Scene, _: Option<u64>) {
+        scene.0.acquire();
+        section(scene);
+        scene.0.acquire();
+        scene.2.compare_exchange(0, 1, Relaxed, Relaxed).ok();
+        LoomPlatform::wake(&scene.2, 1);
+        while scene.2.load(Relaxed) == 1 {
+            LoomPlatform::wait_on(&scene.2, 1, None);
+        }
+        LoomPlatform::open_gate();
+        section(scene);
+    }
+
+    const GONE: u32 = 2;
+
+    fn sleep_and_go(scene: &Scene, deadline: Option<u64>) {
+        sleep(scene, deadline);
+        scene.2.swap(GONE, Relaxed);
+        LoomPlatform::wake(&scene.2, u32::MAX);
+    }
+
+    /// Whose deadline passes in line does not wait there for the lock, nor for a stand-in that does not run.
+    #[test]
+    fn by_who_gives_up() {
+        let model = MODEL.expiring().spinning(Time::Leaps(2_000)).preemptions(0).gated("cede");
+        let model = Model { spurious_wakes: 0, ..model };
+        play(model, &["show_up", "break_line"], Some(DEADLINE_NS), [stand_in, outlast, sleep_and_go]);
     }
 
     #[test]

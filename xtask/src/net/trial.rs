@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Test targets of the conformance crate. Those of minutes are asked for.
-const TARGETS: [&str; 7] = ["loom_ondeck", "condvar", "condvar_races", "monitor", "schedule", "simulated", "hardware"];
+const TARGETS: [&str; 8] =
+    ["loom_ondeck", "fair", "condvar", "condvar_races", "monitor", "schedule", "simulated", "hardware"];
 const LONG: &str = "loom_deep";
 /// Those of the crate that users have.
 const FACADE: [&str; 4] = ["mutex", "condvar", "monitor", "out_of_memory"];
