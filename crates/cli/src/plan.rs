@@ -141,14 +141,7 @@ fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
 
 /// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
 pub(crate) fn estimated_seconds(plan: &Plan) -> f64 {
-    let windows = |point: &Point| match point.workload.kind {
-        Kind::Spike => 3.5,
-        // Two or three rows, each with its warm-up, and no timing of its own.
-        Kind::MonitorTryEnter => 3.75,
-        Kind::GcWait => 2.5,
-        _ => 1.75,
-    };
-    plan.points.iter().map(windows).sum::<f64>() * plan.seconds * f64::from(plan.rounds)
+    plan.points.iter().map(|point| point.workload.windows()).sum::<f64>() * plan.seconds * f64::from(plan.rounds)
 }
 
 /// The file that `--out` names, if it names one.

@@ -329,6 +329,17 @@ impl WorkloadSpec {
         }
     }
 
+    /// How many windows one measurement takes, with warm-up and timing: at most.
+    pub fn windows(&self) -> f64 {
+        match self.kind {
+            Kind::Spike => 3.5,
+            // Two or three rows, each with its warm-up, and no timing of its own.
+            Kind::MonitorTryEnter => 3.75,
+            Kind::GcWait => 2.5,
+            _ => 1.75,
+        }
+    }
+
     /// What is wrong with the workload at this many threads, and what is accepted.
     pub(crate) fn fault(&self, threads: u32) -> Option<String> {
         let WorkloadInfo { name, min_threads: min, max_threads: max, .. } = *self.info();
