@@ -123,7 +123,8 @@
 //!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`,
 //!   `State::called`, `answer_the_call`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
 //! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
-//!   behind it breaks the line. checked by: `r05_pass_is_accepted_or_revoked`.
+//!   behind it breaks the line. asserted: `give_way`; checked by: `r05_pass_is_accepted_or_revoked`, state.rs
+//!   `a_pass_to_a_kept_seat_counts_as_one_to_somebody_asleep`.
 //! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.

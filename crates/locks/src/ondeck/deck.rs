@@ -14,6 +14,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// The lock is on its way to the deck: a moment later the seat is vacant. If nothing happens to this very pass,
     /// takes the lock back.
     pub(super) fn give_way(&self, state: State, pass: &mut Option<(State, Wait<P>)>) -> Turn {
+        debug_assert!(!state.has(STANDIN | NAPPING), "I5: what was given to somebody asleep is not taken back");
         let wait = match pass {
             Some((seen, wait)) if state.releases_since(*seen) == 0 => wait,
             _ => &mut pass.insert((state, Wait::new())).1,

@@ -231,6 +231,60 @@ mod tests {
     }
 
     #[test]
+    fn a_call_leaves_nothing_of_the_hints_before() {
+        for (before, now) in [(0, 1), (1, 0), (3, 2)] {
+            let next = State(0).called(before, before as u32).without(FLIGHT | DECK).called(now, now as u32);
+            assert_eq!((next.epoch(), next.is_coming_to(now as u32)), (now, true));
+        }
+    }
+
+    /// As the header's table of the seat has it.
+    #[test]
+    fn the_seat_is_occupied_unless_it_is_empty_or_kept() {
+        let is_occupied = |flags| State(flags).is_seat_occupied();
+        assert_eq!([0, DECK, DECK | FLIGHT].map(is_occupied), [false, true, false]);
+        assert_eq!([DECK | FLIGHT | STANDIN, DECK | STANDIN].map(is_occupied), [true, true]);
+    }
+
+    #[test]
+    fn a_lock_is_alone_without_a_deck_and_sleepers_and_at_rest_without_anybody() {
+        for state in all() {
+            assert_eq!(state.is_alone(), !state.has(DECK) && !state.has_sleepers());
+            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM)) || state.has_sleepers();
+            assert_eq!(state.is_at_rest(), !is_anybody_there, "{:x}", state.0);
+        }
+    }
+
+    /// Nobody takes back what was given to somebody asleep (I5): neither a napping occupant nor a called sleeper.
+    #[test]
+    fn a_pass_to_a_kept_seat_counts_as_one_to_somebody_asleep() {
+        for state in all().filter(|state| state.has(LOCKED)) {
+            assert_eq!(state.passed().has(NAPPING), state.has(NAPPING) || !state.is_seat_occupied());
+        }
+    }
+
+    #[test]
+    fn whoever_leaves_the_seat_takes_its_wishes_along() {
+        for state in all().filter(|state| state.has(DECK)).map(State::settled) {
+            let (left, down) = (state.left(), state.handed_down());
+            assert!(!left.has(DECK | FAIR | NAPPING | HOT));
+            assert!(!down.has(DECK | FAIR | NAPPING) && down.has(LATCHED));
+            assert_eq!(down.has(VACANT), state.has_sleepers());
+            let ceded = state.ceded();
+            assert!(!ceded.has(STANDIN | FAIR) && ceded.has(FLIGHT | DECK) && ceded.has(DECK));
+        }
+    }
+
+    #[test]
+    fn a_first_nap_takes_the_request_back() {
+        for state in all() {
+            assert!(state.napping(true).has(NAPPING) && state.napping(false).has(NAPPING));
+            assert_eq!(state.napping(true).has(FAIR), state.has(FAIR));
+            assert!(!state.napping(false).has(FAIR));
+        }
+    }
+
+    #[test]
     fn the_latch_is_not_dropped_on_a_free_lock_with_sleepers_and_an_empty_deck() {
         for state in all() {
             let stuck = state.has_sleepers() && !state.has(DECK) && !state.has(LOCKED);
