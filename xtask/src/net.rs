@@ -56,9 +56,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let fates = trial::run(&tests, &wanted, options.budget, options.most);
     let verdict = survivors.compare(&wanted, &fates);
     if options.is_written {
-        for kind in [Kind::Ordering, Kind::Decision] {
-            survivors::write_page(root, kind, &wanted, &fates, &survivors)?;
-        }
+        survivors::write_pages(root, &mutants, &wanted, &fates, &survivors)?;
     }
     let n_untried = fates.iter().filter(|fate| matches!(fate, Fate::Untried)).count();
     let n_killed = fates.iter().filter(|fate| matches!(fate, Fate::Killed { .. })).count();

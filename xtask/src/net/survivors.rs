@@ -1,11 +1,12 @@
-//! The list of mutants that are known to survive and why, and the page that says what became of all.
+//! The list of mutants that are known to survive and why; the record of what became of all, and the page about it.
 
 use super::generate::{Kind, Mutant};
 use super::trial::Fate;
 use crate::mutants::{read, write};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const LIST: &str = "crates/conformance/survivors.toml";
 
@@ -50,51 +51,114 @@ impl Survivors {
     }
 }
 
-/// `results/net-orderings.md` or `-decisions.md`: the numbers by file, and each survivor with its reason.
-pub(super) fn write_page(
+/// What became of a mutant, as it is kept in `results/net-orderings.csv` or `-decisions.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Line {
+    mutant: String,
+    /// `killed`, `endless` (a test had no end), `survived`, `unreached`, or empty if it was not tried.
+    fate: String,
+    /// The test that noticed.
+    by: String,
+    /// Tests that reach it and that there was no time for.
+    left_out: usize,
+}
+
+impl Line {
+    fn new(mutant: &Mutant, fate: &Fate) -> Self {
+        let (fate, by, left_out) = match fate {
+            Fate::Killed { by, has_no_end: false } => ("killed", by.as_str(), 0),
+            Fate::Killed { by, has_no_end: true } => ("endless", by.as_str(), 0),
+            Fate::Survived { n_left_out } => ("survived", "", *n_left_out),
+            Fate::Unreached => ("unreached", "", 0),
+            Fate::Untried => ("", "", 0),
+        };
+        Line { mutant: mutant.name.clone(), fate: fate.to_owned(), by: by.to_owned(), left_out }
+    }
+}
+
+/// Takes what became of those that were tried into the record, which may be made in pieces, and writes the page from it: the
+/// numbers by file, and each survivor with its reason.
+pub(super) fn write_pages(
     root: &Path,
-    kind: Kind,
-    mutants: &[&(usize, Mutant)],
+    all: &[(usize, Mutant)],
+    tried: &[&(usize, Mutant)],
     fates: &[Fate],
     survivors: &Survivors,
 ) -> Result<(), String> {
-    let (name, what) = match kind {
-        Kind::Ordering => {
-            ("orderings", "ordering of the flagship, its condition variable and the monitor weakened by one step")
+    for kind in [Kind::Ordering, Kind::Decision] {
+        let mut lines = record(root, kind)?;
+        for ((_, mutant), fate) in tried.iter().zip(fates).filter(|((_, mutant), _)| mutant.kind == kind) {
+            if !matches!(fate, Fate::Untried) {
+                lines.insert(mutant.name.clone(), Line::new(mutant, fate));
+            }
         }
-        Kind::Decision => ("decisions", "decision of the flagship, its condition variable and the monitor changed"),
-    };
-    let mut page = format!(
-        "# The net: {name}\n\nEvery {what}, one at a time.\nWritten by `cargo xtask net --kind {name} --write`, on a virtual \
-         machine with 2 CPUs.\n\n"
-    );
-    let of_kind = |((_, mutant), _): &(&&(usize, Mutant), &Fate)| mutant.kind == kind;
-    let tried: Vec<(&Mutant, &Fate)> =
-        mutants.iter().zip(fates).filter(of_kind).map(|((_, mutant), fate)| (mutant, fate)).collect();
-    if tried.is_empty() {
-        return Ok(());
+        let of_kind = all.iter().filter(|(_, mutant)| mutant.kind == kind);
+        let line = |(_, mutant): &(usize, Mutant)| {
+            lines.get(&mutant.name).cloned().unwrap_or_else(|| Line::new(mutant, &Fate::Untried))
+        };
+        let lines: Vec<Line> = of_kind.map(line).collect();
+        if lines.iter().any(|line| !line.fate.is_empty()) {
+            write_record(root, kind, &lines)?;
+            write(&root.join(format!("results/net-{}.md", name(kind))), &page(kind, &lines, survivors))?;
+        }
     }
-    page += &by_file(&tried);
-    page += &by_reason(&tried, survivors);
-    page += &by_killer(&tried);
-    write(&root.join(format!("results/net-{name}.md")), &page)
+    Ok(())
 }
 
-fn by_file(tried: &[(&Mutant, &Fate)]) -> String {
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ordering => "orderings",
+        Kind::Decision => "decisions",
+    }
+}
+
+fn record_file(root: &Path, kind: Kind) -> PathBuf {
+    root.join(format!("results/net-{}.csv", name(kind)))
+}
+
+/// The record, by mutant.
+fn record(root: &Path, kind: Kind) -> Result<BTreeMap<String, Line>, String> {
+    let file = record_file(root, kind);
+    if !file.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let fail = |error: csv::Error| format!("{}: {error}", file.display());
+    let lines = csv::Reader::from_path(&file).map_err(fail)?.into_deserialize();
+    lines.map(|line: Result<Line, csv::Error>| line.map(|line| (line.mutant.clone(), line)).map_err(fail)).collect()
+}
+
+fn write_record(root: &Path, kind: Kind, lines: &[Line]) -> Result<(), String> {
+    let file = record_file(root, kind);
+    let fail = |error: csv::Error| format!("{}: {error}", file.display());
+    let mut writer = csv::Writer::from_path(&file).map_err(fail)?;
+    lines.iter().try_for_each(|line| writer.serialize(line)).map_err(fail)?;
+    writer.flush().map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn page(kind: Kind, lines: &[Line], survivors: &Survivors) -> String {
+    let what = match kind {
+        Kind::Ordering => "ordering of the flagship, its condition variable and the monitor weakened by one step",
+        Kind::Decision => "decision of the flagship, its condition variable and the monitor changed",
+    };
+    let name = name(kind);
+    format!(
+        "# The net: {name}\n\nEvery {what}, one at a time.\nWritten by `cargo xtask net --kind {name} --write`, in pieces \
+         (`--file`), on a virtual machine with 2 CPUs;\nwhat became of each is in [net-{name}.csv](net-{name}.csv).\n\n{}{}{}",
+        by_file(lines),
+        by_reason(lines, survivors),
+        by_killer(lines)
+    )
+}
+
+fn by_file(lines: &[Line]) -> String {
+    const FATES: [&str; 5] = ["killed", "endless", "survived", "unreached", ""];
     let mut files: BTreeMap<&str, [u32; 5]> = BTreeMap::new();
-    for (mutant, fate) in tried {
-        let column = match fate {
-            Fate::Killed { has_no_end: false, .. } => 0,
-            Fate::Killed { has_no_end: true, .. } => 1,
-            Fate::Survived { .. } => 2,
-            Fate::Unreached => 3,
-            Fate::Untried => 4,
-        };
-        files.entry(mutant.name.split(' ').next().unwrap_or_default()).or_default()[column] += 1;
+    for line in lines {
+        let column = FATES.iter().position(|fate| *fate == line.fate).unwrap_or(FATES.len() - 1);
+        files.entry(line.mutant.split(' ').next().unwrap_or_default()).or_default()[column] += 1;
     }
     let mut text =
-        "| file | killed | no end of a test in 8 times its time | survived | reached by no test | no time left |\n"
-            .to_owned();
+        "| file | killed | no end of a test in 8 times its time | survived | reached by no test | not tried |\n".to_owned();
     text += "|---|---|---|---|---|---|\n";
     for (file, [killed, endless, survived, unreached, untried]) in files {
         let _ = writeln!(text, "| `{file}` | {killed} | {endless} | {survived} | {unreached} | {untried} |");
@@ -102,28 +166,26 @@ fn by_file(tried: &[(&Mutant, &Fate)]) -> String {
     text
 }
 
-fn by_reason(tried: &[(&Mutant, &Fate)], survivors: &Survivors) -> String {
+fn by_reason(lines: &[Line], survivors: &Survivors) -> String {
     let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
-    for (mutant, fate) in tried {
-        let note = match fate {
-            Fate::Killed { .. } | Fate::Untried => continue,
-            Fate::Survived { n_left_out: 0 } => String::new(),
-            Fate::Survived { n_left_out } => format!(" ({n_left_out} long tests left out)"),
-            Fate::Unreached => " (reached by no test)".to_owned(),
+    for line in lines {
+        let note = match (line.fate.as_str(), line.left_out) {
+            ("survived", 0) => String::new(),
+            ("survived", left_out) => format!(" ({left_out} long tests left out)"),
+            ("unreached", _) => " (reached by no test)".to_owned(),
+            _ => continue,
         };
-        let why = survivors.0.get(&mutant.name).map_or("Not looked at.", String::as_str);
-        let _ = writeln!(reasons.entry(why).or_default(), "- {}{note}", mutant.name);
+        let why = survivors.0.get(&line.mutant).map_or("Not looked at.", String::as_str);
+        let _ = writeln!(reasons.entry(why).or_default(), "- {}{note}", line.mutant);
     }
     let groups = reasons.into_iter().map(|(why, names)| format!("{why}\n\n{names}\n"));
     format!("\n## Survivors\n\n{}", groups.collect::<String>())
 }
 
-fn by_killer(tried: &[(&Mutant, &Fate)]) -> String {
+fn by_killer(lines: &[Line]) -> String {
     let mut killers: BTreeMap<&str, u32> = BTreeMap::new();
-    for (_, fate) in tried {
-        if let Fate::Killed { by, .. } = fate {
-            *killers.entry(by).or_default() += 1;
-        }
+    for line in lines.iter().filter(|line| !line.by.is_empty()) {
+        *killers.entry(&line.by).or_default() += 1;
     }
     let mut killers: Vec<_> = killers.into_iter().collect();
     killers.sort_by_key(|&(name, n)| (std::cmp::Reverse(n), name));
