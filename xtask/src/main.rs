@@ -35,7 +35,7 @@ usage: cargo xtask TOOL
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
   net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]
-             [--only TEXT] [--budget SECONDS] [--minutes N] [--long] [--write]
+             [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
   package    the crates that are published, as their users get them
   scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]

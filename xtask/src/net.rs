@@ -24,7 +24,7 @@ use trial::{Fate, Tests};
 /// What is broken: the directory of each, and the crate's own unit tests see all of them.
 const SUBJECTS: [&str; 4] = ["ondeck.rs", "ondeck", "monitor.rs", "monitor"];
 
-const USAGE: &str = "usage: cargo xtask net [--kind orderings|decisions] [--file NAME] [--only TEXT] [--budget SECONDS] [--minutes N] [--long] [--write]";
+const USAGE: &str = "usage: cargo xtask net [--kind orderings|decisions] [--file NAME] [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]";
 
 struct Options {
     kind: Option<Kind>,
@@ -34,6 +34,8 @@ struct Options {
     budget: Duration,
     /// How long the trials of all may take; who is left then is not tried.
     most: Duration,
+    /// Only those that survived when they were tried last.
+    are_survivors: bool,
     /// With the models of minutes.
     is_long: bool,
     is_written: bool,
@@ -45,11 +47,13 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let mutants = copy(root, &work)?;
     let tests = Tests::build(&work, &root.join("target/net/target"), options.is_long)?;
     let survivors = Survivors::read(root)?;
+    let survived = if options.are_survivors { Some(survivors::survived(root)?) } else { None };
     let is_wanted = |mutant: &&(usize, generate::Mutant)| {
         let mutant = &mutant.1;
         options.kind.is_none_or(|kind| mutant.kind == kind)
             && options.file.as_ref().is_none_or(|file| mutant.name.starts_with(&format!("{file} ")))
             && options.only.as_ref().is_none_or(|only| mutant.name.contains(only.as_str()))
+            && survived.as_ref().is_none_or(|survived| survived.contains(&mutant.name))
     };
     let wanted: Vec<_> = mutants.iter().filter(is_wanted).collect();
     println!("{} mutants, {} of them are tried", mutants.len(), wanted.len());
@@ -71,12 +75,14 @@ fn options(words: &[String]) -> Option<Options> {
         only: None,
         budget: Duration::from_secs(60),
         most: Duration::MAX,
+        are_survivors: false,
         is_long: false,
         is_written: false,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--survivors" => options.are_survivors = true,
             "--long" => options.is_long = true,
             "--write" => options.is_written = true,
             "--file" => options.file = Some(words.next()?.clone()),

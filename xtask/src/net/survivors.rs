@@ -4,7 +4,7 @@ use super::generate::{Kind, Mutant};
 use super::trial::Fate;
 use crate::mutants::{read, write};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -103,6 +103,15 @@ pub(super) fn write_pages(
         }
     }
     Ok(())
+}
+
+/// Those that the record has as survivors.
+pub(super) fn survived(root: &Path) -> Result<BTreeSet<String>, String> {
+    let mut names = BTreeSet::new();
+    for kind in [Kind::Ordering, Kind::Decision] {
+        names.extend(record(root, kind)?.into_values().filter(|line| line.fate == "survived").map(|line| line.mutant));
+    }
+    Ok(names)
 }
 
 fn name(kind: Kind) -> &'static str {
