@@ -213,7 +213,7 @@ pub(crate) struct Report<T> {
 }
 
 /// All that one thread does.
-pub(crate) fn work<W: World, T>(job: &AnyJob<W, T>, stage: &Stage<W>, me: u32) -> Report<T> {
+pub(crate) fn work<W: World, T: Send + 'static>(job: &AnyJob<W, T>, stage: &Stage<W>, me: u32) -> Report<T> {
     let (mut local, mut turns) = (job.local(me), 0);
     job.bare(stage, me, WARM_UP, &mut local, &mut turns);
     job.window_begins(&mut local);
