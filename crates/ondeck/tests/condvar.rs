@@ -109,6 +109,49 @@ fn the_oldest_is_first() {
     assert_eq!(order.into_inner(), [0, 1, 2, 3]);
 }
 
+/// Waits as number `thread` and says so when that is over; returns once it waits.
+fn starts_waiting<'a>(
+    scope: &'a thread::Scope<'a, '_>,
+    (order, changed): &'a (Mutex<Vec<u32>>, Condvar),
+    thread: u32,
+    patience: Option<Duration>,
+) -> thread::ScopedJoinHandle<'a, ()> {
+    let is_waiting = Arc::new(AtomicBool::new(false));
+    let tells = is_waiting.clone();
+    let waiter = scope.spawn(move || {
+        let mut order = order.lock();
+        tells.store(true, Relaxed);
+        match patience {
+            Some(patience) => drop(changed.wait_for(&mut order, patience)),
+            None => changed.wait(&mut order),
+        }
+        order.push(thread);
+    });
+    while !is_waiting.load(Relaxed) {
+        thread::yield_now();
+    }
+    drop(order.lock());
+    waiter
+}
+
+#[test]
+fn the_oldest_stays_the_first_when_another_gives_up() {
+    let both = (Mutex::new(Vec::new()), Condvar::new());
+    thread::scope(|scope| {
+        starts_waiting(scope, &both, 0, None);
+        let gives_up = starts_waiting(scope, &both, 1, Some(Duration::from_millis(50)));
+        starts_waiting(scope, &both, 2, None);
+        gives_up.join().expect("it only waits");
+        for n in 2..=3 {
+            assert!(both.1.notify_one());
+            while both.0.lock().len() < n {
+                thread::yield_now();
+            }
+        }
+    });
+    assert_eq!(both.0.into_inner(), [1, 0, 2]);
+}
+
 #[test]
 fn wait_while_looks_first() {
     let mutex = Mutex::new(0);

@@ -222,3 +222,101 @@ impl<P: Platform> Node<P> {
 fn pack<P: Platform>(node: *const Node<P>) -> u64 {
     node.expose_provenance() as u64 >> NODE_ALIGN_BITS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ondeck_platform::Hardware;
+
+    type Sleeper = Node<Hardware>;
+
+    /// The list of these sleepers, the oldest first, linked; nobody else knows it, so the latch is ours.
+    fn list(sleepers: &[Sleeper]) -> *const Sleeper {
+        let mut state = State(0);
+        for sleeper in sleepers {
+            state = sleeper.on_top_of(state).expect("the stack of a test is below 2^48");
+        }
+        let head = Sleeper::head(state);
+        // SAFETY: the list is ours.
+        unsafe { Node::link(head) };
+        head
+    }
+
+    /// The sleepers from the newest to the oldest, and back by the other links.
+    fn assert_is(head: *const Sleeper, expected: &[&Sleeper]) {
+        let mut node = head;
+        for sleeper in expected {
+            assert!(ptr::eq(node, *sleeper));
+            node = sleeper.next.load(Relaxed);
+        }
+        assert!(node.is_null());
+        // SAFETY: the list is ours.
+        let mut node = unsafe { &*head }.tail.load(Relaxed).cast_const();
+        for sleeper in expected.iter().rev() {
+            assert!(ptr::eq(node, *sleeper));
+            node = sleeper.prev.load(Relaxed);
+        }
+    }
+
+    /// A thread that gives up its seat goes back to sleep with the same node.
+    #[test]
+    fn a_node_is_as_new_when_it_is_pushed_again() {
+        let (node, other) = (Sleeper::new(), Sleeper::new());
+        for link in [&node.next, &node.prev, &node.tail] {
+            link.store(ptr::from_ref(&other).cast_mut(), Relaxed);
+        }
+        node.slept_on(u32::MAX);
+        node.skipped.store(MOST_SKIPS, Relaxed);
+        node.call();
+        // SAFETY: called, and its thread is this one.
+        unsafe { Node::grant(&node) };
+        let state = node.on_top_of(State(0)).expect("the stack of a test is below 2^48");
+        assert!(ptr::eq(Sleeper::head(state), &node));
+        assert!(!node.is_granted() && !node.is_called());
+        assert!([&node.next, &node.prev, &node.tail].iter().all(|link| link.load(Relaxed).is_null()));
+        assert!(node.skipped.load(Relaxed) == 0 && node.core() != u32::MAX);
+    }
+
+    #[test]
+    fn whoever_leaves_leaves_a_list_behind() {
+        let sleepers: [Sleeper; 4] = std::array::from_fn(|_| Sleeper::new());
+        let [oldest, second, third, newest] = &sleepers;
+        let head = list(&sleepers);
+        assert_is(head, &[newest, third, second, oldest]);
+        // SAFETY: the list is ours and linked, and none of these is its head.
+        unsafe { third.unlink(head) };
+        assert_is(head, &[newest, second, oldest]);
+        // SAFETY: as above.
+        unsafe { oldest.unlink(head) };
+        assert_is(head, &[newest, second]);
+        // SAFETY: it is the head, which has been linked.
+        assert_eq!(unsafe { newest.bequeath_anchor() }, pack(second));
+        assert_is(second, &[second]);
+    }
+
+    /// A sleeper on this core is preferred to the oldest, but not for ever, and not from beyond the first few.
+    #[test]
+    fn the_oldest_is_passed_over_so_often_and_no_more() {
+        for (among, most) in [(4, MOST_SKIPS), (3, MOST_SKIPS), (2, 0), (0, 0)] {
+            let sleepers: [Sleeper; 3] = std::array::from_fn(|_| Sleeper::new());
+            let [oldest, second, near] = &sleepers;
+            let head = list(&sleepers);
+            let mut n_preferred = 0;
+            for _ in 0..200 {
+                oldest.slept_on(u32::MAX);
+                second.slept_on(u32::MAX);
+                // The thread may move to another core before the choice: then the oldest is called.
+                near.slept_on(Hardware::current_core());
+                // SAFETY: the list is ours and linked.
+                let chosen = unsafe { Node::choose(head, among) };
+                assert!(ptr::eq(chosen, near) || ptr::eq(chosen, oldest));
+                n_preferred += u32::from(ptr::eq(chosen, near));
+            }
+            assert_eq!(n_preferred, most, "among {among}");
+            near.slept_on(u32::MAX);
+            oldest.slept_on(Hardware::current_core());
+            // SAFETY: as above.
+            assert!(ptr::eq(unsafe { Node::choose(head, among) }, oldest));
+        }
+    }
+}
