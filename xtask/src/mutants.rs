@@ -193,7 +193,8 @@ impl Mutant {
             next += 1;
         }
         let Mutant { find, replace, rung, .. } = self;
-        let mut input = Input::new("mutants").and_compiler()?.and("edit", format!("{find}\0{replace}\0{rung}").as_bytes());
+        let mut input =
+            Input::new("mutants").and_compiler()?.and("edit", format!("{find}\0{replace}\0{rung}").as_bytes());
         for part in BUILT_FROM {
             input = input.and_files(root, part)?;
         }

@@ -53,7 +53,8 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         [flag] if flag == ALL => (false, true),
         _ => return Err("usage: cargo xtask scaling [--write | --all]".into()),
     };
-    let input = SOURCES.into_iter().try_fold(Input::new("scaling").and_compiler()?, |all, part| all.and_files(root, part))?;
+    let input =
+        SOURCES.into_iter().try_fold(Input::new("scaling").and_compiler()?, |all, part| all.and_files(root, part))?;
     let mut verdicts = Verdicts::read(root, "scaling", is_all)?;
     // Relative, as the command is kept with the rows.
     let directory = Path::new(if is_to_write { RECORDS } else { FRESH });

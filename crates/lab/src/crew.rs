@@ -140,11 +140,7 @@ pub(crate) struct Crew<'a, W: World, R> {
 
 impl<'a, W: World, R: Send + 'static> Crew<'a, W, R> {
     /// Starts `n` threads, which sleep at the gate. Each then does `body` with the stage and its number.
-    pub(crate) fn start(
-        conditions: &'a Conditions<'a>,
-        n: u32,
-        body: Arc<Body<W, R>>,
-    ) -> Result<Self, End> {
+    pub(crate) fn start(conditions: &'a Conditions<'a>, n: u32, body: Arc<Body<W, R>>) -> Result<Self, End> {
         let stage = Arc::new(Stage::<W>::new(n));
         W::keep(stage.clone());
         W::keep(body.clone());

@@ -167,7 +167,8 @@ fn by_file(lines: &[Line]) -> String {
         files.entry(line.mutant.split(' ').next().unwrap_or_default()).or_default()[column] += 1;
     }
     let mut text =
-        "| file | killed | no end of a test in 8 times its time | survived | reached by no test | not tried |\n".to_owned();
+        "| file | killed | no end of a test in 8 times its time | survived | reached by no test | not tried |\n"
+            .to_owned();
     text += "|---|---|---|---|---|---|\n";
     for (file, [killed, endless, survived, unreached, untried]) in files {
         let _ = writeln!(text, "| `{file}` | {killed} | {endless} | {survived} | {unreached} | {untried} |");
