@@ -226,7 +226,7 @@ impl Table {
     fn text(&self, old_name: &str, new_name: &str, name_width: usize) -> Grid {
         let better = if self.metric.more_is_better { "more is better" } else { "less is better" };
         let title = format!("{}\n({better})", self.metric.name);
-        let [old_name, new_name] = [old_name, new_name].map(|name| text::broken(name, name_width));
+        let [old_name, new_name] = [old_name, new_name].map(|name| in_lines(name, name_width));
         let mut grid = Grid::new(&[&title, "threads", "lock", &old_name, &new_name, "change", "p, rounds"], 3);
         for change in &self.changes {
             let (_, _, threads, lock) = &change.key;
@@ -302,6 +302,12 @@ fn machine_warning(old: &[Row], new: &[Row]) -> Option<String> {
     (old != new).then(|| format!("the machines differ: {} and {}", names(old), names(new)))
 }
 
+/// A name in lines of at most `width` characters: a path may have no better place to be broken at.
+fn in_lines(name: &str, width: usize) -> String {
+    let name: Vec<char> = name.chars().collect();
+    name.chunks(width).map(String::from_iter).collect::<Vec<String>>().join("\n")
+}
+
 /// `+12.3%` for 1.123.
 fn percent(ratio: f64) -> String {
     if ratio.is_finite() { format!("{:+.1}%", (ratio - 1.0) * 100.0) } else { "?".to_string() }
@@ -349,6 +355,16 @@ mod tests {
         // 2 of the C(12,6) = 924 orders are as extreme.
         assert!(text.contains("102 ±  2%") && text.contains("+9.8%") && text.contains("p=0.002 n=6"), "{text}");
         assert!(text.contains("geomean") && !text.contains('~'), "{text}");
+    }
+
+    #[test]
+    fn long_names_do_not_widen_a_table() {
+        let long = "a/long/path/to/results/without/a/place/to/break/it/at/results.csv";
+        let lock = "ondeck[audit_every_ns=0+hot_most_ns=150]";
+        let comparison = compare(&rows(lock, &[1.0; 4]), &rows(lock, &[2.0; 4]));
+        let text = comparison.text(long, "new.csv", 80);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(comparison.markdown(long, "new.csv").contains(long), "Markdown has no width");
     }
 
     #[test]

@@ -21,7 +21,7 @@ const SIM: [&str; 13] = [
     "--threads",
     "2",
     "--seconds",
-    "0.01",
+    "0.001",
     "--seeds",
     "5000",
 ];
@@ -29,7 +29,7 @@ const SIM: [&str; 13] = [
 /// What a signal leaves of a run: exit code, standard output and standard error.
 fn interrupted(arguments: &[&str], signal: &str) -> (Option<i32>, String, String) {
     let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(2500));
     let pid = child.id().to_string();
     std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
     let (mut shown, mut said) = (String::new(), String::new());

@@ -110,7 +110,7 @@ fn a_trace_is_of_one_run() {
 fn what_is_said_of_a_trace_that_is_cut_makes_it_whole() {
     let scratch = Scratch::new("cut");
     let file = scratch.path("trace.json");
-    let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "tas", "--threads", "8"];
+    let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "8"];
     let traced = |seconds: &str| ondeck(&[&one[..], &["--trace", &file, "--seconds", seconds]].concat());
     let run = traced("0.002");
     let (_, advice) = run.stderr.split_once("the timeline is written as far as ").expect("it is too long");

@@ -1,7 +1,7 @@
 //! What the program prints, whole: output is documentation. Only what does not depend on the machine is printed by the
 //! program here; the rest is in the tests of `ondeck-lab`, with a made-up machine.
 
-use crate::common::command;
+use crate::common::{command, ondeck};
 use insta::assert_snapshot;
 
 const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-before.csv");
@@ -52,18 +52,18 @@ fn everything_fits_a_terminal_of_80_columns() {
 
 #[test]
 fn list_locks() {
-    assert_snapshot!(text(&["list", "locks"]));
+    assert_snapshot!(ondeck(&["list", "locks"]).stdout);
 }
 
 #[test]
 fn list_workloads() {
-    assert_snapshot!(text(&["list", "workloads"]));
+    assert_snapshot!(ondeck(&["list", "workloads"]).stdout);
 }
 
 /// What `here` is differs from machine to machine.
 #[test]
 fn list_machines() {
-    let text = text(&["list", "machines"]);
+    let text = ondeck(&["list", "machines"]).stdout;
     let (here, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("here "));
     assert!(matches!(here[..], [line] if line.contains("this machine, measured anew")), "{here:?}");
     assert_snapshot!(others.join("\n"));

@@ -16,6 +16,9 @@ pub enum Kept<'a> {
 /// As many as show a change of a few percent on a quiet machine, and the interval of a median.
 const ROUNDS: usize = 10;
 
+/// What helps where others have used the machine.
+const QUIETER: &str = "on a machine with less else to do";
+
 /// A reason, and a command that can be typed as it stands. `command` made the run, of so many rounds. `None` of a part of
 /// a sweep, which says nothing alone.
 pub(super) fn next(command: &str, rounds: usize, kept: Kept, is_disturbed: bool) -> Option<(&'static str, String)> {
@@ -33,13 +36,13 @@ pub(super) fn next(command: &str, rounds: usize, kept: Kept, is_disturbed: bool)
         Kept::File(file) if rounds >= ROUNDS && !is_disturbed => {
             ("to see what a change of yours changes, after it", comparison(words, file))
         }
-        Kept::File(_) => (reason(is_disturbed), with_rounds(&again)),
-        _ => (reason(is_disturbed), with_rounds(&without(without_file(again), "--format")) + " --out FILE.csv"),
+        Kept::File(_) => (if is_disturbed { QUIETER } else { "to see small differences too" }, with_rounds(&again)),
+        _ => {
+            let reason =
+                if is_disturbed { QUIETER } else { "to see small differences too, in a file for ondeck compare" };
+            (reason, with_rounds(&without(without_file(again), "--format")) + " --out FILE.csv")
+        }
     })
-}
-
-fn reason(is_disturbed: bool) -> &'static str {
-    if is_disturbed { "on a machine with less else to do" } else { "to see small differences too" }
 }
 
 /// The same run into another file, then both side by side.
