@@ -158,6 +158,8 @@ fn row_of(line: &str) -> Result<Row, String> {
 
 /// Runs a sweep on one machine.
 pub(crate) fn sweep(root: &Path, machine: &str, flags: &str, out: &Path) -> Result<(), String> {
+    // A sweep that was interrupted may have left rows of an older program.
+    output::OutFile::check(&root.join(out))?.forget()?;
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--release", "--package", "ondeck-cli", "--", "sim", "--machine", machine])
         .args(flags.split_whitespace())

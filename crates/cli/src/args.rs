@@ -81,12 +81,22 @@ pub(crate) struct RunArgs {
     /// File for the results; or, if it is only digits, as --think. May be given once for each
     ///
     /// The format follows the extension, .csv or .json, unless --format says otherwise; it is CSV where neither does.
-    /// Beside FILE.csv, FILE.fingerprint.json tells the machine and the command; JSON holds them itself. The file is
-    /// replaced once, at the end, be it with what was ready before a failure or Ctrl-C.
+    /// Beside CSV in FILE, FILE.fingerprint.json tells the machine and the command, and by a hash which rows they are of;
+    /// JSON holds all that itself. FILE is replaced once, at the end, when it is whole. What was finished before a failure,
+    /// Ctrl-C or SIGTERM is kept in FILE.partial, from which --resume goes on. With - for FILE, the results go to standard
+    /// output, and nothing else does.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<Out>,
 
-    /// Page to write as well: one HTML file with charts, as `ondeck report` makes it from the results
+    /// Go on from what an interrupted or failed run of the same command has left in FILE.partial
+    ///
+    /// The command is the same but for --resume, and so are machine and version. Only what is missing is run; FILE is then
+    /// written whole, with a warning that it is of more than one run, and FILE.partial is removed. Where there is none, the
+    /// run begins from the start, so a job that may be interrupted can always have this flag.
+    #[arg(long)]
+    pub(crate) resume: bool,
+
+    /// Page to write as well, or - for standard output: one HTML file with charts, as `ondeck report` makes it
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) report: Option<PathBuf>,
 
@@ -165,7 +175,7 @@ pub(crate) struct SimArgs {
     /// Length of each measurement in simulated time; warming up and timing of waits take up to three quarters more, with
     /// monitor-throughput up to four and a quarter times as much
     /// [default: each workload's own, from 0.002 to 0.5]
-    #[arg(long, value_name = "S", value_parser = choice::seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 
     /// Compute only the i-th of n parts; the parts' CSV, one after the other, is that of the whole
@@ -183,7 +193,8 @@ pub(crate) struct SimArgs {
     /// File for the timeline of one run, which <https://ui.perfetto.dev> and `chrome://tracing` open
     ///
     /// One track per hardware thread and one per thread; lock held, spinning, asleep; moves of cache lines. It is for one
-    /// workload, lock, number of threads and seed, and for a short run: of a long one the beginning is written.
+    /// workload, lock, number of threads and seed, and for a short run: of a long one the beginning is written, and how
+    /// short a run would be written whole is said.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) trace: Option<PathBuf>,
 }
@@ -212,7 +223,7 @@ impl From<PinArg> for Pin {
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Machine file to write, in TOML
+    /// Machine file to write, in TOML, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -230,13 +241,13 @@ pub(crate) struct CompareArgs {
 pub(crate) struct ReportArgs {
     /// Result files: CSV or JSON, as `ondeck bench --out` writes them. Several are laid over each other. Traces, too
     ///
-    /// What a CSV file does not say, machine, command and warnings, is read from FILE.fingerprint.json if it stands beside
-    /// FILE.csv. What `ondeck sim --trace` writes is drawn as a timeline: who holds the lock, who is awake and wants it, who
+    /// What CSV in FILE does not say, machine, command and warnings, is read from FILE.fingerprint.json beside it, if that is
+    /// about the rows that are in FILE. What `ondeck sim --trace` writes is drawn as a timeline: who holds the lock, who is awake and wants it, who
     /// sleeps.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Page to write: one HTML file that needs nothing else, not even a network
+    /// Page to write, or - for standard output: one HTML file that needs nothing else, not even a network
     #[arg(short, long, group = "form", value_name = "PAGE.html")]
     pub(crate) output: Option<PathBuf>,
 

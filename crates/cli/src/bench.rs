@@ -4,34 +4,28 @@ use crate::args::BenchArgs;
 use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
 use crate::plan::{estimated_seconds, notes, plan};
-use crate::terminal::{Display, say, stop_on_ctrl_c};
+use crate::terminal::{Display, end_of_run, say, stop_on_signal};
 use ondeck_lab::driver::{self, Cut, Failure, Plan};
 use ondeck_lab::fingerprint::Fingerprint;
-use ondeck_lab::output::{Format, Results};
+use ondeck_lab::output::{FAILED, Format, Results};
 use ondeck_lab::report::text::run_time;
 use ondeck_lab::row::Row;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run, Format::Csv)?;
-    let plan = plan(args).map_err(Exit::Usage)?;
+    let mut plan = plan(args).map_err(Exit::Usage)?;
     let fingerprint = Fingerprint::of_this_machine();
+    let mut earlier = out.earlier(&fingerprint)?;
+    plan.earlier = std::mem::take(&mut earlier.rows);
+    driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
     notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
-    let stop = stop_on_ctrl_c();
-    let measured = measure(&plan, stop)?;
-    let end = match measured.failure {
-        Some(failure) => Err(Exit::Failed(failure)),
-        None if stop.load(Relaxed) => Err(Exit::Interrupted),
-        None => Ok(()),
-    };
-    let Measured { rows, warnings, .. } = measured;
+    let Measured { rows, warnings, failure } = measure(&plan, stop_on_signal())?;
+    let end = end_of_run(failure);
+    let warnings = earlier.warnings_with(warnings);
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
-    if results.rows.is_empty() && end.is_err() {
-        say("it ended before anything was finished; nothing is written");
-        return end;
-    }
-    out.deliver(&plan.points, &results)?;
+    out.deliver(&plan.points, &results, end.is_ok())?;
     end
 }
 
@@ -60,7 +54,7 @@ fn measure(plan: &Plan, stop: &AtomicBool) -> Result<Measured, Exit> {
         Err(Cut { failure, rows }) => {
             let failure = failure.to_string();
             // The rows will be read without the exit code.
-            warnings.push(format!("the run failed, and what should follow is missing: {failure}"));
+            warnings.push(format!("{FAILED}: {failure}"));
             Ok(Measured { rows, warnings, failure: Some(failure) })
         }
     }

@@ -1,7 +1,8 @@
 //! Values of flags: read, or refused with what is accepted.
 
+use ondeck_lab::driver;
 use ondeck_lab::lock::lock_names;
-use ondeck_lab::simulate::MAX_CORES;
+use ondeck_lab::simulate::{self, MAX_CORES};
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
 use ondeck_lab::workload::{MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
@@ -111,7 +112,16 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let (least, most) = (ondeck_lab::driver::MIN_SECONDS, ondeck_lab::driver::MAX_SECONDS);
+    seconds_from(driver::MIN_SECONDS, text)
+}
+
+/// Seconds of simulated time.
+pub(crate) fn simulated_seconds(text: &str) -> Result<f64, String> {
+    seconds_from(simulate::MIN_SECONDS, text)
+}
+
+fn seconds_from(least: f64, text: &str) -> Result<f64, String> {
+    let most = driver::MAX_SECONDS;
     // A comparison with NaN is false, so NaN is refused too.
     let accepted = |seconds: &f64| (least..=most).contains(seconds);
     text.parse().ok().filter(accepted).ok_or_else(|| format!("{least} to {most} seconds are accepted"))
@@ -154,7 +164,8 @@ mod tests {
 
     #[test]
     fn seconds_are_possible_ones() {
-        assert_eq!(seconds("0.02"), Ok(0.02));
+        assert_eq!((seconds("0.02"), simulated_seconds("0.0005")), (Ok(0.02), Ok(0.0005)));
+        assert!(seconds("0.0005").is_err() && simulated_seconds("0.000001").is_err());
         for text in ["0", "-1", "nan", "inf", "1e9", "soon", ""] {
             assert!(seconds(text).unwrap_err().contains("are accepted"), "{text}");
         }

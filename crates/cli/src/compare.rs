@@ -11,10 +11,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
     let [(old, old_warnings), (new, new_warnings)] =
         [read(&args.old).map_err(unusable)?, read(&args.new).map_err(unusable)?];
     let comparison = compare(&old.rows, &new.rows);
+    let [old, new] = names(&args.old, &args.new);
+    if let Some(what) = comparison.nothing_in_common(&old, &new) {
+        return Err(Exit::Usage(what));
+    }
     for warning in old_warnings.iter().chain(&new_warnings).chain(&comparison.warnings) {
         say(&format!("warning: {warning}"));
     }
-    let [old, new] = names(&args.old, &args.new);
     print(&comparison.text(&old, &new, width()))
 }
 

@@ -7,11 +7,13 @@ use crate::report::document;
 use crate::terminal::{print, say, width};
 use ondeck_lab::board::Board;
 use ondeck_lab::driver::Point;
+use ondeck_lab::fingerprint::Fingerprint;
 use ondeck_lab::lock::locks;
-use ondeck_lab::output::{Format, OutFile, Results};
-use ondeck_lab::report;
+use ondeck_lab::output::{Earlier, Format, OutFile, Results};
 use ondeck_lab::report::page::page;
 use ondeck_lab::report::source::Source;
+use ondeck_lab::report::text::quoted;
+use ondeck_lab::report::{self, Kept};
 use std::path::Path;
 
 /// Where the results go, known to be writable before anything is measured.
@@ -21,13 +23,15 @@ pub(crate) struct Destination<'a> {
     format: Option<FormatArg>,
     /// What CSV is written as: with a header, or to follow a file that has one.
     csv: Format,
+    /// Whether what an interrupted run has left is gone on from.
+    resume: bool,
 }
 
 impl<'a> Destination<'a> {
     pub(crate) fn new(args: &'a RunArgs, csv: Format) -> Result<Self, Exit> {
-        let path = out_file(args).map_err(Exit::Usage)?;
         let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
-        let file = path.map(check).transpose().map_err(|what| Exit::Usage(format!("--out: {what}")))?;
+        let file = out_file(args).map_err(Exit::Usage)?.map(check).transpose();
+        let mut file = file.map_err(|what| Exit::Usage(format!("--out: {what}")))?;
         let page = args.report.as_deref().map(check).transpose();
         let page = page.map_err(|what| Exit::Usage(format!("--report: {what}")))?;
         if let (Some((_, results)), Some((path, _))) = (&file, &page)
@@ -35,7 +39,45 @@ impl<'a> Destination<'a> {
         {
             return Err(Exit::Usage(format!("--report and --out both name {}", path.display())));
         }
-        Ok(Destination { file, page, format: args.format, csv })
+        let mut format = args.format;
+        let is_asked_for = file.as_ref().is_some_and(|(_, file)| file.is_stdout());
+        if is_asked_for {
+            // As without a file, but in the format that a file gets.
+            (file, format) = (None, format.or(Some(FormatArg::Csv)));
+        }
+        let destination = Destination { file, page, format, csv, resume: args.resume };
+        if destination.has_page_on_stdout() && (is_asked_for || destination.is_for_program()) {
+            let what = "--report - and the results both go to standard output; --out FILE is accepted for the results";
+            return Err(Exit::Usage(what.to_string()));
+        }
+        destination.check_left()?;
+        Ok(destination)
+    }
+
+    /// What an interrupted run has left is neither lost nor taken for granted.
+    fn check_left(&self) -> Result<(), Exit> {
+        let file = self.file.as_ref().map(|(_, file)| file).filter(|file| file.is_regular());
+        if self.resume && file.is_none() {
+            let what = "--resume goes on from what a run with --out FILE has left; accepted: --out with a file";
+            return Err(Exit::Usage(what.to_string()));
+        }
+        match file.and_then(OutFile::left) {
+            Some(left) if !self.resume => Err(Exit::Usage(format!(
+                "--out: {} has rows that an interrupted run has finished, and they would be lost; accepted: --resume, \
+                 which does the rest, or removing that file",
+                left.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What an interrupted run of this command on the machine `now` has left, if it is to be gone on from.
+    pub(crate) fn earlier(&self, now: &Fingerprint) -> Result<Earlier, Exit> {
+        let Some((path, file)) = self.file.as_ref().filter(|_| self.resume) else { return Ok(Earlier::default()) };
+        if file.left().is_none() {
+            say(&format!("--resume: no run has left a part of {}; this one begins from the start", path.display()));
+        }
+        file.earlier(now, &command()).map_err(|what| Exit::Usage(format!("--resume: {what}")))
     }
 
     /// Whether CSV goes to standard output, where nothing else can say what it is.
@@ -43,60 +85,111 @@ impl<'a> Destination<'a> {
         self.file.is_none() && self.format == Some(FormatArg::Csv)
     }
 
-    /// Writes all that was asked for.
-    pub(crate) fn deliver(&self, points: &[Point], results: &Results) -> Result<(), Exit> {
-        self.deliver_results(points, results)?;
+    /// Whether a program gets the results from standard output.
+    fn is_for_program(&self) -> bool {
+        self.is_bare_csv() || (self.file.is_none() && self.format == Some(FormatArg::Json))
+    }
+
+    fn has_page_on_stdout(&self) -> bool {
+        self.page.as_ref().is_some_and(|(_, page)| page.is_stdout())
+    }
+
+    /// Shows something to a person: where the table is, or on standard error if nothing is to stand beside what goes to
+    /// standard output.
+    pub(crate) fn show(&self, text: &str) -> Result<(), Exit> {
+        if self.is_for_program() || self.has_page_on_stdout() {
+            say(text.trim_end());
+            return Ok(());
+        }
+        print(text)
+    }
+
+    /// Writes all that was asked for; of a run that is not whole, what does not take the place of a whole.
+    pub(crate) fn deliver(&self, points: &[Point], results: &Results, is_whole: bool) -> Result<(), Exit> {
+        if results.rows.is_empty() && !is_whole {
+            say("it ended before anything was finished; nothing is written");
+            return Ok(());
+        }
+        match &self.file {
+            Some((path, file)) if is_whole || !file.is_regular() => self.write(path, file, points, results)?,
+            Some((path, file)) => self.keep(path, file, points, results)?,
+            None => self.write_to_stdout(points, results)?,
+        }
         let Some((path, file)) = &self.page else { return Ok(()) };
+        let is_kept = self.file.as_ref().is_some_and(|(_, file)| file.is_regular());
+        if !is_whole && (is_kept || (file.is_regular() && path.exists())) {
+            say(&format!("no page is written to {}: what is finished is a part", path.display()));
+            return Ok(());
+        }
         let date = results.fingerprint.as_ref().map(|fingerprint| fingerprint.date.clone());
         let label = date.filter(|date| !date.is_empty()).unwrap_or("this run".to_string());
         let source = Source { label, results: results.clone(), notes: Vec::new() };
         file.replace(page(&document(&[source], &[])).as_bytes()).map_err(Exit::Failed)?;
-        say(&format!("a page with charts written to {}", path.display()));
+        if !file.is_stdout() {
+            say(&format!("a page with charts written to {}", path.display()));
+        }
         Ok(())
     }
 
-    /// Writes the file, then the table; or, without a file, whatever was asked for to standard output.
-    fn deliver_results(&self, points: &[Point], results: &Results) -> Result<(), Exit> {
-        let Some((path, file)) = &self.file else {
-            return print(&match self.format {
-                Some(FormatArg::Csv) => results.to_text(self.csv),
-                Some(FormatArg::Json) => results.to_text(Format::Json),
-                Some(FormatArg::Table) | None => summary(points, results, None, width()),
-            });
+    fn write_to_stdout(&self, points: &[Point], results: &Results) -> Result<(), Exit> {
+        let text = match self.format {
+            Some(FormatArg::Csv) => results.to_text(self.csv),
+            Some(FormatArg::Json) => results.to_text(Format::Json),
+            Some(FormatArg::Table) | None => return self.show(&summary(points, results, Kept::Nowhere, width())),
         };
-        let written = match self.format {
+        // A table has them below.
+        results.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+        print(&text)
+    }
+
+    /// What the file holds; `None` if that is a table.
+    fn format_in(&self, path: &Path) -> Option<Format> {
+        match self.format {
+            Some(FormatArg::Table) => None,
+            Some(FormatArg::Csv) => Some(self.csv),
+            Some(FormatArg::Json) => Some(Format::Json),
+            None => Some(Format::of_extension(path).filter(|format| *format != Format::Csv).unwrap_or(self.csv)),
+        }
+    }
+
+    /// Writes the file, then the table.
+    fn write(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
+        let (name, format) = (path.display().to_string(), self.format_in(path));
+        let kept = if format.is_some() && file.is_regular() { Kept::File(&name) } else { Kept::Nowhere };
+        let written = match format {
             // A file is as wide as it likes.
-            Some(FormatArg::Table) => file.replace(summary(points, results, Some(path), usize::MAX).as_bytes()),
-            Some(FormatArg::Csv) => results.write(file, self.csv),
-            Some(FormatArg::Json) => results.write(file, Format::Json),
-            None => results.write(file, Format::of_extension(path).filter(|f| *f != Format::Csv).unwrap_or(self.csv)),
+            None => file.replace(summary(points, results, kept, usize::MAX).as_bytes()),
+            Some(format) => results.write(file, format),
         };
-        written.map_err(Exit::Failed)?;
-        print(&summary(points, results, Some(path), width()))?;
-        say(&format!("\n{} rows written to {}", results.rows.len(), path.display()));
+        written.and_then(|()| file.forget()).map_err(Exit::Failed)?;
+        self.show(&summary(points, results, kept, width()))?;
+        say(&format!("\n{} written to {name}", several(results.rows.len(), "row")));
+        Ok(())
+    }
+
+    /// Keeps what is finished beside the file, then shows it.
+    fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
+        let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed)?;
+        self.show(&summary(points, results, Kept::Partial, width()))?;
+        let (n, left, path) = (several(results.rows.len(), "row"), left.display(), path.display());
+        say(&format!("\n{n} written to {left}; {path} is as it was. The same command with --resume does the rest."));
         Ok(())
     }
 }
 
 /// The text for a person.
-fn summary(points: &[Point], results: &Results, out: Option<&Path>, width: usize) -> String {
+fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> String {
     let workloads: Vec<String> = points.iter().map(|point| point.workload.to_string()).collect();
     let names: Vec<String> = points.iter().map(|point| point.lock.clone()).collect();
     let peers: Vec<&str> = locks().iter().filter(|lock| lock.peer).map(|lock| lock.name).collect();
     let board = Board::new(&results.rows, &workloads, &names);
-    let out = out.map(|path| path.display().to_string());
-    report::summary(&board, results, &peers, out.as_deref(), width)
+    report::summary(&board, results, &peers, kept, width)
 }
 
-/// The command line, as it could be typed again.
+/// The command line, as it could be typed again for the whole: what goes on from a part is the same command.
 pub(crate) fn command() -> String {
-    std::iter::once("ondeck".to_string()).chain(std::env::args().skip(1).map(quoted)).collect::<Vec<String>>().join(" ")
-}
-
-/// A word as a shell wants it.
-pub(crate) fn quoted(word: String) -> String {
-    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./,=:+@%".contains(c));
-    if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    let words = std::env::args().skip(1).filter(|word| word != "--resume");
+    std::iter::once("ondeck".to_string()).chain(words.map(|word| quoted(&word))).collect::<Vec<String>>().join(" ")
 }
 
 /// So many of them.

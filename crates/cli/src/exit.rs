@@ -6,8 +6,8 @@ pub(crate) enum Exit {
     Usage(String),
     /// The run failed; one line that says what was seen.
     Failed(String),
-    /// The user pressed Ctrl-C; what was ready has been printed.
-    Interrupted,
+    /// A signal has ended the run, Ctrl-C say; what was ready has been written.
+    Interrupted(i32),
     /// Whoever reads our output has gone.
     BrokenPipe,
 }
@@ -25,6 +25,7 @@ pub(crate) fn code(done: Result<(), Exit>) -> i32 {
             eprintln!("error: {what}");
             2
         }
-        Err(Exit::Interrupted) => 130,
+        // As a shell says of a program that the signal has killed.
+        Err(Exit::Interrupted(signal)) => 128 + signal,
     }
 }

@@ -1,10 +1,11 @@
-//! `ondeck list`: what there is, one line each.
+//! `ondeck list`: what there is, one line each; in a terminal, more where one is too narrow.
 
 use crate::args::What;
 use crate::exit::Exit;
-use crate::terminal::print;
+use crate::terminal::{known_width, print};
 use ondeck_lab::fingerprint::Fingerprint;
 use ondeck_lab::lock::locks;
+use ondeck_lab::report::text::wrap;
 use ondeck_lab::simulate::built_in_machines;
 use ondeck_lab::workload::WORKLOADS;
 
@@ -31,6 +32,7 @@ fn machines() -> String {
 }
 
 fn aligned<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
+    let most = known_width().unwrap_or(usize::MAX);
     let width = lines.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
-    lines.map(|(name, about)| format!("{name:width$}  {about}\n")).collect()
+    lines.map(|(name, about)| wrap(&format!("{name:width$}  "), about, most)).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
-//! accepted; 130 ended by Ctrl-C.
+//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is.
 
 mod args;
 mod bench;

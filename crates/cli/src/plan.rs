@@ -56,7 +56,7 @@ impl Stage {
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
     let points = points(&args.run, &Stage::hardware())?;
     let (seconds, seed, pin) = (args.seconds, args.seed, args.run.pin.into());
-    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin };
+    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin, earlier: Vec::new() };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }

@@ -15,8 +15,13 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     let page_file = args.output.as_deref().map(|path| page_file(path, &args.files)).transpose()?;
+    if args.markdown && page_file.as_ref().is_some_and(OutFile::is_stdout) {
+        let what = "--output - and --markdown both write to standard output; one of them is accepted";
+        return Err(Exit::Usage(what.to_string()));
+    }
     let Inputs { sources, traces } = Inputs::read(&args.files).map_err(|error| Exit::Usage(error.to_string()))?;
-    for note in sources.iter().flat_map(|source| &source.notes) {
+    // The Markdown has them itself.
+    for note in sources.iter().flat_map(|source| &source.notes).filter(|_| !args.markdown) {
         say(&format!("warning: {note}"));
     }
     let document = document(&sources, &traces);

@@ -1,62 +1,56 @@
 //! `ondeck sim`.
 
-use crate::args::{FormatArg, SimArgs};
-use crate::deliver::{Destination, command, quoted, several};
+use crate::args::SimArgs;
+use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{Display, print, say, stop_on_ctrl_c, width};
-use ondeck_lab::output::{Format, OutFile, Results};
-use ondeck_lab::report::text::duration_ns;
+use crate::terminal::{Display, end_of_run, say, stop_on_signal, width};
+use ondeck_lab::output::{FAILED, Format, OutFile, Results};
+use ondeck_lab::report::text::{duration_ns, quoted};
 use ondeck_lab::row::Row;
 use ondeck_lab::simulate::explain::{Explained, tables};
-use ondeck_lab::simulate::trace::{self, Subject};
+use ondeck_lab::simulate::trace::{self, Header, Subject};
 use ondeck_lab::simulate::{self, Computed, Cut, Plan, Timeline};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
     let is_first = args.shard.is_none_or(|shard| shard.part == 1);
     let out = Destination::new(&args.run, if is_first { Format::Csv } else { Format::CsvRows })?;
-    let plan = plan(args).map_err(Exit::Usage)?;
+    let mut plan = plan(args).map_err(Exit::Usage)?;
     let trace = args.trace.as_deref().map(|path| trace_file(path, &plan)).transpose().map_err(Exit::Usage)?;
+    let fingerprint = simulate::fingerprint(&plan);
+    let mut earlier = out.earlier(&fingerprint)?;
+    plan.earlier = std::mem::take(&mut earlier.rows);
+    simulate::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
     notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
-    let stop = stop_on_ctrl_c();
+    let stop = stop_on_signal();
     let Outcome { computed, warnings, failure } = compute(&plan, stop);
-    let end = match failure {
-        Some(failure) => Err(Exit::Failed(failure)),
-        None if stop.load(Relaxed) => Err(Exit::Interrupted),
-        None => Ok(()),
-    };
-    let fingerprint = simulate::fingerprint(&plan);
+    let end = end_of_run(failure);
     let Computed { rows, timeline } = computed;
+    let warnings = earlier.warnings_with(warnings);
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
-    if results.rows.is_empty() && end.is_err() {
-        say("it ended before anything was finished; nothing is written");
-        return end;
-    }
     if out.is_bare_csv() {
         say(&simulate::origin_line(&plan, &results.rows));
     }
-    out.deliver(&plan.points, &results)?;
-    if args.explain {
-        explain(args, &results.rows)?;
+    out.deliver(&plan.points, &results, end.is_ok())?;
+    if args.explain && !results.rows.is_empty() {
+        out.show(&explanation(&results.rows))?;
     }
     if let (Some(file), Some(timeline)) = (trace, &timeline) {
-        write_trace(&file, timeline, &plan)?;
+        write_trace(&file, timeline, &plan, stop)?;
     }
     end
 }
 
-/// Says where the time of an operation goes; beside results that a program is to read, to a person only.
-fn explain(args: &SimArgs, rows: &[Row]) -> Result<(), Exit> {
+/// Where the time of an operation goes.
+fn explanation(rows: &[Row]) -> String {
     let explained = |row: &Row| Some(Explained::new(row, row.spent?));
-    let text = tables(&rows.iter().filter_map(explained).collect::<Vec<Explained>>(), width());
-    match args.run.format {
-        Some(FormatArg::Csv | FormatArg::Json) => say(text.trim_end()),
-        Some(FormatArg::Table) | None => print(&format!("\n{text}"))?,
-    }
-    Ok(())
+    let explained: Vec<Explained> = rows.iter().filter_map(explained).collect();
+    let unknown = rows.len() - explained.len();
+    let note = if unknown > 0 { "Of what an earlier run has computed, it is not known.\n" } else { "" };
+    format!("\n{}{note}", tables(&explained, width()))
 }
 
 /// Where the timeline goes, if the plan is one run and it can be written.
@@ -68,10 +62,13 @@ fn trace_file(path: &Path, plan: &Plan) -> Result<OutFile, String> {
              are accepted"
         ));
     }
-    OutFile::check(path).map_err(|what| format!("--trace: {what}"))
+    match OutFile::check(path) {
+        Ok(file) if file.is_stdout() => Err("--trace: standard output has the results; a file is accepted".to_string()),
+        file => file.map_err(|what| format!("--trace: {what}")),
+    }
 }
 
-fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan) -> Result<(), Exit> {
+fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan, stop: &AtomicBool) -> Result<(), Exit> {
     let Some(point) = plan.points.first() else { return Ok(()) };
     let subject = Subject {
         machine: plan.machine.name.clone(),
@@ -83,12 +80,18 @@ fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan) -> Result<(), E
     let mut text = Vec::new();
     let header = trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
     file.replace(&text).map_err(Exit::Failed)?;
-    let end = match header.is_cut {
-        true => format!(", as far as {}: a run of fewer --seconds is recorded whole", duration_ns(header.end_us * 1e3)),
-        false => String::new(),
-    };
+    let end = if header.is_cut { what_is_cut(&header, plan, stop) } else { String::new() };
     say(&format!("the timeline is written{end}; https://ui.perfetto.dev opens it, and ondeck report draws it"));
     Ok(())
+}
+
+/// How much of the run is there, and what to do for all of it.
+fn what_is_cut(header: &Header, plan: &Plan, stop: &AtomicBool) -> String {
+    let advice = match trace::seconds_written_whole(plan, header, stop) {
+        Some(seconds) => format!("with --seconds {seconds} it is whole"),
+        None => "no run of so many --threads is short enough to be whole".to_string(),
+    };
+    format!(" as far as {} ({advice})", duration_ns(header.end_us * 1e3))
 }
 
 /// The plan, or one line that names the flag that is wrong.
@@ -98,14 +101,15 @@ fn plan(args: &SimArgs) -> Result<Plan, String> {
     };
     let machine = simulate::machine(name, args.cores).map_err(|what| format!("--machine: {what}"))?;
     let cores = args.cores.map_or(String::new(), |cores| format!(" --cores {cores}"));
-    let machine_words = quoted(name.clone()) + &cores;
+    let machine_words = quoted(name) + &cores;
     let mut points = points(&args.run, &Stage::simulated(&machine))?;
     let seeds = args.seeds.or(args.rounds).unwrap_or(1);
     if let Some(shard) = args.shard {
         points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
     }
     let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
-    let plan = Plan { machine, machine_words, points, seed, seeds, seconds, pin, record: args.trace.is_some() };
+    let (record, earlier) = (args.trace.is_some(), Vec::new());
+    let plan = Plan { machine, machine_words, points, seed, seeds, seconds, pin, record, earlier };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }
@@ -135,7 +139,7 @@ fn compute(plan: &Plan, stop: &AtomicBool) -> Outcome {
             let text = failure.to_string();
             let line = text.lines().next().unwrap_or_default();
             // The rows will be read without the exit code.
-            warnings.push(format!("the run failed, and what should follow is missing: {line}"));
+            warnings.push(format!("{FAILED}: {line}"));
             let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
             Outcome { computed: Computed { rows, timeline: None }, warnings, failure: Some(text + &replay) }
         }

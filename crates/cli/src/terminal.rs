@@ -3,17 +3,27 @@
 use crate::exit::Exit;
 use indicatif::{ProgressBar, ProgressStyle};
 use ondeck_lab::driver::Progress;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 /// Columns of a table where there is no terminal to ask.
 const WIDTH_OF_A_PIPE: usize = 120;
 
 /// Columns of the terminal.
 pub(crate) fn width() -> usize {
+    known_width().unwrap_or(WIDTH_OF_A_PIPE)
+}
+
+/// The same, if there is a terminal or the environment says how wide it is.
+pub(crate) fn known_width() -> Option<usize> {
     let asked = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-    asked.or_else(told).filter(|width| *width > 0).unwrap_or(WIDTH_OF_A_PIPE)
+    asked.or_else(told).filter(|width| *width > 0)
 }
 
 /// Writes to standard output. A reader that has gone (`ondeck bench | head`) is no failure of ours.
@@ -54,12 +64,11 @@ impl Display {
             Progress::Row { row, done, total } => {
                 self.bar.set_length(total as u64);
                 self.bar.set_position(done as u64);
-                self.bar.set_message(format!("{}, {} threads, {}", row.workload, row.threads, row.lock));
+                let warnings = if self.warnings.is_empty() { "" } else { "; there are warnings" };
+                self.bar.set_message(format!("{}, {} threads, {}{warnings}", row.workload, row.threads, row.lock));
             }
-            Progress::Warning(warning) => {
-                self.bar.suspend(|| say(&format!("warning: {warning}")));
-                self.warnings.push(warning);
-            }
+            // They are told once, at the end, with the figures that they are about.
+            Progress::Warning(warning) => self.warnings.push(warning),
         }
     }
 
@@ -69,17 +78,38 @@ impl Display {
     }
 }
 
-/// True from the first Ctrl-C on; the second ends the process.
-pub(crate) fn stop_on_ctrl_c() -> &'static AtomicBool {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    let installed = ctrlc::set_handler(|| {
-        if STOP.swap(true, Relaxed) {
-            std::process::exit(130);
-        }
-        say("stopping; what is finished will be kept. Ctrl-C again ends at once.");
-    });
-    if let Err(error) = installed {
-        say(&format!("warning: Ctrl-C will lose the finished rows: {error}"));
+/// Set by the first signal that wants an end.
+static STOP: AtomicBool = AtomicBool::new(false);
+/// Which signal that was.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// True from the first Ctrl-C or SIGTERM on; the second ends the process.
+pub(crate) fn stop_on_signal() -> &'static AtomicBool {
+    match Signals::new([SIGINT, SIGTERM]) {
+        Ok(signals) => drop(std::thread::spawn(move || heed(signals))),
+        Err(error) => say(&format!("warning: Ctrl-C will lose the finished rows: {error}")),
     }
     &STOP
+}
+
+/// Sleeps until there is a signal, for as long as the process lives.
+fn heed(mut signals: Signals) {
+    for signal in signals.forever() {
+        if STOP.load(Relaxed) {
+            std::process::exit(128 + signal);
+        }
+        SIGNAL.store(signal, Relaxed);
+        // Whoever sees the flag in `end_of_run` is to see which signal it was.
+        STOP.store(true, Release);
+        say("stopping; what is finished will be kept. Ctrl-C again ends at once.");
+    }
+}
+
+/// How a run ended that has failed, or has not.
+pub(crate) fn end_of_run(failure: Option<String>) -> Result<(), Exit> {
+    match failure {
+        Some(failure) => Err(Exit::Failed(failure)),
+        None if STOP.load(Acquire) => Err(Exit::Interrupted(SIGNAL.load(Relaxed))),
+        None => Ok(()),
+    }
 }

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub(crate) const ALPHA: f64 = 0.05;
 /// So many names of what only one file has stand in an issue.
 const NAMED: usize = 20;
+/// Longer names of files and locks are broken, so that a table fits a terminal.
+const NAME_WIDTH: usize = 20;
 /// Confidence of the interval around a median.
 const CONFIDENCE: f64 = 0.95;
 
@@ -157,22 +159,35 @@ impl Comparison {
     /// The comparison as text at most `width` columns wide. The names stand for the two files.
     pub fn text(&self, old_name: &str, new_name: &str, width: usize) -> String {
         let mut parts: Vec<String> =
-            self.tables.iter().map(|table| table.text(old_name, new_name).render(width)).collect();
-        if parts.is_empty() {
-            parts.push(format!("{old_name} and {new_name} have nothing in common that could be compared.\n"));
-        }
+            self.tables.iter().map(|table| table.text(old_name, new_name, NAME_WIDTH).render(width)).collect();
         let mut notes = self.notes();
         notes.extend(self.only_old.iter().map(|name| format!("only in {old_name}: {name}")));
         notes.extend(self.only_new.iter().map(|name| format!("only in {new_name}: {name}")));
         if !notes.is_empty() {
-            parts.push(notes.join("\n") + "\n");
+            parts.push(notes.iter().map(|note| text::wrap("", note, width)).collect());
         }
         parts.join("\n")
     }
 
+    /// Why there is no comparison, in one line, if there is none. The names stand for the two files.
+    pub fn nothing_in_common(&self, old_name: &str, new_name: &str) -> Option<String> {
+        /// As many as show what kind of files they are.
+        const NAMED: usize = 2;
+        let [old, new] = [&self.only_old, &self.only_new].map(|names| match &names[..] {
+            [] => "no figure that the other has".to_string(),
+            names => text::list_some(names, NAMED),
+        });
+        self.tables.is_empty().then(|| {
+            format!(
+                "{old_name} and {new_name} have nothing in common that could be compared: the one has {old}, the other \
+                 {new}; two files with the same lock in the same workload at the same number of threads are accepted"
+            )
+        })
+    }
+
     /// The comparison as tables that GitHub reads. Of what only one file has, a few names: its figures stand elsewhere.
     pub fn markdown(&self, old_name: &str, new_name: &str) -> String {
-        let tables = self.tables.iter().map(|table| table.text(old_name, new_name).markdown() + "\n");
+        let tables = self.tables.iter().map(|table| table.text(old_name, new_name, usize::MAX).markdown() + "\n");
         let mut notes = self.notes();
         for (file, names) in [(old_name, &self.only_old), (new_name, &self.only_new)] {
             notes.extend(names.iter().take(NAMED).map(|name| format!("only in {file}: {name}")));
@@ -208,10 +223,11 @@ impl Table {
         geometric_mean(&self.changes.iter().map(Change::ratio).collect::<Vec<f64>>())
     }
 
-    fn text(&self, old_name: &str, new_name: &str) -> Grid {
+    fn text(&self, old_name: &str, new_name: &str, name_width: usize) -> Grid {
         let better = if self.metric.more_is_better { "more is better" } else { "less is better" };
         let title = format!("{}\n({better})", self.metric.name);
-        let mut grid = Grid::new(&[&title, "threads", "lock", old_name, new_name, "change", "p, rounds"], 3);
+        let [old_name, new_name] = [old_name, new_name].map(|name| in_lines(name, name_width));
+        let mut grid = Grid::new(&[&title, "threads", "lock", &old_name, &new_name, "change", "p, rounds"], 3);
         for change in &self.changes {
             let (_, _, threads, lock) = &change.key;
             let rounds = if change.old.n == change.new.n {
@@ -222,7 +238,7 @@ impl Table {
             grid.row(vec![
                 change.workload(),
                 threads.to_string(),
-                lock.clone(),
+                text::broken(lock, name_width),
                 change.old.text(self.metric),
                 change.new.text(self.metric),
                 change.text(),
@@ -286,6 +302,12 @@ fn machine_warning(old: &[Row], new: &[Row]) -> Option<String> {
     (old != new).then(|| format!("the machines differ: {} and {}", names(old), names(new)))
 }
 
+/// A name in lines of at most `width` characters: a path may have no better place to be broken at.
+fn in_lines(name: &str, width: usize) -> String {
+    let name: Vec<char> = name.chars().collect();
+    name.chunks(width).map(String::from_iter).collect::<Vec<String>>().join("\n")
+}
+
 /// `+12.3%` for 1.123.
 fn percent(ratio: f64) -> String {
     if ratio.is_finite() { format!("{:+.1}%", (ratio - 1.0) * 100.0) } else { "?".to_string() }
@@ -336,6 +358,16 @@ mod tests {
     }
 
     #[test]
+    fn long_names_do_not_widen_a_table() {
+        let long = "a/long/path/to/results/without/a/place/to/break/it/at/results.csv";
+        let lock = "ondeck[audit_every_ns=0+hot_most_ns=150]";
+        let comparison = compare(&rows(lock, &[1.0; 4]), &rows(lock, &[2.0; 4]));
+        let text = comparison.text(long, "new.csv", 80);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(comparison.markdown(long, "new.csv").contains(long), "Markdown has no width");
+    }
+
+    #[test]
     fn noise_is_not_stated() {
         let old = rows("ondeck", &[100.0, 110.0, 105.0, 95.0, 101.0]);
         let new = rows("ondeck", &[101.0, 108.0, 106.0, 96.0, 99.0]);
@@ -357,9 +389,11 @@ mod tests {
         let comparison = compare(&rows("std", &[1.0; 4]), &rows("ondeck", &[1.0; 4]));
         assert!(comparison.tables.is_empty());
         let text = comparison.text("a.csv", "b.csv", 120);
-        assert!(text.contains("nothing in common"), "{text}");
         assert!(text.contains("only in a.csv: sections, 2 threads, std"), "{text}");
         assert!(text.contains("only in b.csv: sections, 2 threads, ondeck"), "{text}");
+        let why = comparison.nothing_in_common("a.csv", "b.csv").unwrap();
+        assert!(why.contains("the one has sections, 2 threads, std, the other sections, 2 threads, ondeck;"), "{why}");
+        assert_eq!(compare(&rows("std", &[1.0]), &rows("std", &[2.0])).nothing_in_common("a", "b"), None);
     }
 
     #[test]

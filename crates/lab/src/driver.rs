@@ -6,6 +6,7 @@
 pub use crate::failure::Failure;
 
 use crate::conditions::{Conditions, End};
+use crate::earlier;
 use crate::fingerprint::Fingerprint;
 use crate::lock::erased::{VisitErased, with_kind};
 use crate::lock::{self, BenchLock, Ground, VisitLock, with_lock};
@@ -33,6 +34,8 @@ pub struct Plan {
     pub seed: u64,
     /// Where the threads run.
     pub pin: Pin,
+    /// Rows that an earlier run of the plan has finished, in its order; what they are of is not measured again.
+    pub earlier: Vec<Row>,
 }
 
 /// One lock in one workload at one number of threads.
@@ -93,12 +96,14 @@ pub struct Cut {
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<Row>, Cut> {
     check(plan).map_err(|failure| Cut { failure, rows: Vec::new() })?;
+    let done = finished(plan).map_err(|failure| Cut { failure, rows: Vec::new() })?;
+    earlier::tell(&done, on_progress);
     explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let setting = Setting { plan, machine: &Fingerprint::of_this_machine().machine, cores: &cores, stop };
     let total = plan.points.iter().map(n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
-    let rows = collect(plan, |round, point| setting.measure(round, point), &mut |rows, done| {
+    let rows = collect(plan, done, |round, point| setting.measure(round, point), &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
         }
@@ -108,14 +113,19 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
     rows
 }
 
-/// Measures each point in each round and tells of its rows, and how many there were before.
+/// Measures each point in each round that is not done and tells of its rows, and how many there were before.
 fn collect(
     plan: &Plan,
+    done: Vec<Option<Vec<Row>>>,
     measure: impl Fn(u32, &Point) -> Result<Vec<Row>, End>,
     on_point: &mut dyn FnMut(&[Row], usize),
 ) -> Result<Vec<Row>, Cut> {
     let mut rows = Vec::new();
-    for (round, point) in order(plan) {
+    for ((round, point), done) in order(plan).into_iter().zip(done) {
+        if let Some(done) = done {
+            rows.extend(done);
+            continue;
+        }
         let measured = match measure(round, point) {
             Ok(measured) => measured,
             Err(End::Interrupted) => break,
@@ -246,7 +256,13 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
         return Err(Failure::Plan(text));
     }
-    check_points::<Hardware>(&plan.points)
+    check_points::<Hardware>(&plan.points)?;
+    finished(plan).map(|_| ())
+}
+
+/// What the earlier run has of each measurement, in [`order`].
+fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
+    earlier::assign::<Hardware>(order(plan).into_iter(), &plan.earlier)
 }
 
 /// Refuses points that cannot be run on `G`.
@@ -319,7 +335,7 @@ mod tests {
             threads,
         };
         let points = points.iter().map(point).collect();
-        Plan { points, rounds: 2, seconds: 0.02, seed: 1, pin: Pin::Alternate }
+        Plan { points, rounds: 2, seconds: 0.02, seed: 1, pin: Pin::Alternate, earlier: Vec::new() }
     }
 
     #[test]
@@ -370,6 +386,28 @@ mod tests {
     }
 
     #[test]
+    fn what_an_earlier_run_has_finished_is_not_measured_again() {
+        let plan = plan(&[("solo", "std", 1), ("spike", "pthread", 2), ("solo", "tas", 1)]);
+        let run = |plan: &Plan| {
+            let mut told = (Vec::new(), Vec::new());
+            let rows = run(plan, &AtomicBool::new(false), &mut |progress| match progress {
+                Progress::Row { done, .. } => told.0.push(done),
+                Progress::Warning(text) => told.1.push(text),
+            });
+            (rows.unwrap(), told)
+        };
+        let (whole, _) = run(&plan);
+        let earlier: Vec<Row> = whole[..5].iter().map(|row| Row { ops: Some(77), ..row.clone() }).collect();
+        let (rows, (done, warnings)) = run(&Plan { earlier: earlier.clone(), ..plan.clone() });
+        assert_eq!((&rows[..5], rows.len(), done), (&earlier[..], 10, (6..=10).collect()));
+        assert!(warnings.iter().any(|text| text.starts_with("the rows of 3 of 6 measurements")), "{warnings:?}");
+        let key = |row: &Row| (row.workload.clone(), row.lock.clone(), row.threads, row.round);
+        assert!(rows.iter().map(key).eq(whole.iter().map(key)), "in the same order");
+        let other = vec![Row { lock: "mcs".into(), ..earlier[0].clone() }];
+        assert!(check(&Plan { earlier: other, ..plan }).unwrap_err().to_string().contains("with mcs"));
+    }
+
+    #[test]
     fn a_failure_leaves_the_rows_before_it() {
         let plan = Plan { rounds: 3, ..plan(&[("solo", "std", 1), ("spike", "std", 2)]) };
         let failure = Failure::Plan("anything".into());
@@ -378,7 +416,8 @@ mod tests {
             _ => Ok(vec![Row { round, ..Row::default() }]),
         };
         let mut told = Vec::new();
-        let cut = collect(&plan, measure, &mut |rows, before| told.push((rows[0].round, before))).unwrap_err();
+        let on_point = &mut |rows: &[Row], before| told.push((rows[0].round, before));
+        let cut = collect(&plan, vec![None; 6], measure, on_point).unwrap_err();
         assert_eq!((cut.rows.len(), told), (3, vec![(0, 0), (0, 1), (1, 2)]));
         assert_eq!(cut.failure, failure);
     }

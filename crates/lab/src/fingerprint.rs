@@ -3,6 +3,8 @@
 //! Everything is read from files that Linux offers; what is not there stays unknown rather than guessed.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -119,6 +121,26 @@ impl Fingerprint {
         parts.push(format!("{} {}", self.os, self.kernel).trim().to_string());
         format!("{}: {}", self.machine, parts.join(", "))
     }
+
+    /// What the machine and the program were then, in this fingerprint, and are `now`, where that differs. Two
+    /// measurements of one machine differ in the moment and the load, so these do not count.
+    pub(crate) fn differences(&self, now: &Fingerprint) -> Vec<String> {
+        let lasting = |of: &Fingerprint| {
+            let of = Fingerprint { load_average: None, date: String::new(), ..of.clone() };
+            serde_json::to_value(of).expect("strings and numbers always have a JSON form")
+        };
+        let (then, now) = (lasting(self), lasting(now));
+        let fields = [&then, &now].into_iter().filter_map(Value::as_object).flat_map(|fields| fields.keys());
+        let fields: BTreeSet<&str> = fields.map(String::as_str).collect();
+        let differ = fields.into_iter().filter(|field| then[*field] != now[*field]);
+        differ.map(|field| format!("{field} was {} and is {}", then[field], now[field])).collect()
+    }
+}
+
+/// FNV-1a of a text, in hexadecimal: the same on every machine and in every version of the language.
+pub(crate) fn hash(text: &str) -> String {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
 }
 
 /// What `/proc/cpuinfo` says.
@@ -262,6 +284,26 @@ mod tests {
         assert_eq!(utc(1_795_218_652), "2026-11-20T23:50:52Z");
         assert_eq!(utc(4_107_542_399), "2100-02-28T23:59:59Z");
         assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        assert_eq!((hash("").as_str(), hash("a").as_str()), ("cbf29ce484222325", "af63dc4c8601ec8c"), "as published");
+    }
+
+    #[test]
+    fn the_moment_is_no_difference_and_the_kernel_is_one() {
+        let then = Fingerprint { kernel: "6.1".into(), date: "before".into(), ..Fingerprint::default() };
+        let later = Fingerprint { date: "after".into(), load_average: Some(2.0), ..then.clone() };
+        assert_eq!(then.differences(&later), Vec::<String>::new());
+        let simulation = Some(Simulation { machine: "m1".into(), ..Simulation::default() });
+        let other = Fingerprint { kernel: "6.2".into(), simulation, ..later };
+        let differences = then.differences(&other);
+        assert_eq!(differences[0], r#"kernel was "6.1" and is "6.2""#);
+        assert!(
+            differences.len() == 2 && differences[1].starts_with("simulation was null and is {"),
+            "{differences:?}"
+        );
     }
 
     #[test]

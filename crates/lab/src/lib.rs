@@ -10,6 +10,7 @@ pub mod compare;
 mod conditions;
 mod crew;
 pub mod driver;
+mod earlier;
 mod failure;
 pub mod fingerprint;
 pub mod histogram;

@@ -1,13 +1,17 @@
 //! Result files: written whole or not at all, read with errors that name the file and the line.
 //!
 //! Two formats hold the same rows. CSV is plain, header and rows, for whatever reads CSV; what machine and command
-//! made it stands in a second file beside it. JSON has everything in one.
+//! made it stands in a second file beside it, with a hash of the rows that it is about, because one of the two may be
+//! replaced without the other. JSON has everything in one.
 
 mod file;
+mod partial;
 
 pub use file::{OutFile, fingerprint_path};
+pub(crate) use partial::about_earlier;
+pub use partial::{Earlier, FAILED};
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, hash};
 use crate::row::{COLUMNS, RUN_FIELDS, Row};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -77,6 +81,9 @@ struct Beside {
     fingerprint: Option<Fingerprint>,
     command: String,
     warnings: Vec<String>,
+    /// Hash of the rows that all this is about, as CSV without the header.
+    #[serde(default)]
+    rows_hash: Option<String>,
 }
 
 impl Results {
@@ -92,7 +99,7 @@ impl Results {
     /// The same without the rows: what goes beside a CSV file.
     pub fn fingerprint_text(&self) -> String {
         let Results { fingerprint, command, warnings, rows: _ } = self.clone();
-        json_text(&Beside { fingerprint, command, warnings })
+        json_text(&Beside { fingerprint, command, warnings, rows_hash: Some(hash(&csv_rows(&self.rows))) })
     }
 
     /// Writes the results to the file; with CSV of either kind, also their fingerprint beside it.
@@ -182,17 +189,40 @@ pub(crate) fn parse(file: &Path, text: &str) -> Result<(Results, Vec<String>), U
     if results.rows.is_empty() {
         return Err(fail(None, "has no rows".to_string()));
     }
+    let unknown = unknown.iter();
+    let mut warnings: Vec<String> = unknown
+        .map(|name| format!("{}: unknown column {name:?}: the rows are kept, the column is not shown", file.display()))
+        .collect();
     if !is_json && let Some(beside) = read_beside(file)? {
-        results = Results { rows: results.rows, ..beside };
+        match beside.doubt(&results.rows) {
+            Some(doubt) => warnings.push(format!(
+                "{} {doubt}, so the machine, the command and the warnings that it names are not believed",
+                fingerprint_path(file).display()
+            )),
+            None => {
+                let Beside { fingerprint, command, warnings, .. } = beside;
+                results = Results { fingerprint, command, warnings, rows: results.rows };
+            }
+        }
     }
-    let warnings = unknown
-        .iter()
-        .map(|name| format!("{}: unknown column {name:?}: the rows are kept, the column is not shown", file.display()));
-    Ok((results, warnings.collect()))
+    Ok((results, warnings))
+}
+
+impl Beside {
+    /// Why it may not be about these rows.
+    fn doubt(&self, rows: &[Row]) -> Option<&'static str> {
+        match &self.rows_hash {
+            None => Some("does not tell, by a hash, the rows that it is about"),
+            Some(known) if *known != hash(&csv_rows(rows)) => {
+                Some("is about other rows: one of the two files was replaced or changed without the other")
+            }
+            Some(_) => None,
+        }
+    }
 }
 
 /// What stands beside a CSV file; `None` if nothing does.
-fn read_beside(file: &Path) -> Result<Option<Results>, Unreadable> {
+fn read_beside(file: &Path) -> Result<Option<Beside>, Unreadable> {
     let path = fingerprint_path(file);
     let fail = |line: Option<u64>, what: String| Unreadable { file: path.clone(), line, what };
     let text = match std::fs::read_to_string(&path) {
@@ -200,12 +230,10 @@ fn read_beside(file: &Path) -> Result<Option<Results>, Unreadable> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fail(None, format!("cannot be read: {}", reason(&error)))),
     };
-    let beside: Beside = serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map(Some).map_err(|error| {
         let (line, what) = json_error(&error, "expected what `ondeck bench --out FILE.csv` writes beside FILE.csv");
         fail(Some(line), what)
-    })?;
-    let Beside { fingerprint, command, warnings } = beside;
-    Ok(Some(Results { fingerprint, command, warnings, rows: Vec::new() }))
+    })
 }
 
 /// Results and unknown columns, or line and reason.
@@ -309,6 +337,31 @@ mod tests {
         let (read, warnings) = read_text("rows.csv", &results().to_text(Format::Csv)).unwrap();
         assert_eq!(read.rows, results().rows);
         assert_eq!(warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_fingerprint_is_believed_of_its_own_rows_only() {
+        let rows = results().rows;
+        let read = |name: &str, beside: &str| {
+            let path = std::env::temp_dir().join(format!("ondeck-beside-{name}-{}.csv", std::process::id()));
+            std::fs::write(&path, results().to_text(Format::Csv)).unwrap();
+            std::fs::write(fingerprint_path(&path), beside).unwrap();
+            let read = read(&path).unwrap();
+            for path in [&path, &fingerprint_path(&path)] {
+                std::fs::remove_file(path).unwrap();
+            }
+            read
+        };
+        let beside = results().fingerprint_text();
+        assert_eq!(read("own", &beside), (results(), vec![]));
+        let other = Results { rows: rows[..1].to_vec(), ..results() }.fingerprint_text();
+        let without = beside.replace("rows_hash", "hash_of_old");
+        for (name, beside, word) in [("other", other, "is about other rows"), ("none", without, "by a hash")] {
+            let (read, warnings) = read(name, &beside);
+            assert_eq!(read, Results { rows: rows.clone(), ..Results::default() }, "{name}");
+            assert!(warnings.len() == 1 && warnings[0].contains(word), "{warnings:?}");
+            assert!(warnings[0].contains(".csv.fingerprint.json"), "{warnings:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod figures;
 mod grid;
 pub mod lanes;
 pub mod markdown;
+mod next;
 pub mod page;
 pub mod palette;
 pub mod picture;
@@ -19,6 +20,7 @@ mod verdict;
 mod waits;
 
 pub use grid::Grid;
+pub use next::Kept;
 pub use summary::summary;
 
 /// The lock that the others are compared with.

@@ -16,7 +16,8 @@ pub use ondeck_sim::timeline::Timeline;
 pub use origin::{fingerprint, origin_line, provenance};
 
 use crate::calibrate::machine_here;
-use crate::driver::{self, Failure, MAX_SECONDS, MIN_SECONDS, Pin, Point, Progress};
+use crate::driver::{self, Failure, MAX_SECONDS, Pin, Point, Progress};
+use crate::earlier;
 use crate::row::Row;
 use crate::wait_policy;
 use ondeck_sim::{Simulated, machine};
@@ -43,6 +44,8 @@ pub struct Plan {
     pub pin: Pin,
     /// Whether the timeline of the first run is kept.
     pub record: bool,
+    /// Rows that an earlier run of the plan has finished, in its order; what they are of is not computed again.
+    pub earlier: Vec<Row>,
 }
 
 /// What a plan has given.
@@ -61,9 +64,13 @@ pub struct Cut {
     pub failure: Box<Failure>,
     /// The command that shows it again; `None` of a plan that was refused.
     pub replay: Option<String>,
-    /// The rows before it, in the order of the plan.
+    /// The rows before it, and those that an earlier run has finished, in the order of the plan.
     pub rows: Vec<Row>,
 }
+
+/// Shortest window. A simulated clock means something however short it is; what is shorter than this is over before the
+/// threads have met.
+pub const MIN_SECONDS: f64 = 0.000_01;
 
 /// Most seeds of a plan.
 pub const MAX_SEEDS: u32 = 10_000;
@@ -113,7 +120,8 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     if plan.seed.checked_add(u64::from(plan.seeds) - 1).is_none() {
         return refuse(format!("there are no {} seeds from {} on; the last is {}", plan.seeds, plan.seed, u64::MAX));
     }
-    driver::check_points::<Simulated>(&plan.points)
+    driver::check_points::<Simulated>(&plan.points)?;
+    jobs::finished(plan).map(|_| ())
 }
 
 /// Runs `plan`. Setting `stop` ends it early with the rows that are ready.
@@ -122,10 +130,13 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
 /// The first failure in the order of the plan, whichever was seen first, with the rows before it.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Computed, Cut> {
     check(plan).map_err(|failure| Cut { failure: Box::new(failure), replay: None, rows: Vec::new() })?;
+    let finished = jobs::finished(plan);
+    let finished = finished.map_err(|failure| Cut { failure: Box::new(failure), replay: None, rows: Vec::new() })?;
+    earlier::tell(&finished, on_progress);
     driver::explain::<Simulated>(&plan.points, on_progress);
     let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>() * plan.seeds as usize;
-    let mut done = 0;
-    jobs::run(plan, stop, &mut |rows| {
+    let mut done = plan.earlier.len();
+    jobs::run(plan, finished, stop, &mut |rows| {
         for row in rows {
             done += 1;
             on_progress(Progress::Row { row, done, total });

@@ -4,7 +4,7 @@
 use insta::assert_snapshot;
 use ondeck_lab::board::Board;
 use ondeck_lab::output::{Format, Results, read};
-use ondeck_lab::report::summary;
+use ondeck_lab::report::{Kept, summary};
 use std::path::Path;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/toy-before.csv");
@@ -14,17 +14,17 @@ fn results() -> Results {
 }
 
 /// As the program arranges the rows: in the order of the command line.
-fn summary_of(results: &Results, out: Option<&str>, width: usize) -> String {
+fn summary_of(results: &Results, kept: Kept, width: usize) -> String {
     let list = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<String>>();
     let workloads = list(&["solo", "mutex-contention", "sections/cs100-out400", "handoff-fast", "spike"]);
     let locks = list(&["ondeck", "std", "parking-lot", "pthread"]);
     let board = Board::new(&results.rows, &workloads, &locks);
-    summary(&board, results, &["std", "parking-lot", "pthread"], out, width)
+    summary(&board, results, &["std", "parking-lot", "pthread"], kept, width)
 }
 
 #[test]
 fn bench_of_five_rounds() {
-    assert_snapshot!(summary_of(&results(), Some("toy.csv"), 100));
+    assert_snapshot!(summary_of(&results(), Kept::File("toy.csv"), 100));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn bench_of_one_round_in_a_narrow_terminal() {
     let mut results = results();
     results.rows.retain(|row| row.round == 0);
     results.warnings.clear();
-    assert_snapshot!(summary_of(&results, None, 60));
+    assert_snapshot!(summary_of(&results, Kept::Nowhere, 60));
 }
 
 /// The first rows: what matters is the form.

@@ -38,6 +38,7 @@ pub(super) fn simulate(
         seconds: Some(effort.seconds),
         pin: Pin::None,
         record: false,
+        earlier: Vec::new(),
     };
     let computed = simulate::run(&plan, &AtomicBool::new(false), &mut |_| ()).map_err(|cut| cut.failure.to_string())?;
     let of_pair = |(lock, threads): &(String, u32)| {

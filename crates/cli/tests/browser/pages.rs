@@ -1,5 +1,7 @@
 //! The pages that are tested, each made once by the real program.
 
+use ondeck_lab::output::{Results, fingerprint_path, read};
+use ondeck_lab::row::Row;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,7 +43,8 @@ pub(crate) static HOSTILE: LazyLock<Page> = LazyLock::new(|| {
     let directory = scratch("hostile");
     let file = directory.join("\"><img src=x onerror=window.hacked=1>.csv");
     write(&file, &hostile_rows());
-    write(&file.with_extension("fingerprint.json"), &hostile_origin());
+    let rows = read(&file).expect("it is a result file").0.rows;
+    write(&fingerprint_path(&file), &hostile_origin(rows).fingerprint_text());
     report("hostile", &[file])
 });
 
@@ -98,19 +101,23 @@ fn hostile_rows() -> String {
     rows
 }
 
-fn hostile_origin() -> String {
+/// The rows, with what stands beside them.
+fn hostile_origin(rows: Vec<Row>) -> Results {
     let nasty = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>";
     let mut origin: serde_json::Value = serde_json::from_str(include_str!(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../lab/testdata/toy-before.fingerprint.json"
+        "/../lab/testdata/toy-before.csv.fingerprint.json"
     )))
     .expect("the test data is JSON");
     for fact in ["machine", "cpu", "kernel", "governor", "date"] {
         origin["fingerprint"][fact] = format!("{fact} {nasty}").into();
     }
-    origin["command"] = format!("ondeck bench --lock '{nasty}' {}", "x".repeat(500)).into();
-    origin["warnings"] = vec![nasty.to_owned(), "w".repeat(500)].into();
-    origin.to_string()
+    Results {
+        fingerprint: serde_json::from_value(origin["fingerprint"].take()).expect("it is a fingerprint"),
+        command: format!("ondeck bench --lock '{nasty}' {}", "x".repeat(500)),
+        warnings: vec![nasty.to_owned(), "w".repeat(500)],
+        rows,
+    }
 }
 
 /// 8 workloads, 25 locks, 10 thread counts and 50 rounds.

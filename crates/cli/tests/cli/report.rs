@@ -1,6 +1,6 @@
 //! `ondeck report`: what it makes of result files, and what it refuses.
 
-use crate::common::{Scratch, ondeck};
+use crate::common::{Scratch, command, ondeck};
 use crate::usage::refused;
 
 /// Two runs of a machine that does not exist.
@@ -81,14 +81,14 @@ fn what_is_no_result_file_is_refused_and_an_old_page_stays() {
     let word = scratch.write("word.csv", &good.replacen(",256,", ",many,", 1));
     let json = scratch.write("cut.json", "{\"rows\": [\n{\"platform\": \"hard");
     let beside = scratch.write("odd.csv", &good);
-    scratch.write("odd.fingerprint.json", "{}\n{");
+    scratch.write("odd.csv.fingerprint.json", "{}\n{");
     for (file, words) in [
         (&cut, &["cut.csv", "line", "is the file cut off?"][..]),
         (&empty, &["empty.csv", "is empty", "ondeck bench --out"]),
         (&foreign, &["foreign.csv", "line 1", "column platform is missing", "ondeck bench --out"]),
         (&word, &["word.csv", "line", "threads"]),
         (&json, &["cut.json", "line 2", "cut off"]),
-        (&beside, &["odd.fingerprint.json", "line", "ondeck bench --out FILE.csv"]),
+        (&beside, &["odd.csv.fingerprint.json", "line", "ondeck bench --out FILE.csv"]),
         (&scratch.path("missing.csv"), &["missing.csv", "No such file"]),
         (&scratch.path(""), &["cannot be read"]),
     ] {
@@ -107,20 +107,62 @@ fn unknown_columns_are_named_and_their_rows_kept() {
         .fold(String::new(), |text, (number, line)| text + line + if number == 0 { ",mood\n" } else { ",7\n" });
     let file = scratch.write("mood.csv", &more);
     let run = ondeck(&["report", &file, "--markdown"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    assert!(run.stdout.contains("\"mood\""), "the report says so itself: {}", run.stdout);
+    let run = ondeck(&["report", &file, "-o", &scratch.path("page.html")]);
     assert!(run.stderr.contains("mood.csv: unknown column \"mood\""), "{}", run.stderr);
-    for text in [&run.stdout, &ondeck(&["report", &file, "--markdown"]).stdout] {
-        assert!(text.contains("\"mood\""), "the report says so itself: {text}");
+}
+
+#[test]
+fn a_fingerprint_of_other_rows_is_not_believed() {
+    let scratch = Scratch::new("beside");
+    let cut: String = read(AFTER).lines().take(40).map(|line| format!("{line}\n")).collect();
+    let file = scratch.write("cut.csv", &cut);
+    scratch.write("cut.csv.fingerprint.json", &read(&format!("{AFTER}.fingerprint.json")));
+    let run = ondeck(&["report", &file, "--markdown"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for word in ["cut.csv.fingerprint.json is about other rows", "none came with the file"] {
+        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
+    assert!(!run.stdout.contains("6.0.0-toy") && !run.stdout.contains("other programs used"), "{}", run.stdout);
+    let compared = ondeck(&["compare", AFTER, &file]);
+    assert!(
+        compared.stderr.contains("warning: ") && compared.stderr.contains("is about other rows"),
+        "{}",
+        compared.stderr
+    );
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let scratch = Scratch::new("dash");
+    let in_scratch = |arguments: &[&str]| {
+        let output = command(arguments).current_dir(scratch.path("")).output().expect("it can be started");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("all output is text")
+    };
+    let page = in_scratch(&["report", AFTER, "-o", "-"]);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
+    let short = ["bench", "--workload", "solo", "--lock", "std", "--seconds", "0.01", "--rounds", "1"];
+    let csv = in_scratch(&[&short[..], &["--out", "-"]].concat());
+    assert!(csv.starts_with("platform,machine,") && csv.lines().count() == 2, "{csv}");
+    let json = in_scratch(&[&short[..], &["--out", "-", "--format", "json"]].concat());
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+    let page = in_scratch(&[&short[..], &["--report", "-"]].concat());
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
+    assert_eq!(scratch.names(), Vec::<String>::new(), "no file is called -");
+    refused(&["report", AFTER, "-o", "-", "--markdown"], &["--output -", "--markdown"]);
+    refused(&["bench", "--out", "-", "--report", "-"], &["--report -", "--out FILE"]);
+    refused(&["bench", "--format", "csv", "--report", "-"], &["--report -", "--out FILE"]);
 }
 
 #[test]
 fn what_is_read_is_not_overwritten() {
     let scratch = Scratch::new("own");
     let file = scratch.write("a.csv", &read(AFTER));
-    let beside = scratch.write("a.fingerprint.json", &read(&AFTER.replace(".csv", ".fingerprint.json")));
+    let beside = scratch.write("a.csv.fingerprint.json", &read(&format!("{AFTER}.fingerprint.json")));
     refused(&["report", &file, "-o", &file], &["--output", "a.csv", "is to be read"]);
-    refused(&["report", &file, "-o", &beside], &["--output", "a.fingerprint.json", "is to be read"]);
+    refused(&["report", &file, "-o", &beside], &["--output", "a.csv.fingerprint.json", "is to be read"]);
     assert_eq!(read(&file), read(AFTER));
 }
 
@@ -140,7 +182,7 @@ fn bench_writes_a_page_too() {
     let run = ondeck(&[&short[..], &["--report", &page, "--out", &out]].concat());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stderr.contains("page.html"), "{}", run.stderr);
-    assert_eq!(scratch.names(), ["a.csv", "a.fingerprint.json", "page.html"]);
+    assert_eq!(scratch.names(), ["a.csv", "a.csv.fingerprint.json", "page.html"]);
     assert!(read(&page).contains("--rounds 2"), "the command is in the page");
     refused(&[&short[..], &["--report", &out, "--out", &out]].concat(), &["--report", "--out", "a.csv"]);
     refused(&[&short[..], &["--report", "/no/such/page.html"]].concat(), &["--report", "No such file"]);

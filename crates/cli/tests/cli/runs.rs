@@ -3,7 +3,6 @@
 use crate::common::{Scratch, command, ondeck};
 use std::io::Read;
 use std::process::Stdio;
-use std::time::Duration;
 
 const HEADER: &str = "platform,machine,workload,lock,threads,round,seconds,ops,ops_per_s,ns_per_op,cpus,\
     ctx_switches_per_s,jain,min_share,wait_p50_ns,wait_p99_ns,wait_p999_ns,wait_max_ns,streak_p90_ns,starve_p90_ns,\
@@ -32,10 +31,16 @@ fn rows_of(csv: &str) -> Vec<Vec<(String, String)>> {
 fn the_table_names_workload_locks_and_the_next_command() {
     let run = ondeck(&short(&[]));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    for word in ["mutex-contention", "std", "pthread", "M/s", "CPUs used", "Next: ondeck bench --lock std,pthread"] {
+    for word in
+        ["mutex-contention", "std", "pthread", "M/s", "CPUs used", "\nNext, to", "\nondeck bench --lock std,pthread"]
+    {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
-    assert!(run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("Next:")), "{}", run.stdout);
+    assert!(
+        run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("ondeck ")),
+        "{}",
+        run.stdout
+    );
     assert!(run.stderr.contains("4 measurements of 0.02 s, 1 round: about"), "{}", run.stderr);
 }
 
@@ -82,9 +87,9 @@ fn files_follow_their_extension_and_leave_nothing_else() {
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         assert!(run.stdout.contains("mutex-contention"), "the table is shown too: {}", run.stdout);
     }
-    assert_eq!(scratch.names(), ["a.csv", "a.fingerprint.json", "b.json"]);
+    assert_eq!(scratch.names(), ["a.csv", "a.csv.fingerprint.json", "b.json"]);
     assert_eq!(rows_of(&std::fs::read_to_string(&csv).unwrap()).len(), 4);
-    let beside = std::fs::read_to_string(scratch.path("a.fingerprint.json")).unwrap();
+    let beside = std::fs::read_to_string(scratch.path("a.csv.fingerprint.json")).unwrap();
     let beside: serde_json::Value = serde_json::from_str(&beside).unwrap();
     assert!(beside["fingerprint"]["cpu"].is_string() && beside["command"].is_string());
 
@@ -128,7 +133,11 @@ fn waits_are_shown_by_percentile_and_as_a_histogram() {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
     assert!(run.stderr.contains("--lock does not concern it"), "{}", run.stderr);
-    assert!(run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("Next:")), "{}", run.stdout);
+    assert!(
+        run.stdout.lines().all(|line| line.chars().count() <= 120 || line.starts_with("ondeck ")),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]
@@ -190,35 +199,9 @@ fn a_failed_run_keeps_its_finished_rows() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("error: mutex-contention with std: only") && said.contains("of 1024 threads"), "{said}");
     assert!(table.contains("the run failed, and what should follow is missing"), "{table}");
-    assert_eq!(rows_of(&std::fs::read_to_string(&file).unwrap()).len(), 1);
-    assert!(std::fs::read_to_string(scratch.path("kept.fingerprint.json")).unwrap().contains("the run failed"));
-}
-
-#[test]
-fn an_interrupted_run_keeps_its_finished_rows() {
-    is_kept_after_an_interrupt(&["bench", "--lock", "std", "--seconds", "0.05"]);
-}
-
-#[test]
-fn an_interrupted_simulation_keeps_its_finished_rows() {
-    is_kept_after_an_interrupt(&["sim", "--machine", "m1", "--lock", "ondeck", "--seconds", "0.001"]);
-}
-
-/// Ctrl-C in the middle of a run that would take minutes.
-fn is_kept_after_an_interrupt(words: &[&str]) {
-    let scratch = Scratch::new(&format!("interrupt-{}", words[0]));
-    let file = scratch.write("kept.csv", "an old file\n");
-    let rounds = ["--workload", "mutex-contention", "--threads", "2", "--rounds", "2000", "--out", &file];
-    let mut child =
-        command(&[words, &rounds[..]].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "an old file\n", "it is replaced at the end only");
-    let pid = child.id().to_string();
-    std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
-    let mut table = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(table.contains("mutex-contention"), "{table}");
-    assert!(!rows_of(&std::fs::read_to_string(&file).unwrap()).is_empty());
-    assert_eq!(scratch.names(), ["kept.csv", "kept.fingerprint.json"]);
+    assert_eq!(scratch.names(), ["kept.csv.partial", "kept.csv.partial.fingerprint.json"]);
+    assert_eq!(rows_of(&std::fs::read_to_string(format!("{file}.partial")).unwrap()).len(), 1);
+    let beside = std::fs::read_to_string(format!("{file}.partial.fingerprint.json")).unwrap();
+    assert!(beside.contains("the run failed") && beside.contains("rows_hash"), "{beside}");
+    assert!(said.contains("1 row written to ") && said.contains("--resume does the rest"), "{said}");
 }

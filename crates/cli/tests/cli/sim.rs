@@ -59,7 +59,7 @@ fn shards_put_together_are_the_whole() {
     let file = scratch.path("second.csv");
     sim(&["--shard", "2/2", "--out", &file]);
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("sim,m1,"), "only the first has the header");
-    assert_eq!(scratch.names(), ["second.csv", "second.fingerprint.json"]);
+    assert_eq!(scratch.names(), ["second.csv", "second.csv.fingerprint.json"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_files_tell_the_machine_and_the_seeds() {
     let read = |path: &str| -> serde_json::Value {
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).expect("it is JSON")
     };
-    let (beside, whole) = (read(&scratch.path("a.fingerprint.json")), read(&json));
+    let (beside, whole) = (read(&scratch.path("a.csv.fingerprint.json")), read(&json));
     for fingerprint in [&beside["fingerprint"], &whole["fingerprint"]] {
         let simulation = &fingerprint["simulation"];
         assert_eq!((simulation["machine"].as_str(), simulation["seeds"].as_u64()), (Some("m1"), Some(2)));
@@ -103,6 +103,22 @@ fn a_trace_is_of_one_run() {
     refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
     refused(&[&TINY[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
     refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
+    refused(&[&one[..], &["--trace", "-"]].concat(), &["--trace", "standard output", "a file is accepted"]);
+}
+
+#[test]
+fn what_is_said_of_a_trace_that_is_cut_makes_it_whole() {
+    let scratch = Scratch::new("cut");
+    let file = scratch.path("trace.json");
+    let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "8"];
+    let traced = |seconds: &str| ondeck(&[&one[..], &["--trace", &file, "--seconds", seconds]].concat());
+    let run = traced("0.002");
+    let (_, advice) = run.stderr.split_once("the timeline is written as far as ").expect("it is too long");
+    let seconds = advice.split("(with --seconds ").nth(1).and_then(|rest| rest.split(' ').next()).expect(advice);
+    let run = traced(seconds);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("the timeline is written; "), "{}", run.stderr);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"is_cut\":false"));
 }
 
 #[test]
@@ -164,7 +180,7 @@ fn plans() {
     for shard in ["0/3", "4/3", "x", "1/0", "2"] {
         refused(&m1(&["--shard", shard]), &["--shard", "i from 1 to n"]);
     }
-    refused(&m1(&["--seconds", "0"]), &["--seconds", "0.001 to 3600"]);
+    refused(&m1(&["--seconds", "0"]), &["--seconds", "0.00001 to 3600"]);
     refused(&m1(&["--workload", "aim7", "--threads", "2049"]), &["--threads", "from 1 to 2048"]);
     refused(&m1(&["--workload", "solo", "--threads", "2", "--cs", "3"]), &["--cs", "sections"]);
     refused(&["bench", "--workload", "aim7"], &["aim7", "ondeck sim"]);

@@ -105,6 +105,10 @@ fn files_that_cannot_be_compared() {
     refused(&["compare", &empty, &good], &["empty.json", "is empty"]);
     refused(&["compare", &json, &good], &["cut.json, line 2", "cut off"]);
     refused(&["compare", &scratch.path(""), &good], &["cannot be read"]);
+    let other = scratch.write("other.csv", &format!("{header}hardware,n,handoff-fast,std,2,0,0.1,5\n"));
+    let words =
+        ["good.csv and other.csv have nothing in common", "solo, 1 thread, std", "handoff-fast, 2 threads, std"];
+    refused(&["compare", &good, &other], &words);
 }
 
 #[test]
@@ -120,6 +124,7 @@ fn help_names_every_flag() {
         "--rounds",
         "--cs",
         "--out",
+        "--resume",
         "--think",
         "--locks",
         "--yield-after-us",

@@ -3,29 +3,45 @@
 use super::reason;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A place where a result may be written; that it can be is known beforehand.
 #[derive(Debug)]
 pub struct OutFile {
     /// Where, symbolic links followed: replacing a link would leave what it points to as it was.
-    path: PathBuf,
-    /// Pipes and devices are written to as they are: they cannot be replaced.
-    is_special: bool,
+    pub(super) path: PathBuf,
+    kind: Kind,
 }
+
+/// How bytes get there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// In the place of what is there.
+    Regular,
+    /// Pipes and devices are written to as they are: they cannot be replaced.
+    Special,
+    /// Standard output, by the name that it has on command lines.
+    Stdout,
+}
+
+/// The name of standard output.
+const STDOUT: &str = "-";
 
 impl OutFile {
     /// Makes sure that the file can be written, without touching what is there. The error is one line.
     pub fn check(path: &Path) -> Result<OutFile, String> {
         let cannot = |what: String| format!("cannot write {}: {what}", path.display());
+        if path == Path::new(STDOUT) {
+            return Ok(OutFile { path: path.to_path_buf(), kind: Kind::Stdout });
+        }
         let resolved = resolve(path);
         let metadata = fs::metadata(&resolved).ok();
         if metadata.as_ref().is_some_and(fs::Metadata::is_dir) || resolved.file_name().is_none() {
             return Err(cannot("it is a directory".to_string()));
         }
         let is_special = metadata.as_ref().is_some_and(|metadata| !metadata.is_file());
-        let file = OutFile { path: resolved, is_special };
+        let file = OutFile { path: resolved, kind: if is_special { Kind::Special } else { Kind::Regular } };
         if is_special {
             return Ok(file);
         }
@@ -41,22 +57,41 @@ impl OutFile {
 
     /// Whether `path` leads to the same file.
     pub fn is(&self, path: &Path) -> bool {
-        resolve(path) == self.path
+        self.kind != Kind::Stdout && path != Path::new(STDOUT) && resolve(path) == self.path
+    }
+
+    /// Whether it is standard output, where nothing else should be written then.
+    pub fn is_stdout(&self) -> bool {
+        self.kind == Kind::Stdout
+    }
+
+    /// Whether it is a file that stays, and not a pipe, a device or standard output.
+    pub fn is_regular(&self) -> bool {
+        self.kind == Kind::Regular
     }
 
     /// Puts the bytes in the place of what is there.
     pub fn replace(&self, bytes: &[u8]) -> Result<(), String> {
-        let written = if self.is_special { write_special(&self.path, bytes) } else { replace(&self.path, bytes) };
+        let written = match self.kind {
+            Kind::Regular => replace(&self.path, bytes),
+            Kind::Special => write_special(&self.path, bytes),
+            Kind::Stdout => write_stdout(bytes),
+        };
         written.map_err(|error| format!("cannot write {}: {}", self.path.display(), reason(&error)))
     }
 
-    /// Puts the bytes into the file of the fingerprint beside. Pipes and devices have none.
+    /// Puts the bytes into the file of the fingerprint beside. Only regular files have one.
     pub(super) fn replace_beside(&self, bytes: &[u8]) -> Result<(), String> {
-        if self.is_special {
+        if !self.is_regular() {
             return Ok(());
         }
         let path = fingerprint_path(&self.path);
         replace(&path, bytes).map_err(|error| format!("cannot write {}: {}", path.display(), reason(&error)))
+    }
+
+    /// The file beside that is called the same and `more`. None of what is not regular.
+    pub(super) fn beside(&self, more: &str) -> Option<OutFile> {
+        self.is_regular().then(|| OutFile { path: with_more(&self.path, more), kind: Kind::Regular })
     }
 }
 
@@ -69,9 +104,16 @@ fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(in_directory).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// The file that holds the fingerprint of a CSV file: `a/b.csv` has `a/b.fingerprint.json`.
+/// The file that holds the fingerprint of a CSV file: `a/b.csv` has `a/b.csv.fingerprint.json`. The whole name, because
+/// `a/b.txt` has one too.
 pub fn fingerprint_path(path: &Path) -> PathBuf {
-    path.with_extension("fingerprint.json")
+    with_more(path, ".fingerprint.json")
+}
+
+fn with_more(path: &Path, more: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(more);
+    PathBuf::from(name)
 }
 
 /// Hidden and in the same directory, hence on the same file system, which the rename needs.
@@ -84,6 +126,15 @@ fn temporary_path(path: &Path) -> PathBuf {
 
 fn write_special(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(bytes)
+}
+
+/// A reader that has gone (`| head`) is no failure of ours.
+fn write_stdout(bytes: &[u8]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -134,9 +185,23 @@ mod tests {
         file.replace(b"one").unwrap();
         file.replace(b"two").unwrap();
         file.replace_beside(b"{}").unwrap();
-        assert_eq!(names(&directory), ["a.csv", "a.fingerprint.json"]);
+        assert_eq!(names(&directory), ["a.csv", "a.csv.fingerprint.json"]);
         assert_eq!(fs::read(directory.join("a.csv")).unwrap(), b"two");
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn no_two_files_share_a_fingerprint() {
+        let files = ["run.1", "run.2", "run", "run.csv", "run.csv.partial"];
+        let beside = files.map(|file| fingerprint_path(Path::new(file)).display().to_string());
+        assert_eq!(beside, files.map(|file| format!("{file}.fingerprint.json")));
+    }
+
+    #[test]
+    fn a_dash_is_standard_output() {
+        let file = OutFile::check(Path::new("-")).unwrap();
+        assert!(file.is_stdout() && !file.is_regular() && !file.is(Path::new("-")));
+        assert!(OutFile::check(Path::new("./-")).unwrap().is_regular());
     }
 
     #[test]

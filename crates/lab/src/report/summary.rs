@@ -1,9 +1,11 @@
 //! What `ondeck bench` and `ondeck sim` end with.
 
+use super::next::{Kept, next};
 use super::tables::tables;
 use super::text::wrap;
-use super::verdict::{next_command, sentences};
+use super::verdict::sentences;
 use crate::board::Board;
+use crate::noise::is_noise;
 use crate::output::Results;
 use crate::simulate::provenance;
 
@@ -11,14 +13,13 @@ use crate::simulate::provenance;
 const SHOWN_WARNINGS: usize = 4;
 
 /// The text for a person, at most `width` columns wide: tables, what they say, what casts doubt on them, and what to do
-/// next. The board holds the results' rows; `peers` are the locks of other projects; `out` is where the results are, if
-/// anywhere.
-pub fn summary(board: &Board, results: &Results, peers: &[&str], out: Option<&str>, width: usize) -> String {
+/// next. The board holds the results' rows; `peers` are the locks of other projects; `kept` is where the results are.
+pub fn summary(board: &Board, results: &Results, peers: &[&str], kept: Kept, width: usize) -> String {
     let mut text = String::new();
     if let Some(fingerprint) = &results.fingerprint {
-        text += &format!("{}\n", fingerprint.line());
+        text += &wrap("", &fingerprint.line(), width);
         if let Some(simulation) = &fingerprint.simulation {
-            text += &format!("{}\n", provenance(simulation, &results.rows));
+            text += &wrap("", &provenance(simulation, &results.rows), width);
         }
         text += "\n";
     }
@@ -36,6 +37,10 @@ pub fn summary(board: &Board, results: &Results, peers: &[&str], out: Option<&st
             text += &format!("- and {more} more, which --out keeps\n");
         }
     }
-    let next = next_command(board, &results.command, out, !results.warnings.is_empty());
-    text + &format!("\nNext: {next}\n")
+    let is_disturbed = results.warnings.iter().any(|warning| is_noise(warning));
+    if let Some((reason, command)) = next(&results.command, board.rounds, kept, is_disturbed) {
+        // By itself and whole, so that it can be copied.
+        text += &format!("\nNext, {reason}:\n{command}\n");
+    }
+    text
 }

@@ -1,9 +1,12 @@
 //! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
 
-use super::text::{duration_ns, three_digits};
+use super::text::{broken, duration_ns, three_digits, wrap};
 use super::{FLAGSHIP, Grid, waits};
 use crate::board::{Board, Setting};
 use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
+
+/// A column is hardly wider than its figures if the name above them is not wider than this.
+const NAME_WIDTH: usize = 9;
 
 /// All tables that the run has figures for, at most `width` columns wide. `peers` are the locks of other projects.
 pub(super) fn tables(board: &Board, peers: &[&str], width: usize) -> String {
@@ -29,9 +32,9 @@ fn main_table(board: &Board, peers: &[&str], width: usize) -> String {
         detail = Detail::Plain;
         grid = main_grid(board, peers, detail);
     }
-    let title = units(board);
-    let legend = legend(board, detail).join("\n");
-    format!("{title}\n{}{legend}\n", grid.render(width))
+    let title = wrap("", &units(board), width);
+    let legend: String = legend(board, detail).iter().map(|(mark, text)| wrap(mark, text, width)).collect();
+    format!("{title}{}{legend}", grid.render(width))
 }
 
 /// What the main figures are, in which units, of how many rounds.
@@ -47,15 +50,15 @@ pub(super) fn units(board: &Board) -> String {
     format!("Measured in {}; {rounds}", units.join(", "))
 }
 
-/// What the marks in the main table mean; only those that can occur.
-fn legend(board: &Board, detail: Detail) -> Vec<&'static str> {
-    let mut legend = Vec::new();
-    legend.push(match board.rounds {
-        1 => " *  best of its row",
-        _ => " *  best of its row, or not to be told from it: the rounds disagree on which is ahead (~ in the ratio)",
-    });
+/// The marks in the main table and what they mean; only those that can occur.
+fn legend(board: &Board, detail: Detail) -> Vec<(&'static str, &'static str)> {
+    let best = match board.rounds {
+        1 => "best of its row",
+        _ => "best of its row, or not to be told from it: the rounds disagree on which is ahead (~ in the ratio)",
+    };
+    let mut legend = vec![(" *  ", best)];
     if detail == Detail::Relative {
-        legend.push(" %  of what the same lock does with 1 thread");
+        legend.push((" %  ", "of what the same lock does with 1 thread"));
     }
     legend
 }
@@ -70,7 +73,7 @@ enum Detail {
 }
 
 fn main_grid(board: &Board, peers: &[&str], detail: Detail) -> Grid {
-    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock)).collect();
+    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
     let mut header = vec!["workload", "threads", "unit"];
     header.extend(names.iter().map(String::as_str));
     let has_ratio =
@@ -129,7 +132,7 @@ fn ratio_cell(board: &Board, setting: &Setting, peers: &[&str]) -> String {
 
 /// A table of one figure that more than one thread makes interesting.
 fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
-    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock)).collect();
+    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
     let mut header = vec!["workload", "threads"];
     header.extend(names.iter().map(String::as_str));
     let mut grid = Grid::new(&header, 2);
@@ -150,22 +153,6 @@ fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
 fn name_cells<'a>(setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<String> {
     let is_same = above.replace(&setting.workload) == Some(&setting.workload);
     vec![if is_same { String::new() } else { setting.workload.clone() }, setting.threads.to_string()]
-}
-
-/// A name broken at its dashes, and its tuning at its marks, so that its column is hardly wider than the figures below.
-fn broken(lock: &str) -> String {
-    const WIDTH: usize = 9;
-    let mut lines = String::new();
-    let mut column = 0;
-    for part in lock.split_inclusive(['-', '[', '_', '=', '+']) {
-        if column > 0 && column + part.len() > WIDTH {
-            lines.push('\n');
-            column = 0;
-        }
-        lines += part;
-        column += part.len();
-    }
-    lines
 }
 
 fn is_peer(peers: &[&str], lock: &str) -> bool {
@@ -218,14 +205,6 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         assert_eq!(text.matches("sections").count(), 2, "no table is cut in two: {text}");
         assert!(text.contains("74.0* 673%"), "{text}");
-    }
-
-    #[test]
-    fn names_are_broken_at_dashes_and_tunings_at_marks() {
-        let names = ["std", "parking-lot", "parking-lot-012", "go-tristate-futex", "go-spinbit"];
-        let expected = ["std", "parking-\nlot", "parking-\nlot-012", "go-\ntristate-\nfutex", "go-\nspinbit"];
-        assert_eq!(names.map(broken), expected);
-        assert_eq!(broken("ondeck[throughput+idle_ns=300]"), "ondeck[\nthroughput+\nidle_ns=\n300]");
     }
 
     #[test]

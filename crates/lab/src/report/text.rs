@@ -99,6 +99,27 @@ pub fn plain(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// A word as a shell wants it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./,=:+@%".contains(c));
+    if is_plain { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// The name of a lock in lines of at most `width` columns where its dashes and the marks in its tuning allow it.
+pub fn broken(lock: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for part in lock.split_inclusive(['-', '[', '_', '=', '+']) {
+        if column > 0 && column + part.len() > width {
+            lines.push('\n');
+            column = 0;
+        }
+        lines += part;
+        column += part.len();
+    }
+    lines
+}
+
 /// The text in lines of at most `width` columns where its words allow it: the first line after `mark`, the others below
 /// the first word. Ends with a line break.
 pub fn wrap(mark: &str, text: &str, width: usize) -> String {
@@ -177,6 +198,20 @@ mod tests {
     fn multiples() {
         let texts = [0.0, 0.004, 0.01, 1.234, 99.94, 99.96, 1e300].map(times);
         assert_eq!(texts, ["0.00", "below 0.01", "0.01", "1.23", "99.94", "100", "1.00e300"]);
+    }
+
+    #[test]
+    fn names_are_broken_at_dashes_and_tunings_at_marks() {
+        let names = ["std", "parking-lot", "parking-lot-012", "go-tristate-futex", "go-spinbit"];
+        let expected = ["std", "parking-\nlot", "parking-\nlot-012", "go-\ntristate-\nfutex", "go-\nspinbit"];
+        assert_eq!(names.map(|name| broken(name, 9)), expected);
+        assert_eq!(broken("ondeck[throughput+idle_ns=300]", 9), "ondeck[\nthroughput+\nidle_ns=\n300]");
+    }
+
+    #[test]
+    fn a_shell_reads_words_back() {
+        let quoted = ["a-1.csv", "", "a b", "ondeck[look_ns=0]", "it's"].map(quoted);
+        assert_eq!(quoted, ["a-1.csv", "''", "'a b'", "'ondeck[look_ns=0]'", r"'it'\''s'"]);
     }
 
     #[test]

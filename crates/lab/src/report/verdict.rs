@@ -32,32 +32,6 @@ pub(super) fn sentences(board: &Board, peers: &[&str]) -> Vec<String> {
     said
 }
 
-/// The command that says more than this run did. `command` made the run, `out` is where its results are, if anywhere.
-pub(super) fn next_command(board: &Board, command: &str, out: Option<&str>, is_disturbed: bool) -> String {
-    /// As many as show a change of a few percent on a quiet machine, and the interval of a median.
-    const ROUNDS: usize = 10;
-    let base = without_flag(&without_flag(command, "--rounds"), "--seeds");
-    match out {
-        _ if is_disturbed => format!("{base} --rounds {ROUNDS}    on a machine with less else to do"),
-        Some(_) if board.rounds < ROUNDS => format!("{base} --rounds {ROUNDS}    to see small differences too"),
-        Some(file) => format!("ondeck compare {file} FILE    with what the same command gives after a change"),
-        None => format!("{base} --rounds {ROUNDS} --out FILE.csv    to compare it with another run: ondeck compare"),
-    }
-}
-
-/// The command line without a flag and its value.
-fn without_flag(command: &str, flag: &str) -> String {
-    let mut words = Vec::new();
-    let mut is_value = false;
-    for word in command.split(' ') {
-        if !is_value && word != flag && !word.starts_with(&format!("{flag}=")) {
-            words.push(word);
-        }
-        is_value = word == flag;
-    }
-    words.join(" ")
-}
-
 /// How a lock's throughput depends on the number of threads.
 struct Course<'a> {
     lock: &'a str,
@@ -303,17 +277,6 @@ mod tests {
     fn rounds_that_disagree_say_nothing() {
         let said = said(&[("ondeck", 2, [10.0, 11.0, 9.0]), ("std", 2, [10.5, 10.0, 10.0])]);
         assert_eq!(said, ["ondeck / best peer (std): 0.95; no difference can be told, the rounds disagree."]);
-    }
-
-    #[test]
-    fn the_next_command_can_be_typed() {
-        let board = Board::new(&[], &[], &[]);
-        let next = |out, is_disturbed| next_command(&board, "ondeck bench --rounds 2 --lock std", out, is_disturbed);
-        assert!(next(None, false).starts_with("ondeck bench --lock std --rounds 10 --out FILE.csv "));
-        assert!(next(Some("a.csv"), true).starts_with("ondeck bench --lock std --rounds 10 "));
-        let simulated = next_command(&board, "ondeck sim --seeds 2 --lock mcs", Some("a.csv"), false);
-        assert!(simulated.starts_with("ondeck sim --lock mcs --rounds 10 "), "{simulated}");
-        assert_eq!(without_flag("ondeck bench --rounds=2 --rounds 3", "--rounds"), "ondeck bench");
     }
 
     #[test]

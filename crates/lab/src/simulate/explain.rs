@@ -5,7 +5,7 @@
 //! long an operation takes: of ten threads, of which nine sleep, the sleeping is nine tenths.
 
 use crate::report::Grid;
-use crate::report::text::{duration_ns, wrap};
+use crate::report::text::{broken, duration_ns, wrap};
 use crate::row::Row;
 use ondeck_sim::Spent;
 
@@ -163,7 +163,7 @@ fn columns<'a>(points: impl Iterator<Item = &'a Explained>) -> Vec<Column<'a>> {
 }
 
 fn table(columns: &[Column]) -> Grid {
-    let names: Vec<String> = columns.iter().map(|column| column.lock.replace('[', "\n[")).collect();
+    let names: Vec<String> = columns.iter().map(|column| broken(column.lock, 20)).collect();
     let header: Vec<&str> = ["for each operation"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut grid = Grid::new(&header, 1);
     let mut row = |name: &str, cell: &dyn Fn(&Column) -> String| {

@@ -3,6 +3,7 @@
 use super::{Computed, Cut, Plan, Timeline};
 use crate::conditions::{Conditions, End};
 use crate::driver::{self, Failure, Pin, Point};
+use crate::earlier;
 use crate::row::Row;
 use crate::world::{self, World};
 use ondeck_sim::{Options, Simulated};
@@ -29,27 +30,51 @@ struct Done {
     timeline: Option<Timeline>,
 }
 
-/// Runs all jobs of the plan; tells of rows as they come, in any order.
-pub(super) fn run(plan: &Plan, stop: &AtomicBool, on_rows: &mut dyn FnMut(&[Row])) -> Result<Computed, Cut> {
-    let rounds = |point| (0..plan.seeds).map(move |round| Job { point, round });
-    let jobs: Vec<Job> = plan.points.iter().flat_map(rounds).collect();
-    let ends =
-        in_parallel(jobs.len(), |index| measure(plan, &jobs[index], stop), &mut |done: &Done| on_rows(&done.rows));
+/// All jobs of the plan, in the order of their rows.
+fn jobs(plan: &Plan) -> impl Iterator<Item = Job<'_>> {
+    plan.points.iter().flat_map(move |point| (0..plan.seeds).map(move |round| Job { point, round }))
+}
+
+/// What the earlier run has of each job.
+pub(super) fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
+    earlier::assign::<Simulated>(jobs(plan).map(|job| (job.round, job.point)), &plan.earlier)
+}
+
+/// Runs the jobs of the plan that are not finished; tells of rows as they come, in any order.
+pub(super) fn run(
+    plan: &Plan,
+    finished: Vec<Option<Vec<Row>>>,
+    stop: &AtomicBool,
+    on_rows: &mut dyn FnMut(&[Row]),
+) -> Result<Computed, Cut> {
+    let missing = jobs(plan).zip(&finished).filter_map(|(job, rows)| rows.is_none().then_some(job));
+    let missing: Vec<Job> = missing.collect();
+    let on_done = &mut |done: &Done| on_rows(&done.rows);
+    let mut ends = in_parallel(missing.len(), |index| measure(plan, &missing[index], stop), on_done).into_iter();
     let mut computed = Computed::default();
-    for (job, end) in jobs.iter().zip(ends) {
-        match end {
-            Some(Ok(done)) => {
+    let mut failed = None;
+    for (job, rows) in jobs(plan).zip(finished) {
+        if let Some(rows) = rows {
+            let seed = Some(plan.seed_of(job.round));
+            computed.rows.extend(rows.into_iter().map(|row| Row { seed, ..row }));
+            continue;
+        }
+        match ends.next().flatten() {
+            Some(Ok(done)) if failed.is_none() => {
                 computed.rows.extend(done.rows);
                 computed.timeline = computed.timeline.or(done.timeline);
             }
-            Some(Err(End::Failed(failure))) => {
-                let replay = Some(plan.replay(job.point, job.round));
-                return Err(Cut { failure: Box::new(failure), replay, rows: computed.rows });
+            Some(Err(End::Failed(failure))) if failed.is_none() => {
+                failed = Some((Box::new(failure), Some(plan.replay(job.point, job.round))));
             }
-            Some(Err(End::Interrupted)) | None => {}
+            // What was finished after a failure depends on which core was faster.
+            Some(_) | None => {}
         }
     }
-    Ok(computed)
+    match failed {
+        Some((failure, replay)) => Err(Cut { failure, replay, rows: computed.rows }),
+        None => Ok(computed),
+    }
 }
 
 /// Does jobs 0 to `n`, each as soon as a core is free for it, and begins no more once one has ended badly. As they begin

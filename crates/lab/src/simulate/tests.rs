@@ -25,6 +25,7 @@ fn plan(points: Vec<Point>) -> Plan {
         seconds: Some(0.001),
         pin: Pin::None,
         record: false,
+        earlier: Vec::new(),
     }
 }
 
@@ -152,6 +153,32 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
     assert!(rows.iter().all(|row| row.ops.is_some() && row.trace_hash.is_some() && row.spent.is_some()));
     assert_eq!(rows_of(&plan), rows);
     assert_eq!(COLUMNS.len(), 21);
+}
+
+#[test]
+fn what_an_earlier_run_has_computed_is_not_computed_again() {
+    let points = vec![point("mutex-contention", "mcs", 2), point("monitor-try-enter", "tas", 1)];
+    let plan = Plan { seeds: 3, ..plan(points) };
+    let whole = rows_of(&plan);
+    assert_eq!(whole.len(), 3 + 3 * 2);
+    // The second and the last job are missing, and what is there is told from what is computed.
+    let kept = [&whole[..1], &whole[2..7]].concat();
+    let earlier: Vec<Row> = kept.into_iter().map(|row| Row { ops: Some(7), seed: None, ..row }).collect();
+    let plan = Plan { earlier, ..plan };
+    let mut computed = 0;
+    let rows = run(&plan, &AtomicBool::new(false), &mut |progress| {
+        computed += usize::from(matches!(progress, Progress::Row { .. }))
+    });
+    let rows = rows.unwrap().rows;
+    let ops: Vec<bool> = rows.iter().map(|row| row.ops == Some(7)).collect();
+    assert_eq!((ops, computed), (vec![true, false, true, true, true, true, true, false, false], 3));
+    assert!(rows.iter().map(|row| row.seed).eq(whole.iter().map(|row| row.seed)));
+    assert_eq!([&rows[1], &rows[7], &rows[8]], [&whole[1], &whole[7], &whole[8]]);
+    // Nothing of it is lost if this run ends before all that was missing is there.
+    let stopped = run(&plan, &AtomicBool::new(true), &mut |_| ()).unwrap().rows;
+    assert!(stopped.len() == 6 && stopped.iter().all(|row| row.ops == Some(7)), "{stopped:?}");
+    let more = Plan { earlier: vec![whole[0].clone(), whole[0].clone()], ..plan };
+    assert!(check(&more).unwrap_err().to_string().contains("the rows of the earlier run"));
 }
 
 #[test]

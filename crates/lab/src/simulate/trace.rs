@@ -18,11 +18,13 @@ mod write;
 pub use life::Place;
 pub(crate) use write::{FIRST_THREAD, THREADS};
 
+use super::{MIN_SECONDS, Plan};
 use draft::Draft;
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, Timeline};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
+use std::sync::atomic::AtomicBool;
 
 /// So many events of a contended lock make a file of about 25 MB; `chrome://tracing` takes no more than 256 MB.
 const MOST_EVENTS: usize = 200_000;
@@ -65,6 +67,26 @@ pub struct Header {
 /// Those of `out`.
 pub fn write(out: &mut impl Write, timeline: &Timeline, machine: &Machine, subject: &Subject) -> io::Result<Header> {
     write_first(out, timeline, machine, subject, MOST_EVENTS)
+}
+
+/// Seconds of a window with which the run of `plan` is written whole, if the plan is one run, of which not more than
+/// `header` says was. Found by running it: how many events a shorter run has depends on what its threads do in it.
+/// `None` if even the shortest window has too many.
+pub fn seconds_written_whole(plan: &Plan, header: &Header, stop: &AtomicBool) -> Option<f64> {
+    // A run is longer than its window.
+    let mut seconds = header.end_us / 1e6;
+    loop {
+        // One digit is easier to type.
+        seconds = format!("{:.0e}", seconds / 2.0).parse().ok()?;
+        if seconds < MIN_SECONDS {
+            return None;
+        }
+        let shorter = Plan { seconds: Some(seconds), ..plan.clone() };
+        let timeline = super::run(&shorter, stop, &mut |_| ()).ok()?.timeline?;
+        if !timeline.is_cut && timeline.events.len() <= MOST_EVENTS {
+            return Some(seconds);
+        }
+    }
 }
 
 fn write_first(

@@ -97,7 +97,7 @@ pub fn origin_of_trace(trace: &Trace) -> Origin {
         ("Seed", subject.seed.to_string()),
         ("Recorded", duration_ns(end_us * 1e3)),
     ];
-    let cut = "the run went on after the end of the record: a shorter one can be recorded whole".to_string();
+    let cut = "the run went on after the end of the record".to_string();
     Origin {
         label: plain(&trace.label),
         facts: facts.into_iter().map(|(name, value)| (name.to_string(), plain(&value))).collect(),

@@ -1,0 +1,173 @@
+//! What an interrupted run leaves, and how another goes on from it.
+
+use crate::common::{Scratch, command, ondeck};
+use crate::usage::refused;
+use ondeck_lab::output::{Format, OutFile, read};
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A run that would take minutes.
+const BENCH: [&str; 9] = ["bench", "--lock", "std", "--workload", "solo", "--seconds", "0.02", "--rounds", "5000"];
+const SIM: [&str; 13] = [
+    "sim",
+    "--machine",
+    "m1",
+    "--lock",
+    "mcs,ondeck",
+    "--workload",
+    "mutex-contention",
+    "--threads",
+    "2",
+    "--seconds",
+    "0.001",
+    "--seeds",
+    "5000",
+];
+
+/// What a signal leaves of a run: exit code, standard output and standard error.
+fn interrupted(arguments: &[&str], signal: &str) -> (Option<i32>, String, String) {
+    let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let pid = child.id().to_string();
+    std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
+    let (mut shown, mut said) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code(), shown, said)
+}
+
+#[test]
+fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
+    let signals = [("-INT", 130), ("-TERM", 143)];
+    for (words, (signal, code)) in [&BENCH[..], &SIM[..]].into_iter().zip(signals) {
+        let scratch = Scratch::new(&format!("interrupt-{}", words[0]));
+        let (file, page) = (scratch.write("kept.csv", "an old file\n"), scratch.write("page.html", "an old page"));
+        let arguments = [words, &["--out", &file, "--report", &page]].concat();
+        let (ended, table, said) = interrupted(&arguments, signal);
+        assert_eq!(ended, Some(code), "{said}");
+        let again = format!("\nNext, to do the rest:\nondeck {} --resume\n", arguments.join(" "));
+        assert!(table.ends_with(&again), "{table}");
+        assert!(said.contains("kept.csv.partial") && said.contains("--resume does the rest"), "{said}");
+        let names = ["kept.csv", "kept.csv.partial", "kept.csv.partial.fingerprint.json", "page.html"];
+        assert_eq!(scratch.names(), names);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "an old file\n");
+        assert_eq!(std::fs::read_to_string(&page).unwrap(), "an old page");
+        let (before, doubts) = read(Path::new(&format!("{file}.partial"))).unwrap();
+        assert!(!before.rows.is_empty() && before.fingerprint.is_some() && doubts.is_empty());
+        // Its rows are not lost by a run that begins anew, nor mixed with those of another.
+        refused(&arguments, &["kept.csv.partial", "would be lost", "--resume", "removing"]);
+        refused(&[&arguments[..], &["--resume", "--format", "csv"]].concat(), &["another command: ondeck", "removing"]);
+        // Going on and being interrupted again loses nothing either.
+        let resumed = [&arguments[..], &["--resume"]].concat();
+        let (ended, table, _) = interrupted(&resumed, signal);
+        assert_eq!(ended, Some(code));
+        assert!(table.contains("measurements were made in an earlier run") && table.ends_with(&again), "{table}");
+        let (after, _) = read(Path::new(&format!("{file}.partial"))).unwrap();
+        assert!(after.rows.len() > before.rows.len(), "{} and {}", after.rows.len(), before.rows.len());
+        assert!(before.rows.iter().all(|row| after.rows.contains(row)), "what was finished is still there");
+        assert_eq!(scratch.names(), names);
+    }
+}
+
+#[test]
+fn without_a_file_what_is_finished_is_printed() {
+    let (code, table, said) = interrupted(&BENCH, "-TERM");
+    assert_eq!(code, Some(143), "{said}");
+    assert!(table.contains("solo") && table.contains("--out FILE.csv"), "{table}");
+    refused(&["bench", "--resume"], &["--resume", "--out"]);
+    refused(&["bench", "--resume", "--out", "-"], &["--resume", "--out"]);
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let scratch = Scratch::new("second");
+    let pipe = scratch.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // It waits for a reader of the pipe, whom there never is.
+    let arguments = ["bench", "--lock", "std", "--workload", "solo", "--seconds", "0.01", "--rounds", "1"];
+    let mut child = command(&[&arguments[..], &["--out", &pipe]].concat());
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let signal = |signal: &str| {
+        std::thread::sleep(Duration::from_millis(700));
+        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap()
+    };
+    signal("-TERM");
+    signal("-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// What `words` write to a file with this name; then the same from a part of it.
+fn is_the_same_when_gone_on_from(words: &[&str], name: &str, format: Format) {
+    let scratch = Scratch::new(&format!("resume-{name}"));
+    let file = scratch.path(name);
+    let arguments = [words, &["--out", &file]].concat();
+    let resumed = [&arguments[..], &["--resume"]].concat();
+    let run = ondeck(&resumed);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("begins from the start"), "{}", run.stderr);
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let (mut results, _) = read(Path::new(&file)).unwrap();
+    results.warnings = vec!["a neighbour".into()];
+    let n = results.rows.len();
+    results.rows.truncate(n / 2);
+    OutFile::check(Path::new(&file)).unwrap().keep(&results, format).unwrap();
+    let names = scratch.names();
+    let run = ondeck(&resumed);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for words in ["made in an earlier run", "a neighbour"] {
+        assert_eq!(run.stdout.matches(words).count(), 1, "{words:?} in {}", run.stdout);
+    }
+    assert!(!scratch.names().iter().any(|name| name.contains("partial")), "{:?} of {names:?}", scratch.names());
+    let (again, doubts) = read(Path::new(&file)).unwrap();
+    assert_eq!((again.rows.len(), &again.rows[..n / 2], doubts), (n, &results.rows[..], vec![]));
+    assert!(!again.command.contains("--resume"), "{}", again.command);
+    if words[0] == "sim" && format == Format::Csv {
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), whole, "byte for byte");
+    }
+}
+
+#[test]
+fn a_run_that_is_gone_on_from_is_whole() {
+    let bench = ["bench", "--lock", "std,pthread", "--workload", "solo,spike", "--seconds", "0.01", "--rounds", "2"];
+    is_the_same_when_gone_on_from(&bench, "bench.csv", Format::Csv);
+    let sim = ["sim", "--machine", "m1", "--lock", "mcs,ondeck", "--workload", "mutex-contention", "--threads", "1,3"];
+    let sim = [&sim[..], &["--seconds", "0.001", "--seeds", "2"]].concat();
+    is_the_same_when_gone_on_from(&sim, "sim.csv", Format::Csv);
+    is_the_same_when_gone_on_from(&sim, "sim.json", Format::Json);
+}
+
+#[test]
+fn rows_of_unknown_origin_are_not_gone_on_from() {
+    let scratch = Scratch::new("unknown");
+    let file = scratch.path("a.csv");
+    let old = "platform,machine,workload,lock,threads,round,seconds\nhardware,m,solo,std,1,0,0.1\n";
+    scratch.write("a.csv.partial", old);
+    let arguments = ["bench", "--lock", "std", "--workload", "solo", "--out", &file, "--resume"];
+    refused(&arguments, &["--resume", "a.csv.partial", "does not tell which command", "removing"]);
+    scratch.write("a.csv.partial", "nonsense");
+    refused(&arguments, &["a.csv.partial, line 1", "column platform is missing"]);
+    assert_eq!(scratch.names(), ["a.csv.partial"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_gets_the_rows_as_they_are() {
+    let run = ondeck(&[
+        "bench",
+        "--lock",
+        "std",
+        "--workload",
+        "solo",
+        "--seconds",
+        "0.01",
+        "--rounds",
+        "1",
+        "--out",
+        "/dev/stderr",
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("platform,machine,workload,lock"), "{}", run.stderr);
+    assert!(run.stdout.contains("--rounds 10 --out FILE.csv"), "nothing can be read from there again: {}", run.stdout);
+}
