@@ -60,8 +60,6 @@ fn combinations() {
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
     refused(&["bench", "--lock", "std", "--tuning", "throughput"], &["--tuning", "ondeck", "--lock"]);
     refused(&["bench", "--lock", "ondeck", "--tuning", "no-spin"], &["--tuning", "coreclr-monitor", "--lock"]);
-    let nine: Vec<String> = (1..=9).map(|n| format!("ondeck[look_ns={n}]")).collect();
-    refused(&["bench", "--lock", &nine.join(",")], &["look_ns=9", "8 in one run"]);
     refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);
     refused(&["bench", "--lock", "std", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);
 }
