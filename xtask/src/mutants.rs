@@ -277,7 +277,11 @@ impl Nursery {
         let target = words.next().ok_or("an empty rung")?;
         let mut test = Command::new(self.build(target)?);
         test.args(words).arg("--nocapture").current_dir(self.work.join("crates/conformance"));
-        test.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        test.env("RUST_BACKTRACE", "0")
+            .env("ONDECK_LONG", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         // A group of its own, so that the children of a test end with it.
         let child = test.process_group(0).spawn().map_err(|error| format!("{rung}: {error}"))?;
         judge(child, rung, patience)

@@ -16,6 +16,7 @@ pub mod child;
 mod coins;
 pub mod condvar;
 pub mod counted;
+pub mod depth;
 #[cfg(feature = "models")]
 mod futex;
 mod hardware;

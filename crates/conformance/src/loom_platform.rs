@@ -19,6 +19,7 @@
 //! Not modelled: wake order other than first in, first out; more than one clock; failure of a weak compare-exchange.
 
 use crate::coins::Coins;
+use crate::depth;
 use crate::futex::Futex;
 use crate::reproduce::Reproduce;
 use crate::steps;
@@ -150,6 +151,11 @@ impl Model {
         // Beyond loom's default because a poll loop takes several branches per turn; a livelock still hits it.
         builder.max_branches = 20_000;
         builder.preemption_bound = builder.preemption_bound.or(Some(self.preemptions));
+        if !depth::is_whole() {
+            builder.max_permutations = Some(depth::MODEL);
+            // Loom looks at the limit this often.
+            builder.checkpoint_interval = depth::MODEL;
+        }
         builder.check(move || {
             steps::begin_execution();
             STATE.set(Some(Rc::new(State::new(self))));
@@ -158,7 +164,12 @@ impl Model {
         });
         STATE.set(None);
         let search = search.lock().expect("nobody panics while holding it");
-        eprintln!("loom: {search}, {self:?}");
+        // Loom counts from one.
+        let is_cut = builder.max_permutations.is_some_and(|most| search.executions + 1 >= most as u64);
+        eprintln!("loom: {search}, {self:?}{}", if is_cut { ", cut short" } else { "" });
+        if is_cut {
+            return;
+        }
         assert!(search.missing.is_empty(), "no execution takes these steps in this order: {:?}", search.missing);
         let is_missed = |step: &&&str| !search.steps.contains_key(**step);
         let missed: Vec<_> = self.reach.iter().filter(is_missed).collect();

@@ -7,7 +7,7 @@
 //! `ONDECK_FREES` sets the number of locks per test.
 
 use ondeck_conformance::counted::{Counted, Reference};
-use ondeck_conformance::{HardwareWorld, Random, for_each_freeable_lock, for_each_timed_freeable_lock, within};
+use ondeck_conformance::{HardwareWorld, Random, depth, for_each_freeable_lock, for_each_timed_freeable_lock, within};
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::marker::PhantomData;
@@ -30,6 +30,7 @@ type Object<L> = Counted<HardwareWorld, L>;
 
 fn frees(default: usize) -> usize {
     let asked = std::env::var("ONDECK_FREES").ok();
+    let default = if depth::is_whole() { default } else { default / 5 };
     asked.map_or(default, |text| text.parse().expect("ONDECK_FREES is a number"))
 }
 

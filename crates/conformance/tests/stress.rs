@@ -5,7 +5,7 @@
 //! after [`PATIENCE`]. All together take below a minute on two cores.
 
 use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
-use ondeck_conformance::{Guarded, HardwareWorld, Random, World, for_each_lock, for_each_timed_lock, within};
+use ondeck_conformance::{Guarded, HardwareWorld, Random, World, depth, for_each_lock, for_each_timed_lock, within};
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::os::unix::process::CommandExt as _;
@@ -130,7 +130,11 @@ fn freezing() -> impl FnMut(&[JoinHandle<()>]) {
 
 /// Two threads, and where waiters sleep also crowds: spinners by the dozen only show what a time slice is.
 fn crowds<L: RawLock>() -> &'static [u64] {
-    if L::ENTRY.promises.sleeps { &[2, 8, 64, 256, 1024] } else { &[2, 4] }
+    match (L::ENTRY.promises.sleeps, depth::is_whole()) {
+        (true, true) => &[2, 8, 64, 256, 1024],
+        (true, false) => &[2, 64],
+        (false, _) => &[2, 4],
+    }
 }
 
 fn on_one_core<L: RawLock>(attempt: Attempt<L>) {

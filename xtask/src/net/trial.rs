@@ -143,7 +143,8 @@ impl Test {
         command
             .args(["--exact", &self.path, "--test-threads=1"])
             .env(variable.0, variable.1)
-            .env("RUST_BACKTRACE", "0");
+            .env("RUST_BACKTRACE", "0")
+            .env("ONDECK_LONG", "1");
         if self.is_ignored {
             command.arg("--ignored");
         }
