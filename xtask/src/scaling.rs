@@ -149,7 +149,7 @@ fn line(row: &Row) -> String {
     Results { rows: vec![row.clone()], ..Results::default() }.to_text(Format::CsvRows).trim_end().to_owned()
 }
 
-/// Reads [`line`].
+/// Reads what [`line()`] gave.
 fn row_of(line: &str) -> Result<Row, String> {
     let text = format!("{}\n{line}\n", COLUMNS.join(","));
     let mut rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
