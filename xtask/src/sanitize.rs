@@ -60,7 +60,10 @@ fn sanitize(root: &Path, run: &Run, host: &str) -> Result<(), String> {
     }
     let (target, name) = run.sick;
     println!("first a lock that is broken on purpose; its report is expected");
-    if cargo(&[target], &["--quiet", "--", "--ignored", "--exact", name])?.success() {
+    let is_missed =
+        || cargo(&[target], &["--quiet", "--", "--ignored", "--exact", name]).map(|status| status.success());
+    // It takes two threads that meet, which on a busy machine they may fail to do once.
+    if is_missed()? && is_missed()? && is_missed()? {
         return Err(format!("the {} sanitizer does not notice {name} of {target}", run.sanitizer));
     }
     println!("now the real locks");

@@ -10,6 +10,7 @@ use std::sync::atomic::{
     AtomicBool, AtomicI32,
     Ordering::{Acquire, Relaxed, Release},
 };
+use std::time::{Duration, Instant};
 
 /// Columns of a table where there is no terminal to ask.
 const WIDTH_OF_A_PIPE: usize = 120;
@@ -78,6 +79,9 @@ impl Display {
     }
 }
 
+/// Signals that come so soon after the first are part of it.
+const AT_ONCE: Duration = Duration::from_millis(300);
+
 /// Set by the first signal that wants an end.
 static STOP: AtomicBool = AtomicBool::new(false);
 /// Which signal that was.
@@ -94,9 +98,13 @@ pub(crate) fn stop_on_signal() -> &'static AtomicBool {
 
 /// Sleeps until there is a signal, for as long as the process lives.
 fn heed(mut signals: Signals) {
+    let mut first: Option<Instant> = None;
     for signal in signals.forever() {
-        if STOP.load(Relaxed) {
-            std::process::exit(128 + signal);
+        match first.map(|first| first.elapsed()) {
+            // `timeout` and others signal a process and its group: that is one wish.
+            Some(elapsed) if elapsed < AT_ONCE => continue,
+            Some(_) => std::process::exit(128 + signal),
+            None => first = Some(Instant::now()),
         }
         SIGNAL.store(signal, Relaxed);
         // Whoever sees the flag in `end_of_run` is to see which signal it was.
