@@ -32,7 +32,7 @@ fn the_table_names_workload_locks_and_the_next_command() {
     let run = ondeck(&short(&[]));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for word in
-        ["mutex-contention", "std", "pthread", "M/s", "CPUs used", "\nNext, to", "\nondeck bench --lock std,pthread"]
+        ["mutex-contention", "std", "pthread", "M/s", "CPUs used", "\nNext, ", "\nondeck bench --lock std,pthread"]
     {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
