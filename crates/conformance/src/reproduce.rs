@@ -3,6 +3,7 @@
 //! They are printed by the panic hook because a deadlock inside loom panics while panicking and so aborts the process:
 //! nothing that runs after the first panic can be relied on.
 
+use crate::depth;
 use crate::steps;
 use std::cell::RefCell;
 use std::sync::Once;
@@ -22,7 +23,8 @@ impl Reproduce {
         let test = std::thread::current().name().unwrap_or("").to_owned();
         let binary = std::env::current_exe().ok().and_then(|path| Some(path.file_stem()?.to_str()?.to_owned()));
         let target = binary.as_deref().and_then(|name| name.rsplit_once('-')).map_or("", |(target, _hash)| target);
-        let line = format!("{environment}cargo test -p ondeck-conformance --test {target} -- --exact {test}");
+        let long = if depth::is_whole() { "ONDECK_LONG=1 " } else { "" };
+        let line = format!("{long}{environment}cargo test -p ondeck-conformance --test {target} -- --exact {test}");
         LINE.set(Some(line));
         Reproduce(())
     }
