@@ -79,7 +79,7 @@
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load before the second, 1 line. Contended pass: a pop and a wake per release even when others
-//! are awake, and every awake contender polls the word: there is no bound on how many do. Lock 8 bytes; node 16 bytes
+//! are awake, and every awake contender polls the word: there is no bound on how many do. Lock 8 bytes; node 32 bytes
 //! of stack.
 //!
 //! # After release

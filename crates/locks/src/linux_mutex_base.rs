@@ -107,7 +107,7 @@
 //! besides, and a wake if somebody sleeps. A thread that is preempted while it has the latch holds up every release
 //! that has to look for waiters, and the lock stays shut meanwhile: those who wait for the latch pause, then yield. The
 //! wake is done under the latch, which keeps the node alive, so the woken may find the latch taken. Lock 32 bytes, in
-//! one line if aligned; node 16 bytes of stack.
+//! one line if aligned; node 32 bytes of stack.
 //!
 //! # After release
 //! Yes: after a reopen the ex-holder still reads the list and writes the latch, and a spinner may have got in, left

@@ -104,7 +104,7 @@
 //! the end of the queue 1 quit; then, if in vain, the list as in linux-mutex-patch1. What bounds the spinners: their
 //! turn's, the holder and the budget as in linux-mutex-base; in the queue, nothing does, but there is little left of a
 //! budget when the turn comes. A spinner that is preempted in the queue holds up all behind it: they pause, then yield.
-//! Lock 40 bytes, in one line if aligned; 16 bytes of stack for the list, and while spinning 128, so that two spinners
+//! Lock 40 bytes, in one line if aligned; 32 bytes of stack for the list, and while spinning 128, so that two spinners
 //! never share a line or an adjacent pair.
 //!
 //! # After release

@@ -83,7 +83,7 @@
 //! # Cost
 //! Alone: 2 RMWs, 1 line. A contender: 1 claim, 1 grab for each time it has seen the word FREE; to sleep, 1 latch and,
 //! mostly, no take, since the claims have made the word CROWDED. A release, the latch and the sizes are as in
-//! linux-mutex-base: lock 32 bytes, node 16 bytes of stack.
+//! linux-mutex-base: lock 32 bytes, node 32 bytes of stack.
 //!
 //! # After release
 //! Yes, as in linux-mutex-base: after a reopen the ex-holder still reads the list and writes the latch.

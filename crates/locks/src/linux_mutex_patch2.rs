@@ -87,7 +87,7 @@
 //! # Cost
 //! Alone: 2 RMWs, 1 line. A contender: 1 claim; the spinner 1 claim_spin and 1 grab for each time it has seen the word
 //! FREE; all others go to the list as in linux-mutex-patch1, at 1 latch each. The spinning is bounded by the holder,
-//! which must stay the same, and by the budget, as in linux-mutex-base. Lock 40 bytes, in one line if aligned; node 16
+//! which must stay the same, and by the budget, as in linux-mutex-base. Lock 40 bytes, in one line if aligned; node 32
 //! bytes of stack.
 //!
 //! # After release

@@ -89,7 +89,7 @@
 //! Alone: 2 RMWs, 1 line. A contender: 1 claim; a spinner 1 count_in, 1 count_out, and 1 grab for each time it has seen
 //! the word FREE; all others go to the list as in linux-mutex-patch1, at 1 latch each. The spinning is bounded by the
 //! holder, which must stay the same, and by the budget, as in linux-mutex-base. With two cores this is
-//! linux-mutex-patch2 with a dearer field. Lock 40 bytes, in one line if aligned; node 16 bytes of stack.
+//! linux-mutex-patch2 with a dearer field. Lock 40 bytes, in one line if aligned; node 32 bytes of stack.
 //!
 //! # After release
 //! Yes, as in linux-mutex-base: after a reopen the ex-holder still reads the list and writes the latch.

@@ -21,9 +21,11 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use ondeck_platform::{AtomicPointer, Platform, Token};
+use ondeck_platform::{AtomicPointer, Hardware, Platform, Token};
 
-/// What a sleeper hangs on the stack, aligned as `A` is, to make room for the word's flags below its address.
+/// What a sleeper hangs on the stack, aligned as `A` is, to make room for the word's flags below its address. Never across
+/// two lines, wherever a compiler puts it: who pops it reads the link and gives the permit.
+#[repr(align(32))]
 pub(crate) struct Node<P: Platform, A: 'static = ()> {
     permit: Token<P>,
     /// The next older node, or null. Its accesses are Relaxed: an edge of the lock leads from the push to the popper,
@@ -31,6 +33,8 @@ pub(crate) struct Node<P: Platform, A: 'static = ()> {
     below: P::Ptr<Node<P, A>>,
     _align: [A; 0],
 }
+
+const _: () = assert!(size_of::<Node<Hardware>>() == align_of::<Node<Hardware>>());
 
 impl<P: Platform, A: 'static> Node<P, A> {
     pub(crate) fn new() -> Self {

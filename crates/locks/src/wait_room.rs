@@ -25,7 +25,7 @@
 use core::fmt;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform, Token};
+use ondeck_platform::{Atomic, AtomicPointer, Hardware, Platform, StaticPlatform, Token};
 
 /// The threads that wait for a pulse of one monitor.
 pub struct WaitRoom<P: Platform> {
@@ -34,13 +34,16 @@ pub struct WaitRoom<P: Platform> {
     oldest: P::U64,
 }
 
-/// The record of one wait, on the stack of its thread.
+/// The record of one wait, on the stack of its thread; never across two lines.
+#[repr(align(32))]
 pub struct WaitNode<P: Platform> {
     permit: Token<P>,
     next: P::Ptr<WaitNode<P>>,
     prev: P::Ptr<WaitNode<P>>,
     is_queued: P::U32,
 }
+
+const _: () = assert!(size_of::<WaitNode<Hardware>>() == align_of::<WaitNode<Hardware>>());
 
 /// A node that has been taken out of its room and must be unparked.
 #[must_use = "the thread of a popped node sleeps until somebody unparks it"]
@@ -202,7 +205,6 @@ impl<P: Platform> fmt::Debug for Popped<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ondeck_platform::Hardware;
 
     // One thread has each room and its nodes to itself, which is what the monitor would see to.
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Body, body, now, on, on_cpus, smt_toy, toy, until};
+use common::{Body, Line, body, now, on, on_cpus, smt_toy, toy, until};
 use ondeck_platform::{Atomic, Platform, Waited};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::{SimU32, SimU64, Simulated};
@@ -253,4 +253,68 @@ fn a_woken_thread_does_not_run_before_its_waker_has_called_it() {
         vec![(Some(0), sleeper(0, &word, Waited::Woken, None)), (Some(0), works), (Some(1), waker(10_000, &word, 1))];
     let outcome = on(&machine, 1, bodies).unwrap();
     assert_eq!(outcome.value[0], 11_048_000 + 1_000_000 + 300_000);
+}
+
+/// What a thread leaves for its waker, on its stack.
+#[repr(align(32))]
+struct Record {
+    is_woken: SimU32,
+    seen: SimU64,
+}
+
+/// Makes a record, tells the waker where it is, and sleeps on it.
+fn wait_once(at: &Line) {
+    let record = Record { is_woken: SimU32::new(0), seen: SimU64::new(0) };
+    at.0.store((&raw const record).expose_provenance() as u64, SeqCst);
+    while record.is_woken.load(SeqCst) == 0 {
+        Simulated::wait_on(&record.is_woken, 0, None);
+    }
+    assert_eq!(record.seen.load(Relaxed), 7);
+}
+
+/// The same, further down on the stack.
+#[inline(never)]
+fn wait_deeper(at: &Line) {
+    let frames = std::hint::black_box([0_u8; 4096 + 96]);
+    wait_once(at);
+    std::hint::black_box(frames);
+}
+
+fn wake_all(at: &Line, n: u32) {
+    for _ in 0..n {
+        let mut record = 0;
+        while record == 0 {
+            record = at.0.swap(0, SeqCst);
+        }
+        let record = std::ptr::with_exposed_provenance::<Record>(record as usize);
+        // SAFETY: its thread does not leave `wait_once` before the swap below.
+        let (seen, is_woken) = unsafe { (&(*record).seen, &(*record).is_woken) };
+        seen.store(7, SeqCst);
+        let address = std::ptr::from_ref(is_woken);
+        is_woken.swap(1, SeqCst);
+        Simulated::wake(address, 1);
+    }
+}
+
+/// Where a compiler puts a record on a stack, and whether two of them ever lie at one place, decides nothing.
+#[test]
+fn records_on_stacks_may_lie_anywhere() {
+    const ROUNDS: u32 = 40;
+    let hash = |is_deep: fn(u32) -> bool| {
+        let at = Arc::new(Line(SimU64::new(0)));
+        let others = at.clone();
+        let waiter = body(move || {
+            for round in 0..ROUNDS {
+                if is_deep(round) { wait_deeper(&at) } else { wait_once(&at) }
+            }
+            now()
+        });
+        let waker = body(move || {
+            wake_all(&others, ROUNDS);
+            now()
+        });
+        on_cpus(&toy(2), vec![waiter, waker]).trace_hash
+    };
+    let flat = hash(|_| false);
+    assert_eq!([hash(|_| true), hash(|round| round % 2 == 1), hash(|round| round > 20)], [flat; 3]);
 }

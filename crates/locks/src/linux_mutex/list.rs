@@ -12,16 +12,19 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use ondeck_platform::{Atomic, Platform, StaticPlatform, Token};
+use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Token};
 
 const NONE: u64 = 0;
 
-/// What a sleeper hangs into the list. On its stack.
+/// What a sleeper hangs into the list. On its stack, and never across two lines.
+#[repr(align(32))]
 pub(super) struct Node<P: Platform> {
     pub(super) permit: Token<P>,
     /// Address of the next younger node.
     next: P::U64,
 }
+
+const _: () = assert!(size_of::<Node<Hardware>>() == align_of::<Node<Hardware>>());
 
 impl<P: Platform> Node<P> {
     pub(super) fn new() -> Self {
@@ -99,7 +102,6 @@ impl<P: Platform> List<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ondeck_platform::Hardware;
 
     #[test]
     fn first_in_first_out() {

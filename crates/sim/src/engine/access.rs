@@ -315,6 +315,7 @@ impl Engine {
     /// A word is about to be gone: stores to it that are under way still bring its line, for nothing. They may be those of
     /// another thread, as threads can agree on who takes the word away by what is not simulated (a count of references).
     pub(crate) fn forget(&mut self, address: u64) {
+        self.lines.forget(address);
         for &thread in &self.storing {
             for store in self.threads[thread as usize].stores.iter_mut().filter(|store| store.address == address) {
                 store.kind = Kind::Nothing;

@@ -34,13 +34,10 @@ const SLEPT: u64 = 1;
 const LATE: u64 = 2;
 
 impl Engine {
-    /// The bucket of an address. Lines are numbered as they are first touched, so it does not depend on where the word
-    /// happens to lie.
+    /// The bucket of an address.
     fn bucket_of(&mut self, address: u64) -> u32 {
         let core = self.threads[self.current as usize].core;
-        let line = u64::from(self.lines.find(address, core));
-        let place = address % u64::from(self.machine.line_bytes);
-        (super::random::mix(line << 8 | place) % self.buckets.len() as u64) as u32
+        (super::random::mix(self.lines.name_of(address, core)) % self.buckets.len() as u64) as u32
     }
 
     fn line_of_bucket(&mut self, bucket: u32, core: u32) -> u32 {

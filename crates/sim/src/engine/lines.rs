@@ -59,6 +59,10 @@ pub(crate) struct Line {
     /// Requests that have reached the order point and wait, in a list through the requests themselves.
     pub(crate) first: u32,
     pub(crate) last: u32,
+    /// How many were touched first before this one.
+    number: u64,
+    /// Where it was touched first.
+    base: u64,
 }
 
 /// What an access is.
@@ -98,7 +102,7 @@ pub(crate) struct Way {
 impl Line {
     /// A line that nobody has touched: at its home.
     fn new() -> Self {
-        Line { owner: NOBODY, sharers: Cores::default(), busy_until: 0, first: NONE, last: NONE }
+        Line { owner: NOBODY, sharers: Cores::default(), busy_until: 0, first: NONE, last: NONE, number: 0, base: 0 }
     }
 
     /// Whether `core` can do the access with what it has (L1, W1).
@@ -213,17 +217,22 @@ fn home(machine: &Machine, core: u32) -> u64 {
     far.unwrap_or_else(|| machine.distance(core, (core + 1) % machine.cores))
 }
 
+/// Marks, in the table, a line whose words are gone.
+const GONE: u32 = 1 << 31;
+
 /// All lines that were touched, by address; numbered in the order of their first touch.
 pub(crate) struct Lines {
     lines: Vec<Line>,
-    /// Open addressing; a key is the address of the line and one, zero is free.
+    /// First touches so far.
+    n_touched: u64,
+    /// Open addressing; a key is the address of the line and one, zero is free. With each its line, which may be [`GONE`].
     table: Vec<(u64, u32)>,
     shift: u32,
 }
 
 impl Lines {
     pub(crate) fn new(line_bytes: u32) -> Self {
-        Lines { lines: Vec::new(), table: vec![(0, 0); 1024], shift: line_bytes.trailing_zeros() }
+        Lines { lines: Vec::new(), n_touched: 0, table: vec![(0, 0); 1024], shift: line_bytes.trailing_zeros() }
     }
 
     #[inline]
@@ -233,16 +242,36 @@ impl Lines {
 
     /// The line of an address, if it was touched.
     pub(crate) fn known(&self, address: u64) -> Option<u32> {
+        Some(self.table[self.place_of(address)?].1 & !GONE)
+    }
+
+    /// A word at the address is gone: what comes to lie there next, as a record on a stack may or may not, is a first touch.
+    /// Or how compilers lay out stacks would decide what a run gives.
+    pub(crate) fn forget(&mut self, address: u64) {
+        if let Some(place) = self.place_of(address) {
+            self.table[place].1 |= GONE;
+        }
+    }
+
+    fn place_of(&self, address: u64) -> Option<usize> {
         let key = (address >> self.shift) + 1;
         let mut place = self.place(key);
         // Ends at a free place, of which there are always as many as lines.
         while self.table[place].0 != 0 {
             if self.table[place].0 == key {
-                return Some(self.table[place].1);
+                return Some(place);
             }
             place = (place + 1) & (self.table.len() - 1);
         }
         None
+    }
+
+    /// What tells a word from all others, and does not depend on where it happens to lie: which first touch its line was,
+    /// and how far it is from the word that was touched then.
+    pub(crate) fn name_of(&mut self, address: u64, core: u32) -> u64 {
+        let line = self.find(address, core);
+        let Line { number, base, .. } = *self.get(line);
+        number << 16 | (address.wrapping_sub(base) & 0xffff)
     }
 
     /// The line of an address. One that is touched for the first time is handed to `core` as it is.
@@ -253,10 +282,10 @@ impl Lines {
         loop {
             let (found, line) = self.table[place];
             if found == key {
-                return line;
+                return if line & GONE == 0 { line } else { self.renew(place, address, core) };
             }
             if found == 0 {
-                return self.add(key, place, core);
+                return self.add(place, address, core);
             }
             place = (place + 1) & (self.table.len() - 1);
         }
@@ -267,13 +296,30 @@ impl Lines {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.table.len() - 1)
     }
 
+    /// Hands a line that was gone to `core`, unless somebody still wants what was there.
     #[cold]
-    fn add(&mut self, key: u64, place: usize, core: u32) -> u32 {
+    fn renew(&mut self, place: usize, address: u64, core: u32) -> u32 {
+        let line = self.table[place].1 & !GONE;
+        self.table[place].1 = line;
+        let new = self.first_touch(address, core);
+        let old = self.get(line);
+        if !old.is_wanted() {
+            *old = new;
+        }
+        line
+    }
+
+    fn first_touch(&mut self, base: u64, core: u32) -> Line {
+        self.n_touched += 1;
+        Line { sharers: Cores::only(core), number: self.n_touched, base, ..Line::new() }
+    }
+
+    #[cold]
+    fn add(&mut self, place: usize, address: u64, core: u32) -> u32 {
         let line = self.lines.len() as u32;
-        let mut new = Line::new();
-        new.sharers.insert(core);
+        let new = self.first_touch(address, core);
         self.lines.push(new);
-        self.table[place] = (key, line);
+        self.table[place] = ((address >> self.shift) + 1, line);
         if self.lines.len() * 2 > self.table.len() {
             self.grow();
         }
