@@ -7,9 +7,10 @@ mod lineage;
 mod names;
 mod picture;
 mod promises;
-mod scaling;
+pub(crate) mod scaling;
 
 use crate::models;
+use ondeck_report::catalogue::Catalogue;
 use std::fs;
 use std::path::Path;
 
@@ -63,6 +64,12 @@ pub(crate) fn between_markers(page: &str, name: &str, text: &str) -> Option<Stri
     let (before, rest) = page.split_once(&format!("<!-- {name} -->\n"))?;
     let (_, after) = rest.split_once(&format!("<!-- /{name} -->"))?;
     Some(format!("{before}<!-- {name} -->\n{text}<!-- /{name} -->{after}"))
+}
+
+/// The order of locks in pictures: that of the table, then other projects'.
+fn catalogue() -> Catalogue {
+    let locks = ondeck_locks::LOCKS.iter().map(|entry| entry.name.to_string()).collect();
+    Catalogue { locks, ..Catalogue::default() }
 }
 
 /// A table, one line per row, the first being its head.

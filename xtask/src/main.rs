@@ -4,7 +4,6 @@
 
 mod asm;
 mod browser;
-#[cfg(feature = "lab")]
 mod docs;
 #[cfg(feature = "lab")]
 mod figures;
@@ -63,6 +62,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
     let (name, rest) = words.split_first()?;
     Some(match name.as_str() {
         "tidy" => tidy::run(root),
+        "docs" => docs::run(root, rest),
         "asm" => asm::run(root),
         "browser" => browser::run(root, rest),
         "models" => models::run(root, rest),
@@ -71,7 +71,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "package" => package::run(root),
         "sanitize" => sanitize::run(root, rest),
         "verdicts" => verdicts::run(root, rest),
-        "docs" | "figures" | "scaling" | "validate" => with_lab(root, words),
+        "figures" | "scaling" | "validate" => with_lab(root, words),
         _ => return None,
     })
 }
@@ -81,7 +81,6 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
 fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
     let rest = &words[1..];
     match words[0].as_str() {
-        "docs" => docs::run(root, rest),
         "figures" => figures::run(root, rest),
         "scaling" => scaling::run(root, rest),
         _ => validate::run(root, rest),

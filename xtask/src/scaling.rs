@@ -8,10 +8,10 @@
 //! A run is kept (`verdicts.rs`) with the hash of all sources that its figures can depend on.
 
 use crate::verdicts::{ALL, Input, Verdicts};
-use ondeck_lab::output::{self, Format, Results};
-use ondeck_lab::row::{COLUMNS, Row};
 use ondeck_lab::simulate::{self, Machine};
 use ondeck_lab::tuning;
+use ondeck_report::output::{self, Format, Results};
+use ondeck_report::row::{COLUMNS, Row};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -34,13 +34,14 @@ const MOST: f64 = 1.25;
 const WAIT_NS: f64 = 1e6;
 
 /// What the figures are made from.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "Cargo.toml",
     "Cargo.lock",
     "crates/platform/src",
     "crates/locks/src",
     "crates/sim",
     "crates/lab/src",
+    "crates/report/src/histogram.rs",
     "crates/cli/src",
     "xtask/src/scaling.rs",
 ];

@@ -6,16 +6,16 @@ use crate::exit::Exit;
 use crate::plan::{estimated_seconds, notes, plan};
 use crate::terminal::{Display, end_of_run, say, stop_on_signal};
 use ondeck_lab::driver::{self, Cut, Failure, Plan};
-use ondeck_lab::fingerprint::Fingerprint;
-use ondeck_lab::output::{FAILED, Format, Results};
-use ondeck_lab::report::text::run_time;
-use ondeck_lab::row::Row;
+use ondeck_lab::this_machine;
+use ondeck_report::output::{FAILED, Format, Results};
+use ondeck_report::row::Row;
+use ondeck_report::wording::run_time;
 use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run, Format::Csv)?;
     let mut plan = plan(args).map_err(Exit::Usage)?;
-    let fingerprint = Fingerprint::of_this_machine();
+    let fingerprint = this_machine::fingerprint();
     let mut earlier = out.earlier(&fingerprint)?;
     plan.earlier = std::mem::take(&mut earlier.rows);
     driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;

@@ -4,14 +4,14 @@ use crate::args::CalibrateArgs;
 use crate::exit::Exit;
 use crate::terminal::{end_of_run, print, progress_bar, say, stop_on_signal, width};
 use ondeck_lab::calibrate::{calibrate, machine_file};
-use ondeck_lab::fingerprint::Fingerprint;
-use ondeck_lab::output::OutFile;
-use ondeck_lab::report::text::wrap;
+use ondeck_lab::this_machine;
+use ondeck_report::output::OutFile;
+use ondeck_report::wording::wrap;
 
 pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
     let out = args.out.as_deref().map(OutFile::check).transpose();
     let out = out.map_err(|what| Exit::Usage(format!("--out: {what}")))?;
-    let fingerprint = Fingerprint::of_this_machine();
+    let fingerprint = this_machine::fingerprint();
     let stop = stop_on_signal();
     let bar = progress_bar();
     let calibration = calibrate(stop, &mut |what, done, total| {

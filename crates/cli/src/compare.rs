@@ -3,8 +3,8 @@
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
-use ondeck_lab::compare::compare;
-use ondeck_lab::output::read;
+use ondeck_report::compare::compare;
+use ondeck_report::output::read;
 use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
@@ -27,6 +27,6 @@ fn names(old: &Path, new: &Path) -> [String; 2] {
     if short[0] == short[1] { [old, new].map(|path| path.display().to_string()) } else { short }
 }
 
-fn unusable(error: ondeck_lab::output::Unreadable) -> Exit {
+fn unusable(error: ondeck_report::output::Unreadable) -> Exit {
     Exit::Usage(error.to_string())
 }

@@ -3,17 +3,18 @@
 use crate::args::{FormatArg, RunArgs};
 use crate::exit::Exit;
 use crate::plan::out_file;
-use crate::report::document;
 use crate::terminal::{print, say, width};
-use ondeck_lab::board::Board;
+use ondeck_lab::catalogue;
 use ondeck_lab::driver::Point;
-use ondeck_lab::fingerprint::Fingerprint;
-use ondeck_lab::lock::locks;
-use ondeck_lab::output::{Earlier, Format, OutFile, Results};
-use ondeck_lab::report::page::page;
-use ondeck_lab::report::source::Source;
-use ondeck_lab::report::text::quoted;
-use ondeck_lab::report::{self, Kept};
+use ondeck_report::board::Board;
+use ondeck_report::catalogue::Catalogue;
+use ondeck_report::document::Document;
+use ondeck_report::fingerprint::Fingerprint;
+use ondeck_report::html::page;
+use ondeck_report::inputs::Source;
+use ondeck_report::output::{Earlier, Format, OutFile, Results};
+use ondeck_report::wording::quoted;
+use ondeck_report::{self as report, Kept};
 use std::path::Path;
 
 /// Where the results go, known to be writable before anything is measured.
@@ -124,7 +125,7 @@ impl<'a> Destination<'a> {
         let date = results.fingerprint.as_ref().map(|fingerprint| fingerprint.date.clone());
         let label = date.filter(|date| !date.is_empty()).unwrap_or("this run".to_string());
         let source = Source { label, results: results.clone(), notes: Vec::new() };
-        file.replace(page(&document(&[source], &[])).as_bytes()).map_err(Exit::Failed)?;
+        file.replace(page(&Document::new(&[source], &[], &catalogue())).as_bytes()).map_err(Exit::Failed)?;
         if !file.is_stdout() {
             say(&format!("a page with charts written to {}", path.display()));
         }
@@ -179,11 +180,10 @@ impl<'a> Destination<'a> {
 
 /// The text for a person.
 fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> String {
-    let workloads: Vec<String> = points.iter().map(|point| point.workload.to_string()).collect();
-    let names: Vec<String> = points.iter().map(|point| point.lock.clone()).collect();
-    let peers: Vec<&str> = locks().iter().filter(|lock| lock.peer).map(|lock| lock.name).collect();
-    let board = Board::new(&results.rows, &workloads, &names);
-    report::summary(&board, results, &peers, kept, width)
+    let workloads = points.iter().map(|point| point.workload.to_string()).collect();
+    let locks = points.iter().map(|point| point.lock.clone()).collect();
+    let board = Board::new(&results.rows, &Catalogue { workloads, locks, ..catalogue() });
+    report::summary(&board, results, kept, width)
 }
 
 /// The command line, as it could be typed again for the whole: what goes on from a part is the same command.

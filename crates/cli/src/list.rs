@@ -3,11 +3,11 @@
 use crate::args::What;
 use crate::exit::Exit;
 use crate::terminal::{known_width, print};
-use ondeck_lab::fingerprint::Fingerprint;
 use ondeck_lab::lock::locks;
-use ondeck_lab::report::text::wrap;
 use ondeck_lab::simulate::built_in_machines;
+use ondeck_lab::this_machine;
 use ondeck_lab::workload::WORKLOADS;
+use ondeck_report::wording::wrap;
 
 pub(crate) fn run(what: What) -> Result<(), Exit> {
     let lines = match what {
@@ -24,7 +24,7 @@ fn machines() -> String {
         .into_iter()
         .map(|machine| (machine.name, format!("{:>4} CPUs  {}", machine.cpus.len(), machine.about)))
         .collect();
-    let here = Fingerprint::of_this_machine();
+    let here = this_machine::fingerprint();
     let about = format!("{:>4} CPUs  this machine, measured anew in a few seconds: {}", here.cpus_online, here.line());
     rows.push(("here".into(), about));
     rows.push(("FILE.toml".into(), "           any other; `ondeck calibrate --out FILE.toml` writes one".into()));

@@ -3,14 +3,13 @@
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::terminal::{print, say};
-use ondeck_lab::lock::locks;
-use ondeck_lab::output::{OutFile, fingerprint_path};
-use ondeck_lab::report::document::Document;
-use ondeck_lab::report::markdown::markdown;
-use ondeck_lab::report::page::page;
-use ondeck_lab::report::picture::{Picture, pictures};
-use ondeck_lab::report::source::{Inputs, Source};
-use ondeck_lab::report::trace::Trace;
+use ondeck_lab::catalogue;
+use ondeck_report::document::Document;
+use ondeck_report::drawing::{Picture, pictures};
+use ondeck_report::html::page;
+use ondeck_report::inputs::Inputs;
+use ondeck_report::markdown::markdown;
+use ondeck_report::output::{OutFile, fingerprint_path};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
@@ -24,7 +23,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     for note in sources.iter().flat_map(|source| &source.notes).filter(|_| !args.markdown) {
         say(&format!("warning: {note}"));
     }
-    let document = document(&sources, &traces);
+    let catalogue = catalogue();
+    let document = Document::new(&sources, &traces, &catalogue);
     let pictures = if args.svg.is_some() { pictures(&document) } else { Vec::new() };
     let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
     // From here on, nothing is refused: either all is written, or the disk fails.
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
         say(&format!("{}.svg: {}", picture.id, picture.title));
     }
     if args.markdown {
-        print(&markdown(&sources, &document))?;
+        print(&markdown(&sources, &document, &catalogue))?;
     }
     Ok(())
 }
@@ -49,12 +49,6 @@ fn page_file(path: &Path, inputs: &[PathBuf]) -> Result<OutFile, Exit> {
         Some(input) => Err(wrong(format!("{} belongs to {}, which is to be read", path.display(), input.display()))),
         None => Ok(file),
     }
-}
-
-/// The report of these files.
-pub(crate) fn document(sources: &[Source], traces: &[Trace]) -> Document {
-    let peers: Vec<&str> = locks().iter().filter(|lock| lock.peer).map(|lock| lock.name).collect();
-    Document::new(sources, traces, &peers)
 }
 
 /// A file for each picture. The directory is made if there is none.

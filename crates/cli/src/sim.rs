@@ -5,12 +5,13 @@ use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{Display, end_of_run, say, stop_on_signal, width};
-use ondeck_lab::output::{FAILED, Format, OutFile, Results};
-use ondeck_lab::report::text::{duration_ns, quoted};
-use ondeck_lab::row::Row;
-use ondeck_lab::simulate::explain::{Explained, tables};
-use ondeck_lab::simulate::trace::{self, Header, Subject};
+use ondeck_lab::simulate::trace;
 use ondeck_lab::simulate::{self, Computed, Cut, Plan, Timeline};
+use ondeck_report::explain::tables;
+use ondeck_report::output::{FAILED, Format, OutFile, Results};
+use ondeck_report::row::Row;
+use ondeck_report::trace::{Header, Subject};
+use ondeck_report::wording::{duration_ns, quoted};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -46,11 +47,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
 
 /// Where the time of an operation goes.
 fn explanation(rows: &[Row]) -> String {
-    let explained = |row: &Row| Some(Explained::new(row, row.spent?));
-    let explained: Vec<Explained> = rows.iter().filter_map(explained).collect();
-    let unknown = rows.len() - explained.len();
-    let note = if unknown > 0 { "Of what an earlier run has computed, it is not known.\n" } else { "" };
-    format!("\n{}{note}", tables(&explained, width()))
+    let is_known = rows.iter().all(|row| row.spent.is_some());
+    let note = if is_known { "" } else { "Of what an earlier run has computed, it is not known.\n" };
+    format!("\n{}{note}", tables(rows, width()))
 }
 
 /// Where the timeline goes, if the plan is one run and it can be written.

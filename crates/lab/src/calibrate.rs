@@ -10,12 +10,12 @@ mod measures;
 pub use machine_file::machine_file;
 use ondeck_sim::machine::{self, Machine};
 
-use crate::fingerprint::Fingerprint;
-use crate::report::{Grid, text};
-use crate::stats::median;
+use crate::this_machine;
 use crate::world::World;
 use measures::{PAIR_MEASURES, SINGLE_MEASURES, line_transfer};
 use ondeck_platform::Hardware;
+use ondeck_report::stats::median;
+use ondeck_report::{Grid, wording};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Repetitions of each measurement.
@@ -146,7 +146,7 @@ pub fn machine_here(
     on_progress: &mut dyn FnMut(&str, usize, usize),
     cores: Option<u32>,
 ) -> Result<Machine, String> {
-    let fingerprint = Fingerprint::of_this_machine();
+    let fingerprint = this_machine::fingerprint();
     let calibration = calibrate(stop, on_progress)?;
     if stop.load(Relaxed) {
         return Err("interrupted while this machine was measured".to_string());
@@ -192,7 +192,7 @@ impl Calibration {
     pub fn table(&self, width: usize) -> String {
         let mut grid = Grid::new(&["cost", "what", "median", "lowest", "highest"], 2);
         let cells = |name: &str, what: &str, time: &Time| {
-            let [ns, low, high] = [time.ns, time.low_ns, time.high_ns].map(text::duration_ns);
+            let [ns, low, high] = [time.ns, time.low_ns, time.high_ns].map(wording::duration_ns);
             vec![name.to_string(), what.to_string(), ns, low, high]
         };
         for cost in &self.costs {

@@ -1,7 +1,7 @@
 //! Under what one point is measured, and how its measurement can end early.
 
 use crate::failure::Failure;
-use crate::row::Row;
+use ondeck_report::row::Row;
 use std::sync::atomic::AtomicBool;
 
 /// Under what one lock is measured in one workload at one thread count in one round.

@@ -7,16 +7,16 @@ pub use crate::failure::Failure;
 
 use crate::conditions::{Conditions, End};
 use crate::earlier;
-use crate::fingerprint::Fingerprint;
 use crate::lock::erased::{VisitErased, with_kind};
 use crate::lock::{self, BenchLock, Ground, VisitLock, with_lock};
 use crate::noise::Noise;
 use crate::random::Random;
-use crate::row::Row;
+use crate::this_machine;
 use crate::wait_policy;
 use crate::workload::{self, Kind, WorkloadSpec};
 use crate::world::{Marked, World};
 use ondeck_platform::Hardware;
+use ondeck_report::row::Row;
 use ondeck_sim::Simulated;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -100,7 +100,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
     earlier::tell(&done, on_progress);
     explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
-    let setting = Setting { plan, machine: &Fingerprint::of_this_machine().machine, cores: &cores, stop };
+    let setting = Setting { plan, machine: &this_machine::fingerprint().machine, cores: &cores, stop };
     let total = plan.points.iter().map(n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
     let rows = collect(plan, done, |round, point| setting.measure(round, point), &mut |rows, done| {

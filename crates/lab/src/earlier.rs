@@ -2,9 +2,9 @@
 
 use crate::driver::{Failure, Point, Progress, n_rows};
 use crate::lock::Ground;
-use crate::output::about_earlier;
-use crate::report::text;
-use crate::row::Row;
+use ondeck_report::output::about_earlier;
+use ondeck_report::row::Row;
+use ondeck_report::wording;
 
 /// The rows of each measurement, a point in a round, in the order of the measurements; `None` of one that is to be made.
 /// `rows` are in that order too, but any measurement may be missing. All points can be run on `G`.
@@ -31,7 +31,7 @@ pub(crate) fn assign<'a, G: Ground>(
     Err(Failure::Plan(format!(
         "the rows of the earlier run are not those of this plan, which has no {workload} with {lock} at {} in round {round} \
          in that place, or more rows of it",
-        text::threads(*threads)
+        wording::threads(*threads)
     )))
 }
 

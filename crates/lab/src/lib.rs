@@ -1,33 +1,35 @@
-//! Measures locks: workloads, drivers, statistics, result files.
+//! Measures locks: workloads, drivers, the simulated machine, calibration.
 //!
 //! [`driver::run`] carries out a plan and gives rows. A row is what one lock did in one workload at one thread count in
 //! one round; the workloads are in [`workload`], the locks in [`lock`], and what both need of an execution in
-//! [`world`]. The other modules read, write, compare and show rows.
+//! [`world`]. What is made of rows is for `ondeck-report`.
 
-pub mod board;
 pub mod calibrate;
-pub mod compare;
 mod conditions;
 mod crew;
 pub mod driver;
 mod earlier;
 mod failure;
-pub mod fingerprint;
-pub mod histogram;
 pub mod lock;
 mod measure;
 mod noise;
-pub mod output;
 mod peers;
 mod random;
-pub mod report;
-pub mod row;
 pub mod simulate;
-pub mod stats;
+pub mod this_machine;
 pub mod tuning;
 pub mod wait_policy;
 pub mod workload;
 pub mod world;
+
+/// What there is to be run: workloads and locks as `ondeck list` names them.
+pub fn catalogue() -> ondeck_report::catalogue::Catalogue {
+    let workloads = workload::WORKLOADS.iter().map(|workload| workload.name.to_string()).collect();
+    let locks = lock::locks();
+    let peers = locks.iter().filter(|lock| lock.peer).map(|lock| lock.name.to_string()).collect();
+    let locks = locks.iter().map(|lock| lock.name.to_string()).collect();
+    ondeck_report::catalogue::Catalogue { workloads, locks, peers }
+}
 
 /// The example of the workspace's README.md compiles and runs. Here, because a crate that is published can only include
 /// what is in its package.

@@ -9,10 +9,10 @@
 
 use crate::conditions::{Conditions, End};
 use crate::crew::{COUNT, Crew, Stage, TIME, WARM_UP, watch};
-use crate::histogram::Histogram;
-use crate::row::Row;
 use crate::world::{Usage, World};
-use ondeck_sim::Spent;
+use ondeck_report::explain::Spent;
+use ondeck_report::histogram::Histogram;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -110,7 +110,7 @@ pub(crate) struct Waits {
 impl Waits {
     /// For a thread that comes, at `now`, out of an operation that it began before the window did.
     fn new(from: u64, now: u64) -> Self {
-        let mut waits = Waits { waits: Histogram::new(), gaps: Histogram::new(), last: from };
+        let mut waits = Waits { waits: Histogram::default(), gaps: Histogram::default(), last: from };
         // A lower bound of what it waited, and all that is known of a thread that got nothing in the window.
         waits.waits.record_at_least(now.saturating_sub(from));
         waits
@@ -172,7 +172,7 @@ impl<W: World> Meter for Timed<'_, W> {
 pub(crate) struct Snapshot {
     at_ns: u64,
     usage: Usage,
-    spent: Option<Spent>,
+    spent: Option<ondeck_sim::Spent>,
     counts: Vec<u64>,
 }
 
@@ -194,7 +194,22 @@ impl Snapshot {
         row.cpus = Some((self.usage.cpu_ns - earlier.usage.cpu_ns) as f64 / 1e9 / seconds);
         row.ctx_switches_per_s = Some((self.usage.ctx_switches - earlier.usage.ctx_switches) as f64 / seconds);
         (row.jain, row.min_share) = fairness(&counts).unzip();
-        row.spent = self.spent.zip(earlier.spent).map(|(now, then)| now - then);
+        row.spent = self.spent.zip(earlier.spent).map(|(now, then)| spent_ns(now - then));
+    }
+}
+
+/// As result files have times.
+fn spent_ns(spent: ondeck_sim::Spent) -> Spent {
+    let ns = |ps: u64| ps as f64 / 1e3;
+    Spent {
+        work_ns: ns(spent.work_ps),
+        transfer_ns: ns(spent.transfer_ps),
+        queue_ns: ns(spent.queue_ps),
+        pause_ns: ns(spent.pause_ps),
+        kernel_ns: ns(spent.kernel_ps),
+        ready_ns: ns(spent.ready_ps),
+        waking_ns: ns(spent.waking_ps),
+        asleep_ns: ns(spent.asleep_ps),
     }
 }
 

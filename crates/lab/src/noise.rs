@@ -4,6 +4,7 @@
 //! clock lower, does not, least of all in a virtual machine; it shows in how long a fixed amount of work takes.
 
 use crate::world::{MachineTime, Usage, World};
+use ondeck_report::noise::{PACE_CHANGED, TOO_LOW};
 use std::marker::PhantomData;
 
 /// Part of the machine that others may use before it is worth a warning.
@@ -19,16 +20,6 @@ const PROBE_UNITS: u32 = 100_000;
 const PROBES: u32 = 4;
 /// A pace this much above the best is slow.
 const SLOW: f64 = 1.15;
-
-/// What a complaint about the load says, and no other warning.
-const TOO_LOW: &str = "figures of that time are too low";
-/// What a complaint about the pace says.
-const PACE_CHANGED: &str = "the machine's own pace changed";
-
-/// Whether a warning is about what else the machine did.
-pub(crate) fn is_noise(warning: &str) -> bool {
-    warning.contains(TOO_LOW) || warning.contains(PACE_CHANGED)
-}
 
 /// Compares what the machine did with what we did, and its pace now with its pace before.
 pub(crate) struct Noise<W> {
@@ -126,6 +117,7 @@ fn uneven(paces: &[f64]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ondeck_report::noise::is_noise;
 
     #[test]
     fn a_changing_pace_is_told() {

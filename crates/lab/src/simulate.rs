@@ -4,7 +4,6 @@
 //! or the order in which runs end. So they are computed in parallel, one on each core, and their rows stand in the
 //! order of the plan.
 
-pub mod explain;
 mod jobs;
 mod origin;
 #[cfg(test)]
@@ -13,13 +12,13 @@ pub mod trace;
 
 pub use ondeck_sim::machine::Machine;
 pub use ondeck_sim::timeline::Timeline;
-pub use origin::{fingerprint, origin_line, provenance};
+pub use origin::{fingerprint, origin_line};
 
 use crate::calibrate::machine_here;
 use crate::driver::{self, Failure, MAX_SECONDS, Pin, Point, Progress};
 use crate::earlier;
-use crate::row::Row;
 use crate::wait_policy;
+use ondeck_report::row::Row;
 use ondeck_sim::{Simulated, machine};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;

@@ -287,11 +287,11 @@ fn wake_all(at: &Line, n: u32) {
             record = at.0.swap(0, SeqCst);
         }
         let record = std::ptr::with_exposed_provenance::<Record>(record as usize);
-        // SAFETY: its thread does not leave `wait_once` before the swap below.
-        let (seen, is_woken) = unsafe { (&(*record).seen, &(*record).is_woken) };
-        seen.store(7, SeqCst);
-        let address = std::ptr::from_ref(is_woken);
-        is_woken.swap(1, SeqCst);
+        // SAFETY: its thread does not leave `wait_once` before the swap below, the last use of the reference.
+        let record = unsafe { &*record };
+        let address = &raw const record.is_woken;
+        record.seen.store(7, SeqCst);
+        record.is_woken.swap(1, SeqCst);
         Simulated::wake(address, 1);
     }
 }

@@ -1,8 +1,8 @@
 //! The picture in README.md, drawn from a committed result file as `ondeck report --svg` draws it.
 
-use ondeck_lab::report::figures::figures;
-use ondeck_lab::report::picture::svg;
-use ondeck_lab::report::source::Inputs;
+use ondeck_report::drawing::svg;
+use ondeck_report::inputs::Inputs;
+use ondeck_report::plotting::figures;
 use std::path::Path;
 
 pub(super) const PATH: &str = "docs/pictures/mutex-contention-relative.svg";
@@ -14,7 +14,7 @@ const FIGURE: &str = "mutex-contention-relative";
 
 pub(super) fn picture(root: &Path) -> Result<String, String> {
     let Inputs { sources, .. } = Inputs::read(&[root.join(DATA)]).map_err(|error| error.to_string())?;
-    let figures = figures(&sources).figures;
+    let figures = figures(&sources, &super::catalogue()).figures;
     let figure = figures.iter().find(|figure| figure.id == FIGURE);
     figure.map(svg).ok_or_else(|| format!("{DATA}: has no chart {FIGURE}"))
 }

@@ -1,18 +1,27 @@
 //! docs/scaling.md: throughput and CPUs used against threads, for every lock on a few simulated machines.
 
 use super::table;
-use crate::figures::{COLUMNS, WORKLOADS, file};
-use ondeck_lab::output::Results;
-use ondeck_lab::report::FLAGSHIP;
-use ondeck_lab::report::figures::figures;
-use ondeck_lab::report::picture::svg;
-use ondeck_lab::report::source::Inputs;
-use ondeck_lab::report::text::{count, list_some, threads, three_digits, times};
-use ondeck_lab::row::Row;
+use ondeck_report::FLAGSHIP;
+use ondeck_report::drawing::svg;
+use ondeck_report::inputs::Inputs;
+use ondeck_report::output::Results;
+use ondeck_report::plotting::figures;
+use ondeck_report::row::Row;
+use ondeck_report::wording::{count, list_some, threads, three_digits, times};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) const PATH: &str = "docs/scaling.md";
+
+pub(crate) const MACHINES: [&str; 3] = ["i7-13700h", "graviton3", "spr-2x56"];
+
+/// Nothing outside the lock, where who keeps it to himself is fastest; and work outside, where he is not.
+pub(crate) const WORKLOADS: [&str; 2] = ["mutex-contention", "sections/cs100-out400"];
+
+/// Where the rows of a machine are.
+pub(crate) fn file(machine: &str) -> String {
+    format!("results/sim/locks-{machine}.csv")
+}
 
 /// The charts of each workload: the end of their names, and what they show.
 const CHARTS: [(&str, &str); 2] = [("throughput", "throughput"), ("cpus", "CPUs used")];
@@ -31,16 +40,16 @@ struct Run {
 pub(super) fn parts(root: &Path) -> Result<(Vec<(String, String)>, String), String> {
     let mut pictures = Vec::new();
     let mut runs = Vec::new();
-    for column in &COLUMNS {
-        let path = file(column.machine);
+    for machine in MACHINES {
+        let path = file(machine);
         let Inputs { sources, .. } = Inputs::read(&[root.join(&path)]).map_err(|error| error.to_string())?;
-        let drawn = figures(&sources).figures;
+        let drawn = figures(&sources, &super::catalogue()).figures;
         for Chart { name, .. } in charts() {
             let figure = drawn.iter().find(|figure| figure.id == name);
             let figure = figure.ok_or_else(|| format!("{path}: has no chart {name}"))?;
-            pictures.push((picture(&name, column.machine), svg(figure)));
+            pictures.push((picture(&name, machine), svg(figure)));
         }
-        runs.extend(sources.into_iter().map(|source| Run { machine: column.machine, results: source.results }));
+        runs.extend(sources.into_iter().map(|source| Run { machine, results: source.results }));
     }
     let mut text = format!("\n{}", summary(&runs));
     for run in &runs {

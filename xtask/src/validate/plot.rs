@@ -3,8 +3,8 @@
 use super::machine;
 use super::published;
 use super::tables::{Effort, simulate};
-use ondeck_lab::report::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
-use ondeck_lab::report::picture::svg;
+use ondeck_report::drawing::svg;
+use ondeck_report::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
 
 /// One seed: the tables have more.
 const EFFORT: Effort = Effort { seconds: 0.01, seeds: 1 };

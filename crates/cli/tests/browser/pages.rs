@@ -1,7 +1,7 @@
 //! The pages that are tested, each made once by the real program.
 
-use ondeck_lab::output::{Results, fingerprint_path, read};
-use ondeck_lab::row::Row;
+use ondeck_report::output::{Results, fingerprint_path, read};
+use ondeck_report::row::Row;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ pub(crate) struct Page {
 
 /// Two files of one machine that does not exist, before and after a change.
 pub(crate) static TOY: LazyLock<Page> = LazyLock::new(|| {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/testdata");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata");
     report("toy", &[data.join("toy-before.csv"), data.join("toy-after.csv")])
 });
 
@@ -34,7 +34,7 @@ pub(crate) static TRACED: LazyLock<Page> = LazyLock::new(|| {
     let mut program = Command::new(env!("CARGO_BIN_EXE_ondeck"));
     let output = program.args(run).args(["--seconds", "0.001", "--trace"]).arg(&trace).output().expect("it was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/testdata/toy-before.csv");
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata/toy-before.csv");
     report("traced", &[results, trace])
 });
 
@@ -106,7 +106,7 @@ fn hostile_origin(rows: Vec<Row>) -> Results {
     let nasty = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>";
     let mut origin: serde_json::Value = serde_json::from_str(include_str!(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../lab/testdata/toy-before.csv.fingerprint.json"
+        "/../report/testdata/toy-before.csv.fingerprint.json"
     )))
     .expect("the test data is JSON");
     for fact in ["machine", "cpu", "kernel", "governor", "date"] {

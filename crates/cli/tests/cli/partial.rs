@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, command, ondeck};
 use crate::usage::refused;
-use ondeck_lab::output::{Format, OutFile, read};
+use ondeck_report::output::{Format, OutFile, read};
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;

@@ -4,8 +4,8 @@ use crate::common::{Scratch, command, ondeck};
 use crate::usage::refused;
 
 /// Two runs of a machine that does not exist.
-const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-before.csv");
-const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-after.csv");
+const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/toy-before.csv");
+const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/toy-after.csv");
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).expect("it was written")

@@ -4,8 +4,8 @@
 use crate::common::{command, ondeck};
 use insta::assert_snapshot;
 
-const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-before.csv");
-const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/testdata/toy-after.csv");
+const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/toy-before.csv");
+const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/toy-after.csv");
 
 /// Standard output in 100 columns.
 fn text(arguments: &[&str]) -> String {

@@ -4,7 +4,7 @@
 //! kind, because a process cannot tell kinds apart without knowing them.
 
 use super::{Calibration, LineTransfer, Shared, Time};
-use crate::fingerprint::Fingerprint;
+use ondeck_report::fingerprint::Fingerprint;
 use std::fmt::{self, Write};
 
 /// The text of the machine file.

@@ -1,8 +1,8 @@
 //! The measurements themselves: what one thread can find out alone, then what takes two.
 
-use crate::stats::median;
 use crate::world::World;
 use ondeck_platform::{Hardware, Platform, Token};
+use ondeck_report::stats::median;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};

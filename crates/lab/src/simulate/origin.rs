@@ -1,8 +1,8 @@
 //! What a simulated result depends on: for its files, and for whoever reads it.
 
 use super::Plan;
-use crate::fingerprint::{Fingerprint, Simulation, hash};
-use crate::row::Row;
+use ondeck_report::fingerprint::{Fingerprint, Simulation};
+use ondeck_report::row::Row;
 
 /// The simulated machine, described as a real one is. Nothing of the machine that computes: it changes nothing.
 pub fn fingerprint(plan: &Plan) -> Fingerprint {
@@ -29,50 +29,7 @@ pub fn fingerprint(plan: &Plan) -> Fingerprint {
     }
 }
 
-/// [`provenance`] of the plan.
+/// What the rows of the plan were computed from, see [`Simulation::line`].
 pub fn origin_line(plan: &Plan, rows: &[Row]) -> String {
-    fingerprint(plan).simulation.map_or(String::new(), |simulation| provenance(&simulation, rows))
-}
-
-/// What the rows were computed from and what came out, in one line: machine, seeds, and the hash of their traces. Two
-/// results with the same line are the same.
-pub fn provenance(simulation: &Simulation, rows: &[Row]) -> String {
-    let Simulation { machine, machine_hash, seed, seeds } = simulation;
-    let seeds = match seeds {
-        1 => format!("seed {seed}"),
-        _ => format!("seeds {seed} to {}", seed + u64::from(*seeds) - 1),
-    };
-    let traces = traces(rows).map_or(String::new(), |hash| format!(", trace hash {hash}"));
-    format!("simulated: {machine} (machine hash {machine_hash}), {seeds}{traces}")
-}
-
-/// The hash of the one run that the rows are from, or one of the hashes of all runs. `None` if a row has none, as those
-/// that come from CSV: that of the others would not be the hash of the result.
-fn traces(rows: &[Row]) -> Option<String> {
-    let hashes: Vec<&str> = rows.iter().map(|row| row.trace_hash.as_deref()).collect::<Option<_>>()?;
-    let first = *hashes.first()?;
-    let is_one = hashes.iter().all(|hash| *hash == first);
-    Some(if is_one { first.to_string() } else { hash(&hashes.concat()) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_tells_results_apart() {
-        let row = |hash: &str| Row { trace_hash: Some(hash.into()), ..Row::default() };
-        let simulation = Simulation { machine: "m1".into(), machine_hash: "00ff".into(), seed: 3, seeds: 1 };
-        assert_eq!(
-            provenance(&simulation, &[row("0a"), row("0a")]),
-            "simulated: m1 (machine hash 00ff), seed 3, trace hash 0a"
-        );
-        let two = Simulation { seeds: 2, ..simulation.clone() };
-        let line = provenance(&two, &[row("0a"), row("0b")]);
-        assert!(line.starts_with("simulated: m1 (machine hash 00ff), seeds 3 to 4, trace hash "), "{line}");
-        assert_ne!(line, provenance(&two, &[row("0b"), row("0a")]));
-        assert_eq!(provenance(&simulation, &[]), "simulated: m1 (machine hash 00ff), seed 3");
-        let part = provenance(&simulation, &[row("0a"), Row::default()]);
-        assert_eq!(part, "simulated: m1 (machine hash 00ff), seed 3", "the hash of some rows is not that of all");
-    }
+    fingerprint(plan).simulation.map_or(String::new(), |simulation| simulation.line(rows))
 }

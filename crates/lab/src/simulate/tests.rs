@@ -3,11 +3,11 @@
 use super::*;
 use crate::conditions::{Conditions, End};
 use crate::lock::BenchLock;
-use crate::row::COLUMNS;
 use crate::workload::tests::Broken;
 use crate::workload::{self, WorkloadSpec};
 use crate::world;
 use ondeck_platform::{Atomic, Platform};
+use ondeck_report::row::COLUMNS;
 use ondeck_sim::{Options, SimU32};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 

@@ -9,57 +9,22 @@
 
 mod draft;
 #[cfg(test)]
-pub(crate) mod examples;
+mod examples;
 mod life;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use life::Place;
-pub(crate) use write::{FIRST_THREAD, THREADS};
-
 use super::{MIN_SECONDS, Plan};
 use draft::Draft;
+use ondeck_report::trace::{Header, MARKER, Subject};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, Timeline};
-use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 
 /// So many events of a contended lock make a file of about 25 MB; `chrome://tracing` takes no more than 256 MB.
 const MOST_EVENTS: usize = 200_000;
-
-/// Tells the file from those of other programs.
-pub const MARKER: &str = "ondeck-trace-1";
-
-/// What was run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subject {
-    /// Name of the machine.
-    pub machine: String,
-    /// Name of the workload with its parameters.
-    pub workload: String,
-    /// Name of the lock, as the command line spells it.
-    pub lock: String,
-    /// Threads that want the lock.
-    pub threads: u32,
-    /// What decided everything that was left to chance.
-    pub seed: u64,
-}
-
-/// What the file says of itself, in `otherData`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Header {
-    /// [`MARKER`].
-    pub kind: String,
-    /// What was run.
-    #[serde(flatten)]
-    pub subject: Subject,
-    /// Time from the start of the run to the last event that is in the file, in microseconds.
-    pub end_us: f64,
-    /// Whether the run went on after that.
-    pub is_cut: bool,
-}
 
 /// Writes the timeline as Chrome trace events. Of a long one, only the beginning is written; the header says so.
 ///

@@ -14,13 +14,13 @@
 use super::{Conditions, units_per_ns};
 use crate::conditions::End;
 use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
-use crate::histogram::Histogram;
 use crate::measure::Snapshot;
 use crate::random::Random;
-use crate::row::Row;
 use crate::world::World;
 use ondeck_locks::{SpinPolicy, SpinWait};
 use ondeck_platform::Atomic;
+use ondeck_report::histogram::Histogram;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -87,7 +87,7 @@ impl<W: World> Statuses<W> {
 
     fn work(&self, stage: &Stage<W>, me: u32) -> Waited {
         let (mut random, mut n_waits) = (Random::of_thread::<W>(me), 0);
-        let mut waited = Waited { n: 0, sum_ns: 0, spread: Histogram::new() };
+        let mut waited = Waited { n: 0, sum_ns: 0, spread: Histogram::default() };
         while stage.phase() != STOP {
             self.pass_through(me, &mut random);
             if let Some(ticks) = self.wait_for(self.other(me, &mut random)) {

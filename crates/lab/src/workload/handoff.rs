@@ -8,12 +8,12 @@
 use super::{Conditions, add_one};
 use crate::conditions::End;
 use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
-use crate::histogram::Histogram;
 use crate::lock::BenchLock;
 use crate::measure::Snapshot;
-use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use ondeck_report::histogram::Histogram;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -62,7 +62,7 @@ struct Passes {
 
 impl Passes {
     fn new() -> Self {
-        Passes { acquired: 0, n: 0, sum: 0, spread: Histogram::new() }
+        Passes { acquired: 0, n: 0, sum: 0, spread: Histogram::default() }
     }
 
     fn record(&mut self, ticks: u64) {

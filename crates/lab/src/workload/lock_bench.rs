@@ -7,9 +7,9 @@ use crate::crew::Alone;
 use crate::lock::BenchLock;
 use crate::measure::{Job, Meter, measure};
 use crate::random::Random;
-use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 

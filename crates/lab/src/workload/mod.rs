@@ -24,10 +24,10 @@ pub use spec::{Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec
 use crate::conditions::{Conditions, End};
 use crate::crew::{Crew, Stage};
 use crate::lock::BenchLock;
-use crate::row::Row;
 use crate::world::{Simulated, World};
 use ondeck_locks::SpinPolicy;
 use ondeck_platform::Atomic;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 

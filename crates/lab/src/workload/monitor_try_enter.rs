@@ -9,9 +9,9 @@ use crate::conditions::End;
 use crate::crew::{Alone, Crew, Stage, count_one};
 use crate::lock::BenchLock;
 use crate::measure::{Job, Meter, measure};
-use crate::row::Row;
 use crate::world::World;
 use ondeck_platform::Atomic;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

@@ -9,8 +9,8 @@ use super::mutex_contention::Contention;
 use crate::conditions::End;
 use crate::lock::BenchLock;
 use crate::measure::{Job, Meter, measure};
-use crate::row::Row;
 use crate::world::World;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 
 /// Events by the power of two that their length begins with.

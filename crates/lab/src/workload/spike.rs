@@ -9,8 +9,8 @@ use crate::conditions::End;
 use crate::crew::{Crew, Stage, watch};
 use crate::lock::BenchLock;
 use crate::measure::{AnyJob, Report, Snapshot, work};
-use crate::row::Row;
 use crate::world::World;
+use ondeck_report::row::Row;
 use std::sync::Arc;
 
 /// Threads that come for a while.

@@ -1,8 +1,9 @@
 //! From events to what is drawn: slices with both ends, arrows, instants, counts.
 
-use super::life::{Being, Life, Place};
+use super::life::{Being, Life};
 use super::ns;
 use ondeck_platform::Step;
+use ondeck_report::trace::Place;
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, What};
 use std::cmp::Reverse;

@@ -1,40 +1,7 @@
 //! What a thread is at, from one event of the timeline to the next.
 
+use ondeck_report::trace::Place;
 use ondeck_sim::timeline::{Mark, What};
-use serde::{Deserialize, Serialize};
-
-/// Where a thread is, as the lock under observation sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Place {
-    /// It holds the lock.
-    #[serde(rename = "at bat")]
-    AtBat,
-    /// It wants the lock and is awake: it runs, could run, or was woken and is about to. That is whoever is on deck,
-    /// arrivals that look, and sleepers that are not up yet: what a thread does tells nothing of the seat that it has.
-    #[serde(rename = "awake")]
-    Awake,
-    /// It wants the lock and sleeps, a nap on deck included.
-    #[serde(rename = "dugout")]
-    Dugout,
-    /// It does not want the lock.
-    #[serde(rename = "outside")]
-    Outside,
-}
-
-impl Place {
-    /// All of them, the nearest to the lock first.
-    pub const ALL: [Place; 4] = [Place::AtBat, Place::Awake, Place::Dugout, Place::Outside];
-
-    /// As the trace file and the report call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Place::AtBat => "at bat",
-            Place::Awake => "awake",
-            Place::Dugout => "dugout",
-            Place::Outside => "outside",
-        }
-    }
-}
 
 /// What a thread wants of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,13 +118,6 @@ mod tests {
                 let place = life.place().expect("only the gone are nowhere");
                 assert!(life.words().starts_with(place.name()), "{life:?}");
             }
-        }
-    }
-
-    #[test]
-    fn names_are_those_of_the_file() {
-        for place in Place::ALL {
-            assert_eq!(serde_json::to_string(&place).unwrap(), format!("{:?}", place.name()));
         }
     }
 }

@@ -2,6 +2,7 @@ use super::examples::machine;
 use super::*;
 use crate::random::Random;
 use ondeck_platform::Step;
+use ondeck_report::trace::{Place, Trace, is_trace};
 use ondeck_sim::timeline::{Mark, What};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -242,4 +243,17 @@ fn viewers_can_rely_on_the_order_whatever_happens() {
 #[test]
 fn the_same_run_gives_the_same_file() {
     assert_eq!(written(&nonsense(1), 1000), written(&nonsense(1), 1000));
+}
+
+#[test]
+fn a_report_reads_what_is_written() {
+    let mut bytes = Vec::new();
+    let (timeline, machine) = super::examples::ball_game(3, 50);
+    let header = write(&mut bytes, &timeline, &machine, &Subject::default()).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(is_trace(&text));
+    let trace = Trace::parse(std::path::Path::new("a.json"), "a.json".into(), &text).unwrap();
+    assert_eq!((trace.header, trace.threads.len()), (header, 3));
+    let holds = trace.threads.values().flatten().filter(|span| span.place == Place::AtBat).count();
+    assert_eq!(holds, 50);
 }

@@ -1,19 +1,17 @@
 //! The JSON of what was drafted, entry by entry.
 
-use super::Header;
 use super::draft::{Counts, Drawn, Entry, Name, Track};
+use ondeck_report::trace::{FIRST_THREAD, Header, Place, THREADS};
 use ondeck_sim::machine::Machine;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// Numbers of the two groups of tracks. Viewers take them for processes.
+/// Number of the group of tracks beside that of the threads. Viewers take them for processes.
 const CPUS: u32 = 1;
-pub(crate) const THREADS: u32 = 2;
-/// Numbers of the tracks begin here: no two are the same, and none is that of a group, which viewers take for the first
+/// Numbers of its tracks begin here: no two are the same, and none is that of a group, which viewers take for the first
 /// thread of a process.
 const FIRST_CPU: u32 = 101;
-pub(crate) const FIRST_THREAD: u32 = 10_001;
 
 pub(super) fn file(
     out: &mut impl Write,
@@ -138,7 +136,7 @@ impl Drawn {
 impl Name {
     fn category(self) -> &'static str {
         match self {
-            Name::Life(life) => life.place().map_or("gone", super::Place::name),
+            Name::Life(life) => life.place().map_or("gone", Place::name),
             Name::Thread(_) => "runs",
             Name::Pauses => "pauses",
             Name::Wake => "wake",

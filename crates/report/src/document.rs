@@ -1,0 +1,67 @@
+//! A report before it has a form: the page, the static pictures and the tables are made from it.
+
+use crate::catalogue::Catalogue;
+use crate::figure::Figure;
+use crate::findings;
+use crate::inputs::Source;
+use crate::plotting::{Charts, figures};
+use crate::timeline::{self, Lanes};
+use crate::trace::Trace;
+use serde::Serialize;
+
+/// What a report says, in the order in which it says it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    /// What the report is about, in one line.
+    pub title: String,
+    /// What the figures say, the most important first.
+    pub findings: Vec<Finding>,
+    /// What was run, and where: one for each file.
+    pub origins: Vec<Origin>,
+    /// The pictures of traces. The page has them as they are, and no script changes them.
+    #[serde(skip)]
+    pub timelines: Vec<Lanes>,
+    /// The charts.
+    pub figures: Vec<Figure>,
+    /// How many charts there could be more, and how to see them, in a sentence; `None` if all are there.
+    pub left_out: Option<String>,
+}
+
+/// One thing that the figures say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The question, in a few words: "Which lock kept its speed?"
+    pub question: String,
+    /// One or more sentences. Every word that judges has a figure beside it.
+    pub sentences: Vec<String>,
+}
+
+/// Where a file's figures come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Origin {
+    /// The file, as [`Source::label`].
+    pub label: String,
+    /// What is known of it, by name: processor, kernel, load, date.
+    pub facts: Vec<(String, String)>,
+    /// The command that measures it again; empty if unknown.
+    pub command: String,
+    /// What the run warned of, and what is odd about the file.
+    pub warnings: Vec<String>,
+}
+
+impl Document {
+    /// Reads the figures of the files, which are laid over each other.
+    pub fn new(sources: &[Source], traces: &[Trace], catalogue: &Catalogue) -> Document {
+        let Charts { figures, left_out } = figures(sources, catalogue);
+        let mut timelines: Vec<Lanes> = traces.iter().filter_map(Lanes::new).collect();
+        timeline::make_ids_unique(&mut timelines);
+        let title = match sources {
+            [] => findings::title_of_traces(traces),
+            _ => findings::title(sources, catalogue),
+        };
+        let mut all_findings = findings::findings(sources, catalogue);
+        all_findings.extend(findings::of_traces(traces));
+        let origins = sources.iter().map(findings::origin).chain(traces.iter().map(findings::origin_of_trace));
+        Document { title, findings: all_findings, origins: origins.collect(), timelines, figures, left_out }
+    }
+}

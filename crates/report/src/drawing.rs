@@ -1,0 +1,226 @@
+//! A chart as a static picture, for pages that run no programs: README files, documents, slides.
+//!
+//! The picture lies on a card of its own, so that it is legible on any page, and is darker where the reader prefers that.
+//! Its bytes follow from the figure alone: coordinates are rounded to a tenth of a pixel, and nothing is asked of the
+//! machine, its fonts included. What is written is text, and gets the room that it needs in the widest usual font.
+
+mod axes;
+mod lanes;
+mod legend;
+mod lettering;
+mod marks;
+mod scale;
+#[cfg(test)]
+mod tests;
+
+pub use lanes::{lanes_in_page, lanes_svg};
+
+use crate::figure::{Axis, Figure, Form, Point, Scale, Series};
+use crate::palette::{DARK, HUES, LIGHT};
+use crate::timeline::Lanes;
+use legend::Legend;
+use lettering::{clean, fit, lines, tick};
+use scale::{Ends, Ruler};
+use svg::Document;
+use svg::node::element::{Definitions, Description, Group, Line, Rectangle, Style, Text, Title};
+
+/// A file with a picture in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Name of the file, without its extension.
+    pub id: String,
+    /// What is shown, in one line.
+    pub title: String,
+    /// The text of the file.
+    pub svg: String,
+}
+
+/// All pictures of a report.
+pub fn pictures(report: &crate::document::Document) -> Vec<Picture> {
+    let timeline = |lanes: &Lanes| Picture { id: lanes.id.clone(), title: lanes.title.clone(), svg: lanes_svg(lanes) };
+    let chart = |figure: &Figure| Picture { id: figure.id.clone(), title: figure.title.clone(), svg: svg(figure) };
+    report.timelines.iter().map(timeline).chain(report.figures.iter().map(chart)).collect()
+}
+
+/// Pixels of the whole picture; it grows downwards if there are many names.
+const WIDTH: f64 = 960.0;
+/// Between the edge of the card and what is on it.
+const MARGIN: f64 = 24.0;
+/// Height of what the axes enclose.
+const HEIGHT: f64 = 340.0;
+const TITLE_SIZE: f64 = 20.0;
+const CAPTION_SIZE: f64 = 13.0;
+const CAPTION_LINES: usize = 3;
+/// Between lines of the caption.
+const CAPTION_ROW: f64 = 18.0;
+const AXIS_SIZE: f64 = 13.0;
+const FONTS: &str = "system-ui, Helvetica, Arial, sans-serif";
+
+/// The text of an SVG file.
+pub fn svg(figure: &Figure) -> String {
+    let series: Vec<&Series> = figure.series.iter().filter(|series| !series.points.is_empty()).collect();
+    let legend = Legend::new(figure, &series);
+    let header = header(&figure.title, &figure.caption);
+    let frame = Frame::new(figure, &series, &legend, header.bottom);
+    let x_axis = axes::Bottom::new(figure, &frame);
+    let bottom = x_axis.bottom() + MARGIN;
+    let mut chart = Group::new().set("font-family", FONTS).add(card(bottom)).add(header.group);
+    chart = chart.add(axes::left(figure, &frame)).add(x_axis.draw());
+    chart = match figure.form {
+        Form::Bars => marks::bars(figure, &frame, &series).into_iter().fold(chart, Group::add),
+        // The first of the legend is drawn last, over the others.
+        Form::Lines => {
+            series.iter().rev().fold(chart, |chart, one| chart.add(marks::line(figure, &frame, one, series.len())))
+        }
+    };
+    if let Some(mark) = &figure.mark {
+        chart = axes::mark(chart, &frame, mark);
+    }
+    if series.is_empty() {
+        let middle = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
+        chart = chart.add(words("no figures", TITLE_SIZE, "muted", middle).set("text-anchor", "middle"));
+    }
+    let ends = |series: &Series| frame.end(figure, series);
+    chart = chart.add(legend.draw(frame.right + LEADER, (frame.top, frame.bottom), ends));
+    document(&figure.title, &figure.text, bottom, chart)
+}
+
+/// Pixels from the axes to the names beside them.
+const LEADER: f64 = 20.0;
+
+/// What everything lies on.
+fn card(height: f64) -> Rectangle {
+    let edge = Rectangle::new().set("x", 0.5).set("y", 0.5).set("width", WIDTH - 1.0).set("height", at(height - 1.0));
+    edge.set("rx", 10).set("class", "card grid").set("fill", LIGHT.card).set("stroke", LIGHT.grid)
+}
+
+fn document(title: &str, text: &str, height: f64, chart: Group) -> String {
+    let document = Document::new()
+        .set("viewBox", (0, 0, WIDTH, at(height)))
+        .set("width", WIDTH)
+        .set("height", at(height))
+        .set("role", "img")
+        .set("aria-labelledby", "title desc")
+        .add(Title::new(clean(title)).set("id", "title"))
+        .add(Description::new().set("id", "desc").add(svg::node::Text::new(clean(text))))
+        .add(Definitions::new().add(Style::new(dark_style())))
+        .add(chart);
+    format!("{document}\n")
+}
+
+/// The colours on a dark ground. Those on a light one are attributes, for programs that know no style sheets.
+fn dark_style() -> String {
+    let mut rules = format!(
+        ".card{{fill:{};}}.rim,.halo{{stroke:{};}}.ink{{fill:{};}}.muted{{fill:{};}}.grid{{stroke:{};}}.axis{{stroke:{};}}",
+        DARK.card, DARK.card, DARK.ink, DARK.muted, DARK.grid, DARK.muted
+    );
+    for (n, hue) in HUES.iter().enumerate() {
+        rules += &format!(".hue{n}{{fill:{0};stroke:{0};}}", hue.dark);
+    }
+    format!("@media (prefers-color-scheme:dark){{{rules}}}")
+}
+
+/// A coordinate: tenths of a pixel are fine enough, and the same on every machine.
+fn at(pixels: f64) -> f64 {
+    // Adding 0 turns -0 into 0.
+    (pixels * 10.0).round() / 10.0 + 0.0
+}
+
+/// A text that begins at the point, which lies on its base line.
+fn words(text: &str, size: f64, class: &str, (x, y): (f64, f64)) -> Text {
+    let fill = if class == "ink" { LIGHT.ink } else { LIGHT.muted };
+    Text::new(clean(text)).set("x", at(x)).set("y", at(y)).set("font-size", size).set("class", class).set("fill", fill)
+}
+
+/// A value of the axis to the right, in words: `16 threads`, or its name.
+fn value_of_x(axis: &Axis, value: f64) -> String {
+    match &axis.scale {
+        Scale::Names { names } => names.get(value as usize).cloned().unwrap_or_default(),
+        _ => format!("{} {}", tick(value, axis.unit), axis.label),
+    }
+}
+
+struct Header {
+    group: Group,
+    bottom: f64,
+}
+
+/// Title and caption.
+fn header(title: &str, caption: &str) -> Header {
+    let most = WIDTH - 2.0 * MARGIN;
+    let mut y = MARGIN + TITLE_SIZE;
+    let title = words(&fit(title, TITLE_SIZE, most), TITLE_SIZE, "ink", (MARGIN, y));
+    let mut group = Group::new().add(title.set("font-weight", "bold"));
+    y += 6.0;
+    for line in lines(caption, CAPTION_SIZE, most, CAPTION_LINES) {
+        y += CAPTION_ROW;
+        group = group.add(words(&line, CAPTION_SIZE, "muted", (MARGIN, y)));
+    }
+    Header { group, bottom: y }
+}
+
+/// The axes and what they enclose, in pixels.
+#[derive(Debug)]
+struct Frame {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: Ruler,
+    y: Ruler,
+}
+
+impl Frame {
+    fn new(figure: &Figure, series: &[&Series], legend: &Legend, top: f64) -> Frame {
+        let points = || series.iter().flat_map(|series| &series.points);
+        let xs: Vec<f64> = points().map(|point| point.x).collect();
+        let spreads = points().filter_map(|point| point.spread).flat_map(|(low, high)| [low, high]);
+        let mark = figure.mark.as_ref().map(|(value, _)| *value);
+        // The lowest bar of a logarithmic axis has a height, too.
+        let lower = points().map(|point| point.y / 2.0).filter(|_| figure.form == Form::Bars);
+        let ys: Vec<f64> = points().map(|point| point.y).chain(spreads).chain(mark).chain(lower).collect();
+        // The label of the axis stands above it.
+        let top = top + 2.0 * AXIS_SIZE + 18.0;
+        let bottom = top + HEIGHT.max(legend.height());
+        let y = Ruler::new(&figure.y, &ys, Ends::Round, (bottom, top));
+        let widest = y.ticks.iter().map(|(_, text)| lettering::width(text, AXIS_SIZE)).fold(0.0, f64::max);
+        let left = MARGIN + widest.min(axes::MOST_TICK) + 10.0;
+        let right = WIDTH - MARGIN - legend.width - if series.is_empty() { 0.0 } else { LEADER };
+        let pad = match (&figure.x.scale, figure.form) {
+            (Scale::Names { .. }, _) => 0.0,
+            (_, Form::Lines) => 18.0,
+            (_, Form::Bars) => 60.0,
+        };
+        let x = Ruler::new(&figure.x, &xs, Ends::Exact, (left + pad, right - pad));
+        Frame { left, right, top, bottom, x, y }
+    }
+
+    /// Where a point lies; `None` if an axis has no place for it.
+    fn place<'p>(&self, point: &'p Point) -> Option<(&'p Point, f64, f64)> {
+        Some((point, self.x.place(point.x)?, self.y.place(point.y)?))
+    }
+
+    /// Where a line ends, if that is at the right edge and so beside its name.
+    fn end(&self, figure: &Figure, series: &Series) -> Option<(f64, f64)> {
+        let (_, x, y) = series.points.iter().filter_map(|point| self.place(point)).next_back()?;
+        let last = figure.series.iter().flat_map(|series| &series.points).filter_map(|point| self.x.place(point.x));
+        (figure.form == Form::Lines && x >= last.fold(0.0, f64::max)).then_some((x, y))
+    }
+
+    /// Pixels between neighbours to the right, and to the edges.
+    fn slot(&self, series: &[&Series]) -> f64 {
+        let mut places: Vec<f64> =
+            series.iter().flat_map(|series| &series.points).filter_map(|point| self.x.place(point.x)).collect();
+        places.sort_by(f64::total_cmp);
+        let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0);
+        let edges =
+            places.first().zip(places.last()).map(|(first, last)| 2.0 * (first - self.left).min(self.right - last));
+        gaps.chain(edges).fold(self.right - self.left, f64::min)
+    }
+}
+
+/// A line across, or along an axis.
+fn rule(class: &str, colour: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Line {
+    let line = Line::new().set("x1", at(x1)).set("y1", at(y1)).set("x2", at(x2)).set("y2", at(y2));
+    line.set("class", class).set("stroke", colour)
+}

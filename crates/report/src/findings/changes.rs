@@ -1,0 +1,115 @@
+//! What is different between two files: only what chance does not explain.
+
+use super::{SHOWN, close};
+use crate::compare::{ALPHA, Change, Comparison, compare};
+use crate::document::Finding;
+use crate::inputs::Source;
+use crate::row::Metric;
+use crate::stats::rounds_needed;
+use crate::wording::{counted, list_some};
+use std::collections::BTreeMap;
+
+/// What changed from the first file to the other, and how many figures they have in common.
+pub(super) fn changes(first: &Source, other: &Source) -> Option<(usize, Finding)> {
+    let comparison = compare(&first.results.rows, &other.results.rows);
+    let mut said: Vec<String> = comparison.warnings.iter().map(|warning| sentence(warning)).collect();
+    said.push(total(&comparison));
+    let groups = groups(&comparison);
+    // Room is kept for what only one file has, which comes last.
+    let room = SHOWN.saturating_sub(said.len());
+    let n_hidden = groups.len().saturating_sub(room);
+    said.extend(groups.iter().take(room).map(Group::text));
+    for (label, only) in [(&first.label, &comparison.only_old), (&other.label, &comparison.only_new)] {
+        if !only.is_empty() {
+            said.push(format!("Only in {label}: {}.", list_some(only, 3)));
+        }
+    }
+    let question = format!("What changed from {} to {}?", first.label, other.label);
+    let n_common = comparison.tables.iter().map(|table| table.changes.len()).sum();
+    close(&question, said, n_hidden).map(|answer| (n_common, answer))
+}
+
+/// How many figures differ, and how many would if nothing had changed.
+fn total(comparison: &Comparison) -> String {
+    let changes = || comparison.tables.iter().flat_map(|table| &table.changes);
+    let n = changes().count();
+    let n_able = changes().filter(|change| change.has_enough_rounds()).count();
+    if n == 0 {
+        return "They have no figures in common that could be compared.".to_string();
+    }
+    if n_able == 0 {
+        let needed = rounds_needed(ALPHA);
+        return format!(
+            "No difference can be told of {}: {needed} or more rounds in each file are needed (--rounds {needed}).",
+            counted(n, "figure")
+        );
+    }
+    let n_told = changes().filter(|change| change.is_significant()).count();
+    let by_chance = (n_able as f64 * ALPHA).ceil();
+    format!(
+        "Of {} that both have, {n_told} differ (p <= {ALPHA}) and of {} no difference can be told; if nothing had \
+         changed, chance alone would make about {by_chance} differ.",
+        counted(n, "figure"),
+        n - n_told
+    )
+}
+
+/// The changes of one lock in one figure that can be told.
+struct Group<'a> {
+    metric: Metric,
+    /// The largest first.
+    told: Vec<&'a Change>,
+    /// Of so many, with those that cannot be told.
+    n: usize,
+}
+
+/// All groups in which a change can be told, the largest change first.
+fn groups(comparison: &Comparison) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for table in &comparison.tables {
+        let mut by_lock: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+        for change in &table.changes {
+            by_lock.entry(change.lock()).or_default().push(change);
+        }
+        for changes in by_lock.into_values() {
+            let n = changes.len();
+            let mut told: Vec<&Change> = changes.into_iter().filter(|change| change.is_significant()).collect();
+            told.sort_by(|a, b| extent(b).total_cmp(&extent(a)));
+            if !told.is_empty() {
+                groups.push(Group { metric: table.metric, told, n });
+            }
+        }
+    }
+    groups.sort_by(|a, b| extent(b.told[0]).total_cmp(&extent(a.told[0])));
+    groups
+}
+
+/// How far a change is from none, the same for twice and half.
+fn extent(change: &Change) -> f64 {
+    let extent = change.ratio().ln().abs();
+    if extent.is_nan() { 0.0 } else { extent }
+}
+
+impl Group<'_> {
+    fn text(&self) -> String {
+        let largest = self.told[0];
+        let better = if self.metric.more_is_better { "more is better" } else { "less is better" };
+        let [old, new] = largest.texts(self.metric);
+        let largest_text = format!("{} in {} ({old} to {new}, p={:.3})", largest.percent(), largest.place(), largest.p);
+        let (lock, name) = (largest.lock(), self.metric.name);
+        match self.told.len() {
+            1 => format!("{lock}, {name} ({better}): {largest_text}; 1 of {} differs.", self.n),
+            told => {
+                let smallest = self.told[told - 1];
+                let range = format!("from {} in {}", smallest.percent(), smallest.place());
+                format!("{lock}, {name} ({better}): {told} of {} differ, {range} to {largest_text}.", self.n)
+            }
+        }
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}

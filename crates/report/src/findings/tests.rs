@@ -1,0 +1,382 @@
+//! Both sides of each rule, and files that nobody would write.
+
+use super::*;
+use crate::fingerprint::Fingerprint;
+use crate::output::Results;
+use crate::row::Row;
+
+/// Rows of one lock in one setting, a row per round.
+fn rounds(workload: &str, lock: &str, threads: u32, mega: &[f64]) -> Vec<Row> {
+    let row = |(round, mega): (usize, &f64)| Row {
+        platform: "hardware".into(),
+        machine: "toy-4c".into(),
+        workload: workload.into(),
+        lock: lock.into(),
+        threads,
+        round: round as u32,
+        seconds: 0.1,
+        ops_per_s: Some(mega * 1e6),
+        ns_per_op: Some(1e3 / mega),
+        ..Row::default()
+    };
+    mega.iter().enumerate().map(row).collect()
+}
+
+fn source(label: &str, rows: Vec<Row>) -> Source {
+    Source { label: label.into(), results: Results { rows, ..Results::default() }, notes: Vec::new() }
+}
+
+/// The sentences under the question that has the words.
+fn said(sources: &[Source], words: &str) -> Vec<String> {
+    findings(sources, &Catalogue::new(&[], &[], &["std", "pthread"]))
+        .into_iter()
+        .find(|answer| answer.question.contains(words))
+        .map_or(Vec::new(), |answer| answer.sentences)
+}
+
+fn said_of(rows: Vec<Row>, words: &str) -> Vec<String> {
+    said(&[source("a.csv", rows)], words)
+}
+
+#[test]
+fn kept_from_nine_tenths_on_and_collapsed_below_half() {
+    let of = |part: f64| {
+        let rows = [rounds("w", "std", 1, &[10.0; 3]), rounds("w", "std", 2, &[10.0 * part; 3])];
+        said_of(rows.concat(), "keeps the speed")
+    };
+    assert_eq!(of(0.9), ["w, up to 2 threads: 0.9 of one thread's throughput or more is kept by std (0.90 or more)."]);
+    assert_eq!(of(0.89), ["w, up to 2 threads: between 0.5 and 0.9 stay std (lowest 0.89, at 2 threads)."]);
+    assert_eq!(of(0.5), ["w, up to 2 threads: between 0.5 and 0.9 stay std (lowest 0.50, at 2 threads)."]);
+    assert_eq!(of(0.49), ["w, below half of one thread's throughput: std at 2 (down to 0.49)."]);
+}
+
+#[test]
+fn rounds_on_both_sides_of_a_bound_are_shown() {
+    let of = |figures: [f64; 3]| {
+        let rows = [rounds("w", "std", 1, &[10.0; 3]), rounds("w", "std", 2, &figures)];
+        said_of(rows.concat(), "keeps the speed").remove(0)
+    };
+    assert!(of([9.1, 9.2, 9.3]).ends_with("std (0.92 or more)."));
+    assert!(of([8.9, 9.2, 9.3]).ends_with("std (0.92 or more; in rounds 0.89 to 0.93)."));
+    assert!(of([4.9, 4.8, 5.1]).ends_with("std at 2 (down to 0.49; in rounds 0.48 to 0.51)."));
+    assert!(of([4.9, 4.8, 4.95]).ends_with("std at 2 (down to 0.49)."));
+}
+
+#[test]
+fn each_workload_with_one_thread_and_more_is_judged_the_widest_first() {
+    let mut rows = [rounds("a", "std", 1, &[10.0]), rounds("a", "std", 2, &[9.5])].concat();
+    for threads in [1, 2, 4] {
+        rows.extend(rounds("b", "std", threads, &[10.0]));
+    }
+    rows.extend(rounds("c", "std", 2, &[10.0]));
+    let said = said_of(rows, "keeps the speed");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("b, up to 4 threads") && said[1].starts_with("a, up to 2 threads"), "{said:?}");
+}
+
+#[test]
+fn without_one_thread_nothing_is_said_to_be_kept() {
+    let said = said_of(rounds("w", "std", 2, &[10.0]), "keeps the speed");
+    assert_eq!(said, ["That cannot be told: no workload was run with one thread and with more."]);
+    assert!(said_of(rounds("handoff-fast", "std", 2, &[10.0]), "keeps the speed").is_empty());
+}
+
+#[test]
+fn fastest_only_where_all_rounds_say_so() {
+    let of = |std: [f64; 3]| {
+        let rows = [rounds("w", "ondeck", 2, &[20.0; 3]), rounds("w", "std", 2, &std)];
+        said_of(rows.concat(), "fastest").pop().unwrap()
+    };
+    assert_eq!(of([10.0; 3]), "w: at 2 threads ondeck is fastest, 2.00 times the throughput of std.");
+    assert_eq!(
+        of([10.0, 10.0, 20.1]),
+        "w: at 2 threads no difference can be told between ondeck and std, the rounds disagree."
+    );
+    assert_eq!(
+        of([10.0, 10.0, 20.0]),
+        "w: at 2 threads no difference can be told between ondeck and std, the rounds disagree."
+    );
+}
+
+#[test]
+fn one_round_is_said_to_be_one() {
+    let rows = [rounds("w", "ondeck", 2, &[20.0]), rounds("w", "std", 2, &[10.0])].concat();
+    let fastest = said_of(rows.clone(), "fastest");
+    assert_eq!(
+        fastest[1],
+        "w: at 2 threads ondeck is highest in the one round that there is, 2.00 times the throughput of std."
+    );
+    assert!(said_of(rows, "reach")[0].starts_with("One round cannot show"));
+}
+
+#[test]
+fn settings_with_the_same_lead_share_a_clause() {
+    let mut rows = Vec::new();
+    for (threads, ondeck, std, pthread) in [(2, 20.0, 10.0, 8.0), (3, 20.0, 9.0, 9.0), (4, 20.0, 5.0, 8.0)] {
+        for (lock, mega) in [("ondeck", ondeck), ("std", std), ("pthread", pthread)] {
+            rows.extend(rounds("w", lock, threads, &[mega; 2]));
+        }
+    }
+    let all = "w: at all 3 numbers of threads from 2 to 4 ondeck is fastest, 2.00 (std, 2 threads) to 2.50 (pthread, 4 \
+               threads) times the throughput of the next.";
+    assert_eq!(said_of(rows.clone(), "fastest")[1], all);
+    rows.extend([rounds("w", "ondeck", 8, &[5.0; 2]), rounds("w", "std", 8, &[15.0; 2])].concat());
+    let some = "w: at 2, 3 and 4 threads ondeck is fastest, 2.00 (std, 2 threads) to 2.50 (pthread, 4 threads) times the \
+                throughput of the next; at 8 threads std is fastest, 3.00 times the throughput of ondeck.";
+    assert_eq!(said_of(rows, "fastest")[1], some);
+}
+
+#[test]
+fn a_lock_that_is_behind_is_told_from_those_that_are_level() {
+    let rows = [
+        rounds("w", "ondeck", 2, &[20.0, 21.0]),
+        rounds("w", "std", 2, &[20.5, 20.4]),
+        rounds("w", "pthread", 2, &[10.25, 10.25]),
+    ];
+    let said = said_of(rows.concat(), "fastest").pop().unwrap();
+    let expected = "w: at 2 threads no difference can be told between ondeck and std, the rounds disagree; ondeck does 2.00 \
+                    times the throughput of pthread.";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn times_are_listed_from_the_shortest_on() {
+    let of = |ondeck: [f64; 2]| {
+        let rows = [rounds("solo", "ondeck", 1, &ondeck), rounds("solo", "std", 1, &[50.0; 2])];
+        said_of(rows.concat(), "single operation")
+    };
+    assert_eq!(of([40.0, 40.0]), ["solo, 1 thread: std 20.0 ns and ondeck 25.0 ns."]);
+    let untold = "solo, 1 thread: ondeck 18.4 ns and std 20.0 ns; no difference can be told between ondeck and std, the \
+                  rounds disagree.";
+    assert_eq!(of([49.0, 61.0]), [untold]);
+}
+
+#[test]
+fn costs_waits_and_shares_where_most_threads_are() {
+    let mut rows =
+        [rounds("w", "std", 1, &[10.0]), rounds("w", "std", 2, &[10.0]), rounds("w", "std", 8, &[10.0])].concat();
+    for (row, share) in rows.iter_mut().zip([0.1, 0.4, 0.5]) {
+        let part = f64::from(row.threads);
+        (row.cpus, row.ctx_switches_per_s) = (Some(part), Some(100.0 * part));
+        (row.wait_p99_ns, row.wait_max_ns, row.min_share) = (Some(1e3 * part), Some(1e6 * part), Some(share));
+    }
+    assert_eq!(
+        said_of(rows.clone(), "cost"),
+        [
+            "CPU time of all threads for one operation at 8 threads (w): std 800 ns.",
+            "CPUs used / context switches a second, median of all rows with more than one thread: std 5.0 / 500."
+        ]
+    );
+    assert_eq!(
+        said_of(rows.clone(), "wait"),
+        [
+            "What 99 of 100 waits did not exceed at 8 threads (w): std 8.00 us.",
+            "Longest wait at 8 threads (w): std 8.00 ms."
+        ]
+    );
+    assert_eq!(
+        said_of(rows, "turns"),
+        ["Of an even share, the thread that had least had at worst: std 0.40 (w, 2 threads)."]
+    );
+}
+
+#[test]
+fn recovery_is_told_where_the_rounds_agree() {
+    let of = |after: [f64; 2]| {
+        said_of(
+            [rounds("spike/before", "std", 2, &[10.0; 2]), rounds("spike/after", "std", 2, &after)].concat(),
+            "spike",
+        )
+    };
+    assert_eq!(of([5.0; 2]), ["Throughput after the spike, as a part of that before: std 0.50."]);
+    let untold = "Throughput after the spike, as a part of that before: no difference can be told, the rounds disagree: std 1.00.";
+    assert_eq!(of([9.0, 11.0]), [untold]);
+}
+
+#[test]
+fn what_rounds_and_warnings_mean() {
+    let mut source = source("a.csv", rounds("w", "std", 2, &[10.0; 4]));
+    source.results.warnings = vec!["a neighbour".into()];
+    source.notes = vec!["an odd column".into()];
+    let expected = [
+        "A lock is said to be ahead of another where each of 4 rounds says so; two equal locks make it look so in 1 of 8 cases.",
+        "2 warnings came with the figures; see where they come from.",
+    ];
+    assert_eq!(said(&[source], "reach"), expected);
+}
+
+#[test]
+fn changes_are_told_at_p_0_05_and_counted() {
+    let old = source("a.csv", rounds("w", "ondeck", 2, &[10.0, 10.1, 10.2, 10.3]));
+    let new = |figures: &[f64]| source("b.csv", rounds("w", "ondeck", 2, figures));
+    let clear = said(&[old.clone(), new(&[20.0, 20.1, 20.2, 20.3])], "changed from a.csv to b.csv");
+    assert_eq!(
+        clear,
+        [
+            "Of 1 figure that both have, 1 differ (p <= 0.05) and of 0 no difference can be told; if nothing had changed, \
+             chance alone would make about 1 differ.",
+            "ondeck, ops_per_s (more is better): +98.5% in w, 2 threads (10.2 M to 20.1 M, p=0.029); 1 of 1 differs."
+        ]
+    );
+    // One round of four is not above all of the old: p = 4/70.
+    let unclear = said(&[old.clone(), new(&[10.25, 20.1, 20.2, 20.3])], "changed");
+    assert_eq!(unclear.len(), 1);
+    assert!(unclear[0].contains("0 differ (p <= 0.05) and of 1 no difference can be told"), "{unclear:?}");
+    let few = said(&[old.clone(), new(&[20.0, 20.1])], "changed");
+    assert!(few[0].contains("4 or more rounds in each file are needed"), "{few:?}");
+    let other = said(&[old, source("b.csv", rounds("v", "std", 2, &[10.0; 4]))], "changed");
+    assert_eq!(other[0], "They have no figures in common that could be compared.");
+    assert_eq!(other[1..], ["Only in a.csv: w, 2 threads, ondeck.", "Only in b.csv: v, 2 threads, std."]);
+}
+
+#[test]
+fn the_largest_change_comes_first_and_machines_before_all() {
+    let rows = |factors: [f64; 3]| {
+        let of =
+            |(lock, factor): (&str, f64)| rounds("w", lock, 2, &[10.0, 10.1, 10.2, 10.3].map(|mega| mega * factor));
+        ["ondeck", "std", "pthread"].into_iter().zip(factors).flat_map(of).collect::<Vec<Row>>()
+    };
+    let mut other = rows([1.2, 0.4, 1.0]);
+    other.iter_mut().for_each(|row| row.machine = "other".into());
+    let said = said(&[source("a.csv", rows([1.0; 3])), source("b.csv", other)], "changed");
+    assert_eq!(said[0], "The machines differ: toy-4c and other.");
+    assert!(said[1].starts_with("Of 3 figures that both have, 2 differ"), "{said:?}");
+    assert!(said[2].starts_with("std, ops_per_s (more is better): -60.0%"), "{said:?}");
+    assert!(said[3].starts_with("ondeck, ops_per_s (more is better): +20.0%"), "{said:?}");
+}
+
+#[test]
+fn several_files_are_named_unless_they_say_the_same() {
+    let a = source("a.csv", [rounds("w", "std", 1, &[10.0; 4]), rounds("w", "std", 2, &[9.5; 4])].concat());
+    let b = source("b.csv", [rounds("w", "std", 1, &[10.0; 4]), rounds("w", "std", 2, &[4.0; 4])].concat());
+    let said_of_two = said(&[a.clone(), b], "keeps");
+    assert!(said_of_two[0].starts_with("a.csv: w, up to 2") && said_of_two[1].starts_with("b.csv: w, below half"));
+    assert!(said(&[a.clone(), a], "keeps")[0].starts_with("w, up to 2"));
+}
+
+#[test]
+fn an_answer_is_short_whatever_the_files_are() {
+    let mut rows = Vec::new();
+    for workload in 0..500 {
+        rows.extend([1, 2].map(|threads| rounds(&format!("w{workload}"), "std", threads, &[10.0; 4])).concat());
+    }
+    for lock in 0..300 {
+        rows.extend([1, 2].map(|threads| rounds("w0", &format!("lock{lock}"), threads, &[10.0; 4])).concat());
+    }
+    let mut sources = vec![source("all.csv", rows)];
+    sources.extend((0..9).map(|n| source(&format!("{n}.csv"), rounds("w0", "std", 2, &[10.0 + f64::from(n); 4]))));
+    for answer in findings(&sources, &Catalogue::default()) {
+        assert!(answer.sentences.len() <= SHOWN + 3, "{answer:?}");
+        assert!(answer.sentences.iter().all(|sentence| sentence.len() < 1000), "{answer:?}");
+    }
+    let kept = said(&sources[..1], "keeps");
+    assert_eq!(kept.len(), SHOWN + 1);
+    assert_eq!(kept[SHOWN], "494 more could be said: see the figures.");
+    assert!(kept[0].contains("and 293 more."), "{}", kept[0]);
+}
+
+#[test]
+fn of_many_numbers_of_threads_a_few_are_named() {
+    let mut rows = Vec::new();
+    // Of three numbers, std collapses at one and is behind x there.
+    for threads in 1..=500 {
+        let mega = if threads % 3 == 0 { [1.0, 2.0] } else { [9.0, 4.0] };
+        rows.extend([0, 1].map(|n| rounds("w", ["std", "x"][n], threads, &[mega[n]; 4])).concat());
+    }
+    let kept = said_of(rows.clone(), "keeps");
+    assert!(kept[1].contains("std at 3, 6, 9,") && kept[1].contains(" and 150 more (down to 0.11)"), "{kept:?}");
+    let fastest = said_of(rows, "fastest");
+    assert!(fastest.iter().all(|sentence| sentence.len() < 1000), "{fastest:?}");
+    // 2; 3; 4, 5; 6; and so on up to 498; 499, 500: 333 parts.
+    assert!(fastest[0].ends_with("; what can be told changes 325 more times."), "{fastest:?}");
+}
+
+#[test]
+fn odd_figures_give_no_nonsense() {
+    let mut rows = Vec::new();
+    for (threads, mega) in [(1, 1e294), (2, 0.0), (4, 1e-300), (8, -5.0)] {
+        rows.extend(
+            [rounds("w\nx", "<script>", threads, &[mega; 4]), rounds("w\nx", "std", threads, &[0.0; 4])].concat(),
+        );
+    }
+    for answer in findings(&[source("a.csv", rows.clone()), source("b.csv", rows)], &Catalogue::new(&[], &[], &["std"]))
+    {
+        for sentence in &answer.sentences {
+            assert!(!sentence.contains('\n') && sentence.len() < 1000, "{sentence}");
+            assert!(!sentence.contains("NaN") && !sentence.contains("inf"), "{sentence}");
+        }
+    }
+    assert!(findings(&[], &Catalogue::default()).is_empty());
+}
+
+#[test]
+fn the_title_names_what_was_run_and_where() {
+    let title_of = |sources: &[Source]| title(sources, &Catalogue::default());
+    let run = |workload: &str, lock: &str| rounds(workload, lock, 2, &[10.0]);
+    assert_eq!(title_of(&[source("a.csv", run("w", "std"))]), "std: w on toy-4c");
+    let phases = [run("spike/before", "std"), run("spike/during", "std"), run("w", "x")].concat();
+    assert_eq!(title_of(&[source("a.csv", phases)]), "std and x: spike and w on toy-4c");
+    let mut rows: Vec<Row> = (0..6).flat_map(|n| run(&format!("w{n}"), &format!("x{n}"))).collect();
+    rows.extend(rounds("w3", "x0", 4, &[10.0]));
+    let other = run("w0", "x1").into_iter().map(|row| Row { machine: "a\nb".into(), ..row }).collect();
+    assert_eq!(
+        title_of(&[source("a.csv", rows), source("b.csv", other)]),
+        "x0, x1, x2, x3 and 2 more: w0 and 5 more workloads on toy-4c and a b (2 files)"
+    );
+}
+
+#[test]
+fn an_origin_without_a_fingerprint_says_so() {
+    let mut odd = source("a.csv", rounds("w", "std", 2, &[10.0; 3]));
+    odd.notes.push("unknown column \"mood\"".into());
+    odd.results.warnings.push("other programs\nused 0.3 CPUs".into());
+    odd.results.rows[1].seconds = 0.2;
+    odd.results.rows[2].seconds = f64::NAN;
+    let origin_of = |source: &Source| {
+        let origin = origin(source);
+        let facts: Vec<String> = origin.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        (facts, origin.command, origin.warnings)
+    };
+    let (facts, command, warnings) = origin_of(&odd);
+    assert_eq!(
+        facts,
+        [
+            "Machine: toy-4c",
+            "Fingerprint: none came with the file: processor, kernel and load are unknown",
+            "Rounds: 3",
+            "Rows: 3",
+            "Seconds per measurement: 0.1 to 0.2",
+        ]
+    );
+    assert_eq!((command.as_str(), warnings), ("", vec!["other programs used 0.3 CPUs".into(), odd.notes[0].clone()]));
+    odd.results.rows[0].platform = "sim".into();
+    assert_eq!(origin_of(&odd).0[2], "Platform: hardware and sim");
+}
+
+#[test]
+fn an_origin_has_what_its_fingerprint_knows() {
+    let machine = Fingerprint { machine: "toy-4c".into(), cpus_online: 4, cores: Some(2), ..Fingerprint::default() };
+    let mut known = source("a.csv", rounds("w", "std", 2, &[10.0]));
+    known.results.fingerprint = Some(Fingerprint { kernel: "6.0".into(), os: "linux".into(), ..machine });
+    known.results.command = "ondeck bench --lock std".into();
+    let origin = origin(&known);
+    let fact = |name: &str| origin.facts.iter().find(|fact| fact.0 == name).map(|fact| fact.1.as_str());
+    let names = ["Machine", "CPUs online", "Cores", "Virtual machine", "System", "Seconds per measurement"];
+    assert_eq!(names.map(fact), ["toy-4c", "4", "2", "no", "linux 6.0", "0.1"].map(Some));
+    assert_eq!(["CPUs usable", "SMT", "Governor", "NUMA nodes", "Fingerprint"].map(fact), [None; 5]);
+    assert_eq!(origin.command, "ondeck bench --lock std");
+}
+
+#[test]
+fn files_with_nothing_in_common_do_not_come_first() {
+    let sources = [
+        source("a.csv", rounds("w", "std", 2, &[10.0; 4])),
+        source("b.csv", rounds("v", "std", 2, &[10.0; 4])),
+        source("c.csv", rounds("w", "std", 2, &[10.0; 4])),
+    ];
+    let questions: Vec<String> =
+        findings(&sources, &Catalogue::default()).into_iter().map(|answer| answer.question).collect();
+    let place = |question: &str| questions.iter().position(|other| other == question).expect("it is asked");
+    assert_eq!(place("What changed from a.csv to c.csv?"), 0);
+    assert_eq!(place("What changed from a.csv to b.csv?"), questions.len() - 2, "{questions:?}");
+}

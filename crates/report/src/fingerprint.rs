@@ -1,0 +1,169 @@
+//! Where a result comes from: enough to judge whether two results may be compared.
+
+use crate::row::Row;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The machine, the program and the moment of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fingerprint {
+    /// Short name made from the processor's, the cores and "vm", as in the `machine` column: `xeon-2c-vm`.
+    pub machine: String,
+    /// The processor's name for itself.
+    pub cpu: String,
+    /// Instruction set: `x86_64`, `aarch64`.
+    pub arch: String,
+    /// Logical CPUs that are switched on.
+    pub cpus_online: u32,
+    /// Logical CPUs that this process may use: affinity and CPU quota honoured.
+    pub cpus_allowed: u32,
+    /// Physical cores.
+    pub cores: Option<u32>,
+    /// Sockets.
+    pub sockets: Option<u32>,
+    /// NUMA nodes.
+    pub numa_nodes: Option<u32>,
+    /// Whether two or more hardware threads share a core.
+    pub smt: Option<bool>,
+    /// Whether a hypervisor lies between us and the machine: there a wake of another CPU costs ten times as much.
+    pub virtual_machine: bool,
+    /// Frequency governor of CPU 0.
+    pub governor: Option<String>,
+    /// Operating system.
+    pub os: String,
+    /// Release of its kernel.
+    pub kernel: String,
+    /// Threads that wanted a CPU over the last minute, before the measurement.
+    pub load_average: Option<f64>,
+    /// Version of ondeck.
+    pub ondeck: String,
+    /// Commit that it was built from, if the build said so in `ONDECK_COMMIT`.
+    pub commit: Option<String>,
+    /// When it began, in UTC; empty of a simulation, which is the same at any time.
+    pub date: String,
+    /// What a simulation depends on besides; `None` of a real machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Simulation>,
+}
+
+/// What a simulated result depends on, besides the program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// The simulated machine, as the command line spells it.
+    pub machine: String,
+    /// Hash of everything that was read to make it, in hexadecimal.
+    pub machine_hash: String,
+    /// The first seed.
+    pub seed: u64,
+    /// How many there are, one after the other.
+    pub seeds: u32,
+}
+
+impl Fingerprint {
+    /// The machine in one line, for the head of a table.
+    pub fn line(&self) -> String {
+        let mut parts = vec![self.cpu.clone(), format!("{} CPUs", self.cpus_online)];
+        if self.cpus_allowed != self.cpus_online {
+            parts.push(format!("{} of them usable", self.cpus_allowed));
+        }
+        let counted = |n: Option<u32>, what: &str| n.filter(|n| *n > 1).map(|n| format!("{n} {what}"));
+        parts.extend(counted(self.sockets, "sockets"));
+        parts.extend(counted(self.numa_nodes, "NUMA nodes"));
+        if self.smt == Some(true) {
+            parts.push("SMT".to_string());
+        }
+        if self.virtual_machine {
+            parts.push("virtual machine".to_string());
+        }
+        parts.extend(self.governor.as_ref().map(|governor| format!("governor {governor}")));
+        parts.push(format!("{} {}", self.os, self.kernel).trim().to_string());
+        format!("{}: {}", self.machine, parts.join(", "))
+    }
+
+    /// What the machine and the program were then, in this fingerprint, and are `now`, where that differs. Two
+    /// measurements of one machine differ in the moment and the load, so these do not count.
+    pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
+        let lasting = |of: &Fingerprint| {
+            let of = Fingerprint { load_average: None, date: String::new(), ..of.clone() };
+            serde_json::to_value(of).expect("strings and numbers always have a JSON form")
+        };
+        let (then, now) = (lasting(self), lasting(now));
+        let fields = [&then, &now].into_iter().filter_map(Value::as_object).flat_map(|fields| fields.keys());
+        let fields: BTreeSet<&str> = fields.map(String::as_str).collect();
+        let differ = fields.into_iter().filter(|field| then[*field] != now[*field]);
+        differ.map(|field| format!("{field} was {} and is {}", then[field], now[field])).collect()
+    }
+}
+
+/// FNV-1a of a text, in hexadecimal: the same on every machine and in every version of the language.
+pub fn hash(text: &str) -> String {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+impl Simulation {
+    /// What the rows were computed from and what came out, in one line: machine, seeds, and the hash of their traces. Two
+    /// results with the same line are the same.
+    pub fn line(&self, rows: &[Row]) -> String {
+        let Simulation { machine, machine_hash, seed, seeds } = self;
+        let seeds = match seeds {
+            1 => format!("seed {seed}"),
+            _ => format!("seeds {seed} to {}", seed + u64::from(*seeds) - 1),
+        };
+        let traces = traces(rows).map_or(String::new(), |hash| format!(", trace hash {hash}"));
+        format!("simulated: {machine} (machine hash {machine_hash}), {seeds}{traces}")
+    }
+}
+
+/// The hash of the one run that the rows are from, or one of the hashes of all runs. `None` if a row has none, as those
+/// that come from CSV: that of the others would not be the hash of the result.
+fn traces(rows: &[Row]) -> Option<String> {
+    let hashes: Vec<&str> = rows.iter().map(|row| row.trace_hash.as_deref()).collect::<Option<_>>()?;
+    let first = *hashes.first()?;
+    let is_one = hashes.iter().all(|hash| *hash == first);
+    Some(if is_one { first.to_string() } else { hash(&hashes.concat()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        assert_eq!((hash("").as_str(), hash("a").as_str()), ("cbf29ce484222325", "af63dc4c8601ec8c"), "as published");
+    }
+
+    #[test]
+    fn the_moment_is_no_difference_and_the_kernel_is_one() {
+        let then = Fingerprint { kernel: "6.1".into(), date: "before".into(), ..Fingerprint::default() };
+        let later = Fingerprint { date: "after".into(), load_average: Some(2.0), ..then.clone() };
+        assert_eq!(then.differences(&later), Vec::<String>::new());
+        let simulation = Some(Simulation { machine: "m1".into(), ..Simulation::default() });
+        let other = Fingerprint { kernel: "6.2".into(), simulation, ..later };
+        let differences = then.differences(&other);
+        assert_eq!(differences[0], r#"kernel was "6.1" and is "6.2""#);
+        assert!(
+            differences.len() == 2 && differences[1].starts_with("simulation was null and is {"),
+            "{differences:?}"
+        );
+    }
+
+    #[test]
+    fn the_line_tells_results_apart() {
+        let row = |hash: &str| Row { trace_hash: Some(hash.into()), ..Row::default() };
+        let simulation = Simulation { machine: "m1".into(), machine_hash: "00ff".into(), seed: 3, seeds: 1 };
+        assert_eq!(
+            simulation.line(&[row("0a"), row("0a")]),
+            "simulated: m1 (machine hash 00ff), seed 3, trace hash 0a"
+        );
+        let two = Simulation { seeds: 2, ..simulation.clone() };
+        let line = two.line(&[row("0a"), row("0b")]);
+        assert!(line.starts_with("simulated: m1 (machine hash 00ff), seeds 3 to 4, trace hash "), "{line}");
+        assert_ne!(line, two.line(&[row("0b"), row("0a")]));
+        assert_eq!(simulation.line(&[]), "simulated: m1 (machine hash 00ff), seed 3");
+        let part = simulation.line(&[row("0a"), Row::default()]);
+        assert_eq!(part, "simulated: m1 (machine hash 00ff), seed 3", "the hash of some rows is not that of all");
+    }
+}

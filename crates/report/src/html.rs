@@ -1,0 +1,213 @@
+//! The report as one HTML file that needs nothing else.
+//!
+//! Answers, origins and tables are written here, so that they can be read where no script runs; the charts are drawn
+//! by `page/*.js` from the document, which the page carries as JSON. Nothing in a result file can be trusted: every
+//! text goes through the template, which escapes it, or through `json`.
+
+mod table;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use crate::document::{Document, Finding, Origin};
+use crate::figure::Figure;
+use crate::palette::{DARK, Ground, HUES, Hue, LIGHT};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("html/page.css");
+/// The parts share one scope, that of a module.
+const SCRIPT: &str = concat!(
+    include_str!("html/format.js"),
+    include_str!("html/scale.js"),
+    include_str!("html/style.js"),
+    include_str!("html/series.js"),
+    include_str!("html/option.js"),
+    include_str!("html/tooltip.js"),
+    include_str!("html/zoom.js"),
+    include_str!("html/legend.js"),
+    include_str!("html/main.js"),
+);
+const LIBRARY: &str = include_str!("../vendor/echarts/echarts.min.js");
+/// Whoever passes a page on passes the library on, and its licence has to come with it.
+const LICENCES: [(&str, &str); 3] = [
+    ("Notice", include_str!("../vendor/echarts/NOTICE")),
+    ("Licence of Apache ECharts", include_str!("../vendor/echarts/LICENSE")),
+    ("Licence of d3", include_str!("../vendor/echarts/LICENSE-d3")),
+];
+/// Nothing is loaded from anywhere, whatever gets into the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; \
+                      form-action 'none'";
+/// From so many figures on they are listed above the first.
+const CONTENTS_FROM: usize = 3;
+
+/// The text of the page.
+pub fn page(document: &Document) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(&document.title))
+            body {
+                main {
+                    (header(document))
+                    (findings(&document.findings))
+                    (figures(document))
+                    (origins(&document.origins))
+                }
+                (footer())
+                script type="application/json" id="report" { (PreEscaped(json(document))) }
+                script { (PreEscaped(LIBRARY)) }
+                script type="module" { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The document as JSON that can stand inside a script element: no `<`, with which the element could be ended, and no
+/// line separator, which older readers of scripts take for the end of a string.
+fn json(document: &Document) -> String {
+    let data = serde_json::to_string(document).expect("strings and numbers always have a JSON form");
+    data.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta name="generator" content=(concat!("ondeck ", env!("CARGO_PKG_VERSION")));
+            title { (title) }
+            style { (PreEscaped(colours())) (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+/// The colours of the charts, which the pictures have too, as variables of the style sheet. Paper is always light.
+fn colours() -> String {
+    let variables = |ground: Ground, of: fn(&Hue) -> &'static str| {
+        let Ground { card, ink, muted, grid } = ground;
+        let styles: String = (0..).zip(&HUES).map(|(n, hue)| format!("--style-{n}:{};", of(hue))).collect();
+        format!(":root{{--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};{styles}}}")
+    };
+    let (light, dark) = (variables(LIGHT, |hue| hue.light), variables(DARK, |hue| hue.dark));
+    format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
+}
+
+/// The title, and below it from which files the figures are: with the number of warnings, as the warnings themselves
+/// stand at the end.
+fn header(document: &Document) -> Markup {
+    let warnings = |origin: &Origin| match origin.warnings.len() {
+        0 => None,
+        1 => Some("1 warning".to_string()),
+        n => Some(format!("{n} warnings")),
+    };
+    html! {
+        header {
+            h1 { (document.title) }
+            @if !document.origins.is_empty() {
+                ul.sources aria-label="Contents" {
+                    li { a href="#figures" { "Figures" } }
+                    @for (index, origin) in document.origins.iter().enumerate() {
+                        li {
+                            a href={ "#origin-" (index) } { bdi { (origin.label) } }
+                            @if let Some(warnings) = warnings(origin) { " " span.flag { (warnings) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn findings(findings: &[Finding]) -> Markup {
+    html! {
+        section id="answers" aria-label="Answers" {
+            @for answer in findings {
+                article {
+                    h2 { (answer.question) }
+                    div.sentences { @for sentence in &answer.sentences { p { (sentence) } } }
+                }
+            }
+        }
+    }
+}
+
+fn figures(document: &Document) -> Markup {
+    let (figures, timelines) = (&document.figures, &document.timelines);
+    let ids = timelines.iter().map(|lanes| (&lanes.id, &lanes.title));
+    let ids: Vec<(&String, &String)> = ids.chain(figures.iter().map(|figure| (&figure.id, &figure.title))).collect();
+    html! {
+        section id="figures" {
+            h2 { "Figures" }
+            @if !figures.is_empty() {
+                noscript {
+                    p.note { "The charts are drawn by a script, and none runs here. Every point is in the tables below." }
+                }
+            }
+            @if ids.is_empty() {
+                p.note { "The files have no figures that could be drawn." }
+            }
+            @if ids.len() >= CONTENTS_FROM {
+                nav.contents aria-label="Figures" {
+                    ol { @for (id, title) in &ids { li { a href={ "#fig-" (id) } { (title) } } } }
+                }
+            }
+            @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
+            @for lanes in timelines { (timeline::section(lanes)) }
+            @for figure in figures { (self::figure(figure)) }
+        }
+    }
+}
+
+fn figure(figure: &Figure) -> Markup {
+    let alternative = format!("{}. {}", figure.title, figure.text);
+    html! {
+        section.figure id={ "fig-" (figure.id) } data-figure=(figure.id) {
+            h3 { (figure.title) }
+            p.caption { (figure.caption) }
+            div.plot { div.chart role="img" aria-label=(alternative.trim_end()) {} }
+            details.data {
+                summary { "In words and numbers" }
+                @if !figure.text.is_empty() { p.text { (figure.text) } }
+                div.scroll tabindex="0" role="region" aria-label={ "Data: " (figure.title) } { (table::table(figure)) }
+            }
+        }
+    }
+}
+
+fn origins(origins: &[Origin]) -> Markup {
+    html! {
+        section id="origins" {
+            h2 { "What was run, and where" }
+            @for (index, origin) in origins.iter().enumerate() {
+                article id={ "origin-" (index) } {
+                    h3 { bdi { (origin.label) } }
+                    @if !origin.warnings.is_empty() {
+                        ul.warnings aria-label="Warnings" { @for warning in &origin.warnings { li { (warning) } } }
+                    }
+                    @if !origin.facts.is_empty() {
+                        dl { @for (name, value) in &origin.facts { dt { (name) } dd { (value) } } }
+                    }
+                    @if !origin.command.is_empty() {
+                        p.again { "To measure it again:" }
+                        div.command { pre { code { (origin.command) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn footer() -> Markup {
+    html! {
+        footer {
+            p { "Written by " code { "ondeck report" } " " (env!("CARGO_PKG_VERSION")) "." }
+            details {
+                summary { "The charts are drawn by Apache ECharts, which is part of this page" }
+                @for (name, text) in LICENCES { h2 { (name) } pre tabindex="0" { (text) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+use super::*;
+use crate::catalogue::Catalogue;
+use crate::figure::{Axis, Form, Point, Scale, Series, Unit};
+use crate::inputs::Source;
+use crate::output::Results;
+use crate::row::Row;
+
+/// What somebody might call a lock who wants to get into the page.
+const HOSTILE: [&str; 7] = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "\"><img src=http://example.com/a.png onerror=alert(3)>",
+    "' onmouseover='alert(4)",
+    "<!--<script>\u{2028}\u{2029}\u{202e}",
+    "&lt;b&gt; ${alert(5)} {{x}} \\u003c \\",
+    "line\nbreak\tand\u{0}nothing",
+];
+
+fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
+    Axis { label: label.into(), unit, scale, ticks: Vec::new() }
+}
+
+fn series(name: &str, style: usize, source: usize, ys: &[f64]) -> Series {
+    let point = |(place, y): (usize, &f64)| Point { x: place as f64, y: *y, spread: Some((y * 0.9, y * 1.2)) };
+    Series { name: name.into(), style, source, points: ys.iter().enumerate().map(point).collect() }
+}
+
+fn figure(id: &str, form: Form, names: &[&str], series: Vec<Series>) -> Figure {
+    let names = names.iter().map(|name| name.to_string()).collect();
+    Figure {
+        id: id.into(),
+        title: format!("Title of {id}"),
+        caption: "A point is a median.".into(),
+        text: "ondeck is at 3.".into(),
+        form,
+        x: axis("quantile", Unit::Count, Scale::Names { names }),
+        y: axis("wait", Unit::Ns, Scale::Linear),
+        mark: Some((1.0, "one thread".into())),
+        series,
+    }
+}
+
+fn document() -> Document {
+    let locks = vec![series("ondeck", 0, 0, &[1500.0, 2e6]), series("std", 1, 0, &[0.0])];
+    Document {
+        title: "Which lock keeps its speed?".into(),
+        findings: vec![Finding { question: "Which one?".into(), sentences: vec!["It is ondeck: 0.95.".into()] }],
+        origins: vec![Origin {
+            label: "a.csv".into(),
+            facts: vec![("Processor".into(), "Toy Quad".into())],
+            command: "ondeck bench --lock ondeck,std".into(),
+            warnings: vec!["other programs used 0.3 CPUs".into()],
+        }],
+        timelines: Vec::new(),
+        figures: vec![figure("waits", Form::Lines, &["p50", "p99"], locks)],
+        left_out: Some("3 more charts are left out.".into()),
+    }
+}
+
+/// A document in which every text is `text`.
+fn document_of(text: &str) -> Document {
+    let mut figure = figure("x", Form::Bars, &[text, text], vec![series(text, 0, 0, &[1.0, 2.0])]);
+    for place in [&mut figure.id, &mut figure.title, &mut figure.caption, &mut figure.text] {
+        *place = text.into();
+    }
+    figure.x.label = text.into();
+    figure.y.label = text.into();
+    figure.mark = Some((1.0, text.into()));
+    Document {
+        title: text.into(),
+        findings: vec![Finding { question: text.into(), sentences: vec![text.into()] }],
+        origins: vec![Origin {
+            label: text.into(),
+            facts: vec![(text.into(), text.into())],
+            command: text.into(),
+            warnings: vec![text.into()],
+        }],
+        timelines: Vec::new(),
+        figures: vec![figure],
+        left_out: Some(text.into()),
+    }
+}
+
+/// The page without what is in script and style elements: what a browser shows that runs no scripts.
+fn markup(page: &str) -> String {
+    let mut rest = page.to_string();
+    for (start, end) in [("<script", "</script>"), ("<style", "</style>")] {
+        while let Some(from) = rest.find(start) {
+            let to = rest[from..].find(end).expect("each element is closed") + from + end.len();
+            rest.replace_range(from..to, "");
+        }
+    }
+    rest
+}
+
+fn data(page: &str) -> &str {
+    let (_, after) = page.split_once("id=\"report\">").expect("the page has data");
+    after.split_once("</script>").expect("the data end").0
+}
+
+#[test]
+fn what_matters_is_there_without_a_script() {
+    let text = markup(&page(&document()));
+    for expected in [
+        "<h1>Which lock keeps its speed?</h1>",
+        "<h2>Which one?</h2>",
+        "<p>It is ondeck: 0.95.</p>",
+        "<dt>Processor</dt><dd>Toy Quad</dd>",
+        "ondeck bench --lock ondeck,std",
+        "<li>other programs used 0.3 CPUs</li>",
+        "1 warning",
+        "3 more charts are left out.",
+        "<noscript>",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing");
+    }
+    assert!(text.find("id=\"answers\"") < text.find("id=\"figures\""), "the answers come first");
+    assert!(text.find("id=\"figures\"") < text.find("id=\"origins\""), "where from comes last");
+}
+
+#[test]
+fn every_point_is_in_a_table() {
+    let text = markup(&page(&document()));
+    let row = "<th scope=\"row\"><bdi>ondeck</bdi></th><td>1.50 us <small>1.35 us to 1.80 us</small></td>\
+               <td>2.00 ms <small>1.80 ms to 2.40 ms</small></td>";
+    assert!(text.contains(row), "{text}");
+    assert!(text.contains("<bdi>std</bdi></th><td>0 ns <small>0 ns to 0 ns</small></td><td></td>"), "{text}");
+}
+
+#[test]
+fn a_table_is_no_wider_than_need_be() {
+    let mut figure = document().figures.remove(0);
+    figure.series.truncate(1);
+    let table = table::table(&figure).into_string();
+    assert!(table.contains("<th scope=\"row\"><bdi>p99</bdi></th><td>2.00 ms"), "{table}");
+}
+
+#[test]
+fn thread_counts_are_not_rounded() {
+    let mut figure = document().figures.remove(0);
+    figure.x = axis("threads", Unit::Count, Scale::Log);
+    figure.series[0].points[1].x = 1234.0;
+    assert!(table::table(&figure).into_string().contains("<bdi>1234</bdi>"));
+}
+
+#[test]
+fn hostile_text_is_text() {
+    for text in HOSTILE.iter().map(|text| text.to_string()).chain(["x".repeat(1000)]) {
+        let page = page(&document_of(&text));
+        assert_eq!(page.matches("<script").count(), 3, "{text:?} opens a script");
+        assert_eq!(page.matches("</script").count(), 3, "{text:?} closes a script");
+        let markup = markup(&page);
+        for tag in ["<img", "<b>", "<!--"] {
+            assert!(!markup.contains(tag), "{text:?} becomes {tag}");
+        }
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+        assert!(markup.contains(&format!("<h1>{escaped}</h1>")), "{text:?} is not shown as it is");
+        assert!(markup.contains(&format!("data-figure=\"{escaped}\"")), "{text:?} leaves its attribute");
+    }
+}
+
+#[test]
+fn the_data_are_the_document() {
+    for document in HOSTILE.iter().map(|text| document_of(text)).chain([document()]) {
+        let page = page(&document);
+        let data = data(&page);
+        assert!(!data.contains(['<', '\u{2028}', '\u{2029}']), "{data}");
+        let parsed: serde_json::Value = serde_json::from_str(data).expect("the data are JSON");
+        assert_eq!(parsed, serde_json::to_value(&document).unwrap());
+    }
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let page = page(&document());
+    let markup = markup(&page);
+    assert!(page.contains("content=\"default-src 'none'; "));
+    for attribute in [" src=", " srcset=", "<link", "<iframe", "<object", "<base", "http-equiv=\"refresh\""] {
+        assert!(!markup.contains(attribute), "{attribute}");
+    }
+    assert!(markup.match_indices("href=\"").all(|(at, found)| markup[at + found.len()..].starts_with('#')));
+    for loads in ["url(", "@import", "@font-face"] {
+        assert!(!STYLE.contains(loads), "the style sheet has {loads}");
+    }
+    for loads in ["fetch(", "XMLHttpRequest", "import", "innerHTML", "insertAdjacentHTML", "eval("] {
+        assert!(!SCRIPT.contains(loads), "the script has {loads}");
+    }
+}
+
+#[test]
+fn what_is_taken_in_cannot_end_its_element() {
+    for script in [LIBRARY, SCRIPT] {
+        let script = script.to_lowercase();
+        assert!(!script.contains("</script") && !script.contains("<script") && !script.contains("<!--"));
+    }
+    assert!(!STYLE.contains('<'));
+}
+
+#[test]
+fn charts_and_pictures_look_alike() {
+    use crate::palette::{DASHES, HUES, MARKERS};
+    let page = page(&document());
+    for (n, hue) in HUES.iter().enumerate() {
+        assert!(
+            page.contains(&format!("--style-{n}:{};", hue.light))
+                && page.contains(&format!("--style-{n}:{};", hue.dark))
+        );
+    }
+    assert!(SCRIPT.contains(&format!("const COLOURS = {};", HUES.len())));
+    let (_, markers) = SCRIPT.split_once("const MARKERS = [\n").expect("the script has markers");
+    assert_eq!(markers.lines().take_while(|line| *line != "];").count(), MARKERS.len());
+    let dashes: Vec<String> = DASHES[1..].iter().map(|dash| format!("[{}]", dash.replace(' ', ", "))).collect();
+    assert!(SCRIPT.contains(&format!("const DASHES = ['solid', {}];", dashes.join(", "))));
+}
+
+#[test]
+fn the_library_is_the_one_that_its_readme_names() {
+    let readme = include_str!("../../vendor/echarts/README.md");
+    let version = readme.lines().find_map(|line| line.strip_prefix("| version | ")).expect("a row with the version");
+    let version = version.trim_end_matches(" |");
+    assert!(LIBRARY.contains(&format!("version=\"{version}\"")), "another version than {version}");
+    assert!(LIBRARY[..1000].contains("Apache License, Version 2.0"));
+}
+
+/// Rows of 24 locks with long names and every figure, two rounds of each.
+fn many_rows(workloads: u32, threads: u32) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (workload, threads) in (0..workloads).flat_map(|workload| (1..=threads).map(move |threads| (workload, threads)))
+    {
+        for (lock, round) in (0..24).flat_map(|lock| [(lock, 0), (lock, 1)]) {
+            let figure = Some(f64::from(1 + lock * 7 + round * 3 + threads * 100) * 12_345.678_9);
+            let lock = format!("a-lock-with-a-name-of-forty-characters-{lock}");
+            let row =
+                Row { workload: format!("workload/{workload}"), lock, threads: threads + 1, round, ..Row::default() };
+            let row = Row { ops_per_s: figure, cpus: figure, ctx_switches_per_s: figure, jain: figure, ..row };
+            let row = Row { min_share: figure, wait_p50_ns: figure, wait_p99_ns: figure, wait_p999_ns: figure, ..row };
+            let row = Row { wait_max_ns: figure, streak_p90_ns: figure, starve_p90_ns: figure, ..row };
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// As many points as there may be, of few series and of many.
+#[test]
+fn a_page_is_small_enough_to_be_mailed() {
+    for (workloads, threads, points) in [(1, 40, 3000..=4000), (70, 1, 1440..=1440)] {
+        let results = Results { rows: many_rows(workloads, threads), ..Results::default() };
+        let document =
+            Document::new(&[Source { label: "a.csv".into(), results, notes: Vec::new() }], &[], &Catalogue::default());
+        let n: usize =
+            document.figures.iter().flat_map(|figure| &figure.series).map(|series| series.points.len()).sum();
+        assert!(points.contains(&n) && document.left_out.is_some(), "{n} points in {} charts", document.figures.len());
+        let size = page(&document).len();
+        assert!(size < 2_000_000, "{size} bytes with {n} points in {} charts", document.figures.len());
+    }
+}
+
+#[test]
+fn a_report_of_nothing_is_still_a_page() {
+    let nothing = Document {
+        title: String::new(),
+        findings: vec![],
+        origins: vec![],
+        timelines: vec![],
+        figures: vec![],
+        left_out: None,
+    };
+    assert!(markup(&page(&nothing)).contains("no figures that could be drawn"));
+    let mut empty = document();
+    empty.figures = vec![figure("empty", Form::Bars, &[], vec![])];
+    assert!(markup(&page(&empty)).contains("<tbody></tbody>"));
+}

@@ -1,0 +1,35 @@
+//! The picture of a trace in the page: as it is, without a script.
+
+use crate::drawing::lanes_in_page;
+use crate::timeline::{Lanes, TABLE};
+use maud::{Markup, PreEscaped, html};
+
+pub(super) fn section(lanes: &Lanes) -> Markup {
+    let alternative = format!("{}. {}", lanes.title, lanes.text);
+    html! {
+        section.timeline id={ "fig-" (lanes.id) } {
+            h3 { (lanes.title) }
+            p.caption { (lanes.caption) }
+            // Written by a library that escapes all text.
+            div.lanes tabindex="0" role="region" aria-label={ "Picture: " (lanes.title) } {
+                (PreEscaped(lanes_in_page(lanes, &alternative)))
+            }
+            details.data {
+                summary { "In words and numbers" }
+                p.text { (lanes.text) }
+                div.scroll tabindex="0" role="region" aria-label={ "Data: " (lanes.title) } {
+                    table {
+                        thead { tr { @for name in TABLE { th scope="col" { (name) } } } }
+                        tbody {
+                            @for row in lanes.table() {
+                                tr { @for (column, cell) in row.iter().enumerate() {
+                                    @if column == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                                } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

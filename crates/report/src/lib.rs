@@ -1,0 +1,48 @@
+//! What is made of rows: files, comparisons, tables, findings, charts and pages.
+//!
+//! Knows nothing of what runs locks. A [`Row`](row::Row) is what one lock did in one workload at one number of threads in
+//! one round; whoever measures gives rows, and data flows one way from there:
+//!
+//! ```text
+//!   rows -> output       CSV and JSON, with a fingerprint; and back
+//!        -> compare      two files, whether they differ
+//!        -> board        arranged -> run_tables, wait_tables, sentences -> closing    what a run ends with
+//!        -> inputs       files of a report -> findings, plotting, timeline -> document -> html, drawing, markdown
+//!        -> explain      where simulated time goes
+//! ```
+
+pub mod board;
+pub mod catalogue;
+mod closing;
+pub mod compare;
+pub mod document;
+pub mod drawing;
+pub mod explain;
+pub mod figure;
+pub mod findings;
+pub mod fingerprint;
+mod grid;
+pub mod histogram;
+pub mod html;
+pub mod inputs;
+pub mod markdown;
+mod next;
+pub mod noise;
+pub mod output;
+pub mod palette;
+pub mod plotting;
+pub mod row;
+mod run_tables;
+mod sentences;
+pub mod stats;
+pub mod timeline;
+pub mod trace;
+mod wait_tables;
+pub mod wording;
+
+pub use closing::summary;
+pub use grid::Grid;
+pub use next::Kept;
+
+/// The lock that the others are compared with.
+pub const FLAGSHIP: &str = "ondeck";

@@ -1,0 +1,11 @@
+//! Warnings about what else the machine did, which whoever measures gives and whoever reports has to know.
+
+/// What a complaint about the load says, and no other warning.
+pub const TOO_LOW: &str = "figures of that time are too low";
+/// What a complaint about the pace says.
+pub const PACE_CHANGED: &str = "the machine's own pace changed";
+
+/// Whether a warning is about what else the machine did.
+pub fn is_noise(warning: &str) -> bool {
+    warning.contains(TOO_LOW) || warning.contains(PACE_CHANGED)
+}

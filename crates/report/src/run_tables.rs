@@ -1,0 +1,218 @@
+//! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
+
+use crate::board::{Board, Setting};
+use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
+use crate::wording::{broken, duration_ns, three_digits, wrap};
+use crate::{FLAGSHIP, Grid, wait_tables};
+
+/// A column is hardly wider than its figures if the name above them is not wider than this.
+const NAME_WIDTH: usize = 9;
+
+/// All tables that the run has figures for, at most `width` columns wide.
+pub(super) fn tables(board: &Board, width: usize) -> String {
+    let mut parts = vec![main_table(board, width)];
+    let cpus = cost_grid(board, CPUS, three_digits);
+    if !cpus.is_empty() {
+        parts.push(format!("CPUs used, while more than one thread wants the lock\n{}", cpus.render(width)));
+    }
+    let waits = cost_grid(board, WAIT_MAX_NS, duration_ns);
+    if !waits.is_empty() {
+        parts.push(format!("Longest wait for the lock\n{}", waits.render(width)));
+    }
+    parts.extend(wait_tables::tables(board, width));
+    parts.join("\n")
+}
+
+fn main_table(board: &Board, width: usize) -> String {
+    let has_one_thread = board.settings.iter().any(|setting| setting.threads == 1);
+    let has_more = board.settings.iter().any(|setting| setting.threads > 1);
+    let mut detail = if has_one_thread && has_more { Detail::Relative } else { Detail::Plain };
+    let mut grid = main_grid(board, detail);
+    if grid.width() > width {
+        detail = Detail::Plain;
+        grid = main_grid(board, detail);
+    }
+    let title = wrap("", &units(board), width);
+    let legend: String = legend(board, detail).iter().map(|(mark, text)| wrap(mark, text, width)).collect();
+    format!("{title}{}{legend}", grid.render(width))
+}
+
+/// What the main figures are, in which units, of how many rounds.
+pub(super) fn units(board: &Board) -> String {
+    let rounds = if board.rounds == 1 { "one round".to_string() } else { format!("median of {} rounds", board.rounds) };
+    let mut units: Vec<Unit> = Vec::new();
+    for unit in board.settings.iter().map(|setting| main_unit(&setting.workload)) {
+        if !units.contains(&unit) {
+            units.push(unit);
+        }
+    }
+    let units: Vec<String> = units.iter().map(|unit| format!("{} ({})", unit.meaning, unit.name)).collect();
+    format!("Measured in {}; {rounds}", units.join(", "))
+}
+
+/// The marks in the main table and what they mean; only those that can occur.
+fn legend(board: &Board, detail: Detail) -> Vec<(&'static str, &'static str)> {
+    let best = match board.rounds {
+        1 => "best of its row",
+        _ => "best of its row, or not to be told from it: the rounds disagree on which is ahead (~ in the ratio)",
+    };
+    let mut legend = vec![(" *  ", best)];
+    if detail == Detail::Relative {
+        legend.push((" %  ", "of what the same lock does with 1 thread"));
+    }
+    legend
+}
+
+/// How much a cell of the main table says.
+#[derive(Clone, Copy, PartialEq)]
+enum Detail {
+    /// The figure and its mark.
+    Plain,
+    /// Also the part of one thread's throughput.
+    Relative,
+}
+
+fn main_grid(board: &Board, detail: Detail) -> Grid {
+    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
+    let mut header = vec!["workload", "threads", "unit"];
+    header.extend(names.iter().map(String::as_str));
+    let has_ratio =
+        board.locks.iter().any(|lock| lock == FLAGSHIP) && board.locks.iter().any(|lock| board.is_peer(lock));
+    if has_ratio {
+        header.push("ondeck /\nbest peer");
+    }
+    let mut grid = Grid::new(&header, 3);
+    let mut above = None;
+    for setting in &board.settings {
+        let mut cells = name_cells(setting, &mut above);
+        cells.push(main_unit(&setting.workload).name.to_string());
+        let best = board.best(setting, |_| true);
+        cells.extend(board.locks.iter().map(|lock| main_cell(board, (setting, lock), best, detail)));
+        if has_ratio {
+            cells.push(ratio_cell(board, setting));
+        }
+        grid.row(cells);
+    }
+    grid
+}
+
+fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>, detail: Detail) -> String {
+    let metric = main_metric(&setting.workload);
+    let Some(value) = board.median(setting, lock, metric) else { return "-".to_string() };
+    let shown = value / main_unit(&setting.workload).size;
+    let mark = if is_among_best(board, (setting, lock), best) { "*" } else { " " };
+    let mut cell = format!("{}{mark}", three_digits(shown));
+    if detail == Detail::Relative {
+        let relative = board.relative_to_one_thread(setting, lock);
+        cell += &relative.map_or("     ".to_string(), |ratio| format!("{:>4.0}%", ratio.median * 100.0));
+    }
+    cell
+}
+
+/// Whether the lock is the best of its row or cannot be told from it.
+pub(super) fn is_among_best(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>) -> bool {
+    match best {
+        Some(best) if best == lock => board.locks.len() > 1,
+        Some(best) => {
+            board.ratio((setting, lock), (setting, best)).is_some_and(|ratio| ratio.rounds > 1 && !ratio.is_clear())
+        }
+        None => false,
+    }
+}
+
+fn ratio_cell(board: &Board, setting: &Setting) -> String {
+    let best = board.best(setting, |lock| board.is_peer(lock));
+    let ratio = best.and_then(|peer| board.ratio((setting, FLAGSHIP), (setting, peer)));
+    match ratio {
+        Some(ratio) if ratio.rounds > 1 && !ratio.is_clear() => format!("~ {:.2}", ratio.median),
+        Some(ratio) => format!("{:.2}", ratio.median),
+        None => "-".to_string(),
+    }
+}
+
+/// A table of one figure that more than one thread makes interesting.
+fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
+    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
+    let mut header = vec!["workload", "threads"];
+    header.extend(names.iter().map(String::as_str));
+    let mut grid = Grid::new(&header, 2);
+    let mut above = None;
+    for setting in board.settings.iter().filter(|setting| setting.threads > 1) {
+        let values: Vec<Option<f64>> = board.locks.iter().map(|lock| board.median(setting, lock, metric)).collect();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
+        let mut cells = name_cells(setting, &mut above);
+        cells.extend(values.into_iter().map(|value| value.map_or("-".to_string(), format)));
+        grid.row(cells);
+    }
+    grid
+}
+
+/// Workload and threads; the workload only where it differs from the row above.
+fn name_cells<'a>(setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<String> {
+    let is_same = above.replace(&setting.workload) == Some(&setting.workload);
+    vec![if is_same { String::new() } else { setting.workload.clone() }, setting.threads.to_string()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::row::Row;
+
+    /// Two rounds; std halves with 2 threads, ondeck does not.
+    fn rows() -> Vec<Row> {
+        let mut rows = Vec::new();
+        for round in 0..2 {
+            let noise = 1.0 + f64::from(round) / 100.0;
+            for (lock, threads, speed) in [("ondeck", 1, 60e6), ("std", 1, 60e6), ("ondeck", 2, 57e6), ("std", 2, 9e6)]
+            {
+                let row =
+                    Row { workload: "mutex-contention".into(), lock: lock.into(), threads, round, ..Row::default() };
+                let row = Row { ops_per_s: Some(speed * noise), cpus: Some(1.5), wait_max_ns: Some(2e6), ..row };
+                rows.push(row);
+            }
+            let row = Row { workload: "handoff-fast".into(), lock: "std".into(), threads: 2, round, ..Row::default() };
+            rows.push(Row { ns_per_op: Some(158.0), ..row });
+        }
+        rows
+    }
+
+    #[test]
+    fn the_tables_say_who_is_best_and_by_how_much() {
+        let rows = rows();
+        let board = Board::new(&rows, &Catalogue::new(&["mutex-contention"], &["ondeck", "std"], &["std"]));
+        let text = tables(&board, 100);
+        assert!(text.contains("57.3*  95%  9.04   15%       6.33\n"), "{text}");
+        assert!(text.contains(" handoff-fast      2        ns"), "{text}");
+        assert!(text.contains("CPUs used"), "{text}");
+        assert!(text.contains("2.00 ms"), "{text}");
+    }
+
+    #[test]
+    fn the_default_set_fits_120_columns_with_its_percentages() {
+        let locks = ["ondeck", "std", "parking-lot", "pthread", "go-tristate-futex", "go-spinbit"];
+        let mut rows = Vec::new();
+        for (lock, threads) in locks.iter().flat_map(|lock| [(lock, 1), (lock, 64)]) {
+            let row = Row { workload: "sections/cs20-out60".into(), lock: lock.to_string(), threads, ..Row::default() };
+            rows.push(Row { ops_per_s: Some(f64::from(threads + 10) * 1e6), wait_max_ns: Some(99.9e6), ..row });
+        }
+        let text = tables(&Board::new(&rows, &Catalogue::new(&[], &locks, &["std"])), 120);
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        assert_eq!(text.matches("sections").count(), 2, "no table is cut in two: {text}");
+        assert!(text.contains("74.0* 673%"), "{text}");
+    }
+
+    #[test]
+    fn narrow_terminals_lose_the_percentages_first() {
+        let rows = rows();
+        let board = Board::new(&rows, &Catalogue::new(&[], &[], &["std"]));
+        for width in [45, 50, 60, 80, 120] {
+            let text = main_grid(&board, Detail::Plain).render(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        }
+        assert!(!tables(&board, 60).contains('%'));
+        assert!(tables(&board, 80).contains('%'));
+    }
+}

@@ -1,0 +1,296 @@
+//! What the figures of a run say, in sentences. Every word that judges has a rule here and a figure beside it.
+
+use crate::FLAGSHIP;
+use crate::board::{Board, Ratio, Setting};
+use crate::row::{CPUS, CTX_SWITCHES_PER_S, Metric, WAIT_MAX_NS};
+use crate::stats::{geometric_mean, median};
+use crate::wording::{count, duration_ns, list_some, threads, times};
+
+/// Below this part of one thread's throughput we say that a lock collapses.
+const COLLAPSED_BELOW: f64 = 0.5;
+/// From this part on, at every number of threads, we say that a lock keeps its speed.
+const KEEPS_FROM: f64 = 0.9;
+/// So many locks are named in one breath.
+pub(super) const NAMED_LOCKS: usize = 8;
+/// So many numbers of threads stand in a sentence.
+const NAMED_NUMBERS: usize = 16;
+
+/// What a run of one round cannot say.
+pub(super) const ONE_ROUND: &str = "One round cannot show which differences are noise; --rounds 5 or more can.";
+
+/// Two to five sentences about the run.
+pub(super) fn sentences(board: &Board) -> Vec<String> {
+    let mut said = Vec::new();
+    said.extend(widest_workload(board).into_iter().flat_map(|settings| against_one_thread(board, settings)));
+    said.extend(against_peers(board));
+    said.extend(after_the_spike(board));
+    said.extend(at_most_threads(board, "Longest wait", WAIT_MAX_NS));
+    said.extend(costs(board));
+    if board.rounds == 1 {
+        said.push(ONE_ROUND.to_string());
+    }
+    said
+}
+
+/// How a lock's throughput depends on the number of threads.
+struct Course<'a> {
+    lock: &'a str,
+    /// Numbers of threads above 1, ascending, with the part of one thread's throughput.
+    points: Vec<(u32, Ratio)>,
+}
+
+impl Course<'_> {
+    fn lowest(&self) -> (u32, Ratio) {
+        let by_median = |a: &(u32, Ratio), b: &(u32, Ratio)| a.1.median.total_cmp(&b.1.median);
+        self.points.iter().copied().min_by(by_median).expect("a course has a point")
+    }
+
+    /// The rounds' range where it lies on both sides of a bound that decides what is said.
+    fn doubt(&self) -> String {
+        let Ratio { low, high, .. } = self.lowest().1;
+        let is_crossed = [COLLAPSED_BELOW, KEEPS_FROM].iter().any(|bound| (low..high).contains(bound));
+        if is_crossed { format!("; in rounds {} to {}", times(low), times(high)) } else { String::new() }
+    }
+
+    /// "ondeck (0.95 or more)"; `None` if it is lower somewhere.
+    fn keeps(&self) -> Option<String> {
+        let (_, lowest) = self.lowest();
+        let text = || format!("{} ({} or more{})", self.lock, times(lowest.median), self.doubt());
+        (lowest.median >= KEEPS_FROM).then(text)
+    }
+
+    /// "std (lowest 0.62, at 4 threads)"; `None` if it keeps its speed or collapses.
+    fn between(&self) -> Option<String> {
+        let (at, lowest) = self.lowest();
+        let text = || format!("{} (lowest {}, at {}{})", self.lock, times(lowest.median), threads(at), self.doubt());
+        (COLLAPSED_BELOW..KEEPS_FROM).contains(&lowest.median).then(text)
+    }
+
+    /// "pthread from 4 threads on (down to 0.19)"; `None` if it does not collapse.
+    fn collapse(&self) -> Option<String> {
+        let is_low = |point: &&(u32, Ratio)| point.1.median < COLLAPSED_BELOW;
+        let low: Vec<u32> = self.points.iter().filter(is_low).map(|point| point.0).collect();
+        let first = *low.first()?;
+        let stays = self.points.iter().filter(|point| point.0 >= first).count() == low.len();
+        let is_last = self.points.last().is_some_and(|point| point.0 == first);
+        let place = match (stays, is_last) {
+            (true, false) => format!("from {first} threads on"),
+            (true, true) => format!("at {first}"),
+            (false, _) => format!("at {}", numbers(&low)),
+        };
+        let (_, lowest) = self.lowest();
+        let lowest =
+            if lowest.median < 0.01 { times(lowest.median) } else { format!("down to {}", times(lowest.median)) };
+        Some(format!("{} {place} ({lowest}{})", self.lock, self.doubt()))
+    }
+}
+
+/// Numbers of threads as in a sentence; of many, the first.
+pub(super) fn numbers(threads: &[u32]) -> String {
+    list_some(&threads.iter().map(u32::to_string).collect::<Vec<String>>(), NAMED_NUMBERS)
+}
+
+/// The settings of the workload that was run with one thread and at most numbers of threads.
+fn widest_workload<'a>(board: &'a Board) -> Option<&'a [Setting]> {
+    let with_one = board.workloads().filter(|settings| settings.iter().any(|setting| setting.threads == 1));
+    // The first of those with most settings: `max_by_key` alone would take the last.
+    with_one.rev().max_by_key(|settings| settings.len())
+}
+
+/// Who keeps the speed of one thread in a workload, of which these are the settings, and who does not.
+pub(super) fn against_one_thread(board: &Board, settings: &[Setting]) -> Vec<String> {
+    let point = |setting: &Setting, lock: &str| Some((setting.threads, board.relative_to_one_thread(setting, lock)?));
+    let courses = board.by_lock(settings.iter(), point).into_iter();
+    let courses: Vec<Course> = courses.map(|(lock, points)| Course { lock, points }).collect();
+    let workload = settings.first().map_or("", |setting| &setting.workload);
+    let Some(most_threads) = courses.iter().filter_map(|course| course.points.last()).map(|point| point.0).max() else {
+        return Vec::new();
+    };
+    let keeps = named(&courses, Course::keeps);
+    let between = named(&courses, Course::between);
+    let parts = [
+        keeps.map(|locks| format!("{KEEPS_FROM} of one thread's throughput or more is kept by {locks}")),
+        between.map(|locks| format!("between {COLLAPSED_BELOW} and {KEEPS_FROM} stay {locks}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut said = Vec::new();
+    if !parts.is_empty() {
+        said.push(format!("{workload}, up to {most_threads} threads: {}.", parts.join("; ")));
+    }
+    let collapses = named(&courses, Course::collapse);
+    said.extend(collapses.map(|locks| format!("{workload}, below half of one thread's throughput: {locks}.")));
+    said
+}
+
+/// The locks of which there is that to say.
+fn named<'a>(courses: &[Course<'a>], what: impl Fn(&Course<'a>) -> Option<String>) -> Option<String> {
+    let named: Vec<String> = courses.iter().filter_map(what).collect();
+    (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
+}
+
+/// The flagship beside the best peer of each row.
+pub(super) fn against_peers(board: &Board) -> Option<String> {
+    let mut cells: Vec<(&Setting, &str, Ratio)> = Vec::new();
+    for setting in &board.settings {
+        let Some(peer) = board.best(setting, |lock| board.is_peer(lock)) else { continue };
+        if let Some(ratio) = board.ratio((setting, FLAGSHIP), (setting, peer)) {
+            cells.push((setting, peer, ratio));
+        }
+    }
+    let medians: Vec<f64> = cells.iter().map(|cell| cell.2.median).collect();
+    let mean = geometric_mean(&medians)?;
+    let (setting, peer, lowest) = cells.iter().min_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
+    let mut said = match cells.len() {
+        1 => format!("{FLAGSHIP} / best peer ({peer}): {:.2}", lowest.median),
+        n => format!(
+            "{FLAGSHIP} / best peer, geometric mean of {n} rows: {mean:.2}; lowest {:.2} ({}, {}, against {peer})",
+            lowest.median,
+            setting.workload,
+            threads(setting.threads)
+        ),
+    };
+    let unclear = cells.iter().filter(|cell| cell.2.rounds > 1 && !cell.2.is_clear()).count();
+    match (unclear, cells.len()) {
+        (0, _) => {}
+        (_, 1) => said += "; no difference can be told, the rounds disagree",
+        (1, _) => said += "; in 1 of them no difference can be told, the rounds disagree",
+        (n, _) => said += &format!("; in {n} of them no difference can be told, the rounds disagree"),
+    }
+    Some(said + ".")
+}
+
+/// Whether the locks have their speed back when the visitors are gone.
+pub(super) fn after_the_spike(board: &Board) -> Option<String> {
+    let phase = |name: &str| board.settings.iter().find(|setting| setting.workload == name);
+    let (before, after) = (phase("spike/before")?, phase("spike/after")?);
+    let ratios: Vec<(&String, Ratio)> =
+        board.locks.iter().filter_map(|lock| Some((lock, board.ratio((after, lock), (before, lock))?))).collect();
+    let is_untold = |ratio: &Ratio| ratio.rounds > 1 && !ratio.is_clear();
+    let text = |(lock, ratio): &(&String, Ratio)| format!("{lock} {}", times(ratio.median));
+    let of = |untold: bool| {
+        let named: Vec<String> = ratios.iter().filter(|(_, ratio)| is_untold(ratio) == untold).map(text).collect();
+        (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
+    };
+    let untold = of(true).map(|locks| format!("no difference can be told, the rounds disagree: {locks}"));
+    let parts: Vec<String> = [of(false), untold].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Throughput after the spike, as a part of that before: {}.", parts.join("; ")))
+}
+
+/// A time where most threads wanted the lock. `what` says which.
+pub(super) fn at_most_threads(board: &Board, what: &str, metric: Metric) -> Option<String> {
+    let is_shown = is_shown(board);
+    let waits = |setting: &Setting| -> Vec<(&str, f64)> {
+        let shown = board.locks_in(setting).into_iter().filter(|lock| is_shown(lock));
+        shown.filter_map(|lock| Some((lock, board.median(setting, lock, metric)?))).collect()
+    };
+    let has_waits = |setting: &&Setting| !waits(setting).is_empty();
+    let setting = board.settings.iter().filter(has_waits).rev().max_by_key(|setting| setting.threads)?;
+    if setting.threads < 2 {
+        return None;
+    }
+    let shown: Vec<String> =
+        waits(setting).into_iter().map(|(lock, ns)| format!("{lock} {}", duration_ns(ns))).collect();
+    let shown = list_some(&shown, NAMED_LOCKS);
+    Some(format!("{what} at {} ({}): {shown}.", threads(setting.threads), setting.workload))
+}
+
+/// CPUs and context switches over all settings with more than one thread.
+pub(super) fn costs(board: &Board) -> Option<String> {
+    let contended = board.settings.iter().filter(|setting| setting.threads > 1);
+    let is_shown = is_shown(board);
+    let costs = board.by_lock(contended, |setting, lock| {
+        is_shown(lock).then(|| [CPUS, CTX_SWITCHES_PER_S].map(|metric| board.median(setting, lock, metric)))
+    });
+    let cost = |(lock, costs): &(&str, Vec<[Option<f64>; 2]>)| {
+        let over_settings = |at: usize| median(&costs.iter().filter_map(|cost| cost[at]).collect::<Vec<f64>>());
+        Some(format!("{lock} {:.1} / {}", over_settings(0)?, count(over_settings(1)?)))
+    };
+    let shown: Vec<String> = costs.iter().filter_map(cost).collect();
+    let all = "CPUs used / context switches a second, median of all rows with more than one thread";
+    (!shown.is_empty()).then(|| format!("{all}: {}.", list_some(&shown, NAMED_LOCKS)))
+}
+
+/// Whether a lock is the flagship or a peer; always, if none of them is there.
+pub(super) fn is_shown(board: &Board) -> impl Fn(&str) -> bool {
+    let is_main = |lock: &str| lock == FLAGSHIP || board.is_peer(lock);
+    let is_any_main = board.locks.iter().any(|lock| is_main(lock));
+    move |lock| !is_any_main || is_main(lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::row::Row;
+
+    fn row(lock: &str, threads: u32, round: u32, mega: f64) -> Row {
+        let row = Row { workload: "mutex-contention".into(), lock: lock.into(), threads, round, ..Row::default() };
+        Row { ops_per_s: Some(mega * 1e6), ..row }
+    }
+
+    fn said(cells: &[(&str, u32, [f64; 3])]) -> Vec<String> {
+        let rows: Vec<Row> = cells
+            .iter()
+            .flat_map(|(lock, threads, figures)| {
+                (0..3).map(|round| row(lock, *threads, round, figures[round as usize]))
+            })
+            .collect();
+        sentences(&Board::new(&rows, &Catalogue::new(&[], &["ondeck"], &["std", "pthread"])))
+    }
+
+    #[test]
+    fn who_keeps_and_who_collapses() {
+        let said = said(&[
+            ("ondeck", 1, [60.0; 3]),
+            ("ondeck", 2, [57.0, 57.1, 56.9]),
+            ("ondeck", 4, [58.0; 3]),
+            ("std", 1, [60.0; 3]),
+            ("std", 2, [9.0; 3]),
+            ("std", 4, [10.0; 3]),
+            ("pthread", 1, [60.0; 3]),
+            ("pthread", 2, [33.0; 3]),
+            ("pthread", 4, [12.0; 3]),
+        ]);
+        assert_eq!(
+            said[0],
+            "mutex-contention, up to 4 threads: 0.9 of one thread's throughput or more is kept by ondeck (0.95 or more)."
+        );
+        assert_eq!(
+            said[1],
+            "mutex-contention, below half of one thread's throughput: std from 2 threads on (down to 0.15) and pthread \
+             at 4 (down to 0.20)."
+        );
+        assert!(
+            said[2].contains("geometric mean of 3 rows: 2.03; lowest 1.00 (mutex-contention, 1 thread"),
+            "{}",
+            said[2]
+        );
+        assert!(said[2].contains("in 1 of them no difference can be told"), "{}", said[2]);
+    }
+
+    #[test]
+    fn a_lock_that_recovers_is_not_said_to_stay_low() {
+        let said = said(&[("std", 1, [10.0; 3]), ("std", 2, [4.0; 3]), ("std", 4, [8.0; 3])]);
+        assert_eq!(said[0], "mutex-contention, below half of one thread's throughput: std at 2 (down to 0.40).");
+    }
+
+    #[test]
+    fn rounds_that_disagree_say_nothing() {
+        let said = said(&[("ondeck", 2, [10.0, 11.0, 9.0]), ("std", 2, [10.5, 10.0, 10.0])]);
+        assert_eq!(said, ["ondeck / best peer (std): 0.95; no difference can be told, the rounds disagree."]);
+    }
+
+    #[test]
+    fn recovery_from_a_spike_is_told() {
+        let phase = |name: &str, mega| Row { workload: format!("spike/{name}"), ..row("std", 2, 0, mega) };
+        let rows = [phase("before", 10.0), phase("during", 2.0), phase("after", 8.0)];
+        let said = sentences(&Board::new(&rows, &Catalogue::new(&[], &[], &["std"])));
+        assert_eq!(said[0], "Throughput after the spike, as a part of that before: std 0.80.");
+    }
+
+    #[test]
+    fn no_rows_no_sentences_but_a_hint() {
+        assert_eq!(sentences(&Board::new(&[], &Catalogue::default())), Vec::<String>::new());
+        assert_eq!(sentences(&Board::new(&[row("std", 2, 0, 1.0)], &Catalogue::default())).len(), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! Reports of many rows, however they are spread over workloads, locks, numbers of threads and rounds, take a time in
+//! proportion to the rows. Something that goes through all pairs of 20,000 takes minutes here, or all of the memory.
+
+use ondeck_report::catalogue::Catalogue;
+use ondeck_report::document::Document;
+use ondeck_report::drawing::svg;
+use ondeck_report::html::page;
+use ondeck_report::inputs::Source;
+use ondeck_report::markdown::markdown;
+use ondeck_report::output::Results;
+use ondeck_report::row::Row;
+use std::time::{Duration, Instant};
+
+const ROWS: u32 = 20_000;
+/// What each report took on a slow machine without optimization was below 5 s; the rest is for worse machines.
+const LIMIT: Duration = Duration::from_secs(40);
+
+fn row(workload: &str, lock: &str, threads: u32, round: u32) -> Row {
+    let row =
+        Row { platform: "hardware".into(), machine: "toy-4c".into(), workload: workload.into(), ..Row::default() };
+    let row = Row { lock: lock.into(), threads, round, seconds: 0.1, ..row };
+    let figure = Some(f64::from(threads % 7 + round % 5 + 1) * 1e6);
+    let row = Row { ops_per_s: figure, ns_per_op: figure, cpus: figure, ctx_switches_per_s: figure, ..row };
+    Row { jain: figure, min_share: figure, wait_p99_ns: figure, wait_max_ns: figure, ..row }
+}
+
+/// Makes every form of the report; gives the tables.
+fn report(files: &[&[Row]]) -> String {
+    let begin = Instant::now();
+    let source = |(n, rows): (usize, &&[Row])| Source {
+        label: format!("{n}.csv"),
+        results: Results { rows: rows.to_vec(), ..Results::default() },
+        notes: Vec::new(),
+    };
+    let sources: Vec<Source> = files.iter().enumerate().map(source).collect();
+    let catalogue = Catalogue::new(&[], &[], &["std"]);
+    let document = Document::new(&sources, &[], &catalogue);
+    let text = markdown(&sources, &document, &catalogue);
+    let size = page(&document).len() + document.figures.iter().map(|figure| svg(figure).len()).sum::<usize>();
+    assert!(size > 1_000_000);
+    assert!(begin.elapsed() < LIMIT, "{:?}", begin.elapsed());
+    text
+}
+
+fn rows(of: impl Fn(u32) -> Row) -> Vec<Row> {
+    (0..ROWS).map(of).collect()
+}
+
+#[test]
+fn many_workloads() {
+    let text =
+        report(&[&rows(|n| row(&format!("sections/cs{}-out1", n / 2), ["ondeck", "std"][n as usize % 2], 2, 0))]);
+    assert_eq!(text.matches("| M/s |").count(), 10_000);
+}
+
+#[test]
+fn many_locks() {
+    let text = report(&[&rows(|n| row("w", &format!("lock{}", n / 2), 1 + n % 2, 0))]);
+    assert_eq!(text.lines().find(|line| line.starts_with("| w | 1 | M/s |")).unwrap().matches('|').count(), 10_004);
+}
+
+#[test]
+fn many_numbers_of_threads() {
+    let text = report(&[&rows(|n| row("w", ["ondeck", "std"][n as usize % 2], 1 + n / 2, 0))]);
+    assert_eq!(text.matches("| M/s |").count(), 10_000);
+}
+
+#[test]
+fn many_rounds() {
+    let text = report(&[&rows(|n| row("w", ["ondeck", "std"][n as usize % 2], 2, n / 2))]);
+    assert!(text.contains("median of 10000 rounds"));
+}
+
+#[test]
+fn many_workloads_and_locks_that_never_meet() {
+    let text = report(&[&rows(|n| row(&format!("w{n}"), &format!("lock{n}"), 2, 0))]);
+    assert_eq!(text.matches("| M/s |").count(), 20_000);
+}
+
+#[test]
+fn many_numbers_of_threads_and_locks_that_never_meet() {
+    let text = report(&[&rows(|n| row("w", &format!("lock{n}"), n + 1, 0))]);
+    assert_eq!(text.matches("| M/s |").count(), 20_000);
+}
+
+#[test]
+fn many_phases() {
+    let text = report(&[&rows(|n| row(["spike/during", "spike/before"][n as usize % 2], "std", 2 + n / 2, 0))]);
+    assert_eq!(text.matches("| spike/before |").count(), 4 * 10_000);
+    let phase = |n| ["spike/after", "spike/before", "spike/during"][n as usize % 3];
+    let text = report(&[&rows(|n| row(phase(n), "std", 2 + n / 3, 0))]);
+    assert!(text.find("| spike/during |") < text.find("| spike/after |"));
+}
+
+#[test]
+fn many_changes() {
+    let old = rows(|n| row("w", &format!("lock{}", n / 8), 2, n % 8));
+    let text = report(&[&old, &old]);
+    assert_eq!(text.matches("p=1.000 n=8").count(), 3 * 2_500);
+    let other = rows(|n| row(&format!("w{n}"), "std", 2, 0));
+    let text = report(&[&old, &other]);
+    assert!(text.contains("- only in 1.csv: 19980 more\n"), "no end of what only one file has");
+}
