@@ -15,6 +15,7 @@ mod package;
 mod sanitize;
 #[cfg(feature = "lab")]
 mod scaling;
+mod table;
 mod tidy;
 #[cfg(feature = "lab")]
 mod validate;

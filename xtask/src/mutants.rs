@@ -8,6 +8,7 @@
 //! What became of a mutant is kept (`verdicts.rs`) with the hash of its edit, of all crates that its test is built from but
 //! for the files of locks that have nothing to do with it, and of the compiler.
 
+use crate::table;
 use crate::verdicts::{ALL, Input, Verdicts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -216,14 +217,10 @@ impl Mutant {
         }
     }
 
-    /// The lists of locks without those that the rung does not name: each lock left in costs seconds of compiling.
+    /// The table of locks without those that the rung does not name.
     fn shortened(&self, table: &str) -> String {
         let named: BTreeSet<&str> = self.rung.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let is_wanted = |line: &&str| {
-            let listed = line.trim_start().strip_prefix("$register!(").and_then(|rest| rest.split_once(','));
-            listed.is_none_or(|(name, _)| named.contains(name))
-        };
-        table.split_inclusive('\n').filter(is_wanted).collect()
+        table::with_only(table, |file| named.contains(file))
     }
 }
 
@@ -238,9 +235,6 @@ const BUILT_FROM: [&str; 8] = [
     "crates/conformance/src",
     "crates/conformance/tests",
 ];
-
-/// The lists from which the tests per lock are made.
-const TABLE: &str = "crates/conformance/src/table.rs";
 
 /// The copy of the workspace in which mutants live.
 struct Nursery {
@@ -261,7 +255,7 @@ impl Nursery {
 
     /// Runs `body` while the mutant's file is edited, with tests for no more locks than its rung speaks of.
     fn with_edit<R>(&self, mutant: &Mutant, body: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
-        let (file, table) = (self.work.join(&mutant.file), self.work.join(TABLE));
+        let (file, table) = (self.work.join(&mutant.file), self.work.join(table::PATH));
         let (healthy, whole) = (read(&file)?, read(&table)?);
         write(&file, &mutant.edited(&self.work)?)?;
         write(&table, &mutant.shortened(&whole))?;

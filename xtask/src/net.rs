@@ -15,6 +15,7 @@ mod survivors;
 mod trial;
 
 use crate::mutants::{mirror, read, write};
+use crate::table;
 use generate::{Found, Kind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -105,16 +106,17 @@ fn options(words: &[String]) -> Option<Options> {
 /// Makes `work` a copy of the workspace with all mutants; gives these with their numbers.
 fn copy(root: &Path, work: &Path) -> Result<Vec<(usize, generate::Mutant)>, String> {
     const LOCKS: &str = "crates/locks/src";
-    const TABLE: &str = "crates/conformance/src/table.rs";
     std::fs::create_dir_all(work).map_err(|error| format!("{}: {error}", work.display()))?;
     let subjects = subjects(&root.join(LOCKS))?;
     let mut ours: Vec<PathBuf> = subjects.iter().map(|(name, _)| work.join(LOCKS).join(name)).collect();
     ours.extend(["lib.rs", "mutant.rs"].map(|name| work.join(LOCKS).join(name)));
-    ours.push(work.join(TABLE));
+    ours.push(work.join(table::PATH));
     for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
         mirror(&root.join(part), &work.join(part), &ours)?;
     }
-    shorten(&root.join(TABLE), &work.join(TABLE))?;
+    // Only the flagship's tests.
+    let table = table::with_only(&read(&root.join(table::PATH))?, |file| file == "ondeck");
+    write_if_new(&work.join(table::PATH), &table)?;
     weave(&root.join(LOCKS), &work.join(LOCKS))
 }
 
@@ -158,13 +160,6 @@ fn subjects(directory: &Path) -> Result<Vec<(String, PathBuf)>, String> {
         }
     }
     Ok(files)
-}
-
-/// Only the flagship's tests: each other lock costs seconds of compiling.
-fn shorten(table: &Path, copy: &Path) -> Result<(), String> {
-    let is_wanted = |line: &&str| !line.trim_start().starts_with("$register!(") || line.contains("RawOndeck");
-    let text = read(table)?;
-    write_if_new(copy, &text.split_inclusive('\n').filter(is_wanted).collect::<String>())
 }
 
 /// Leaves a file alone that is right, so that cargo does not build it again.

@@ -39,7 +39,6 @@ pub mod side_objects;
 pub mod specimen;
 #[cfg(feature = "models")]
 pub mod steps;
-mod table;
 #[cfg(feature = "models")]
 mod watched;
 mod world;

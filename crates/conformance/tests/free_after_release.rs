@@ -7,7 +7,7 @@
 //! `ONDECK_FREES` sets the number of locks per test.
 
 use ondeck_conformance::counted::{Counted, Reference};
-use ondeck_conformance::{HardwareWorld, Random, depth, for_each_freeable_lock, for_each_timed_freeable_lock, within};
+use ondeck_conformance::{HardwareWorld, Random, depth, within};
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::marker::PhantomData;
@@ -234,7 +234,7 @@ macro_rules! freeable {
     };
 }
 
-for_each_freeable_lock!(freeable);
+for_each_lock!(freeable, freeable);
 
 mod timed {
     use super::*;
@@ -257,7 +257,7 @@ mod timed {
         };
     }
 
-    for_each_timed_freeable_lock!(timed_freeable);
+    for_each_lock!(timed_freeable, timed, freeable);
 }
 
 /// The check of the check: a lock that looks at its word after the release is caught red-handed.

@@ -3,8 +3,6 @@
 
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting, pulses, timed, tries};
 use ondeck_conformance::{HardwareWorld, within};
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock};
-use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
@@ -54,7 +52,7 @@ mod given_up {
         };
     }
 
-    for_each_timed_lock!(timed_lock);
+    for_each_lock!(timed_lock, timed);
 }
 
 mod reentrant {
@@ -86,7 +84,7 @@ mod reentrant {
         };
     }
 
-    for_each_reentrant_lock!(reentrant_lock);
+    for_each_lock!(reentrant_lock, reentrant);
 }
 
 /// Relief as soon as somebody waits.
@@ -159,7 +157,7 @@ mod free_after_release {
         };
     }
 
-    for_each_freeable_lock!(freeable_lock);
+    for_each_lock!(freeable_lock, freeable);
 }
 
 mod free_after_giving_up {
@@ -175,7 +173,7 @@ mod free_after_giving_up {
         };
     }
 
-    for_each_timed_freeable_lock!(timed_freeable_lock);
+    for_each_lock!(timed_freeable_lock, timed, freeable);
 }
 
 /// The check of the check, for ThreadSanitizer: a lock whose release publishes nothing.

@@ -11,8 +11,6 @@ use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
 use ondeck_conformance::properties::{exclusion, exclusion_inflated, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_reentrant_lock, for_each_sleeping_lock};
-use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::*;
 
 /// A millisecond at each reading of the tick counter, or none: longer than any patience of any lock here.
@@ -95,7 +93,7 @@ mod sleepers {
         };
     }
 
-    for_each_sleeping_lock!(sleeping_lock);
+    for_each_lock!(sleeping_lock, sleeps);
 }
 
 /// Waiters that give up the deck: with the default patience this needs more preemptions than loom is allowed.
@@ -144,7 +142,7 @@ mod given_up {
         };
     }
 
-    for_each_timed_lock!(timed_lock);
+    for_each_lock!(timed_lock, timed);
 }
 
 mod reentrant {
@@ -170,7 +168,7 @@ mod reentrant {
         };
     }
 
-    for_each_reentrant_lock!(reentrant_lock);
+    for_each_lock!(reentrant_lock, reentrant);
 
     /// The ways in of a spinner: as one, and when it gives up and finds the lock free.
     #[test]
@@ -194,7 +192,7 @@ mod free_after_release {
         };
     }
 
-    for_each_freeable_lock!(freeable_lock);
+    for_each_lock!(freeable_lock, freeable);
 }
 
 mod free_after_giving_up {
@@ -211,5 +209,5 @@ mod free_after_giving_up {
         };
     }
 
-    for_each_timed_freeable_lock!(timed_freeable_lock);
+    for_each_lock!(timed_freeable_lock, timed, freeable);
 }

@@ -8,8 +8,6 @@ use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, depth, steps};
-use ondeck_conformance::{for_each_freeable_lock, for_each_lock, for_each_ordered_lock, for_each_reentrant_lock};
-use ondeck_conformance::{for_each_timed_freeable_lock, for_each_timed_lock};
 use ondeck_locks::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_locks::*;
 use ondeck_platform::Platform as _;
@@ -94,7 +92,7 @@ mod given_up {
         };
     }
 
-    for_each_timed_lock!(timed_lock);
+    for_each_lock!(timed_lock, timed);
 }
 
 mod reentrant {
@@ -127,7 +125,7 @@ mod reentrant {
         };
     }
 
-    for_each_reentrant_lock!(reentrant_lock);
+    for_each_lock!(reentrant_lock, reentrant);
 }
 
 mod free_after_release {
@@ -142,7 +140,7 @@ mod free_after_release {
         };
     }
 
-    for_each_freeable_lock!(freeable_lock);
+    for_each_lock!(freeable_lock, freeable);
 }
 
 mod free_after_giving_up {
@@ -157,7 +155,7 @@ mod free_after_giving_up {
         };
     }
 
-    for_each_timed_freeable_lock!(timed_freeable_lock);
+    for_each_lock!(timed_freeable_lock, timed, freeable);
 }
 
 /// Acquisitions whose beginning and end the monitor knows.
@@ -289,7 +287,7 @@ mod bypass_is_bounded {
         };
     }
 
-    for_each_ordered_lock!(ordered_lock);
+    for_each_lock!(ordered_lock, ordered);
 
     /// The check of the check: a lock that promises nothing is seen to bypass.
     #[test]

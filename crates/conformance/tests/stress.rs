@@ -5,7 +5,7 @@
 //! after [`PATIENCE`]. All together take below a minute on two cores.
 
 use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
-use ondeck_conformance::{Guarded, HardwareWorld, Random, World, depth, for_each_lock, for_each_timed_lock, within};
+use ondeck_conformance::{Guarded, HardwareWorld, Random, World, depth, within};
 use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::os::unix::process::CommandExt as _;
@@ -223,7 +223,7 @@ mod with_deadlines {
         };
     }
 
-    for_each_timed_lock!(timed_lock);
+    for_each_lock!(timed_lock, timed);
 }
 
 /// Runs `threads` contenders for the flagship, each holding it for `hold` and then staying away for `away`, and gives

@@ -47,6 +47,7 @@ pub mod monitor;
 pub mod ondeck;
 mod raw;
 pub mod spin_wait;
+mod table;
 mod tuning;
 
 // The yardsticks, and what several of them share.
@@ -169,53 +170,66 @@ pub struct Entry {
 }
 
 /// Something to be done with a lock whose type is chosen by name.
-pub trait Visit {
+pub trait Visit: Sized {
     /// What comes out of it.
     type Out;
     /// Does it.
     fn visit<L: RawLock>(self) -> Self::Out;
+    /// Does it with a lock that is a monitor.
+    fn visit_monitor<L: RawMonitor>(self) -> Self::Out {
+        self.visit::<L>()
+    }
 }
 
-/// Writes the table and the choice by name from one list of types and their files.
-macro_rules! table {
-    ($($lock:ident in $file:ident,)*) => {
-        /// All locks that this crate was built with, in the order in which they are best read.
-        pub const LOCKS: &[Entry] = &[$($file::ENTRY),*];
+/// All locks that this crate was built with, in the order in which they are best read.
+pub const LOCKS: &[Entry] = &ENTRIES;
 
-        /// Lets `visitor` visit the type of the lock called `name`, on the platform `P`, with its default constants;
-        /// `None` if there is no such lock.
-        pub fn with_lock<P: Platform, V: Visit>(name: &str, visitor: V) -> Option<V::Out> {
-            $(if name == $file::ENTRY.name {
+const N_LOCKS: usize = {
+    let mut n = 0;
+    macro_rules! count {
+        ($file:ident, $lock:ident) => {
+            n += 1;
+        };
+    }
+    for_each_lock!(count);
+    n
+};
+
+const ENTRIES: [Entry; N_LOCKS] = {
+    let mut entries = [ondeck::ENTRY; N_LOCKS];
+    let mut n = 0;
+    macro_rules! put {
+        ($file:ident, $lock:ident) => {
+            entries[n] = $file::ENTRY;
+            n += 1;
+        };
+    }
+    for_each_lock!(put);
+    assert!(n == N_LOCKS);
+    entries
+};
+
+/// Lets `visitor` visit the type of the lock called `name`, on the platform `P`, with its default constants; `None` if
+/// there is no such lock.
+pub fn with_lock<P: Platform, V: Visit>(name: &str, visitor: V) -> Option<V::Out> {
+    #[allow(unused_macros, reason = "without the yardsticks no lock is a monitor")]
+    macro_rules! monitor {
+        ($file:ident, $lock:ident) => {
+            if name == $file::ENTRY.name {
+                return Some(visitor.visit_monitor::<$lock<P>>());
+            }
+        };
+    }
+    macro_rules! lock {
+        ($file:ident, $lock:ident) => {
+            if name == $file::ENTRY.name {
                 return Some(visitor.visit::<$lock<P>>());
-            })*
-            None
-        }
-    };
-}
-
-#[cfg(not(feature = "yardsticks"))]
-table! {
-    RawOndeck in ondeck,
-}
-
-#[cfg(feature = "yardsticks")]
-table! {
-    RawTas in tas,
-    RawTtas in ttas,
-    RawTicket in ticket,
-    RawMcs in mcs,
-    RawGoTristateFutex in go_tristate_futex,
-    RawGoTristateSema in go_tristate_sema,
-    RawGoSpinbitFutex in go_spinbit_futex,
-    RawGoSpinbit in go_spinbit,
-    RawLinuxMutexBase in linux_mutex_base,
-    RawLinuxMutexPatch1 in linux_mutex_patch1,
-    RawLinuxMutexPatch2 in linux_mutex_patch2,
-    RawLinuxMutexPatch3 in linux_mutex_patch3,
-    RawLinuxMutexMcs in linux_mutex_mcs,
-    RawCoreclrMonitorBefore in coreclr_monitor_before,
-    RawCoreclrMonitor in coreclr_monitor,
-    RawOndeck in ondeck,
+            }
+        };
+    }
+    for_each_lock!(monitor, reentrant);
+    for_each_lock!(lock);
+    None
 }
 
 /// README.md's example compiles and runs.

@@ -1,10 +1,11 @@
 //! The names of the conformance tests, without building them: their macros are expanded here, as far as names go.
 //!
-//! The tests of a lock come from macros that are called once per row of `src/table.rs`. What is understood of Rust is
-//! what those files use: modules, functions under `#[test]`, `macro_rules!` whose parameters are separated by commas,
+//! The tests of a lock come from macros that `for_each_lock!` calls once per row of the table. What is understood of Rust
+//! is what those files use: modules, functions under `#[test]`, `macro_rules!` whose parameters are separated by commas,
 //! and calls of such macros.
 
 use crate::lexer::{self, Kind};
+use crate::table::{self, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -23,25 +24,24 @@ type Macros<'a> = BTreeMap<&'a str, Vec<Arm<'a>>>;
 /// Every test that runs by itself, as "target path::of::the_test".
 pub(super) fn read(conformance: &Path) -> Result<BTreeSet<String>, String> {
     let read = |path: &Path| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
-    let lists = read(&conformance.join("src/table.rs"))?;
+    let text = read(&conformance.join("../..").join(table::PATH))?;
+    let rows = table::rows(&text);
     let directory = conformance.join("tests");
     let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut found = BTreeSet::new();
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let target = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            found.extend(names(&lists, &read(&path)?).into_iter().map(|name| format!("{target} {name}")));
+            found.extend(names(&rows, &read(&path)?).into_iter().map(|name| format!("{target} {name}")));
         }
     }
     Ok(found)
 }
 
 /// The tests in one file.
-fn names(lists: &str, source: &str) -> BTreeSet<String> {
+fn names(rows: &[Row], source: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut macros = Macros::new();
-    walk(&kinds(lists), "", &mut macros, &mut found);
-    walk(&kinds(source), "", &mut macros, &mut found);
+    walk(rows, &kinds(source), "", &mut Macros::new(), &mut found);
     found
 }
 
@@ -51,7 +51,7 @@ fn kinds(source: &str) -> Tokens<'_> {
 }
 
 /// Collects the tests among items; `path` is empty or ends with the colons.
-fn walk<'a>(tokens: &[Kind<'a>], path: &str, macros: &mut Macros<'a>, found: &mut BTreeSet<String>) {
+fn walk<'a>(rows: &[Row<'a>], tokens: &[Kind<'a>], path: &str, macros: &mut Macros<'a>, found: &mut BTreeSet<String>) {
     let mut at = 0;
     let mut attributes = BTreeSet::new();
     while at < tokens.len() {
@@ -69,7 +69,7 @@ fn walk<'a>(tokens: &[Kind<'a>], path: &str, macros: &mut Macros<'a>, found: &mu
             [Kind::Word("mod"), Kind::Word(name), Kind::Mark('{'), ..] => {
                 at = group_end(tokens, at + 2);
                 // What a module defines ends with it.
-                walk(&tokens[start + 3..at - 1], &format!("{path}{name}::"), &mut macros.clone(), found);
+                walk(rows, &tokens[start + 3..at - 1], &format!("{path}{name}::"), &mut macros.clone(), found);
             }
             [Kind::Word("fn"), Kind::Word(name), ..] => {
                 if attributes.contains("test") && !attributes.contains("ignore") {
@@ -77,15 +77,42 @@ fn walk<'a>(tokens: &[Kind<'a>], path: &str, macros: &mut Macros<'a>, found: &mu
                 }
                 at = body_end(tokens, at);
             }
+            [Kind::Word("for_each_lock"), Kind::Mark('!'), ..] => {
+                at = group_end(tokens, at + 2);
+                for call in calls(rows, &tokens[start + 3..at - 1]) {
+                    walk(rows, &call, path, macros, found);
+                }
+            }
             [Kind::Word(name), Kind::Mark('!'), Kind::Mark('(' | '{'), ..] => {
                 at = group_end(tokens, at + 2);
                 let body = macros.get(name).and_then(|arms| expand(arms, &tokens[start + 3..at - 1]));
-                walk(&body.unwrap_or_default(), path, macros, found);
+                walk(rows, &body.unwrap_or_default(), path, macros, found);
             }
             _ => at += 1,
         }
         attributes.clear();
     }
+}
+
+/// What `for_each_lock!(each, words)` calls: `each!(file, Type)` of the rows that have the words.
+fn calls<'a>(rows: &[Row<'a>], arguments: &[Kind<'a>]) -> Vec<Tokens<'a>> {
+    let words: Vec<&str> =
+        arguments.iter().filter_map(|kind| if let Kind::Word(word) = kind { Some(*word) } else { None }).collect();
+    let Some((each, wanted)) = words.split_first() else { return Vec::new() };
+    let rows = rows.iter().filter(|row| wanted.iter().all(|word| row.words.contains(word)));
+    let call = |row: &Row<'a>| {
+        [
+            Kind::Word(each),
+            Kind::Mark('!'),
+            Kind::Mark('('),
+            Kind::Word(row.file),
+            Kind::Mark(','),
+            Kind::Word(row.lock),
+            Kind::Mark(')'),
+        ]
+        .to_vec()
+    };
+    rows.map(call).collect()
 }
 
 /// Index after the bracket that closes the one at `open`.
@@ -191,11 +218,9 @@ fn substitute<'a>(body: &[Kind<'a>], bound: &BTreeMap<&'a str, Tokens<'a>>) -> T
 mod tests {
     use super::*;
 
-    const LISTS: &str = "#[macro_export]\nmacro_rules! for_each_lock { ($register:ident) => {
-        $register!(tas, RawTas);\n $register!(ondeck, RawOndeck); }; }";
-
     fn found(source: &str) -> Vec<String> {
-        names(LISTS, source).into_iter().collect()
+        let rows = [("tas", "RawTas", vec!["timed"]), ("ondeck", "RawOndeck", vec!["timed", "sleeps"])];
+        names(&rows.map(|(file, lock, words)| Row { file, lock, words }), source).into_iter().collect()
     }
 
     #[test]
@@ -206,10 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_call_their_macro_once_per_lock() {
+    fn a_macro_is_called_once_per_lock_that_has_the_words() {
         let source = "macro_rules! any { (ondeck, $l:ident) => {}; ($n:ident, $l:ident) => {
             mod $n { #[test] fn x() { $l::new(); } } }; } for_each_lock!(any);";
         assert_eq!(found(source), ["tas::x"]);
+        let sleeping =
+            "macro_rules! any { ($n:ident, $l:ident) => { #[test] fn $n() {} }; } for_each_lock!(any, timed, sleeps);";
+        assert_eq!(found(sleeping), ["ondeck"]);
     }
 
     #[test]
