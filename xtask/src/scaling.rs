@@ -8,6 +8,7 @@
 //! A run is kept (`verdicts.rs`) with the hash of all sources that its figures can depend on.
 
 use crate::verdicts::{ALL, Input, Verdicts};
+use ondeck_lab::lock;
 use ondeck_lab::simulate::{self, Machine};
 use ondeck_lab::tuning;
 use ondeck_report::output::{self, Format, Results};
@@ -193,7 +194,7 @@ fn broken_promises(rows: &[Row], run_ns: u64) -> Result<Vec<String>, String> {
     let mut faults = Vec::new();
     for row in rows {
         let (Some(is), Some(hold_ns)) = (row.wait_max_ns, row.ns_per_op) else { continue };
-        let tuning = tuning::parse(tuning::split(&row.lock).1.unwrap_or("default"))?;
+        let tuning = tuning::parse(lock::split(&row.lock).1.unwrap_or("default"))?;
         let most = tuning.longest_wait_ns(row.threads.saturating_sub(1), hold_ns as u64, run_ns) as f64;
         if is > most {
             let (is, most) = (is / 1e6, most / 1e6);

@@ -1,8 +1,8 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
-use crate::choice::{self, Out, Shard, Workloads};
+use crate::choice::{self, Locks, Out, Shard, Workloads};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use ondeck_lab::driver::Pin;
+use ondeck_lab::plan::Pin;
 use std::path::PathBuf;
 
 /// Locks that keep their speed under contention, and the tools to see whether yours do.
@@ -59,7 +59,7 @@ pub(crate) struct RunArgs {
     /// So variants can be measured beside each other: 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. See
     /// --tuning for what may stand in the brackets; most shells want them quoted.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
-    pub(crate) lock: Vec<String>,
+    pub(crate) lock: Vec<Locks>,
 
     /// Numbers of threads [default: each workload's own]
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]

@@ -1,7 +1,8 @@
 //! Values of flags: read, or refused with what is accepted.
 
 use ondeck_lab::driver;
-use ondeck_lab::lock::lock_names;
+use ondeck_lab::lock::{self, LockSpec, lock_names};
+use ondeck_lab::plan::MAX_SECONDS;
 use ondeck_lab::simulate::{self, MAX_CORES};
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
@@ -28,16 +29,24 @@ pub(crate) fn out(text: &str) -> Result<Out, String> {
     }
 }
 
-pub(crate) fn lock(text: &str) -> Result<String, String> {
-    let names = lock_names();
-    let (name, tuning) = tuning::split(text);
-    if text != "all" && !names.contains(&name) {
+/// A value of `--lock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Locks {
+    /// Each that there is.
+    All,
+    /// This one.
+    One(LockSpec),
+}
+
+pub(crate) fn lock(text: &str) -> Result<Locks, String> {
+    if text == "all" {
+        return Ok(Locks::All);
+    }
+    let (names, name) = (lock_names(), lock::split(text).0);
+    if !names.contains(&name) {
         return Err(unknown("lock", name, &[&names[..], &["all"]].concat()));
     }
-    match tuning.and_then(|tuning| tuning::fault(name, tuning)) {
-        Some(fault) => Err(fault),
-        None => Ok(text.to_string()),
-    }
+    LockSpec::parse(text).map(Locks::One)
 }
 
 /// A value of `--workload`.
@@ -121,7 +130,7 @@ pub(crate) fn simulated_seconds(text: &str) -> Result<f64, String> {
 }
 
 fn seconds_from(least: f64, text: &str) -> Result<f64, String> {
-    let most = driver::MAX_SECONDS;
+    let most = MAX_SECONDS;
     // A comparison with NaN is false, so NaN is refused too.
     let accepted = |seconds: &f64| (least..=most).contains(seconds);
     text.parse().ok().filter(accepted).ok_or_else(|| format!("{least} to {most} seconds are accepted"))
@@ -173,9 +182,9 @@ mod tests {
 
     #[test]
     fn near_misses_get_a_hint() {
-        let message = lock("pthread-adaptiv").unwrap_err();
+        let message = self::lock("pthread-adaptiv").unwrap_err();
         assert!(message.contains("did you mean 'pthread-adaptive'?"), "{message}");
-        assert!(!lock("zzz").unwrap_err().contains("did you mean"));
+        assert!(!self::lock("zzz").unwrap_err().contains("did you mean"));
         assert!(workload("mutex-contenton").unwrap_err().contains("did you mean 'mutex-contention'?"));
     }
 }

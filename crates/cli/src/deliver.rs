@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::plan::out_file;
 use crate::terminal::{print, say, width};
 use ondeck_lab::catalogue;
-use ondeck_lab::driver::Point;
+use ondeck_lab::plan::Point;
 use ondeck_report::board::Board;
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::document::Document;
@@ -181,7 +181,7 @@ impl<'a> Destination<'a> {
 /// The text for a person.
 fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> String {
     let workloads = points.iter().map(|point| point.workload.to_string()).collect();
-    let locks = points.iter().map(|point| point.lock.clone()).collect();
+    let locks = points.iter().map(|point| point.lock.to_string()).collect();
     let board = Board::new(&results.rows, &Catalogue { workloads, locks, ..catalogue() });
     report::summary(&board, results, kept, width)
 }

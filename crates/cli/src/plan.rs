@@ -1,9 +1,10 @@
 //! What `ondeck bench` measures and `ondeck sim` computes: the flags' wishes, and the default where there are none.
 
 use crate::args::{BenchArgs, RunArgs};
-use crate::choice::{Out, Workloads};
-use ondeck_lab::driver::{self, Plan, Point};
-use ondeck_lab::lock::{lock_names, lock_names_on};
+use crate::choice::{Locks, Out, Workloads};
+use ondeck_lab::driver;
+use ondeck_lab::lock::{LockSpec, lock_names, lock_names_on};
+use ondeck_lab::plan::{Plan, Point};
 use ondeck_lab::simulate::Machine;
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
@@ -55,8 +56,8 @@ impl Stage {
 /// The plan of a benchmark, or one line that names the flag that is wrong.
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
     let points = points(&args.run, &Stage::hardware())?;
-    let (seconds, seed, pin) = (args.seconds, args.seed, args.run.pin.into());
-    let plan = Plan { points, rounds: args.rounds, seconds, seed, pin, earlier: Vec::new() };
+    let BenchArgs { rounds, seconds, seed, .. } = *args;
+    let plan = Plan { points, rounds, seconds: Some(seconds), seed, pin: args.run.pin.into(), earlier: Vec::new() };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }
@@ -69,7 +70,7 @@ pub(crate) fn points(args: &RunArgs, stage: &Stage) -> Result<Vec<Point>, String
     for (workload, threads) in workloads(args, stage)? {
         let compared = if workload.compares_waits() { &policies } else { &locks };
         for threads in threads {
-            let point = |lock: &String| Point { workload, lock: lock.clone(), threads };
+            let point = |lock: &LockSpec| Point { workload, lock: lock.clone(), threads };
             points.extend(compared.iter().map(point).filter(|point| !points.contains(point)).collect::<Vec<Point>>());
         }
     }
@@ -77,32 +78,39 @@ pub(crate) fn points(args: &RunArgs, stage: &Stage) -> Result<Vec<Point>, String
 }
 
 /// What `gc-wait` compares, each once.
-fn policies(args: &RunArgs) -> Vec<String> {
+fn policies(args: &RunArgs) -> Vec<LockSpec> {
     let asked = &args.yield_after_us[..];
     let us = if asked.is_empty() { &wait_policy::YIELDS_AFTER_US } else { asked };
-    us.iter().map(|us| wait_policy::name(*us)).collect()
+    us.iter().map(|us| known(&wait_policy::name(*us))).collect()
 }
 
 /// The locks with their tunings, each once.
-fn locks(args: &RunArgs, stage: &Stage) -> Result<Vec<String>, String> {
-    let wanted = args.lock.iter().map(String::as_str);
+fn locks(args: &RunArgs, stage: &Stage) -> Result<Vec<LockSpec>, String> {
     let default = DEFAULT_LOCKS.into_iter().filter(|lock| stage.locks.contains(lock));
-    let wanted: Vec<&str> = if args.lock.is_empty() { default.collect() } else { wanted.collect() };
-    let names = wanted.into_iter().flat_map(|lock| if lock == "all" { stage.locks.clone() } else { vec![lock] });
+    let wanted = args.lock.iter().flat_map(|lock| match lock {
+        Locks::All => stage.locks.iter().map(|name| known(name)).collect(),
+        Locks::One(lock) => vec![lock.clone()],
+    });
+    let wanted: Vec<LockSpec> = if args.lock.is_empty() { default.map(known).collect() } else { wanted.collect() };
     let is_tuned = !tuning::is_default(&args.tuning);
-    let mut locks: Vec<String> = Vec::new();
-    for name in names {
-        let is_meant = is_tuned && tuning::knows(name, &args.tuning);
-        let lock = if is_meant { format!("{name}[{}]", args.tuning) } else { name.to_string() };
+    let mut locks: Vec<LockSpec> = Vec::new();
+    for lock in wanted {
+        let tuned = if is_tuned && !lock.is_tuned() { lock.with_tuning(&args.tuning) } else { None };
+        let lock = tuned.unwrap_or(lock);
         if !locks.contains(&lock) {
             locks.push(lock);
         }
     }
-    if is_tuned && !locks.iter().any(|lock| tuning::knows(tuning::split(lock).0, &args.tuning)) {
+    if is_tuned && !locks.iter().any(|lock| tuning::knows(lock.name(), &args.tuning)) {
         let owners = tuning::locks_with(&args.tuning).join(", ");
         return Err(format!("--tuning {} belongs to {owners}; --lock names none of them", args.tuning));
     }
     Ok(locks)
+}
+
+/// A lock or policy that there is.
+fn known(words: &str) -> LockSpec {
+    LockSpec::parse(words).expect("it comes from the table")
 }
 
 /// What a user should know before the run: which of the flags' wishes do not apply to everything that is measured.
@@ -129,9 +137,9 @@ pub(crate) fn notes(args: &RunArgs, points: &[Point]) -> Vec<String> {
 fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
     let mut others: Vec<&str> = Vec::new();
     let locks = points.iter().filter(|point| !point.workload.compares_waits());
-    for point in locks.filter(|point| !tuning::knows(tuning::split(&point.lock).0, &args.tuning)) {
+    for point in locks.filter(|point| !tuning::knows(point.lock.name(), &args.tuning)) {
         if !others.contains(&point.lock.as_str()) {
-            others.push(&point.lock);
+            others.push(point.lock.as_str());
         }
     }
     let is_needed = !tuning::is_default(&args.tuning) && !others.is_empty();
@@ -141,7 +149,9 @@ fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
 
 /// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
 pub(crate) fn estimated_seconds(plan: &Plan) -> f64 {
-    plan.points.iter().map(|point| point.workload.windows()).sum::<f64>() * plan.seconds * f64::from(plan.rounds)
+    plan.points.iter().map(|point| point.workload.windows()).sum::<f64>()
+        * driver::seconds(plan)
+        * f64::from(plan.rounds)
 }
 
 /// The file that `--out` names, if it names one.
@@ -258,7 +268,7 @@ mod tests {
 
     /// Workload, lock and threads of each point.
     fn points_of(line: &str) -> Vec<(String, String, u32)> {
-        let point = |point: Point| (point.workload.to_string(), point.lock, point.threads);
+        let point = |point: Point| (point.workload.to_string(), point.lock.to_string(), point.threads);
         plan_of(line).unwrap().points.into_iter().map(point).collect()
     }
 
@@ -356,8 +366,8 @@ mod tests {
         for info in &WORKLOADS {
             assert!(all.iter().any(|point| point.workload.kind == info.kind), "{}", info.name);
         }
-        assert!(all.iter().any(|point| point.lock == "ondeck-monitor"));
-        assert!(all.iter().all(|point| point.lock != "std"));
+        assert!(all.iter().any(|point| point.lock.as_str() == "ondeck-monitor"));
+        assert!(all.iter().all(|point| point.lock.as_str() != "std"));
         assert!(points_of("").iter().all(|point| stage.locks.contains(&point.lock.as_str())));
         let waits: Vec<u32> = points_of("--yield-after-us 5").iter().map(|point| point.threads).collect();
         assert_eq!(waits, [20, 25, 40]);

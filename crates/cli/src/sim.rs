@@ -4,11 +4,12 @@ use crate::args::SimArgs;
 use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{Display, end_of_run, say, stop_on_signal, width};
+use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal, width};
+use ondeck_lab::plan::{Outcome, Plan};
 use ondeck_lab::simulate::trace;
-use ondeck_lab::simulate::{self, Computed, Cut, Plan, Timeline};
+use ondeck_lab::simulate::{self, MachinePlan, Timeline};
 use ondeck_report::explain::tables;
-use ondeck_report::output::{FAILED, Format, OutFile, Results};
+use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
 use ondeck_report::trace::{Header, Subject};
 use ondeck_report::wording::{duration_ns, quoted};
@@ -19,23 +20,24 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
     let is_first = args.shard.is_none_or(|shard| shard.part == 1);
     let out = Destination::new(&args.run, if is_first { Format::Csv } else { Format::CsvRows })?;
     let mut plan = plan(args).map_err(Exit::Usage)?;
-    let trace = args.trace.as_deref().map(|path| trace_file(path, &plan)).transpose().map_err(Exit::Usage)?;
+    let trace = args.trace.as_deref().map(|path| trace_file(path, &plan.plan)).transpose().map_err(Exit::Usage)?;
     let fingerprint = simulate::fingerprint(&plan);
     let mut earlier = out.earlier(&fingerprint)?;
-    plan.earlier = std::mem::take(&mut earlier.rows);
-    simulate::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
+    plan.plan.earlier = std::mem::take(&mut earlier.rows);
+    simulate::check(&plan.plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
-    notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
+    notes(&args.run, &plan.plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_signal();
-    let Outcome { computed, warnings, failure } = compute(&plan, stop);
+    let mut display = Display::new();
+    let outcome = simulate::run(&plan, stop, &mut |progress| display.show(progress));
+    let (Outcome { rows, timeline }, warnings, failure) = finished(display, outcome);
     let end = end_of_run(failure);
-    let Computed { rows, timeline } = computed;
     let warnings = earlier.warnings_with(warnings);
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
     if out.is_bare_csv() {
         say(&simulate::origin_line(&plan, &results.rows));
     }
-    out.deliver(&plan.points, &results, end.is_ok())?;
+    out.deliver(&plan.plan.points, &results, end.is_ok())?;
     if args.explain && !results.rows.is_empty() {
         out.show(&explanation(&results.rows))?;
     }
@@ -53,9 +55,9 @@ fn explanation(rows: &[Row]) -> String {
 }
 
 /// Where the timeline goes, if the plan is one run and it can be written.
-fn trace_file(path: &Path, plan: &Plan) -> Result<OutFile, String> {
-    if (plan.points.len(), plan.seeds) != (1, 1) {
-        let (points, seeds) = (several(plan.points.len(), "point"), several(plan.seeds as usize, "seed"));
+fn trace_file(path: &Path, Plan { points, rounds, .. }: &Plan) -> Result<OutFile, String> {
+    if (points.len(), *rounds) != (1, 1) {
+        let (points, seeds) = (several(points.len(), "point"), several(*rounds as usize, "seed"));
         return Err(format!(
             "--trace shows one run, and this plan has {points} with {seeds}; one --workload, --lock, --threads and seed \
              are accepted"
@@ -67,14 +69,14 @@ fn trace_file(path: &Path, plan: &Plan) -> Result<OutFile, String> {
     }
 }
 
-fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan, stop: &AtomicBool) -> Result<(), Exit> {
-    let Some(point) = plan.points.first() else { return Ok(()) };
+fn write_trace(file: &OutFile, timeline: &Timeline, plan: &MachinePlan, stop: &AtomicBool) -> Result<(), Exit> {
+    let Some(point) = plan.plan.points.first() else { return Ok(()) };
     let subject = Subject {
         machine: plan.machine.name.clone(),
         workload: point.workload.to_string(),
-        lock: point.lock.clone(),
+        lock: point.lock.to_string(),
         threads: point.threads,
-        seed: plan.seed,
+        seed: plan.plan.seed,
     };
     let mut text = Vec::new();
     let header = trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
@@ -85,7 +87,7 @@ fn write_trace(file: &OutFile, timeline: &Timeline, plan: &Plan, stop: &AtomicBo
 }
 
 /// How much of the run is there, and what to do for all of it.
-fn what_is_cut(header: &Header, plan: &Plan, stop: &AtomicBool) -> String {
+fn what_is_cut(header: &Header, plan: &MachinePlan, stop: &AtomicBool) -> String {
     let advice = match trace::seconds_written_whole(plan, header, stop) {
         Some(seconds) => format!("with --seconds {seconds} it is whole"),
         None => "no run of so many --threads is short enough to be whole".to_string(),
@@ -94,7 +96,7 @@ fn what_is_cut(header: &Header, plan: &Plan, stop: &AtomicBool) -> String {
 }
 
 /// The plan, or one line that names the flag that is wrong.
-fn plan(args: &SimArgs) -> Result<Plan, String> {
+fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     let Some(name) = &args.machine else {
         return Err(format!("--machine is missing; accepted: {}", simulate::accepted_machines()));
     };
@@ -102,45 +104,18 @@ fn plan(args: &SimArgs) -> Result<Plan, String> {
     let cores = args.cores.map_or(String::new(), |cores| format!(" --cores {cores}"));
     let machine_words = quoted(name) + &cores;
     let mut points = points(&args.run, &Stage::simulated(&machine))?;
-    let seeds = args.seeds.or(args.rounds).unwrap_or(1);
+    let rounds = args.seeds.or(args.rounds).unwrap_or(1);
     if let Some(shard) = args.shard {
         points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
     }
     let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
-    let (record, earlier) = (args.trace.is_some(), Vec::new());
-    let plan = Plan { machine, machine_words, points, seed, seeds, seconds, pin, record, earlier };
+    let plan = Plan { points, rounds, seconds, seed, pin, earlier: Vec::new() };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
-    Ok(plan)
+    Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
 }
 
 /// What is about to happen.
-fn opening(plan: &Plan) -> String {
-    let (points, seeds) = (several(plan.points.len(), "point"), several(plan.seeds as usize, "seed"));
-    format!("{points} with {seeds} on a simulated {}", plan.machine.name)
-}
-
-/// What a plan has given, be it complete or not.
-struct Outcome {
-    computed: Computed,
-    warnings: Vec<String>,
-    /// What ended it early, other than the user.
-    failure: Option<String>,
-}
-
-/// Runs the plan under a progress bar.
-fn compute(plan: &Plan, stop: &AtomicBool) -> Outcome {
-    let mut display = Display::new();
-    let computed = simulate::run(plan, stop, &mut |progress| display.show(progress));
-    let mut warnings = display.finish();
-    match computed {
-        Ok(computed) => Outcome { computed, warnings, failure: None },
-        Err(Cut { failure, replay, rows }) => {
-            let text = failure.to_string();
-            let line = text.lines().next().unwrap_or_default();
-            // The rows will be read without the exit code.
-            warnings.push(format!("{FAILED}: {line}"));
-            let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
-            Outcome { computed: Computed { rows, timeline: None }, warnings, failure: Some(text + &replay) }
-        }
-    }
+fn opening(MachinePlan { plan, machine, .. }: &MachinePlan) -> String {
+    let (points, seeds) = (several(plan.points.len(), "point"), several(plan.rounds as usize, "seed"));
+    format!("{points} with {seeds} on a simulated {}", machine.name)
 }

@@ -2,7 +2,8 @@
 
 use crate::exit::Exit;
 use indicatif::{ProgressBar, ProgressStyle};
-use ondeck_lab::driver::Progress;
+use ondeck_lab::plan::{Cut, Outcome, Progress};
+use ondeck_report::output::FAILED;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write};
@@ -110,6 +111,21 @@ fn heed(mut signals: Signals) {
         // Whoever sees the flag in `end_of_run` is to see which signal it was.
         STOP.store(true, Release);
         say("stopping; what is finished will be kept. Ctrl-C again ends at once.");
+    }
+}
+
+/// What a run has given, be it complete or not; what was warned of; and what ended it early, other than the user.
+pub(crate) fn finished(display: Display, end: Result<Outcome, Cut>) -> (Outcome, Vec<String>, Option<String>) {
+    let mut warnings = display.finish();
+    match end {
+        Ok(outcome) => (outcome, warnings, None),
+        Err(Cut { failure, replay, rows }) => {
+            let text = failure.to_string();
+            // The rows will be read without the exit code.
+            warnings.push(format!("{FAILED}: {}", text.lines().next().unwrap_or_default()));
+            let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
+            (Outcome { rows, timeline: None }, warnings, Some(text + &replay))
+        }
     }
 }
 

@@ -3,100 +3,33 @@
 //! All locks of one workload and thread count are measured right after each other, in an order drawn anew for each
 //! round, so that whatever else happens to the machine happens to all of them. Nothing is averaged here.
 
-pub use crate::failure::Failure;
-
 use crate::conditions::{Conditions, End};
 use crate::earlier;
-use crate::lock::erased::{VisitErased, with_kind};
-use crate::lock::{self, BenchLock, Ground, VisitLock, with_lock};
+use crate::lock::{BenchLock, Ground, VisitLock};
 use crate::noise::Noise;
+use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point, Progress};
 use crate::random::Random;
 use crate::this_machine;
 use crate::wait_policy;
 use crate::workload::{self, Kind, WorkloadSpec};
-use crate::world::{Marked, World};
+use crate::world::World;
 use ondeck_platform::Hardware;
 use ondeck_report::row::Row;
-use ondeck_sim::Simulated;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// What is to be measured.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The points, each measured once per round.
-    pub points: Vec<Point>,
-    /// How often each point is measured.
-    pub rounds: u32,
-    /// Length of each row's window. Warm-up and the timing of waits come on top: up to three quarters more.
-    pub seconds: f64,
-    /// Decides the order of the locks.
-    pub seed: u64,
-    /// Where the threads run.
-    pub pin: Pin,
-    /// Rows that an earlier run of the plan has finished, in its order; what they are of is not measured again.
-    pub earlier: Vec<Row>,
-}
-
-/// One lock in one workload at one number of threads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// The workload.
-    pub workload: WorkloadSpec,
-    /// The lock, spelled as [`lock::with_lock`] wants it; of a workload that
-    /// [compares waits](WorkloadSpec::compares_waits), the [name of a policy](wait_policy::name).
-    pub lock: String,
-    /// Number of threads.
-    pub threads: u32,
-}
-
-/// Where the threads run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pin {
-    /// Wherever the system puts them.
-    #[default]
-    None,
-    /// Thread i on the i-th of the cores that the process may use, starting again after the last.
-    Alternate,
-}
-
-/// What a run tells while it goes on.
-#[derive(Debug)]
-pub enum Progress<'a> {
-    /// A row is ready.
-    Row {
-        /// The row.
-        row: &'a Row,
-        /// How many are ready, with this one.
-        done: usize,
-        /// How many there will be.
-        total: usize,
-    },
-    /// Something makes the figures worth less, or means something else than it seems.
-    Warning(String),
-}
 
 /// How long nothing may move before a lock is said to be stuck.
 const PATIENCE_NS: u64 = 10_000_000_000;
 /// Shortest window: enough for a clock to mean something.
 pub const MIN_SECONDS: f64 = 0.001;
-/// Longest window: an hour.
-pub const MAX_SECONDS: f64 = 3600.0;
-
-/// A run that a failure has ended.
-#[derive(Debug)]
-pub struct Cut {
-    /// What ended it.
-    pub failure: Failure,
-    /// The rows that were ready before.
-    pub rows: Vec<Row>,
-}
+/// Length of a window where none is asked for.
+pub const DEFAULT_SECONDS: f64 = 0.15;
 
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
-pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<Row>, Cut> {
-    check(plan).map_err(|failure| Cut { failure, rows: Vec::new() })?;
-    let done = finished(plan).map_err(|failure| Cut { failure, rows: Vec::new() })?;
+pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
+    check(plan)?;
+    let done = finished(plan)?;
     earlier::tell(&done, on_progress);
     explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
@@ -110,7 +43,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
         noise.after_point().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     });
     noise.at_end().for_each(|warning| on_progress(Progress::Warning(warning)));
-    rows
+    rows.map(|rows| Outcome { rows, timeline: None })
 }
 
 /// Measures each point in each round that is not done and tells of its rows, and how many there were before.
@@ -129,7 +62,7 @@ fn collect(
         let measured = match measure(round, point) {
             Ok(measured) => measured,
             Err(End::Interrupted) => break,
-            Err(End::Failed(failure)) => return Err(Cut { failure, rows }),
+            Err(End::Failed(failure)) => return Err(Cut { failure: Box::new(failure), replay: None, rows }),
         };
         on_point(&measured, rows.len());
         rows.extend(measured);
@@ -155,10 +88,10 @@ impl Setting<'_> {
             platform: Hardware::NAME,
             machine: self.machine,
             workload: &workload,
-            lock: &point.lock,
+            lock: point.lock.as_str(),
             threads: point.threads,
             round,
-            window_ns: (self.plan.seconds * 1e9) as u64,
+            window_ns: (seconds(self.plan) * 1e9) as u64,
             most_warm_ups: 1,
             cores: self.cores,
             patience_ns: PATIENCE_NS,
@@ -169,44 +102,12 @@ impl Setting<'_> {
 }
 
 /// Measures a point that [`check_points`] has found no fault in.
-pub(crate) fn measure<G: Measured>(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
-    if let Some(policy) = wait_policy::parse(&point.lock) {
+pub(crate) fn measure<G: Ground>(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    if let Some(policy) = point.lock.policy() {
         return workload::run_wait::<G>(policy, conditions);
     }
     let measure = Measure::<G> { spec: &point.workload, conditions, ground: PhantomData };
-    with_lock::<G, _>(&point.lock, measure).expect("check_points has found no fault in the locks")
-}
-
-/// How workloads are run with a lock on a platform.
-pub(crate) trait Measured: Ground {
-    /// Measures `L` in the workload `spec`.
-    fn run<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End>;
-}
-
-impl Measured for Hardware {
-    fn run<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
-        workload::run::<L, Hardware>(spec, conditions)
-    }
-}
-
-/// The simulator is told of the passes of the lock, for its timeline.
-impl Measured for Simulated {
-    fn run<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
-        with_kind::<L, _>(RunErased { spec, conditions })
-    }
-}
-
-struct RunErased<'a> {
-    spec: &'a WorkloadSpec,
-    conditions: &'a Conditions<'a>,
-}
-
-impl VisitErased for RunErased<'_> {
-    type Out = Result<Vec<Row>, End>;
-
-    fn visit<E: BenchLock>(self) -> Self::Out {
-        workload::run_simulated::<Marked<E>>(self.spec, self.conditions)
-    }
+    point.lock.visit::<G, _>(measure).expect("check_points has found no fault in the locks")
 }
 
 struct Measure<'a, G> {
@@ -215,17 +116,17 @@ struct Measure<'a, G> {
     ground: PhantomData<G>,
 }
 
-impl<G: Measured> VisitLock for Measure<'_, G> {
+impl<G: Ground> VisitLock for Measure<'_, G> {
     type Out = Result<Vec<Row>, End>;
 
     fn visit<L: BenchLock>(self) -> Self::Out {
-        G::run::<L>(self.spec, self.conditions)
+        G::measure::<L>(self.spec, self.conditions)
     }
 }
 
 /// How many rows one measurement of the point gives.
 pub(crate) fn n_rows<G: Ground>(point: &Point) -> usize {
-    point.workload.rows(with_lock::<G, _>(&point.lock, HasFatForm) == Some(true))
+    point.workload.rows(point.lock.visit::<G, _>(HasFatForm) == Some(true))
 }
 
 /// Which point is measured when, with its round: groups of points that differ in the lock only, each group in random
@@ -252,12 +153,14 @@ fn order(plan: &Plan) -> Vec<(u32, &Point)> {
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
-    if !(MIN_SECONDS..=MAX_SECONDS).contains(&plan.seconds) {
-        let text = format!("{} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted", plan.seconds);
-        return Err(Failure::Plan(text));
-    }
+    plan.check_seconds(MIN_SECONDS)?;
     check_points::<Hardware>(&plan.points)?;
     finished(plan).map(|_| ())
+}
+
+/// Length of the windows.
+pub fn seconds(plan: &Plan) -> f64 {
+    plan.seconds.unwrap_or(DEFAULT_SECONDS)
 }
 
 /// What the earlier run has of each measurement, in [`order`].
@@ -276,14 +179,13 @@ fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
     if point.workload.info().simulated_only && G::NAME == Hardware::NAME {
         return Some(format!("{} is for the simulated machine: `ondeck sim` runs it", point.workload));
     }
-    match (point.workload.compares_waits(), wait_policy::parse(&point.lock)) {
+    match (point.workload.compares_waits(), point.lock.policy()) {
         (true, None) => {
             let accepted = wait_policy::name(5);
             Some(format!("{} cannot run with {}; it takes a policy, as {accepted}", point.workload, point.lock))
         }
-        (false, Some(_)) => Some(format!("{} is no lock; it is for gc-wait", point.lock)),
         (true, Some(_)) => None,
-        (false, None) => lock::fault::<G>(&point.lock),
+        (false, _) => point.lock.fault::<G>(),
     }
 }
 
@@ -291,9 +193,9 @@ fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
 pub(crate) fn explain<G: Ground>(points: &[Point], on_progress: &mut dyn FnMut(Progress)) {
     let mut told: Vec<&str> = Vec::new();
     for point in points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
-        let blind = with_lock::<G, _>(&point.lock, IsBlind) == Some(true);
+        let blind = point.lock.visit::<G, _>(IsBlind) == Some(true);
         if blind && !told.contains(&point.lock.as_str()) {
-            told.push(&point.lock);
+            told.push(point.lock.as_str());
         }
     }
     if !told.is_empty() {
@@ -331,11 +233,11 @@ mod tests {
     fn plan(points: &[(&str, &str, u32)]) -> Plan {
         let point = |&(workload, lock, threads): &(&str, &str, u32)| Point {
             workload: WorkloadSpec::parse_name(workload).unwrap(),
-            lock: lock.into(),
+            lock: lock.parse().unwrap(),
             threads,
         };
         let points = points.iter().map(point).collect();
-        Plan { points, rounds: 2, seconds: 0.02, seed: 1, pin: Pin::Alternate, earlier: Vec::new() }
+        Plan { points, rounds: 2, seconds: Some(0.02), seed: 1, pin: Pin::Alternate, earlier: Vec::new() }
     }
 
     #[test]
@@ -349,7 +251,7 @@ mod tests {
             assert!(points.iter().all(|(of, _)| *of as usize == round));
             assert!(points[..4].iter().all(|(_, point)| point.workload.kind == Kind::Solo));
             assert!(plan.points.iter().all(|point| points.iter().filter(|(_, other)| *other == point).count() == 1));
-            orders.insert(points[..4].iter().map(|(_, point)| point.lock.clone()).collect::<Vec<_>>());
+            orders.insert(points[..4].iter().map(|(_, point)| point.lock.to_string()).collect::<Vec<_>>());
         }
         assert!(orders.len() > 1, "the order is drawn anew in each round");
     }
@@ -369,7 +271,7 @@ mod tests {
             Progress::Row { done, total, .. } => (told.0, told.1) = (done, total),
             Progress::Warning(text) => told.2.push(text),
         });
-        let rows = rows.unwrap();
+        let rows = rows.unwrap().rows;
         assert_eq!((rows.len(), told.0, told.1), (20, 20, 20));
         assert!(told.2.iter().any(|text| text.contains("handoff-slow: std cannot show a sleeper")), "{:?}", told.2);
         let phases: Vec<_> = rows.iter().filter(|row| row.lock == "pthread").map(|row| row.threads).collect();
@@ -382,7 +284,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let plan = plan(&[("solo", "std", 1), ("solo", "pthread", 1)]);
         let rows = run(&plan, &stop, &mut |progress| stop.store(matches!(progress, Progress::Row { .. }), Relaxed));
-        assert_eq!(rows.unwrap().len(), 1);
+        assert_eq!(rows.unwrap().rows.len(), 1);
     }
 
     #[test]
@@ -394,7 +296,7 @@ mod tests {
                 Progress::Row { done, .. } => told.0.push(done),
                 Progress::Warning(text) => told.1.push(text),
             });
-            (rows.unwrap(), told)
+            (rows.unwrap().rows, told)
         };
         let (whole, _) = run(&plan);
         let earlier: Vec<Row> = whole[..5].iter().map(|row| Row { ops: Some(77), ..row.clone() }).collect();
@@ -419,7 +321,7 @@ mod tests {
         let on_point = &mut |rows: &[Row], before| told.push((rows[0].round, before));
         let cut = collect(&plan, vec![None; 6], measure, on_point).unwrap_err();
         assert_eq!((cut.rows.len(), told), (3, vec![(0, 0), (0, 1), (1, 2)]));
-        assert_eq!(cut.failure, failure);
+        assert_eq!(*cut.failure, failure);
     }
 
     #[test]
@@ -428,13 +330,10 @@ mod tests {
             let cut = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
             assert!(cut.failure.to_string().contains(word) && cut.rows.is_empty(), "{cut:?}");
         };
-        refused(plan(&[("solo", "sdt", 1)]), "parking-lot-012");
         refused(plan(&[("solo", "std", 2)]), "exactly 1");
         refused(plan(&[("sections", "std", 1_000_000_000)]), "1 to 1024");
-        refused(Plan { seconds: -1.0, ..plan(&[]) }, "0.001 to 3600");
-        refused(Plan { seconds: f64::NAN, ..plan(&[]) }, "0.001 to 3600");
-        refused(plan(&[("solo", "ondeck[fast]", 1)]), "accepted: default");
-        refused(plan(&[("solo", "std[throughput]", 1)]), "has no tunings");
+        refused(Plan { seconds: Some(-1.0), ..plan(&[]) }, "0.001 to 3600");
+        refused(Plan { seconds: Some(f64::NAN), ..plan(&[]) }, "0.001 to 3600");
         refused(plan(&[("gc-wait", "std", 2)]), "a policy, as spin-wait[yield_after_ns=5000]");
         refused(plan(&[("solo", "spin-wait[yield_after_ns=5000]", 1)]), "is no lock");
     }

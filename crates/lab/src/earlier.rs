@@ -1,7 +1,8 @@
 //! Which measurements of a plan an earlier run has finished, by its rows: these need not be made again.
 
-use crate::driver::{Failure, Point, Progress, n_rows};
+use crate::driver::n_rows;
 use crate::lock::Ground;
+use crate::plan::{Failure, Point, Progress};
 use ondeck_report::output::about_earlier;
 use ondeck_report::row::Row;
 use ondeck_report::wording;
@@ -38,7 +39,9 @@ pub(crate) fn assign<'a, G: Ground>(
 /// Whether the row is of a point's measurement. A measurement of several rows adds the name of each to that of the workload.
 fn is_of(row: &Row, round: u32, point: &Point) -> bool {
     let more = row.workload.strip_prefix(&point.workload.to_string());
-    row.round == round && row.lock == point.lock && more.is_some_and(|more| more.is_empty() || more.starts_with('/'))
+    row.round == round
+        && row.lock == point.lock.as_str()
+        && more.is_some_and(|more| more.is_empty() || more.starts_with('/'))
 }
 
 /// Tells how much of the plan need not be done.
@@ -56,7 +59,7 @@ mod tests {
     use ondeck_platform::Hardware;
 
     fn point(workload: &str, lock: &str, threads: u32) -> Point {
-        Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.into(), threads }
+        Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.parse().unwrap(), threads }
     }
 
     fn row(workload: &str, lock: &str, threads: u32, round: u32) -> Row {

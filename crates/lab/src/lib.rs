@@ -14,6 +14,7 @@ pub mod lock;
 mod measure;
 mod noise;
 mod peers;
+pub mod plan;
 mod random;
 pub mod simulate;
 pub mod this_machine;

@@ -3,13 +3,20 @@
 //! A workload is generic over [`BenchLock`], and a lock is chosen by name through a [`VisitLock`]. For hardware it is
 //! compiled once per lock, so that no indirect call lies on a measured path; for the simulator, see `erased`.
 
-pub(crate) mod erased;
+mod erased;
+mod spec;
 
+pub(crate) use erased::with_kind;
+pub use spec::{LockSpec, split};
+
+use crate::conditions::{Conditions, End};
 use crate::peers::{Adaptive, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning;
-use crate::world::{SimulatedMonitor, World};
-use ondeck_locks::{LOCKS, RawLock, RawMonitor, Visit};
+use crate::workload::{self, WorkloadSpec};
+use crate::world::{Marked, SimulatedMonitor, World};
+use ondeck_locks::{LOCKS, RawLock, RawMonitor};
 use ondeck_platform::Hardware;
+use ondeck_report::row::Row;
 use ondeck_sim::Simulated;
 
 /// A lock under measurement.
@@ -162,6 +169,9 @@ pub trait Ground: World {
 
     /// Does `visitor` with the one called `name`; `None` if it is none of them.
     fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out>;
+
+    /// Measures `L` in the workload `spec`.
+    fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End>;
 }
 
 impl Ground for Hardware {
@@ -183,6 +193,10 @@ impl Ground for Hardware {
             _ => None,
         }
     }
+
+    fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+        workload::run::<L, Hardware>(spec, conditions)
+    }
 }
 
 /// The locks of others are compiled for hardware, and cannot be had here.
@@ -195,6 +209,24 @@ impl Ground for Simulated {
 
     fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
         (name == MONITOR.name).then(|| visitor.visit::<SimulatedMonitor>())
+    }
+
+    fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+        with_kind::<L, _>(MeasureErased { spec, conditions })
+    }
+}
+
+struct MeasureErased<'a> {
+    spec: &'a WorkloadSpec,
+    conditions: &'a Conditions<'a>,
+}
+
+impl VisitLock for MeasureErased<'_> {
+    type Out = Result<Vec<Row>, End>;
+
+    /// The simulator is told of the passes of the lock, for its timeline.
+    fn visit<E: BenchLock>(self) -> Self::Out {
+        workload::run_simulated::<Marked<E>>(self.spec, self.conditions)
     }
 }
 
@@ -227,49 +259,11 @@ pub trait VisitLock {
     fn visit<L: BenchLock>(self) -> Self::Out;
 }
 
-/// What is wrong with a lock spelled so on `G`, in one line with what is accepted: a name, or `NAME[TUNING]` where the
-/// lock has tunings.
-pub fn fault<G: Ground>(lock: &str) -> Option<String> {
-    let (name, tuning) = tuning::split(lock);
-    let accepted = lock_names_on::<G>();
-    if accepted.contains(&name) {
-        return tuning.and_then(|tuning| tuning::fault(name, tuning));
-    }
-    let what = match lock_names().contains(&name) {
-        true => format!("{name} is compiled for hardware and cannot run on {}", G::NAME),
-        false => format!("there is no lock \"{name}\""),
-    };
-    Some(format!("{what}; accepted: {}", accepted.join(", ")))
-}
-
-/// Does `visitor` with the lock spelled so, on `G`; `None` where [`fault`] says why.
-pub fn with_lock<G: Ground, V: VisitLock>(lock: &str, visitor: V) -> Option<V::Out> {
-    let (name, tuning) = tuning::split(lock);
-    if let Some(tuning) = tuning.or_else(|| tuning::own_default(name)) {
-        return tuning::with_tuning::<G, V>(name, tuning, visitor);
-    }
-    if G::other_locks().iter().any(|lock| lock.name == name) {
-        return G::with_other_lock(name, visitor);
-    }
-    ondeck_locks::with_lock::<G, _>(name, OfFamily(visitor))
-}
-
-/// Lets a visitor of measured locks visit a lock of the family.
-struct OfFamily<V>(V);
-
-impl<V: VisitLock> Visit for OfFamily<V> {
-    type Out = V::Out;
-
-    fn visit<L: RawLock>(self) -> V::Out {
-        self.0.visit::<Family<L>>()
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    struct CanBeTaken;
+    pub(crate) struct CanBeTaken;
 
     impl VisitLock for CanBeTaken {
         type Out = bool;
@@ -279,38 +273,6 @@ mod tests {
             lock.make_fat();
             lock.with(|| ());
             lock.try_with(|| true) == Some(true) && lock.try_with(|| ()).is_some()
-        }
-    }
-
-    #[test]
-    fn every_name_leads_to_a_lock() {
-        for name in lock_names() {
-            assert_eq!(with_lock::<Hardware, _>(name, CanBeTaken), Some(true), "{name}");
-            assert_eq!(fault::<Hardware>(name), None, "{name}");
-        }
-        for lock in ["no-such-lock", "std[throughput]", "ondeck[fast]", "ondeck[", "[throughput]"] {
-            assert_eq!(with_lock::<Hardware, _>(lock, CanBeTaken), None, "{lock}");
-            assert!(fault::<Hardware>(lock).is_some(), "{lock}");
-        }
-    }
-
-    #[test]
-    fn a_tuning_leads_to_a_lock_that_has_it() {
-        for lock in ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "coreclr-monitor-before[no-spin]"] {
-            assert_eq!(with_lock::<Hardware, _>(lock, CanBeTaken), Some(true), "{lock}");
-        }
-    }
-
-    #[test]
-    fn a_lock_of_others_is_on_hardware_only() {
-        let text = fault::<Simulated>("pthread").unwrap();
-        assert!(
-            text.contains("pthread is compiled for hardware") && text.ends_with("ondeck, ondeck-monitor"),
-            "{text}"
-        );
-        assert!(fault::<Simulated>("pthred").unwrap().contains("there is no lock"));
-        for lock in lock_names_on::<Simulated>().into_iter().chain(["ondeck[look_ns=0]", "coreclr-monitor[no-spin]"]) {
-            assert_eq!(fault::<Simulated>(lock), None);
         }
     }
 

@@ -15,56 +15,25 @@ pub use ondeck_sim::timeline::Timeline;
 pub use origin::{fingerprint, origin_line};
 
 use crate::calibrate::machine_here;
-use crate::driver::{self, Failure, MAX_SECONDS, Pin, Point, Progress};
+use crate::driver;
 use crate::earlier;
+use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point, Progress};
 use crate::wait_policy;
-use ondeck_report::row::Row;
 use ondeck_sim::{Simulated, machine};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// What is to be simulated.
+/// A plan, and the machine to simulate.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct MachinePlan {
+    /// What is to be run.
+    pub plan: Plan,
     /// The machine.
     pub machine: Machine,
     /// How the command line spells it, with what changes it: `m1 --cores 4`.
     pub machine_words: String,
-    /// The points, in the order of their rows.
-    pub points: Vec<Point>,
-    /// The first seed. A row's round is the number of its seed, from 0.
-    pub seed: u64,
-    /// How many seeds there are, one after the other.
-    pub seeds: u32,
-    /// Length of each row's window, in simulated time; without one, what the workload
-    /// [says](crate::workload::WorkloadInfo::simulated_seconds). Warm-up and the timing of waits come on top.
-    pub seconds: Option<f64>,
-    /// Where the threads run.
-    pub pin: Pin,
     /// Whether the timeline of the first run is kept.
     pub record: bool,
-    /// Rows that an earlier run of the plan has finished, in its order; what they are of is not computed again.
-    pub earlier: Vec<Row>,
-}
-
-/// What a plan has given.
-#[derive(Debug, Default)]
-pub struct Computed {
-    /// The rows, in the order of the plan.
-    pub rows: Vec<Row>,
-    /// What happened in the first run, if that was to be recorded.
-    pub timeline: Option<Timeline>,
-}
-
-/// A plan that a failure has ended.
-#[derive(Debug)]
-pub struct Cut {
-    /// What failed.
-    pub failure: Box<Failure>,
-    /// The command that shows it again; `None` of a plan that was refused.
-    pub replay: Option<String>,
-    /// The rows before it, and those that an earlier run has finished, in the order of the plan.
-    pub rows: Vec<Row>,
 }
 
 /// Shortest window. A simulated clock means something however short it is; what is shorter than this is over before the
@@ -109,33 +78,33 @@ pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
 /// # Errors
 /// In one line with what is accepted.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
+    let Plan { points, rounds, seed, .. } = plan;
     let refuse = |text: String| Err(Failure::Plan(text));
-    if let Some(seconds) = plan.seconds.filter(|seconds| !(MIN_SECONDS..=MAX_SECONDS).contains(seconds)) {
-        return refuse(format!("{seconds} seconds are impossible; {MIN_SECONDS} to {MAX_SECONDS} are accepted"));
+    if !(1..=MAX_SEEDS).contains(rounds) {
+        return refuse(format!("{rounds} seeds are impossible; 1 to {MAX_SEEDS} are accepted"));
     }
-    if !(1..=MAX_SEEDS).contains(&plan.seeds) {
-        return refuse(format!("{} seeds are impossible; 1 to {MAX_SEEDS} are accepted", plan.seeds));
+    if seed.checked_add(u64::from(*rounds) - 1).is_none() {
+        return refuse(format!("there are no {rounds} seeds from {seed} on; the last is {}", u64::MAX));
     }
-    if plan.seed.checked_add(u64::from(plan.seeds) - 1).is_none() {
-        return refuse(format!("there are no {} seeds from {} on; the last is {}", plan.seeds, plan.seed, u64::MAX));
-    }
-    driver::check_points::<Simulated>(&plan.points)?;
+    plan.check_seconds(MIN_SECONDS)?;
+    driver::check_points::<Simulated>(points)?;
     jobs::finished(plan).map(|_| ())
 }
 
-/// Runs `plan`. Setting `stop` ends it early with the rows that are ready.
+/// Runs `of`. Setting `stop` ends it early with the rows that are ready.
 ///
 /// # Errors
-/// The first failure in the order of the plan, whichever was seen first, with the rows before it.
-pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Computed, Cut> {
-    check(plan).map_err(|failure| Cut { failure: Box::new(failure), replay: None, rows: Vec::new() })?;
-    let finished = jobs::finished(plan);
-    let finished = finished.map_err(|failure| Cut { failure: Box::new(failure), replay: None, rows: Vec::new() })?;
+/// The first failure in the order of the plan, whichever was seen first, with the rows before it and those that an earlier
+/// run has finished.
+pub fn run(of: &MachinePlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
+    let plan = &of.plan;
+    check(plan)?;
+    let finished = jobs::finished(plan)?;
     earlier::tell(&finished, on_progress);
     driver::explain::<Simulated>(&plan.points, on_progress);
-    let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>() * plan.seeds as usize;
+    let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>() * plan.rounds as usize;
     let mut done = plan.earlier.len();
-    jobs::run(plan, finished, stop, &mut |rows| {
+    jobs::run(of, finished, stop, &mut |rows| {
         for row in rows {
             done += 1;
             on_progress(Progress::Row { row, done, total });
@@ -152,25 +121,27 @@ pub fn block(n_points: usize, shard: usize, n_shards: usize) -> Range<usize> {
     begin(shard - 1)..begin(shard)
 }
 
-impl Plan {
+impl MachinePlan {
     /// The command that runs one point with the seed of one round again.
     pub fn replay(&self, point: &Point, round: u32) -> String {
-        let what = match wait_policy::microseconds(&point.lock) {
+        let what = match wait_policy::microseconds(point.lock.as_str()) {
             Some(us) => format!("--yield-after-us {us}"),
-            None if point.lock.contains('[') => format!("--lock '{}'", point.lock),
+            None if point.lock.is_tuned() => format!("--lock '{}'", point.lock),
             None => format!("--lock {}", point.lock),
         };
-        let pin = if self.pin == Pin::Alternate { " --pin alternate" } else { "" };
+        let pin = if self.plan.pin == Pin::Alternate { " --pin alternate" } else { "" };
         format!(
             "ondeck sim --machine {} --seed {} --workload {} {what} --threads {} --seconds {}{pin}",
             self.machine_words,
-            self.seed_of(round),
+            self.plan.seed_of(round),
             point.workload,
             point.threads,
-            self.seconds_of(point)
+            self.plan.seconds_of(point)
         )
     }
+}
 
+impl Plan {
     /// The seed of a round.
     fn seed_of(&self, round: u32) -> u64 {
         self.seed + u64::from(round)

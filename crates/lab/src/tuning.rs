@@ -6,14 +6,8 @@ mod monitors;
 pub use flagship::{ForAll, PerRun, Place, parse};
 
 use crate::lock::{Ground, VisitLock};
-
-/// Name and tuning of a lock spelled `NAME` or `NAME[TUNING]`.
-pub fn split(lock: &str) -> (&str, Option<&str>) {
-    match lock.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
-        Some((name, tuning)) => (name, Some(tuning)),
-        None => (lock, None),
-    }
-}
+use monitors::Spin;
+use ondeck_locks::ondeck::Tuning;
 
 /// The locks that have tunings.
 pub fn tuned_locks() -> Vec<&'static str> {
@@ -40,34 +34,42 @@ pub fn check(tuning: &str) -> Result<(), String> {
     if !locks_with(tuning).is_empty() {
         return Ok(());
     }
-    let of_monitors = format!("{} (of {})", monitors::TUNINGS.join(", "), monitors::LOCKS.join(", "));
+    let of_monitors = format!("{} (of {})", monitors::names().join(", "), monitors::LOCKS.join(", "));
     parse(tuning).map(|_| ()).map_err(|text| format!("{text}; or {of_monitors}"))
 }
 
-/// What is wrong with asking for the lock called `name` with `tuning`, in one line.
-pub fn fault(name: &str, tuning: &str) -> Option<String> {
-    match name {
-        flagship::NAME => flagship::fault(tuning),
-        _ if monitors::knows(name, tuning) => None,
-        _ if monitors::LOCKS.contains(&name) => {
-            Some(format!("{name} has no tuning '{tuning}'; accepted: {}", monitors::TUNINGS.join(", ")))
+/// The constants that a lock is run with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Constants {
+    /// Of the flagship.
+    Flagship(&'static Tuning),
+    /// Of the monitor with this name.
+    Monitor(&'static str, Spin),
+}
+
+impl Constants {
+    /// Those that the lock called `name` has under the name `tuning`.
+    ///
+    /// # Errors
+    /// In one line with what is accepted.
+    pub(crate) fn parse(name: &'static str, tuning: &str) -> Result<Self, String> {
+        if name == flagship::NAME {
+            return parse(tuning).map(|tuning| Constants::Flagship(flagship::kept(tuning)));
         }
-        _ => Some(format!("{name} has no tunings; these locks have: {}", tuned_locks().join(", "))),
+        if !monitors::LOCKS.contains(&name) {
+            return Err(format!("{name} has no tunings; these locks have: {}", tuned_locks().join(", ")));
+        }
+        let spin = Spin::parse(tuning).map(|spin| Constants::Monitor(name, spin));
+        spin.ok_or_else(|| format!("{name} has no tuning '{tuning}'; accepted: {}", monitors::names().join(", ")))
     }
-}
 
-/// Does `visitor` with the lock called `name` with `tuning`; `None` where [`fault`] says why.
-pub(crate) fn with_tuning<G: Ground, V: VisitLock>(name: &str, tuning: &str, visitor: V) -> Option<V::Out> {
-    match name {
-        flagship::NAME => flagship::with_tuning::<G, V>(tuning, visitor),
-        _ => monitors::with_tuning::<G, V>(name, tuning, visitor),
+    /// Does `visitor` with the lock that has these constants.
+    pub(crate) fn visit<G: Ground, V: VisitLock>(self, visitor: V) -> V::Out {
+        match self {
+            Constants::Flagship(tuning) => flagship::visit::<G, V>(tuning, visitor),
+            Constants::Monitor(name, spin) => monitors::visit::<G, V>(name, spin, visitor),
+        }
     }
-}
-
-/// The tuning that a lock is visited with if none is asked for, of those that are more than the table of the family says:
-/// it does not know of their larger form.
-pub(crate) fn own_default(name: &str) -> Option<&'static str> {
-    monitors::LOCKS.contains(&name).then_some(monitors::TUNINGS[0])
 }
 
 #[cfg(test)]
@@ -75,22 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spelling_of_a_tuned_lock() {
-        assert_eq!(split("ondeck"), ("ondeck", None));
-        assert_eq!(split("ondeck[throughput]"), ("ondeck", Some("throughput")));
-        assert_eq!(split("ondeck[]"), ("ondeck", Some("")));
-        assert_eq!(split("ondeck[throughput"), ("ondeck[throughput", None));
-    }
-
-    #[test]
-    fn what_cannot_be_measured_has_a_fault() {
-        assert_eq!(fault("ondeck", "throughput"), None);
-        assert_eq!(fault("coreclr-monitor-before", "no-spin"), None);
-        assert!(fault("std", "throughput").unwrap().contains("std has no tunings; these locks have: ondeck"));
-        assert!(fault("ondeck", "fast").unwrap().contains("no tuning 'fast'"));
-        assert!(
-            fault("coreclr-monitor-before", "throughput").unwrap().contains("accepted: default, lower-spin, no-spin")
-        );
+    fn what_a_lock_has_not_is_refused_with_what_it_has() {
+        let refused = |name, tuning| Constants::parse(name, tuning).unwrap_err();
+        assert!(refused("std", "throughput").contains("std has no tunings; these locks have: ondeck"));
+        assert!(refused("ondeck", "fast").contains("no tuning 'fast'"));
+        let text = refused("coreclr-monitor-before", "throughput");
+        assert!(text.contains("accepted: default, lower-spin, no-spin"), "{text}");
     }
 
     #[test]

@@ -228,7 +228,7 @@ pub fn with_lock<P: Platform, V: Visit>(name: &str, visitor: V) -> Option<V::Out
         };
     }
     for_each_lock!(monitor, reentrant);
-    for_each_lock!(lock);
+    for_each_lock!(lock, not_reentrant);
     None
 }
 

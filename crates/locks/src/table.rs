@@ -6,7 +6,7 @@
 //! get in by their order at the doorway. One that is `reentrant` is a [`RawMonitor`](crate::RawMonitor).
 
 /// `for_each_lock!(each)` calls `each!(file, Type);` for each lock, in the order in which they are best read;
-/// `for_each_lock!(each, timed, freeable)` for those whose rows have these words.
+/// `for_each_lock!(each, timed, freeable)` for those whose rows have these words; `not_reentrant` is one of the words.
 #[cfg(feature = "yardsticks")]
 #[macro_export]
 macro_rules! for_each_lock {
@@ -60,6 +60,8 @@ macro_rules! row {
     ($each:ident [ordered $($word:ident)*] $file:ident, $lock:ident: ordered $($has:ident)*) => {
         $crate::row!($each [$($word)*] $file, $lock: $($has)*);
     };
+    ($each:ident [not_reentrant] $file:ident, $lock:ident: reentrant $($_has:ident)*) => {};
+    ($each:ident [not_reentrant] $file:ident, $lock:ident:) => { $each!($file, $lock); };
     // Words are asked for in the order in which rows have them: timed, sleeps, reentrant, freeable, ordered.
     ($each:ident [$($word:ident)+] $file:ident, $lock:ident: $_other:ident $($has:ident)*) => {
         $crate::row!($each [$($word)+] $file, $lock: $($has)*);

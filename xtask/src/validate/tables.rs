@@ -2,8 +2,8 @@
 
 use super::published::{self, Line};
 use super::{Declared, Group, Keep, Limit, Row, machine};
-use ondeck_lab::driver::{Pin, Point};
-use ondeck_lab::simulate::{self, Plan};
+use ondeck_lab::plan::{Pin, Plan, Point};
+use ondeck_lab::simulate::{self, MachinePlan};
 use ondeck_lab::workload::WorkloadSpec;
 use ondeck_sim::machine::Machine;
 use std::sync::atomic::AtomicBool;
@@ -28,18 +28,20 @@ pub(super) fn simulate(
     effort: Effort,
 ) -> Result<Vec<f64>, String> {
     let workload = WorkloadSpec::parse_name(workload).unwrap_or_else(|| panic!("there is no workload {workload}"));
-    let point = |(lock, threads): &(String, u32)| Point { workload, lock: lock.clone(), threads: *threads };
+    let point = |(lock, threads): &(String, u32)| Point {
+        workload,
+        lock: lock.parse().expect("a lock of the table"),
+        threads: *threads,
+    };
     let plan = Plan {
-        machine: machine.clone(),
-        machine_words: machine.name.clone(),
         points: pairs.iter().map(point).collect(),
-        seed: 1,
-        seeds: effort.seeds,
+        rounds: effort.seeds,
         seconds: Some(effort.seconds),
+        seed: 1,
         pin: Pin::None,
-        record: false,
         earlier: Vec::new(),
     };
+    let plan = MachinePlan { plan, machine: machine.clone(), machine_words: machine.name.clone(), record: false };
     let computed = simulate::run(&plan, &AtomicBool::new(false), &mut |_| ()).map_err(|cut| cut.failure.to_string())?;
     let of_pair = |(lock, threads): &(String, u32)| {
         let rows = computed.rows.iter().filter(|row| row.lock == *lock && row.threads == *threads);

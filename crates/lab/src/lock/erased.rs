@@ -5,7 +5,7 @@
 //! nothing else in it, so that whatever shares a line with the lock shares it still. That is why the table is not kept in
 //! the lock but with the thread of the system that the run is on: all locks of one run are of one kind.
 
-use super::BenchLock;
+use super::{BenchLock, VisitLock};
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
 
@@ -33,33 +33,38 @@ thread_local! {
     static KIND: Cell<Option<Kind>> = const { Cell::new(None) };
 }
 
-/// What is done with an [`Erased`] of some size.
-pub(crate) trait VisitErased {
-    /// What comes out of it.
-    type Out;
-    /// Does it.
-    fn visit<E: BenchLock>(self) -> Self::Out;
-}
-
 /// Does `visitor` with a type of the size of `L`, whose values are locks `L` until this thread of the system calls this
 /// again: what is left of a run is dropped after the visitor has returned.
-pub(crate) fn with_kind<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
+pub(crate) fn with_kind<L: BenchLock, V: VisitLock>(visitor: V) -> V::Out {
     KIND.set(Some(Of::<L>::KIND));
     visit_size::<L, V>(visitor)
 }
 
-fn visit_size<L: BenchLock, V: VisitErased>(visitor: V) -> V::Out {
-    const { assert!(align_of::<L>() <= align_of::<u64>()) };
-    match (size_of::<L>().div_ceil(8), L::HAS_FAT_FORM) {
-        (0..=1, false) => visitor.visit::<Erased<1, false>>(),
-        (5, true) => visitor.visit::<Erased<5, true>>(),
-        (6, true) => visitor.visit::<Erased<6, true>>(),
-        (2, false) => visitor.visit::<Erased<2, false>>(),
-        (4, false) => visitor.visit::<Erased<4, false>>(),
-        (5, false) => visitor.visit::<Erased<5, false>>(),
-        // A size that is missing here is found by the test below. (The lock as it is would be compiled for all of them.)
-        (words, is_fat) => unreachable!("no erased lock of {words} words, fat {is_fat}"),
-    }
+/// The sizes in words, with what [`BenchLock::HAS_FAT_FORM`] says. Only those that a lock has: for each, all workloads are
+/// compiled once more.
+macro_rules! sizes {
+    ($($words:literal $is_fat:literal,)*) => {
+        const fn has_size(words: usize, is_fat: bool) -> bool {
+            $((words == $words && is_fat == $is_fat))||*
+        }
+
+        fn visit_size<L: BenchLock, V: VisitLock>(visitor: V) -> V::Out {
+            const {
+                assert!(align_of::<L>() <= align_of::<u64>());
+                assert!(has_size(words_of::<L>(), L::HAS_FAT_FORM), "a lock of a new size, which `sizes!` must name");
+            }
+            match (words_of::<L>(), L::HAS_FAT_FORM) {
+                $(($words, $is_fat) => visitor.visit::<Erased<$words, $is_fat>>(),)*
+                _ => unreachable!("asserted above"),
+            }
+        }
+    };
+}
+
+sizes! { 1 false, 2 false, 4 false, 5 false, 5 true, 6 true, }
+
+const fn words_of<L>() -> usize {
+    if size_of::<L>() <= 8 { 1 } else { size_of::<L>().div_ceil(8) }
 }
 
 /// The functions of `L`.
@@ -139,14 +144,14 @@ impl<const WORDS: usize, const FAT: bool> Drop for Erased<WORDS, FAT> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::{VisitLock, lock_names_on, with_lock};
-    use ondeck_platform::Hardware;
-    use ondeck_sim::Simulated;
+    use crate::lock::{LockSpec, lock_names_on};
+    use crate::simulate::machine;
+    use ondeck_sim::{Options, Simulated};
 
     /// Everything that a lock can do, erased and not.
     struct Does;
 
-    impl VisitErased for Does {
+    impl VisitLock for Does {
         type Out = (usize, bool, Option<bool>, Option<u32>, u32);
         fn visit<E: BenchLock>(self) -> Self::Out {
             let lock = E::new();
@@ -170,8 +175,12 @@ mod tests {
 
     #[test]
     fn an_erased_lock_is_the_lock() {
+        let machine = machine("rpi5", None).unwrap();
         for name in lock_names_on::<Simulated>() {
-            assert_eq!(with_lock::<Hardware, _>(name, BothWays), Some(true), "{name}");
+            let spec = LockSpec::parse(name).unwrap();
+            let both_ways = || spec.visit::<Simulated, _>(BothWays);
+            let outcome = crate::world::run(&machine, &Options { seed: 1, record: false }, both_ways);
+            assert_eq!(outcome.unwrap().value, Some(true), "{name}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The runs of a plan, computed in parallel.
 
-use super::{Computed, Cut, Plan, Timeline};
+use super::{MachinePlan, Timeline};
 use crate::conditions::{Conditions, End};
-use crate::driver::{self, Failure, Pin, Point};
+use crate::driver;
 use crate::earlier;
+use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point};
 use crate::world::{self, World};
 use ondeck_report::row::Row;
 use ondeck_sim::{Options, Simulated};
@@ -19,6 +20,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 const MOST_WARM_UPS: u32 = 15;
 
 /// One point with one seed.
+#[derive(Clone, Copy)]
 struct Job<'a> {
     point: &'a Point,
     round: u32,
@@ -32,7 +34,7 @@ struct Done {
 
 /// All jobs of the plan, in the order of their rows.
 fn jobs(plan: &Plan) -> impl Iterator<Item = Job<'_>> {
-    plan.points.iter().flat_map(move |point| (0..plan.seeds).map(move |round| Job { point, round }))
+    plan.points.iter().flat_map(move |point| (0..plan.rounds).map(move |round| Job { point, round }))
 }
 
 /// What the earlier run has of each job.
@@ -42,16 +44,17 @@ pub(super) fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
 
 /// Runs the jobs of the plan that are not finished; tells of rows as they come, in any order.
 pub(super) fn run(
-    plan: &Plan,
+    of: &MachinePlan,
     finished: Vec<Option<Vec<Row>>>,
     stop: &AtomicBool,
     on_rows: &mut dyn FnMut(&[Row]),
-) -> Result<Computed, Cut> {
+) -> Result<Outcome, Cut> {
+    let plan = &of.plan;
     let missing = jobs(plan).zip(&finished).filter_map(|(job, rows)| rows.is_none().then_some(job));
     let missing: Vec<Job> = missing.collect();
     let on_done = &mut |done: &Done| on_rows(&done.rows);
-    let mut ends = in_parallel(missing.len(), |index| measure(plan, &missing[index], stop), on_done).into_iter();
-    let mut computed = Computed::default();
+    let mut ends = in_parallel(missing.len(), |index| measure(of, &missing[index], stop), on_done).into_iter();
+    let mut computed = Outcome::default();
     let mut failed = None;
     for (job, rows) in jobs(plan).zip(finished) {
         if let Some(rows) = rows {
@@ -65,7 +68,7 @@ pub(super) fn run(
                 computed.timeline = computed.timeline.or(done.timeline);
             }
             Some(Err(End::Failed(failure))) if failed.is_none() => {
-                failed = Some((Box::new(failure), Some(plan.replay(job.point, job.round))));
+                failed = Some((Box::new(failure), Some(of.replay(job.point, job.round))));
             }
             // What was finished after a failure depends on which core was faster.
             Some(_) | None => {}
@@ -113,21 +116,21 @@ fn in_parallel<R: Send>(
 }
 
 /// One run.
-fn measure(plan: &Plan, job: &Job, stop: &AtomicBool) -> Result<Done, End> {
+fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<Done, End> {
     if stop.load(Relaxed) {
         return Err(End::Interrupted);
     }
-    let Job { point, round } = *job;
+    let (plan, Job { point, round }) = (&of.plan, *job);
     let (workload, seed) = (point.workload.to_string(), plan.seed_of(round));
     let cores: Vec<u32> = match plan.pin {
         Pin::None => Vec::new(),
-        Pin::Alternate => (0..plan.machine.cpus.len() as u32).collect(),
+        Pin::Alternate => (0..of.machine.cpus.len() as u32).collect(),
     };
     let conditions = Conditions {
         platform: Simulated::NAME,
-        machine: &plan.machine.name,
+        machine: &of.machine.name,
         workload: &workload,
-        lock: &point.lock,
+        lock: point.lock.as_str(),
         threads: point.threads,
         round,
         window_ns: (plan.seconds_of(point) * 1e9) as u64,
@@ -136,10 +139,10 @@ fn measure(plan: &Plan, job: &Job, stop: &AtomicBool) -> Result<Done, End> {
         patience_ns: PATIENCE_NS,
         stop,
     };
-    let options = Options { seed, record: plan.record };
-    let outcome = world::run(&plan.machine, &options, || driver::measure::<Simulated>(point, &conditions));
+    let options = Options { seed, record: of.record };
+    let outcome = world::run(&of.machine, &options, || driver::measure::<Simulated>(point, &conditions));
     let outcome = outcome.map_err(|failure| {
-        let (lock, threads) = (point.lock.clone(), point.threads);
+        let (lock, threads) = (point.lock.to_string(), point.threads);
         End::Failed(Failure::Simulation { workload: workload.clone(), lock, threads, failure })
     })?;
     let mut rows = outcome.value?;

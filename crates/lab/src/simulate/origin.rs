@@ -1,12 +1,12 @@
 //! What a simulated result depends on: for its files, and for whoever reads it.
 
-use super::Plan;
+use super::MachinePlan;
 use ondeck_report::fingerprint::{Fingerprint, Simulation};
 use ondeck_report::row::Row;
 
 /// The simulated machine, described as a real one is. Nothing of the machine that computes: it changes nothing.
-pub fn fingerprint(plan: &Plan) -> Fingerprint {
-    let machine = &plan.machine;
+pub fn fingerprint(of: &MachinePlan) -> Fingerprint {
+    let machine = &of.machine;
     let cpus = machine.cpus.len() as u32;
     Fingerprint {
         machine: machine.name.clone(),
@@ -20,16 +20,16 @@ pub fn fingerprint(plan: &Plan) -> Fingerprint {
         ondeck: env!("CARGO_PKG_VERSION").to_string(),
         commit: option_env!("ONDECK_COMMIT").map(str::to_string),
         simulation: Some(Simulation {
-            machine: plan.machine_words.clone(),
+            machine: of.machine_words.clone(),
             machine_hash: format!("{:016x}", machine.hash),
-            seed: plan.seed,
-            seeds: plan.seeds,
+            seed: of.plan.seed,
+            seeds: of.plan.rounds,
         }),
         ..Fingerprint::default()
     }
 }
 
 /// What the rows of the plan were computed from, see [`Simulation::line`].
-pub fn origin_line(plan: &Plan, rows: &[Row]) -> String {
-    fingerprint(plan).simulation.map_or(String::new(), |simulation| simulation.line(rows))
+pub fn origin_line(of: &MachinePlan, rows: &[Row]) -> String {
+    fingerprint(of).simulation.map_or(String::new(), |simulation| simulation.line(rows))
 }

@@ -7,37 +7,31 @@ use crate::workload::tests::Broken;
 use crate::workload::{self, WorkloadSpec};
 use crate::world;
 use ondeck_platform::{Atomic, Platform};
-use ondeck_report::row::COLUMNS;
+use ondeck_report::row::{COLUMNS, Row};
 use ondeck_sim::{Options, SimU32};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 fn point(workload: &str, lock: &str, threads: u32) -> Point {
-    Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.into(), threads }
+    Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.parse().unwrap(), threads }
 }
 
 fn plan(points: Vec<Point>) -> Plan {
-    Plan {
-        machine: machine("rpi5", None).unwrap(),
-        machine_words: "rpi5".into(),
-        points,
-        seed: 1,
-        seeds: 1,
-        seconds: Some(0.001),
-        pin: Pin::None,
-        record: false,
-        earlier: Vec::new(),
-    }
+    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, earlier: Vec::new() }
+}
+
+fn on_rpi5(plan: Plan) -> MachinePlan {
+    MachinePlan { plan, machine: machine("rpi5", None).unwrap(), machine_words: "rpi5".into(), record: false }
 }
 
 fn rows_of(plan: &Plan) -> Vec<Row> {
-    run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap().rows
+    run(&on_rpi5(plan.clone()), &AtomicBool::new(false), &mut |_| ()).unwrap().rows
 }
 
 #[test]
 fn what_workloads_draw_follows_the_seed() {
     // One thread alone: nothing else is left to chance.
     let hashes = |workload| {
-        let plan = Plan { seeds: 2, ..plan(vec![point(workload, "mcs", 1)]) };
+        let plan = Plan { rounds: 2, ..plan(vec![point(workload, "mcs", 1)]) };
         rows_of(&plan).into_iter().filter_map(|row| row.trace_hash).collect::<Vec<String>>()
     };
     for workload in ["monitor-throughput", "aim7"] {
@@ -79,7 +73,6 @@ impl BenchLock for Sleepy {
 
 /// What becomes of a lock in a workload with two threads.
 fn end_of<L: BenchLock>(workload: &str) -> Failure {
-    let plan = plan(Vec::new());
     let stop = AtomicBool::new(false);
     let conditions = Conditions {
         platform: "sim",
@@ -96,7 +89,8 @@ fn end_of<L: BenchLock>(workload: &str) -> Failure {
     };
     let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::parse_name(workload).unwrap() };
     let options = Options { seed: 1, record: false };
-    let outcome = world::run(&plan.machine, &options, || workload::run_simulated::<L>(&spec, &conditions));
+    let outcome =
+        world::run(&machine("rpi5", None).unwrap(), &options, || workload::run_simulated::<L>(&spec, &conditions));
     match outcome.map(|outcome| outcome.value) {
         Ok(Err(End::Failed(failure))) => failure,
         other => panic!("it has not failed: {other:?}"),
@@ -125,12 +119,12 @@ fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
 fn a_replay_is_a_command_for_one_point_and_seed() {
     let plan = Plan { seed: 7, seconds: None, pin: Pin::Alternate, ..plan(Vec::new()) };
     assert_eq!(
-        plan.replay(&point("sections/cs20-out60", "ondeck[look_ns=0]", 3), 2),
+        on_rpi5(plan).replay(&point("sections/cs20-out60", "ondeck[look_ns=0]", 3), 2),
         "ondeck sim --machine rpi5 --seed 9 --workload sections/cs20-out60 --lock 'ondeck[look_ns=0]' --threads 3 \
          --seconds 0.02 --pin alternate"
     );
     assert_eq!(
-        super::tests::plan(Vec::new()).replay(&point("gc-wait", "spin-wait[yield_after_ns=5000]", 2), 0),
+        on_rpi5(super::tests::plan(Vec::new())).replay(&point("gc-wait", "spin-wait[yield_after_ns=5000]", 2), 0),
         "ondeck sim --machine rpi5 --seed 1 --workload gc-wait --yield-after-us 5 --threads 2 --seconds 0.001"
     );
 }
@@ -158,7 +152,7 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
 #[test]
 fn what_an_earlier_run_has_computed_is_not_computed_again() {
     let points = vec![point("mutex-contention", "mcs", 2), point("monitor-try-enter", "tas", 1)];
-    let plan = Plan { seeds: 3, ..plan(points) };
+    let plan = Plan { rounds: 3, ..plan(points) };
     let whole = rows_of(&plan);
     assert_eq!(whole.len(), 3 + 3 * 2);
     // The second and the last job are missing, and what is there is told from what is computed.
@@ -166,7 +160,7 @@ fn what_an_earlier_run_has_computed_is_not_computed_again() {
     let earlier: Vec<Row> = kept.into_iter().map(|row| Row { ops: Some(7), seed: None, ..row }).collect();
     let plan = Plan { earlier, ..plan };
     let mut computed = 0;
-    let rows = run(&plan, &AtomicBool::new(false), &mut |progress| {
+    let rows = run(&on_rpi5(plan.clone()), &AtomicBool::new(false), &mut |progress| {
         computed += usize::from(matches!(progress, Progress::Row { .. }))
     });
     let rows = rows.unwrap().rows;
@@ -175,7 +169,7 @@ fn what_an_earlier_run_has_computed_is_not_computed_again() {
     assert!(rows.iter().map(|row| row.seed).eq(whole.iter().map(|row| row.seed)));
     assert_eq!([&rows[1], &rows[7], &rows[8]], [&whole[1], &whole[7], &whole[8]]);
     // Nothing of it is lost if this run ends before all that was missing is there.
-    let stopped = run(&plan, &AtomicBool::new(true), &mut |_| ()).unwrap().rows;
+    let stopped = run(&on_rpi5(plan.clone()), &AtomicBool::new(true), &mut |_| ()).unwrap().rows;
     assert!(stopped.len() == 6 && stopped.iter().all(|row| row.ops == Some(7)), "{stopped:?}");
     let more = Plan { earlier: vec![whole[0].clone(), whole[0].clone()], ..plan };
     assert!(check(&more).unwrap_err().to_string().contains("the rows of the earlier run"));

@@ -15,7 +15,8 @@ mod life;
 mod tests;
 mod write;
 
-use super::{MIN_SECONDS, Plan};
+use super::{MIN_SECONDS, MachinePlan};
+use crate::plan::Plan;
 use draft::Draft;
 use ondeck_report::trace::{Header, MARKER, Subject};
 use ondeck_sim::machine::Machine;
@@ -34,10 +35,10 @@ pub fn write(out: &mut impl Write, timeline: &Timeline, machine: &Machine, subje
     write_first(out, timeline, machine, subject, MOST_EVENTS)
 }
 
-/// Seconds of a window with which the run of `plan` is written whole, if the plan is one run, of which not more than
+/// Seconds of a window with which the run of `of` is written whole, if the plan is one run, of which not more than
 /// `header` says was. Found by running it: how many events a shorter run has depends on what its threads do in it.
 /// `None` if even the shortest window has too many.
-pub fn seconds_written_whole(plan: &Plan, header: &Header, stop: &AtomicBool) -> Option<f64> {
+pub fn seconds_written_whole(of: &MachinePlan, header: &Header, stop: &AtomicBool) -> Option<f64> {
     // A run is longer than its window.
     let mut seconds = header.end_us / 1e6;
     loop {
@@ -46,7 +47,7 @@ pub fn seconds_written_whole(plan: &Plan, header: &Header, stop: &AtomicBool) ->
         if seconds < MIN_SECONDS {
             return None;
         }
-        let shorter = Plan { seconds: Some(seconds), ..plan.clone() };
+        let shorter = MachinePlan { plan: Plan { seconds: Some(seconds), ..of.plan.clone() }, ..of.clone() };
         let timeline = super::run(&shorter, stop, &mut |_| ()).ok()?.timeline?;
         if !timeline.is_cut && timeline.events.len() <= MOST_EVENTS {
             return Some(seconds);

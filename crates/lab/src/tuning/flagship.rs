@@ -138,7 +138,7 @@ impl<S: Place> Policy for Swept<S> {
 }
 
 /// A tuning that lives for ever. Each is kept once: a command line names a few, and measures them again and again.
-fn kept(tuning: Tuning) -> &'static Tuning {
+pub(super) fn kept(tuning: Tuning) -> &'static Tuning {
     static KEPT: Mutex<Vec<&'static Tuning>> = Mutex::new(Vec::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(same) = kept.iter().find(|same| ***same == tuning) {
@@ -149,15 +149,10 @@ fn kept(tuning: Tuning) -> &'static Tuning {
     new
 }
 
-/// What is wrong with `tuning`, in one line.
-pub(super) fn fault(tuning: &str) -> Option<String> {
-    parse(tuning).err()
-}
-
-/// Does `visitor` with the flagship with `tuning`; `None` where [`fault`] says why.
-pub(super) fn with_tuning<G: Ground, V: VisitLock>(tuning: &str, visitor: V) -> Option<V::Out> {
-    G::Place::put(kept(parse(tuning).ok()?));
-    Some(visitor.visit::<Family<RawOndeck<G, Swept<G::Place>>>>())
+/// Does `visitor` with the flagship with `tuning`.
+pub(super) fn visit<G: Ground, V: VisitLock>(tuning: &'static Tuning, visitor: V) -> V::Out {
+    G::Place::put(tuning);
+    visitor.visit::<Family<RawOndeck<G, Swept<G::Place>>>>()
 }
 
 #[cfg(test)]

@@ -4,8 +4,28 @@ use crate::lock::{Inflatable, VisitLock};
 use ondeck_locks::{LowerSpin, NoSpin};
 use ondeck_platform::Platform;
 
-/// The names of the settings. The first is what the locks have without being asked.
-pub(super) const TUNINGS: [&str; 3] = ["default", "lower-spin", "no-spin"];
+/// How long they spin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Spin {
+    AsPublished,
+    Lower,
+    No,
+}
+
+/// The settings and their names. The first is what the locks have without being asked.
+const SETTINGS: [(&str, Spin); 3] =
+    [("default", Spin::AsPublished), ("lower-spin", Spin::Lower), ("no-spin", Spin::No)];
+
+impl Spin {
+    pub(super) fn parse(name: &str) -> Option<Spin> {
+        SETTINGS.iter().find(|setting| setting.0 == name).map(|setting| setting.1)
+    }
+}
+
+/// The names of the settings.
+pub(super) fn names() -> Vec<&'static str> {
+    SETTINGS.iter().map(|setting| setting.0).collect()
+}
 
 macro_rules! monitors {
     ($($lock:ident in $file:ident,)*) => {
@@ -18,22 +38,17 @@ macro_rules! monitors {
             vec![$(ondeck_locks::$file::TUNINGS.iter().map(|(name, _)| *name).collect()),*]
         }
 
-        /// Does `visitor` with the lock called `name` with `tuning`; `None` if there is no such lock or tuning.
-        pub(super) fn with_tuning<P: Platform, V: VisitLock>(
-            name: &str,
-            tuning: &str,
-            visitor: V,
-        ) -> Option<V::Out> {
+        /// Does `visitor` with the lock called `name`, which is one of [`LOCKS`].
+        pub(super) fn visit<P: Platform, V: VisitLock>(name: &str, spin: Spin, visitor: V) -> V::Out {
             $(if name == ondeck_locks::$file::ENTRY.name {
                 use ondeck_locks::$lock as Lock;
-                return match tuning {
-                    "default" => Some(visitor.visit::<Inflatable<Lock<P>>>()),
-                    "lower-spin" => Some(visitor.visit::<Inflatable<Lock<P, LowerSpin>>>()),
-                    "no-spin" => Some(visitor.visit::<Inflatable<Lock<P, NoSpin>>>()),
-                    _ => None,
+                return match spin {
+                    Spin::AsPublished => visitor.visit::<Inflatable<Lock<P>>>(),
+                    Spin::Lower => visitor.visit::<Inflatable<Lock<P, LowerSpin>>>(),
+                    Spin::No => visitor.visit::<Inflatable<Lock<P, NoSpin>>>(),
                 };
             })*
-            None
+            unreachable!("{name} is none of {LOCKS:?}")
         }
     };
 }
@@ -45,7 +60,7 @@ monitors! {
 
 /// Whether the lock called `name` has this tuning.
 pub(super) fn knows(name: &str, tuning: &str) -> bool {
-    LOCKS.contains(&name) && TUNINGS.contains(&tuning)
+    LOCKS.contains(&name) && Spin::parse(tuning).is_some()
 }
 
 #[cfg(test)]
@@ -54,6 +69,6 @@ mod tests {
 
     #[test]
     fn the_names_are_those_of_the_locks() {
-        assert!(published().iter().all(|names| *names == TUNINGS));
+        assert!(published().iter().all(|published| *published == names()));
     }
 }

@@ -1,0 +1,105 @@
+//! What is to be run, and what comes of it: the same for hardware and for a simulated machine.
+
+pub use crate::failure::Failure;
+
+use crate::lock::LockSpec;
+use crate::workload::WorkloadSpec;
+use ondeck_report::row::Row;
+use ondeck_sim::timeline::Timeline;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The points, each run once per round.
+    pub points: Vec<Point>,
+    /// How often each point is run. A simulated round is a seed.
+    pub rounds: u32,
+    /// Length of each row's window; without one, 0.15 s of hardware, and of a simulated machine what the workload
+    /// [says](crate::workload::WorkloadInfo::simulated_seconds). Warm-up and the timing of waits come on top: up to three
+    /// quarters more.
+    pub seconds: Option<f64>,
+    /// Decides the order of the locks on hardware. On a simulated machine, the seed of the first round; each round has the
+    /// next one.
+    pub seed: u64,
+    /// Where the threads run.
+    pub pin: Pin,
+    /// Rows that an earlier run of the plan has finished, in its order; what they are of is not run again.
+    pub earlier: Vec<Row>,
+}
+
+/// One lock in one workload at one number of threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The workload.
+    pub workload: WorkloadSpec,
+    /// The lock, or the policy of a workload that [compares waits](WorkloadSpec::compares_waits).
+    pub lock: LockSpec,
+    /// Number of threads.
+    pub threads: u32,
+}
+
+/// Where the threads run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pin {
+    /// Wherever the system puts them.
+    #[default]
+    None,
+    /// Thread i on the i-th of the cores that the process may use, starting again after the last.
+    Alternate,
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A row is ready.
+    Row {
+        /// The row.
+        row: &'a Row,
+        /// How many are ready, with this one.
+        done: usize,
+        /// How many there will be.
+        total: usize,
+    },
+    /// Something makes the figures worth less, or means something else than it seems.
+    Warning(String),
+}
+
+/// What a plan has given.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The rows, in the order of the plan.
+    pub rows: Vec<Row>,
+    /// What happened in the first run, if that was simulated and to be recorded.
+    pub timeline: Option<Timeline>,
+}
+
+/// A run that a failure has ended.
+#[derive(Debug)]
+pub struct Cut {
+    /// What ended it.
+    pub failure: Box<Failure>,
+    /// The command that shows it again, where there is one.
+    pub replay: Option<String>,
+    /// The rows before it in the order of the plan.
+    pub rows: Vec<Row>,
+}
+
+/// Longest window: an hour.
+pub const MAX_SECONDS: f64 = 3600.0;
+
+impl Plan {
+    /// Refuses windows that are shorter than `least`, or too long.
+    pub(crate) fn check_seconds(&self, least: f64) -> Result<(), Failure> {
+        let fault = |seconds: &f64| !(least..=MAX_SECONDS).contains(seconds);
+        self.seconds.filter(fault).map_or(Ok(()), |seconds| {
+            Err(Failure::Plan(format!("{seconds} seconds are impossible; {least} to {MAX_SECONDS} are accepted")))
+        })
+    }
+}
+
+/// A plan that was refused.
+impl From<Failure> for Cut {
+    fn from(failure: Failure) -> Self {
+        Cut { failure: Box::new(failure), replay: None, rows: Vec::new() }
+    }
+}
