@@ -22,6 +22,8 @@
 //! - A spinner looks once more after its last pause, before it retires.
 //! - A deadline is a point of time; the original's is a number of milliseconds.
 //!
+//! Shared code: `coreclr.rs`.
+//!
 //! # State word
 //! `word`, that of the fat form. The thin word is described in thin.rs.
 //!
@@ -72,10 +74,10 @@
 //! - I2 NO_BARGING implies waiters. asserted: `bar_if_due`, `enter_or_register`.
 //! - I3 Whoever took the event and has not yet entered or heeded finds SIGNALLED, and waiters. asserted: `rise`,
 //!   `heed_or_enter`.
-//! - I4 Not HELD, and waiters: then there is a spinner; or SIGNALLED; or a vacate has not yet chosen one; or a spinner that
+//! - I4 Whoever releases is inside. asserted: `release_fat`, and `leave` of thin.rs; checked by: test `misuse_is_caught`.
+//! - I5 Not HELD, and waiters: then there is a spinner; or SIGNALLED; or a vacate has not yet chosen one; or a spinner that
 //!   retired, or a waiter that heeded, has not yet looked again. asserted: cannot be, locally; checked by: conformance
 //!   `exclusion`.
-//! - I5 Whoever releases is inside. asserted: `release_fat`, and `leave` of thin.rs; checked by: test `misuse_is_caught`.
 //!
 //! # Orderings
 //! - E1 `vacate` -> `seize`, `seize_spinning`, `late_seize`, `rise`, `reclaim`: everything the last holder wrote.
@@ -88,7 +90,7 @@
 //! - No lost wake-up: a waiter registers only while HELD, or while NO_BARGING with others registered before it. The
 //!   vacate that follows chooses a waiter unless somebody is on deck, that is, a spinner or a signalled waiter. Who is on
 //!   deck leaves it in one RMW and then takes the lock if that RMW, or a later look, found it free; if it was HELD, the
-//!   next vacate finds the deck empty (I4). A waiter that gives up leaves event and SIGNALLED to the next. Conformance
+//!   next vacate finds the deck empty (I5). A waiter that gives up leaves event and SIGNALLED to the next. Conformance
 //!   `every_waiter_finishes`.
 //! - Bypass: unbounded until no waiter has got in for a second. From then on arrivals do not enter until one has
 //!   (conformance `relief_bars_arrivals`).
@@ -113,18 +115,16 @@
 //! waits for it, and tries fail.
 //! Who waits for the latch of an event or for an inflation yields to threads of its own priority only.
 //!
-//! Unsafe: 3 blocks, all to use the wait room as the holder.
+//! Unsafe: 3 blocks in coreclr.rs, all to use the wait room as the holder.
 
 mod slow;
 mod state;
 
 use self::state::State;
-use crate::event::Event;
-use crate::thin::{self, Holder, Thin};
-use crate::wait_room::{WaitNode, WaitRoom};
-use crate::{Defaults, Entry, LowerSpin, NoSpin, NotHeld, Promises, RawLock, RawMonitor, RawTimedLock, Tuned};
+use crate::coreclr::CoreclrMonitor;
+use crate::thin;
+use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, Tuned};
 use core::fmt;
-use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 
@@ -224,133 +224,23 @@ impl Tuning {
 
 // -- 3. State: coreclr_monitor/state.rs -------------------------------------------------------------------------------
 
-// -- 4. The lock ------------------------------------------------------------------------------------------------------
+// -- 4. The lock; 5, 6, 8 and 10 as far as both monitors have them: coreclr.rs ----------------------------------------
 
 /// The monitor of CoreCLR since PR 14216.
-pub struct RawCoreclrMonitor<P: Platform, T = Defaults> {
-    thin: Thin<P>,
-    /// From here on the fat form: the word described above.
+pub type RawCoreclrMonitor<P, T = Defaults> = CoreclrMonitor<P, Word<P>, T>;
+
+/// The fat form: the word described above, and a clock.
+pub struct Word<P: Platform> {
     word: P::U32,
-    holder: Holder<P>,
-    event: Event<P>,
     /// When a waiter last got in, or the first of them registered, in milliseconds; 0 if that is not known.
     clock: P::U32,
-    /// Threads in [`RawMonitor::wait`], which do not want the lock now.
-    room: WaitRoom<P>,
-    tuning: PhantomData<T>,
 }
 
 const _: () = assert!(size_of::<RawCoreclrMonitor<Hardware>>() == ENTRY.bytes);
 
 impl<P: StaticPlatform, T> RawCoreclrMonitor<P, T> {
     /// A free lock, for statics.
-    pub const INIT: Self = RawCoreclrMonitor {
-        thin: Thin::INIT,
-        word: P::U32_ZERO,
-        holder: Holder::INIT,
-        event: Event::INIT,
-        clock: P::U32_ZERO,
-        room: WaitRoom::INIT,
-        tuning: PhantomData,
-    };
-}
-
-// -- 5. Public raw operations -----------------------------------------------------------------------------------------
-
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawCoreclrMonitor<P, T> {
-    type Platform = P;
-    const ENTRY: Entry = ENTRY;
-
-    fn new() -> Self {
-        RawCoreclrMonitor {
-            thin: Thin::new(),
-            word: P::U32::new(State::OPEN.0),
-            holder: Holder::new(),
-            event: Event::new(),
-            clock: P::U32::new(0),
-            room: WaitRoom::new(),
-            tuning: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn try_acquire(&self) -> bool {
-        let me = thin::me::<P>();
-        self.thin.grab(me, &THIN) || self.try_acquire_fat(me)
-    }
-
-    #[inline]
-    fn acquire(&self) {
-        let me = thin::me::<P>();
-        if !self.thin.grab(me, &THIN) {
-            self.acquire_fat(me, None);
-        }
-    }
-
-    #[inline]
-    unsafe fn release(&self) {
-        let me = thin::me::<P>();
-        if !self.thin.leave(me, &THIN) {
-            self.release_fat(me);
-        }
-    }
-
-    fn shows_sleeper(&self) -> Option<bool> {
-        Some(self.state().has_waiters())
-    }
-
-    fn is_at_rest(&self) -> bool {
-        self.thin.is_free_or_fat() && self.state().is_at_rest()
-    }
-}
-
-impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawCoreclrMonitor<P, T> {
-    #[inline]
-    fn try_acquire_until(&self, deadline_ns: u64) -> bool {
-        let me = thin::me::<P>();
-        self.thin.grab(me, &THIN) || self.acquire_fat(me, Some(deadline_ns))
-    }
-}
-
-impl<P: Platform, T: Tuned<Tuning>> RawMonitor for RawCoreclrMonitor<P, T> {
-    fn is_held(&self) -> bool {
-        let (me, seen) = (thin::me::<P>(), self.thin.state());
-        if seen.is_fat() { self.holder.is(me) } else { seen.owner() == me }
-    }
-
-    fn inflate(&self) {
-        self.thin.inflate(&THIN, |owner, levels| {
-            self.word.store(if levels > 0 { State::HELD } else { State::OPEN.0 }, Relaxed);
-            self.holder.set(owner, levels);
-        });
-    }
-
-    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld> {
-        if !self.is_held() {
-            return Err(NotHeld);
-        }
-        self.inflate();
-        let (node, me, levels) = (WaitNode::new(), thin::me::<P>(), self.holder.levels());
-        // SAFETY: we are inside, and the node stays here until it is removed below.
-        unsafe { self.room.enqueue(&node) };
-        self.holder.set(me, 1);
-        self.release_fat(me);
-        node.park(deadline_ns);
-        self.acquire();
-        self.holder.set(me, levels);
-        // SAFETY: we are inside again, and the node was enqueued above.
-        Ok(!unsafe { self.room.remove(&node) })
-    }
-
-    fn pulse(&self) -> Result<bool, NotHeld> {
-        if !self.is_held() {
-            return Err(NotHeld);
-        }
-        // SAFETY: we are inside.
-        let oldest = unsafe { self.room.pop_oldest() };
-        // SAFETY: popped here, and we are still inside.
-        Ok(oldest.map(|popped| unsafe { popped.unpark() }).is_some())
-    }
+    pub const INIT: Self = CoreclrMonitor::free(Word { word: P::U32_ZERO, clock: P::U32_ZERO });
 }
 
 // -- 6, 7, 8. acquire_slow, spin helpers, release_slow: coreclr_monitor/slow.rs ---------------------------------------
@@ -359,21 +249,16 @@ impl<P: Platform, T: Tuned<Tuning>> RawMonitor for RawCoreclrMonitor<P, T> {
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T> RawCoreclrMonitor<P, T> {
+impl<P: Platform> Word<P> {
     fn state(&self) -> State {
         State(self.word.load(Relaxed))
     }
 }
 
-impl<P: Platform, T> fmt::Debug for RawCoreclrMonitor<P, T> {
+impl<P: Platform> fmt::Debug for Word<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thin = self.thin.state();
-        if thin.is_fat() {
-            let clock = if self.clock.load(Relaxed) == 0 { "stands" } else { "runs" };
-            write!(f, "RawCoreclrMonitor(fat, {:?}, clock {clock})", self.state())
-        } else {
-            write!(f, "RawCoreclrMonitor({thin:?})")
-        }
+        let clock = if self.clock.load(Relaxed) == 0 { "stands" } else { "runs" };
+        write!(f, "{:?}, clock {clock}", self.state())
     }
 }
 

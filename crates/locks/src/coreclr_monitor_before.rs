@@ -22,6 +22,8 @@
 //! - The back-off of the header includes its limit and that of the fat form excludes it; here both include it.
 //! - A deadline is a point of time; the original's is a number of milliseconds.
 //!
+//! Shared code: `coreclr.rs`.
+//!
 //! # State word
 //! `held`, the word of the fat form. The thin word is described in thin.rs.
 //!
@@ -95,18 +97,16 @@
 //! as the longest pause of the back-off. While somebody inflates the lock a release waits for it, and tries fail.
 //! Who waits for the latch of an event or for an inflation yields to threads of its own priority only.
 //!
-//! Unsafe: 3 blocks, all to use the wait room as the holder.
+//! Unsafe: 3 blocks in coreclr.rs, all to use the wait room as the holder.
 
 mod state;
 
 use self::state::State;
-use crate::event::Event;
-use crate::thin::{self, Answer, Holder, Thin};
-use crate::wait_room::{WaitNode, WaitRoom};
-use crate::{Defaults, Entry, LowerSpin, NoSpin, NotHeld, Promises, RawLock, RawMonitor, RawTimedLock, Tuned};
+use crate::coreclr::{CoreclrMonitor, Fat};
+use crate::thin::{self, Answer};
+use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, RawMonitor, Tuned};
 use core::fmt;
 use core::iter;
-use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 
@@ -217,174 +217,77 @@ enum Manners {
 
 // -- 3. State, in state.rs --------------------------------------------------------------------------------------------
 
-// -- 4. The lock ------------------------------------------------------------------------------------------------------
+// -- 4. The lock; 5, 6, 8 and 10 as far as both monitors have them: coreclr.rs ----------------------------------------
 
 /// The monitor of CoreCLR before PR 14216.
-pub struct RawCoreclrMonitorBefore<P: Platform, T = Defaults> {
-    thin: Thin<P>,
-    /// From here on the fat form: HELD and the number of waiters.
-    held: P::U32,
-    holder: Holder<P>,
-    event: Event<P>,
-    /// Threads in [`RawMonitor::wait`], which do not want the lock now.
-    room: WaitRoom<P>,
-    tuning: PhantomData<T>,
-}
+pub type RawCoreclrMonitorBefore<P, T = Defaults> = CoreclrMonitor<P, Held<P>, T>;
+
+/// The fat form: HELD and the number of waiters.
+pub struct Held<P: Platform>(P::U32);
 
 const _: () = assert!(size_of::<RawCoreclrMonitorBefore<Hardware>>() == ENTRY.bytes);
 
 impl<P: StaticPlatform, T> RawCoreclrMonitorBefore<P, T> {
     /// A free lock, for statics.
-    pub const INIT: Self = RawCoreclrMonitorBefore {
-        thin: Thin::INIT,
-        held: P::U32_ZERO,
-        holder: Holder::INIT,
-        event: Event::INIT,
-        room: WaitRoom::INIT,
-        tuning: PhantomData,
-    };
-}
-
-// -- 5. Public raw operations -----------------------------------------------------------------------------------------
-
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawCoreclrMonitorBefore<P, T> {
-    type Platform = P;
-    const ENTRY: Entry = ENTRY;
-
-    fn new() -> Self {
-        RawCoreclrMonitorBefore {
-            thin: Thin::new(),
-            held: P::U32::new(State::OPEN.0),
-            holder: Holder::new(),
-            event: Event::new(),
-            room: WaitRoom::new(),
-            tuning: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn try_acquire(&self) -> bool {
-        let me = thin::me::<P>();
-        self.thin.grab(me, &THIN) || self.try_acquire_fat(me)
-    }
-
-    #[inline]
-    fn acquire(&self) {
-        let me = thin::me::<P>();
-        if !self.thin.grab(me, &THIN) {
-            self.acquire_fat(me, None);
-        }
-    }
-
-    #[inline]
-    unsafe fn release(&self) {
-        let me = thin::me::<P>();
-        if !self.thin.leave(me, &THIN) {
-            self.release_fat(me);
-        }
-    }
-
-    fn shows_sleeper(&self) -> Option<bool> {
-        Some(self.state().n_waiters() > 0)
-    }
-
-    /// The event may still be set for a waiter that gave up. The next one takes it and sleeps again.
-    fn is_at_rest(&self) -> bool {
-        self.thin.is_free_or_fat() && self.state().is_open()
-    }
-}
-
-impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawCoreclrMonitorBefore<P, T> {
-    #[inline]
-    fn try_acquire_until(&self, deadline_ns: u64) -> bool {
-        let me = thin::me::<P>();
-        self.thin.grab(me, &THIN) || self.acquire_fat(me, Some(deadline_ns))
-    }
-}
-
-impl<P: Platform, T: Tuned<Tuning>> RawMonitor for RawCoreclrMonitorBefore<P, T> {
-    fn is_held(&self) -> bool {
-        let (me, seen) = (thin::me::<P>(), self.thin.state());
-        if seen.is_fat() { self.holder.is(me) } else { seen.owner() == me }
-    }
-
-    fn inflate(&self) {
-        self.thin.inflate(&THIN, |owner, levels| {
-            self.held.store(if levels > 0 { State::HELD.0 } else { State::OPEN.0 }, Relaxed);
-            self.holder.set(owner, levels);
-        });
-    }
-
-    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld> {
-        if !self.is_held() {
-            return Err(NotHeld);
-        }
-        self.inflate();
-        let (node, me, levels) = (WaitNode::new(), thin::me::<P>(), self.holder.levels());
-        // SAFETY: we are inside, and the node stays here until it is removed below.
-        unsafe { self.room.enqueue(&node) };
-        self.holder.set(me, 1);
-        self.release_fat(me);
-        node.park(deadline_ns);
-        self.acquire();
-        self.holder.set(me, levels);
-        // SAFETY: we are inside again, and the node was enqueued above.
-        Ok(!unsafe { self.room.remove(&node) })
-    }
-
-    fn pulse(&self) -> Result<bool, NotHeld> {
-        if !self.is_held() {
-            return Err(NotHeld);
-        }
-        // SAFETY: we are inside.
-        let oldest = unsafe { self.room.pop_oldest() };
-        // SAFETY: popped here, and we are still inside.
-        Ok(oldest.map(|popped| unsafe { popped.unpark() }).is_some())
-    }
+    pub const INIT: Self = CoreclrMonitor::free(Held(P::U32_ZERO));
 }
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
-    /// One attempt on whichever form the lock has. Never waits.
-    #[inline]
-    fn enter(&self, me: u32) -> Answer {
-        match self.thin.enter(me, &THIN) {
-            Answer::Fat => self.enter_fat(me),
-            answer => answer,
-        }
+impl<P: Platform> Fat<P> for Held<P> {
+    const ENTRY: Entry = ENTRY;
+    const THIN: thin::Steps = THIN;
+    type Tuning = Tuning;
+
+    fn new() -> Self {
+        Held(P::U32::new(State::OPEN.0))
     }
 
-    /// Of a lock that is fat, or nested, or contended.
-    #[inline(never)]
-    fn try_acquire_fat(&self, me: u32) -> bool {
-        let mut answer = self.enter(me);
-        if answer == Answer::Overflow {
-            self.inflate();
-            answer = self.enter_fat(me);
-        }
-        answer == Answer::Entered
+    fn begin(&self, is_held: bool) {
+        self.0.store(if is_held { State::HELD.0 } else { State::OPEN.0 }, Relaxed);
     }
 
-    /// As [`try_acquire_fat`](Self::try_acquire_fat), until the deadline.
-    #[inline(never)]
-    fn acquire_fat(&self, me: u32, deadline_ns: Option<u64>) -> bool {
-        let answer = self.enter(me);
-        answer == Answer::Entered || self.acquire_slow(me, answer, deadline_ns)
+    fn has_waiters(&self) -> bool {
+        self.state().n_waiters() > 0
     }
 
-    fn enter_fat(&self, me: u32) -> Answer {
-        let seen = self.state();
+    fn is_at_rest(&self) -> bool {
+        self.state().is_open()
+    }
+
+    fn enter<T: Tuned<Tuning>>(lock: &RawCoreclrMonitorBefore<P, T>, me: u32) -> Answer {
+        let seen = lock.fat.state();
         if seen.is_open() {
-            return if self.seize(me) { Answer::Entered } else { Answer::Contended };
+            return if lock.seize(me) { Answer::Entered } else { Answer::Contended };
         }
-        if !(seen.is_held() && self.holder.is(me)) {
+        if !(seen.is_held() && lock.holder.is(me)) {
             return Answer::Contended;
         }
-        self.holder.nest();
+        lock.holder.nest();
         Answer::Entered
     }
 
+    #[cold]
+    #[inline(never)]
+    fn acquire_slow<T: Tuned<Tuning>>(
+        lock: &RawCoreclrMonitorBefore<P, T>,
+        me: u32,
+        answer: Answer,
+        deadline_ns: Option<u64>,
+    ) -> bool {
+        if answer == Answer::Contended && lock.spin(me, deadline_ns, Manners::KeepsOn) {
+            return true;
+        }
+        lock.inflate();
+        (answer == Answer::Overflow && Self::enter(lock, me) == Answer::Entered) || lock.enter_or_wait(me, deadline_ns)
+    }
+
+    fn vacate<T: Tuned<Tuning>>(lock: &RawCoreclrMonitorBefore<P, T>) {
+        lock.vacate();
+    }
+}
+
+impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
     fn seize(&self, me: u32) -> bool {
         P::step(SEIZE);
         let is_ours = self.change(State::OPEN, State::HELD, Acquire); // E1
@@ -394,21 +297,12 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
         is_ours
     }
 
-    /// After an attempt that gave `answer`. False only if the deadline has passed.
-    #[cold]
-    #[inline(never)]
-    fn acquire_slow(&self, me: u32, answer: Answer, deadline_ns: Option<u64>) -> bool {
-        if answer == Answer::Contended && self.spin(me, deadline_ns, Manners::KeepsOn) {
-            return true;
-        }
-        self.inflate();
-        if answer == Answer::Overflow && self.enter_fat(me) == Answer::Entered {
-            return true;
-        }
+    /// False only if the deadline has passed.
+    fn enter_or_wait(&self, me: u32, deadline_ns: Option<u64>) -> bool {
         let mut rounds = if P::may_spin() { T::TUNING.rounds } else { 0 };
         // Ended by an entry, or by a register that succeeds; each failure is another thread's success.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             if seen.is_open() {
                 if self.seize(me) {
                     return true;
@@ -450,7 +344,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
     fn reclaim(&self) -> bool {
         // Ended by success or a holder; each failure is another thread's success.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             debug_assert!(seen.n_waiters() > 0, "I2");
             let Some(next) = seen.reclaimed() else { return false };
             P::step(RECLAIM);
@@ -463,12 +357,12 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
 
     fn unregister(&self) {
         P::step(UNREGISTER);
-        let found = State(self.held.fetch_sub(State::WAITER, Relaxed));
+        let found = State(self.fat.0.fetch_sub(State::WAITER, Relaxed));
         debug_assert!(found.n_waiters() > 0, "I2");
     }
 
     fn change(&self, seen: State, next: State, order: Ordering) -> bool {
-        self.held.compare_exchange(seen.0, next.0, order, Relaxed).is_ok()
+        self.fat.0.compare_exchange(seen.0, next.0, order, Relaxed).is_ok()
     }
 
     // -- 7. Spin helper -----------------------------------------------------------------------------------------------
@@ -497,7 +391,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
             P::pauses(stretch);
             // While there is a waiter our attempts fail, and it may be waiting for our core. Stale at worst: then we yield
             // in vain, or one stretch later.
-            if manners == Manners::GivesWay && !is_last && self.state().n_waiters() > 0 {
+            if manners == Manners::GivesWay && !is_last && self.fat.state().n_waiters() > 0 {
                 P::yield_now();
             }
         }
@@ -505,16 +399,9 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
 
     // -- 8. release_slow ----------------------------------------------------------------------------------------------
 
-    /// # Panics
-    /// If the caller is not inside.
-    #[inline(never)]
-    fn release_fat(&self, me: u32) {
-        assert!(self.holder.is(me), "I4: release by a thread that does not hold the lock");
-        if !self.holder.unnest() {
-            return;
-        }
+    fn vacate(&self) {
         P::step(VACATE);
-        let found = State(self.held.fetch_sub(State::HELD.0, Release)); // E1
+        let found = State(self.fat.0.fetch_sub(State::HELD.0, Release)); // E1
         debug_assert!(found.is_held(), "I1");
         if found.n_waiters() > 0 {
             P::step(SIGNAL);
@@ -527,20 +414,16 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T> RawCoreclrMonitorBefore<P, T> {
+impl<P: Platform> Held<P> {
     fn state(&self) -> State {
-        State(self.held.load(Relaxed))
+        State(self.0.load(Relaxed))
     }
 }
 
-impl<P: Platform, T> fmt::Debug for RawCoreclrMonitorBefore<P, T> {
+impl<P: Platform> fmt::Debug for Held<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (thin, fat) = (self.thin.state(), self.state());
-        match (thin.is_fat(), fat.is_held()) {
-            (false, _) => write!(f, "RawCoreclrMonitorBefore({thin:?})"),
-            (_, true) => write!(f, "RawCoreclrMonitorBefore(fat, held, {} waiters)", fat.n_waiters()),
-            _ => write!(f, "RawCoreclrMonitorBefore(fat, free, {} waiters)", fat.n_waiters()),
-        }
+        let seen = self.state();
+        write!(f, "{}, {} waiters", if seen.is_held() { "held" } else { "free" }, seen.n_waiters())
     }
 }
 

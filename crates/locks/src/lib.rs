@@ -52,6 +52,8 @@ mod tuning;
 
 // The yardsticks, and what several of them share.
 #[cfg(feature = "yardsticks")]
+mod coreclr;
+#[cfg(feature = "yardsticks")]
 pub mod coreclr_monitor;
 #[cfg(feature = "yardsticks")]
 pub mod coreclr_monitor_before;

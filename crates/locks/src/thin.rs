@@ -38,24 +38,24 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, StaticPlatform, Step};
 
 /// A lock's names for what happens to its thin word.
-pub(crate) struct Steps {
+pub struct Steps {
     /// Free to owned.
-    pub(crate) grab: Step,
+    pub grab: Step,
     /// One level deeper.
-    pub(crate) nest: Step,
+    pub nest: Step,
     /// One level less deep.
-    pub(crate) unnest: Step,
+    pub unnest: Step,
     /// Owned to free.
-    pub(crate) vacate: Step,
+    pub vacate: Step,
     /// LATCHED set.
-    pub(crate) latch: Step,
+    pub latch: Step,
     /// LATCHED to FAT.
-    pub(crate) inflate: Step,
+    pub inflate: Step,
 }
 
 /// What became of an attempt to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// Inside.
     Entered,
     /// Somebody else is.

@@ -2,57 +2,74 @@
 
 use super::state::State;
 use super::{
-    BAR, CHOOSE, HEED, LATE_SEIZE, PARK, RECLAIM, REGISTER, RETIRE, RISE, RawCoreclrMonitor, SEIZE, SEIZE_SPINNING,
-    SIGNAL, SPIN_UP, THIN, Tuning, UNREGISTER, VACATE,
+    BAR, CHOOSE, ENTRY, HEED, LATE_SEIZE, PARK, RECLAIM, REGISTER, RETIRE, RISE, RawCoreclrMonitor, SEIZE,
+    SEIZE_SPINNING, SIGNAL, SPIN_UP, THIN, Tuning, UNREGISTER, VACATE, Word,
 };
-use crate::thin::Answer;
-use crate::{RawMonitor, Tuned};
+use crate::coreclr::Fat;
+use crate::thin::{self, Answer};
+use crate::{Entry, RawMonitor, Tuned};
 use core::ops::Range;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Step};
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
-    /// One attempt on whichever form the lock has. Never waits.
-    #[inline]
-    fn enter(&self, me: u32) -> Answer {
-        match self.thin.enter(me, &THIN) {
-            Answer::Fat => self.enter_fat(me),
-            answer => answer,
-        }
+impl<P: Platform> Fat<P> for Word<P> {
+    const ENTRY: Entry = ENTRY;
+    const THIN: thin::Steps = THIN;
+    type Tuning = Tuning;
+
+    fn new() -> Self {
+        Word { word: P::U32::new(State::OPEN.0), clock: P::U32::new(0) }
     }
 
-    /// Of a lock that is fat, or nested, or contended.
-    #[inline(never)]
-    pub(super) fn try_acquire_fat(&self, me: u32) -> bool {
-        let mut answer = self.enter(me);
-        if answer == Answer::Overflow {
-            self.inflate();
-            answer = self.enter_fat(me);
-        }
-        answer == Answer::Entered
+    fn begin(&self, is_held: bool) {
+        self.word.store(if is_held { State::HELD } else { State::OPEN.0 }, Relaxed);
     }
 
-    /// As [`try_acquire_fat`](Self::try_acquire_fat), until the deadline.
-    #[inline(never)]
-    pub(super) fn acquire_fat(&self, me: u32, deadline_ns: Option<u64>) -> bool {
-        let answer = self.enter(me);
-        answer == Answer::Entered || self.acquire_slow(me, answer, deadline_ns)
+    fn has_waiters(&self) -> bool {
+        self.state().has_waiters()
     }
 
-    fn enter_fat(&self, me: u32) -> Answer {
-        let seen = self.state();
+    fn is_at_rest(&self) -> bool {
+        self.state().is_at_rest()
+    }
+
+    fn enter<T: Tuned<Tuning>>(lock: &RawCoreclrMonitor<P, T>, me: u32) -> Answer {
+        let seen = lock.fat.state();
         if seen.may_barge() {
-            return if self.seize(me, seen) { Answer::Entered } else { Answer::Contended };
+            return if lock.seize(me, seen) { Answer::Entered } else { Answer::Contended };
         }
-        if !(seen.is_held() && self.holder.is(me)) {
+        if !(seen.is_held() && lock.holder.is(me)) {
             return Answer::Contended;
         }
-        self.holder.nest();
+        lock.holder.nest();
         Answer::Entered
     }
 
+    #[cold]
+    #[inline(never)]
+    fn acquire_slow<T: Tuned<Tuning>>(
+        lock: &RawCoreclrMonitor<P, T>,
+        me: u32,
+        answer: Answer,
+        deadline_ns: Option<u64>,
+    ) -> bool {
+        if answer == Answer::Contended && lock.spin(me) {
+            return true;
+        }
+        lock.inflate();
+        (answer == Answer::Overflow && Self::enter(lock, me) == Answer::Entered)
+            || lock.enter_or_register(me)
+            || lock.wait_for_turn(me, deadline_ns)
+    }
+
+    fn vacate<T: Tuned<Tuning>>(lock: &RawCoreclrMonitor<P, T>) {
+        lock.vacate();
+    }
+}
+
+impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     fn seize(&self, me: u32, seen: State) -> bool {
         P::step(SEIZE);
         self.change(seen, seen.held(), Acquire) && self.begins(me) // E1
@@ -64,25 +81,12 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
         true
     }
 
-    /// After an attempt that gave `answer`. False only if the deadline has passed.
-    #[cold]
-    #[inline(never)]
-    fn acquire_slow(&self, me: u32, answer: Answer, deadline_ns: Option<u64>) -> bool {
-        if answer == Answer::Contended && self.spin(me) {
-            return true;
-        }
-        self.inflate();
-        (answer == Answer::Overflow && self.enter_fat(me) == Answer::Entered)
-            || self.enter_or_register(me)
-            || self.wait_for_turn(me, deadline_ns)
-    }
-
     /// True if the lock has become ours, false if we have become a waiter.
     fn enter_or_register(&self, me: u32) -> bool {
         let mut has_stopped_clock = false;
         // Ended by one or the other; each failure is another thread's success.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             debug_assert!(seen.has_waiters() || !seen.bars_arrivals(), "I2");
             if seen.may_barge() {
                 if self.seize(me, seen) {
@@ -96,7 +100,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
             }
             if !seen.has_waiters() {
                 // Stopped before we are counted: another thread might take the time of a waiter long gone for ours.
-                self.clock.store(0, Relaxed);
+                self.fat.clock.store(0, Relaxed);
                 has_stopped_clock = true;
             }
             P::step(REGISTER);
@@ -111,7 +115,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
 
     /// For one who is registered. False only if the deadline has passed.
     fn wait_for_turn(&self, me: u32, deadline_ns: Option<u64>) -> bool {
-        // Ended by a claim, or by the deadline. Each time we sleep somebody will set the event (I4).
+        // Ended by a claim, or by the deadline. Each time we sleep somebody will set the event (I5).
         loop {
             P::step(PARK);
             if !self.event.wait(deadline_ns) {
@@ -129,7 +133,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     fn rise(&self) -> bool {
         // Ended by success or a holder; each failure is another thread's success.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             debug_assert!(seen.is_signalled() && seen.has_waiters(), "I3");
             let Some(next) = seen.claimed() else { return false };
             if self.claim(seen, next.without_signal(), RISE) {
@@ -142,7 +146,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     /// taken, for its last holder saw the signal and woke nobody.
     fn heed_or_enter(&self) -> bool {
         P::step(HEED);
-        let found = State(self.word.fetch_sub(State::SIGNALLED, Relaxed));
+        let found = State(self.fat.word.fetch_sub(State::SIGNALLED, Relaxed));
         debug_assert!(found.is_signalled() && found.has_waiters(), "I3");
         let mut seen = found.without_signal();
         // Ended by success or a holder, who finds us registered and no signal.
@@ -151,7 +155,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
             if self.claim(seen, next, RECLAIM) {
                 return true;
             }
-            seen = self.state();
+            seen = self.fat.state();
         }
         false
     }
@@ -173,7 +177,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     fn unregister(&self) {
         // Ended by success; each failure is another thread's.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             P::step(UNREGISTER);
             if self.change(seen, seen.without_waiter(), Relaxed) {
                 return;
@@ -182,7 +186,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     }
 
     fn change(&self, seen: State, next: State, order: Ordering) -> bool {
-        self.word.compare_exchange(seen.0, next.0, order, Relaxed).is_ok()
+        self.fat.word.compare_exchange(seen.0, next.0, order, Relaxed).is_ok()
     }
 
     // -- 7. Spin helpers ----------------------------------------------------------------------------------------------
@@ -213,7 +217,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
         }
         for turn in turns {
             Self::pause(turn);
-            let seen = self.state();
+            let seen = self.fat.state();
             if seen.bars_arrivals() {
                 break;
             }
@@ -232,7 +236,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     fn seize_or_spin_up(&self, me: u32) -> Answer {
         // Ended by one of the three; each failure is another thread's success.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             if seen.may_barge() {
                 if self.seize(me, seen) {
                     return Answer::Entered;
@@ -251,7 +255,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     /// spin and woke nobody.
     fn retire_or_enter(&self) -> bool {
         P::step(RETIRE);
-        let mut seen = State(self.word.fetch_sub(State::SPINNER, Relaxed)).without_spinner();
+        let mut seen = State(self.fat.word.fetch_sub(State::SPINNER, Relaxed)).without_spinner();
         // Ended by success or a holder, who will see that we are gone.
         while !seen.is_held() {
             P::step(LATE_SEIZE);
@@ -259,7 +263,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
             if self.change(seen, seen.held(), Acquire) {
                 return true;
             }
-            seen = self.state();
+            seen = self.fat.state();
         }
         false
     }
@@ -276,16 +280,9 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
 
     // -- 8. release_slow ----------------------------------------------------------------------------------------------
 
-    /// # Panics
-    /// If the caller is not inside.
-    #[inline(never)]
-    pub(super) fn release_fat(&self, me: u32) {
-        assert!(self.holder.is(me), "I5: release by a thread that does not hold the lock");
-        if !self.holder.unnest() {
-            return;
-        }
+    fn vacate(&self) {
         P::step(VACATE);
-        let found = State(self.word.fetch_sub(State::HELD, Release)); // E1
+        let found = State(self.fat.word.fetch_sub(State::HELD, Release)); // E1
         debug_assert!(found.is_held(), "I1");
         if found.has_waiters() && self.choose(State(found.0 - State::HELD)) {
             P::step(SIGNAL);
@@ -302,7 +299,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
             if self.change(seen, next, Relaxed) {
                 return true;
             }
-            seen = self.state();
+            seen = self.fat.state();
         }
         false
     }
@@ -311,7 +308,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     fn bar_if_due(&self) -> bool {
         // Ended by the bar, or by nobody to put it up for; each failure is another thread's success.
         loop {
-            let seen = self.state();
+            let seen = self.fat.state();
             debug_assert!(seen.has_waiters() || !seen.bars_arrivals(), "I2");
             if seen.bars_arrivals() || !seen.has_waiters() || !self.is_due() {
                 return seen.bars_arrivals();
@@ -324,14 +321,14 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
     }
 
     fn is_due(&self) -> bool {
-        let start_ms = self.clock.load(Relaxed);
+        let start_ms = self.fat.clock.load(Relaxed);
         start_ms != 0 && Self::now_ms().wrapping_sub(start_ms) >= T::TUNING.starved_after_ms
     }
 
     fn start_clock(&self) {
         // 0 means that the clock stands, so the millisecond before is taken for it.
         let now_ms = Self::now_ms();
-        self.clock.store(if now_ms == 0 { u32::MAX } else { now_ms }, Relaxed);
+        self.fat.clock.store(if now_ms == 0 { u32::MAX } else { now_ms }, Relaxed);
     }
 
     /// Wraps around every 50 days, as the clock of the original does. A waiter would have to starve as long to see it.
