@@ -4,6 +4,7 @@
 
 mod asm;
 mod browser;
+mod build_cost;
 mod docs;
 #[cfg(feature = "lab")]
 mod figures;
@@ -31,6 +32,7 @@ usage: cargo xtask TOOL
   asm        machine code of the fast paths: one locked instruction each
   docs       writes the generated part of docs/, or says whether it is stale [--check]
   figures    computes what docs/scaling.md shows, every lock on simulated machines, and draws it
+  build-cost what a clean build and a small change cost, and how large the program is; minutes
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
@@ -65,6 +67,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "tidy" => tidy::run(root),
         "docs" => docs::run(root, rest),
         "asm" => asm::run(root),
+        "build-cost" => build_cost::run(root),
         "browser" => browser::run(root, rest),
         "models" => models::run(root, rest),
         "mutants" => mutants::run(root, rest),
