@@ -46,12 +46,14 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// As a verdict that can be kept: what was found, the states and the depth, which are the same each time. A run without
-    /// a verdict is not kept.
+    /// As a verdict that can be kept: what was found, the states and the depth, which are the same each time; but TLC looks at
+    /// temporal properties now and then by the clock, so how far it is when it finds one violated is chance. A run without a
+    /// verdict is not kept.
     pub(super) fn to_keep(&self) -> Option<String> {
         let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
         let verdict = self.verdict.as_ref().ok()?;
-        Some(format!("{verdict}; {} states; depth {}", number(self.distinct_states), number(self.depth)))
+        let states = self.distinct_states.filter(|_| !matches!(verdict, Verdict::Property(_)));
+        Some(format!("{verdict}; {} states; depth {}", number(states), number(self.depth)))
     }
 
     /// Reads what [`to_keep`](Run::to_keep) gave.
@@ -229,6 +231,18 @@ mod tests {
         assert_eq!(read("Error: Temporal properties were violated.\n"), Ok(Verdict::Property("Live".to_owned())));
         assert!(read("Error: Attempted to apply the operator\n").is_err());
         assert!(read("Parsing file flip.tla\n").is_err());
+    }
+
+    #[test]
+    fn what_is_kept_is_no_chance() {
+        let kept = |verdict| {
+            let run =
+                Run { verdict: Ok(verdict), distinct_states: Some(7), depth: None, seconds: None, log: PathBuf::new() };
+            run.to_keep().expect("it has a verdict")
+        };
+        assert_eq!(kept(Verdict::Deadlock), "deadlock; 7 states; depth -");
+        assert_eq!(kept(Verdict::Property("Live".into())), "property Live; - states; depth -");
+        assert!(Run::of_kept(&kept(Verdict::Property("Live".into()))).is_some());
     }
 
     #[test]
