@@ -3,7 +3,7 @@
 
 /// Executions of a loom model that is cut short. Loom takes them in a fixed order, so they are the same each time.
 #[cfg(feature = "models")]
-pub(crate) const MODEL: usize = 2_000;
+pub(crate) const MODEL: usize = 1_000;
 /// Random schedules of a search that is cut short.
 #[cfg(feature = "models")]
 pub(crate) const SCHEDULES: usize = 500;
