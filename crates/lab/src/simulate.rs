@@ -10,7 +10,7 @@ mod origin;
 mod tests;
 pub mod trace;
 
-pub use ondeck_sim::machine::Machine;
+pub use ondeck_sim::machine::{Machine, origins};
 pub use ondeck_sim::timeline::Timeline;
 pub use origin::{fingerprint, origin_line};
 

@@ -10,6 +10,7 @@
 mod access;
 mod balance;
 mod check;
+mod eevdf;
 mod futex;
 mod lines;
 mod preempt;

@@ -6,9 +6,9 @@ use common::{Body, body, line, now, on, toy, until};
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::{Machine, Policy};
 use ondeck_sim::{Options, SimU32, Simulated};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
 
 /// Works for so many nanoseconds; gives when it is done.
 fn works(ns: u32) -> Body {
@@ -227,6 +227,101 @@ fn a_thread_that_is_started_late_is_not_ahead() {
     });
     let outcome = on(&toy(2), 1, vec![(Some(0), works(50_000_000)), (Some(1), starts)]).unwrap();
     assert!((64 * MS..64 * MS + 20 * US).contains(&outcome.value[1]), "{:?}", outcome.value);
+}
+
+#[test]
+fn a_thread_that_comes_while_another_runs_is_not_ahead_of_it() {
+    // 0 has had 8 ms when 1 comes, which starts with as much: both get slices of 3 ms in turn. 1 from 8.001 to 11.001, 0 from
+    // 11.002 to 14.002, 1 from 14.003 on. Its 5.5 ms would be over at 13.501 if it had a claim on what 0 had before.
+    let done = Arc::new(AtomicU64::new(0));
+    let end = done.clone();
+    let outcome = ondeck_sim::run(&toy(1), &Options::default(), || {
+        let first = Simulated::start_thread(Some(0), Box::new(|| Simulated::work(20_000_000)));
+        Simulated::sleep_ns(8_000_000);
+        let work = move || {
+            Simulated::work(5_500_000);
+            end.store(now(), SeqCst);
+        };
+        let second = Simulated::start_thread(Some(0), Box::new(work));
+        [first, second].into_iter().for_each(Simulated::join);
+    });
+    outcome.unwrap();
+    assert_eq!(done.load(SeqCst), 16 * MS + 503 * US);
+}
+
+#[test]
+fn what_a_yielder_had_counts_for_whoever_comes() {
+    // In tenths of a ms: 0 works 5 and yields; 1 works 2 and yields; 0 goes on, though it had more, and starts 2, which has
+    // had as little as 1, which was passed over: 2. 0 works 1 and yields (6); 1 works 2.5 and yields (4.5) to 2; 2 works 1.5
+    // and yields (3.5) to 1, which yields to the one that had least: 2, not 0.
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let turn = |name: char| {
+        let order = order.clone();
+        move |us: u32| {
+            order.lock().unwrap().push(name);
+            Simulated::work(1_000 * us);
+            Simulated::yield_now();
+        }
+    };
+    let (zero, one, two) = (turn('0'), turn('1'), turn('2'));
+    let starts = body(move || {
+        zero(500);
+        let late = Simulated::start_thread(
+            Some(0),
+            Box::new(move || {
+                [150, 1].into_iter().for_each(two);
+            }),
+        );
+        zero(100);
+        zero(1);
+        Simulated::join(late);
+        now()
+    });
+    let yields = body(move || {
+        [200, 250, 1, 1].into_iter().for_each(one);
+        now()
+    });
+    on(&toy(1), 1, all(Some(0), vec![starts, yields])).unwrap();
+    assert_eq!(order.lock().unwrap()[..7], ['0', '1', '0', '1', '2', '1', '2']);
+}
+
+#[test]
+fn a_lead_is_not_cut_where_little_was_had() {
+    // 0 sleeps on CPU 1 from the start, where two others have 5 ms each by then. At 9.5 ms it is woken to CPU 0, whose thread
+    // has had half a ms: behind it by half a latency, 3 ms, it takes the CPU at once.
+    let word = Arc::new(SimU32::new(0));
+    let theirs = word.clone();
+    let wakes = body(move || {
+        Simulated::sleep_ns(9_000_000);
+        Simulated::work(500_000);
+        Simulated::wake(&raw const *theirs, 1);
+        Simulated::work(20_000_000);
+        now()
+    });
+    let sleeps = body(move || {
+        Simulated::wait_on(&word, 0, None);
+        assert_eq!(Simulated::current_core(), 0);
+        now()
+    });
+    let mut machine = toy(2);
+    machine.os.wake_affine = true;
+    let bodies = vec![(Some(0), wakes), (None, sleeps), (Some(1), works(20_000_000)), (Some(1), works(20_000_000))];
+    let outcome = on(&machine, 1, bodies).unwrap();
+    assert!((9_500 * US..9_510 * US).contains(&outcome.value[1]), "{:?}", outcome.value);
+}
+
+#[test]
+fn a_preempted_thread_is_next_with_what_is_left_of_its_quantum() {
+    // 0 sleeps from the start to 2 ms, and has the CPU from 2.001 to 3.001. 1 has it since 1.5 us and goes on at 3.002 for the
+    // rest of its 10 ms, until 11.0035. Only then it is 2's turn.
+    let sleeps = body(|| {
+        Simulated::sleep_ns(2_000_000);
+        Simulated::work(1_000_000);
+        now()
+    });
+    let bodies = all(None, vec![sleeps, works(50_000_000), works(1_000_000)]);
+    let outcome = on(&quantum(1, true), 1, bodies).unwrap();
+    assert_eq!((outcome.value[0], outcome.value[2]), (3 * MS + US, 12 * MS + 4_500_000));
 }
 
 #[test]

@@ -183,11 +183,8 @@ impl File<'_> {
     fn policy(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
         let slice_ms = 0.75 * f64::from(1 + fingerprint.cpus_online.clamp(1, 8).ilog2());
         let what = "as Linux since 6.6 has it";
-        writeln!(self.out, "\n[os.fair]")?;
-        for field in ["latency_ms", "slice_ms", "wakeup_granularity_ms"] {
-            self.guess(field, &slice_ms.to_string(), what)?;
-        }
-        Ok(())
+        writeln!(self.out, "\n[os.eevdf]")?;
+        self.guess("slice_ms", &slice_ms.to_string(), what)
     }
 
     fn time(&self, name: &str) -> Option<Time> {

@@ -6,6 +6,18 @@ use super::{Engine, OBSERVER};
 use crate::machine::{CoreKind, Machine, Policy};
 use crate::timeline::What;
 
+/// What threads have had is counted from here on: far enough from 0 that a lead never has to be cut there.
+pub(super) const FIRST_VRUNTIME: u64 = 1 << 60;
+
+/// Why a thread is to lose its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// It has had its slice: it goes behind all that wait.
+    SliceOver,
+    /// Another one is to go first: under [`Policy::Quantum`] it is the next after that, with what is left of its slice.
+    Preempted,
+}
+
 /// A hardware thread, as the scheduler sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct CpuState {
@@ -22,7 +34,7 @@ pub(crate) struct CpuState {
     /// Who waits for it, in the order in which they came.
     pub(super) queue: Vec<u32>,
     /// The thread that has it is to lose it as soon as its request is answered.
-    pub(super) must_switch: bool,
+    pub(super) must_switch: Option<Loss>,
     idle_since: u64,
     /// The least that its threads have had, when it was last looked at. Lead and lag are counted from it; whoever comes for
     /// the first time starts with it.
@@ -46,9 +58,9 @@ impl CpuState {
             running: None,
             is_expected: false,
             queue: Vec::new(),
-            must_switch: false,
+            must_switch: None,
             idle_since: 0,
-            least_vruntime: 0,
+            least_vruntime: FIRST_VRUNTIME,
             pausing_until: 0,
         };
         machine.cpus.iter().enumerate().map(state).collect()
@@ -160,8 +172,10 @@ impl Engine {
     pub(crate) fn thread_event(&mut self, thread: u32) {
         let (phase, cpu) = (self.threads[thread as usize].phase, self.threads[thread as usize].cpu);
         match phase {
-            Phase::Resume if self.must_switch(thread, cpu) => self.preempt(cpu),
-            Phase::Resume => self.turn = Some(thread),
+            Phase::Resume => match self.must_switch(thread, cpu) {
+                Some(loss) => self.preempt(cpu, loss),
+                None => self.turn = Some(thread),
+            },
             Phase::FallsAsleep => self.fell_asleep(thread),
             Phase::Asleep => self.wake_by_deadline(thread),
             Phase::Called => self.wake_thread(thread, Some(self.threads[thread as usize].caller), self.now),
@@ -188,7 +202,12 @@ impl Engine {
         let shortest = || all.iter().min_by_key(|&&cpu| (self.cpus[cpu as usize].queue.len(), cpu));
         let is_idle = best.is_some();
         let cpu = *best.or_else(shortest).expect("there is at least one CPU");
-        self.threads[thread as usize].vruntime = self.cpus[cpu as usize].least_vruntime;
+        self.threads[thread as usize].vruntime = self.least_vruntime(cpu);
+        if let Some(slice_ps) = self.eevdf_slice() {
+            self.place_by_lag(thread, cpu, slice_ps);
+            // The first one is half as long, so that it gets to run soon.
+            self.threads[thread as usize].slice_until -= slice_ps / 2;
+        }
         if is_idle {
             self.take_cpu(thread, cpu, now);
         } else {
@@ -202,11 +221,11 @@ impl Engine {
         self.n_busy += 1;
         let state = &mut self.cpus[cpu as usize];
         debug_assert!(state.running.is_none(), "two threads on one CPU");
-        (state.running, state.must_switch, state.pausing_until) = (Some(thread), false, 0);
+        (state.running, state.must_switch, state.pausing_until) = (Some(thread), None, 0);
         let core = state.core;
         let is_queued = !state.queue.is_empty();
         let this = &mut self.threads[thread as usize];
-        (this.cpu, this.core, this.on_since) = (cpu, core, at);
+        (this.cpu, this.core, this.on_since, this.is_protected) = (cpu, core, at, true);
         this.phase = Phase::Resume;
         let rest = std::mem::take(&mut this.rest);
         self.set_thread(thread, at + rest);
@@ -219,6 +238,7 @@ impl Engine {
 
     /// The thread is off its CPU from `at` on, which goes to the next.
     pub(crate) fn leave_cpu(&mut self, thread: u32, at: u64) {
+        self.keep_lag(thread, self.threads[thread as usize].cpu);
         let cpu = self.get_off(thread, at);
         self.next_thread(cpu, at);
     }
@@ -228,6 +248,7 @@ impl Engine {
         let this = &mut self.threads[thread as usize];
         let (cpu, had) = (this.cpu, at - this.on_since);
         this.vruntime += had;
+        this.slice_left = None;
         // What it has had is counted: nothing since.
         (this.last_ran, this.off_since, this.on_since) = (at, at, at);
         self.cpu_ps += had;
@@ -235,14 +256,14 @@ impl Engine {
         self.n_busy -= 1;
         self.least_vruntime(cpu);
         let state = &mut self.cpus[cpu as usize];
-        (state.running, state.must_switch, state.idle_since) = (None, false, at);
+        (state.running, state.must_switch, state.idle_since) = (None, None, at);
         self.times.clear(cpu as usize);
         cpu
     }
 
     /// The CPU is free: whoever is next in its queue gets it, or one of another CPU's queue.
     pub(super) fn next_thread(&mut self, cpu: u32, at: u64) {
-        let next = self.pick(cpu).or_else(|| self.pull(cpu, self.machine.os.cache_hot_ps));
+        let next = self.pick(cpu, None).or_else(|| self.pull(cpu, self.machine.os.cache_hot_ps));
         if let Some(thread) = next {
             self.hand_over(thread, cpu, at);
         }
@@ -263,24 +284,25 @@ impl Engine {
         self.take_cpu(thread, cpu, at + switch_ps);
     }
 
-    /// Takes the next thread out of the queue.
-    fn pick(&mut self, cpu: u32) -> Option<u32> {
+    /// Takes the next thread out of the queue, which is not `but`.
+    fn pick(&mut self, cpu: u32, but: Option<u32>) -> Option<u32> {
+        self.least_vruntime(cpu);
         let queue = &self.cpus[cpu as usize].queue;
         let threads = &self.threads;
+        let mut places = (0..queue.len()).filter(|&place| Some(queue[place]) != but);
         let place = match self.machine.os.policy {
-            Policy::Fair { .. } => {
-                (0..queue.len()).min_by_key(|&place| (threads[queue[place] as usize].vruntime, place))
+            Policy::Fair { .. } => places.min_by_key(|&place| (threads[queue[place] as usize].vruntime, place)),
+            Policy::Eevdf { .. } => {
+                let next = self.earliest(cpu, None);
+                places.find(|&place| Some(queue[place]) == next)
             }
             Policy::Quantum { .. } => {
-                let boosted = (0..queue.len()).find(|&place| threads[queue[place] as usize].is_boosted);
-                boosted.or((!queue.is_empty()).then_some(0))
+                let boosted = places.clone().find(|&place| threads[queue[place] as usize].is_boosted);
+                boosted.or_else(|| places.next())
             }
         }?;
         let thread = self.cpus[cpu as usize].queue.remove(place);
         self.n_ready -= 1;
-        let vruntime = self.threads[thread as usize].vruntime;
-        let least = &mut self.cpus[cpu as usize].least_vruntime;
-        *least = (*least).max(vruntime);
         Some(thread)
     }
 
@@ -310,7 +332,10 @@ impl Engine {
 
     /// Lead and lag are of one CPU's queue: a thread that moves takes its own along.
     pub(super) fn rebase(&mut self, thread: u32, from: u32, to: u32) {
-        let (old, new) = (self.cpus[from as usize].least_vruntime, self.cpus[to as usize].least_vruntime);
+        if let Some(slice_ps) = self.eevdf_slice() {
+            return self.take_lag_along(thread, from, to, slice_ps);
+        }
+        let (old, new) = (self.least_vruntime(from), self.least_vruntime(to));
         let this = &mut self.threads[thread as usize];
         this.vruntime = (this.vruntime + new).saturating_sub(old);
     }
@@ -340,11 +365,14 @@ impl Engine {
         let state = &self.cpus[cpu as usize];
         let Some(running) = state.running else { return };
         let n = state.queue.len() as u64 + 1;
-        let slice_ps = match self.machine.os.policy {
-            Policy::Fair { latency_ps, slice_ps, .. } => (latency_ps / n).max(slice_ps),
-            Policy::Quantum { quantum_ps, .. } => quantum_ps,
+        let on_since = self.threads[running as usize].on_since;
+        let end = match self.machine.os.policy {
+            Policy::Fair { latency_ps, slice_ps, .. } => on_since + (latency_ps / n).max(slice_ps),
+            Policy::Quantum { quantum_ps, .. } => {
+                on_since + self.threads[running as usize].slice_left.unwrap_or(quantum_ps)
+            }
+            Policy::Eevdf { slice_ps } => self.slice_end(running, cpu, slice_ps),
         };
-        let end = self.threads[running as usize].on_since + slice_ps;
         self.times.set(cpu as usize, end.max(self.now));
     }
 
@@ -352,27 +380,41 @@ impl Engine {
     pub(crate) fn slice_is_over(&mut self, cpu: u32) {
         let queue = &self.cpus[cpu as usize].queue;
         let Some(mine) = self.running_vruntime(cpu).filter(|_| !queue.is_empty()) else { return };
+        if let Some(slice_ps) = self.eevdf_slice() {
+            if self.renew_slice(cpu, slice_ps) {
+                return self.times.set(cpu as usize, self.now + slice_ps);
+            }
+            return self.preempt(cpu, Loss::SliceOver);
+        }
         let is_fair = matches!(self.machine.os.policy, Policy::Fair { .. });
         let theirs = queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
         if is_fair && theirs.is_some_and(|theirs| theirs > mine) {
             let Policy::Fair { slice_ps, .. } = self.machine.os.policy else { return };
             return self.times.set(cpu as usize, self.now + slice_ps);
         }
-        self.preempt(cpu);
+        self.preempt(cpu, Loss::SliceOver);
     }
 
     /// The thread that has the CPU goes into its queue, and the next one gets it.
-    pub(super) fn give_up(&mut self, thread: u32) {
+    pub(super) fn give_up(&mut self, thread: u32, loss: Loss) {
         let at = self.now.max(self.threads[thread as usize].on_since);
+        let slice_ends = self.times.of(self.threads[thread as usize].cpu as usize);
         let cpu = self.get_off(thread, at);
-        self.line_up(thread, cpu, at);
+        let is_quantum = matches!(self.machine.os.policy, Policy::Quantum { .. });
+        if is_quantum && loss == Loss::Preempted {
+            let left = (slice_ends != NEVER).then(|| slice_ends.saturating_sub(at));
+            self.threads[thread as usize].slice_left = left.filter(|&left| left > 0);
+            self.line_up(thread, cpu, at, 0);
+        } else {
+            self.line_up(thread, cpu, at, self.cpus[cpu as usize].queue.len());
+        }
         self.next_thread(cpu, at);
     }
 
-    /// The thread, which is off its CPU, goes to the end of the queue.
-    fn line_up(&mut self, thread: u32, cpu: u32, at: u64) {
+    /// The thread, which is off its CPU, goes to this place of the queue.
+    fn line_up(&mut self, thread: u32, cpu: u32, at: u64, place: usize) {
         self.threads[thread as usize].phase = Phase::Ready;
-        self.cpus[cpu as usize].queue.push(thread);
+        self.cpus[cpu as usize].queue.insert(place, thread);
         self.n_ready += 1;
         self.record_at(thread, at, What::Waits);
     }
@@ -387,12 +429,15 @@ impl Engine {
         if me == OBSERVER || self.cpus[cpu as usize].queue.is_empty() || self.is_far_behind(cpu) {
             return false;
         }
+        if self.eevdf_slice().is_some_and(|slice_ps| !self.puts_off(me, cpu, slice_ps)) {
+            return false;
+        }
         let at = self.now.max(self.threads[me as usize].on_since);
         self.threads[me as usize].is_boosted = false;
         self.get_off(me, at);
-        let next = self.pick(cpu);
-        self.line_up(me, cpu, at);
-        if let Some(next) = next {
+        // First into the queue: it is passed over, but what it has had may be the least.
+        self.line_up(me, cpu, at, self.cpus[cpu as usize].queue.len());
+        if let Some(next) = self.pick(cpu, Some(me)) {
             self.hand_over(next, cpu, at);
         }
         true
@@ -511,18 +556,22 @@ impl Engine {
                 let mine = self.threads[thread as usize].vruntime;
                 self.running_vruntime(cpu).is_some_and(|theirs| theirs > mine + wakeup_granularity_ps)
             }
+            Policy::Eevdf { .. } => self.earliest(cpu, Some(thread)) == Some(thread),
             Policy::Quantum { boost, .. } => {
                 boost && self.cpus[cpu as usize].running.is_some_and(|other| !self.threads[other as usize].is_boosted)
             }
         };
         self.queue_up(thread, cpu);
         if takes_it && self.threads[thread as usize].phase == Phase::Ready {
-            self.preempt(cpu);
+            self.preempt(cpu, Loss::Preempted);
         }
     }
 
     /// Whoever slept may be behind by half a latency, not by all that it has missed (`place_entity`).
     fn place_woken(&mut self, thread: u32, cpu: u32) {
+        if let Some(slice_ps) = self.eevdf_slice() {
+            return self.place_by_lag(thread, cpu, slice_ps);
+        }
         let Policy::Fair { latency_ps, .. } = self.machine.os.policy else { return };
         let least = self.least_vruntime(cpu).saturating_sub(latency_ps / 2);
         let this = &mut self.threads[thread as usize];
@@ -530,7 +579,7 @@ impl Engine {
     }
 
     /// The least that anybody on the CPU has had; it never goes back.
-    fn least_vruntime(&mut self, cpu: u32) -> u64 {
+    pub(super) fn least_vruntime(&mut self, cpu: u32) -> u64 {
         let queue = self.cpus[cpu as usize].queue.iter().map(|&thread| self.threads[thread as usize].vruntime);
         let now = queue.chain(self.running_vruntime(cpu)).min();
         let least = &mut self.cpus[cpu as usize].least_vruntime;
@@ -538,7 +587,7 @@ impl Engine {
         *least
     }
 
-    fn running_vruntime(&self, cpu: u32) -> Option<u64> {
+    pub(super) fn running_vruntime(&self, cpu: u32) -> Option<u64> {
         let this = &self.threads[self.cpus[cpu as usize].running? as usize];
         Some(this.vruntime + self.now.saturating_sub(this.on_since))
     }

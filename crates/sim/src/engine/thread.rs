@@ -158,9 +158,16 @@ pub(crate) struct Thread {
     pub(crate) caller: u32,
     /// For the scheduler: what it has had, when it got its CPU, and when it last had one.
     pub(crate) vruntime: u64,
+    /// Under EEVDF: what it will have had when its slice is over, by how much the average was beyond it when it left, and
+    /// whether it keeps the CPU until then.
+    pub(crate) slice_until: u64,
+    pub(crate) lag: i128,
+    pub(crate) is_protected: bool,
     pub(crate) on_since: u64,
     pub(crate) last_ran: u64,
     pub(crate) is_boosted: bool,
+    /// What is left of the slice in which it was preempted.
+    pub(crate) slice_left: Option<u64>,
     /// Whether it cannot be preempted.
     pub(crate) keeps_cpu: bool,
     /// Since when it is in a state without a CPU.
@@ -191,9 +198,13 @@ impl Thread {
             is_nap: false,
             caller: 0,
             vruntime: 0,
+            slice_until: 0,
+            lag: 0,
+            is_protected: false,
             on_since: clock,
             last_ran: 0,
             is_boosted: false,
+            slice_left: None,
             keeps_cpu: false,
             off_since: clock,
             pauses: Random::new(seed, Purpose::Pauses, index),

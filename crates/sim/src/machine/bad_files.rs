@@ -92,8 +92,8 @@ fn topology_must_add_up() {
         ("fill = \"spread\"", "fill = \"spraed\"", "topology.fill: the text \"spraed\"; accepted: spread, pack"),
         ("fill = \"spread\"", "fill = \"spread\"\nscalable = 1", "topology.scalable: 1; accepted: true or false"),
         ("value = 64,", "value = 48,", "machine.line_bytes: 48; accepted: a power of two"),
-        ("[os.fair]", "[os.quantum]\n[os.fair]", "os.quantum: beside [os.fair]"),
-        ("[os.fair]", "[os.fare]", "os.fare: not a field"),
+        ("[os.eevdf]", "[os.quantum]\n[os.eevdf]", "os.quantum: beside [os.eevdf]"),
+        ("[os.eevdf]", "[os.eevfd]", "os.eevfd: not a field"),
         ("name = \"rpi5\"", "name = \"\"", "machine.name: the text \"\"; accepted: a text, not empty"),
     ] {
         let error = error(old, new);

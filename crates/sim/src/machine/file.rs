@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::resolve::resolve;
+use super::schema::ORIGINS;
 use super::tree::{self, Table, Value};
 use std::fs;
 use std::path::Path;
@@ -44,6 +45,18 @@ pub fn builtin(name: &str) -> Option<Machine> {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
     let machine = make(&builtin.label(), builtin.text, None, None);
     Some(machine.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}")))
+}
+
+/// How many figures of the built-in machine of that name, inherited ones too, come from where: `measured`, `sourced`,
+/// `guess` and so on, in the order in which `docs/machines.md` explains them. `None` if there is no such machine.
+///
+/// # Panics
+/// As [`builtin`].
+pub fn origins(name: &str) -> Option<Vec<(&'static str, usize)>> {
+    let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
+    let tree = with_ancestors(&builtin.label(), builtin.text, None, &mut Hash::new(), MOST_ANCESTORS);
+    let tree = tree.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
+    Some(ORIGINS.iter().map(|origin| (*origin, tree::count(&tree, "origin", origin))).collect())
 }
 
 /// The machine that a file describes.

@@ -15,7 +15,7 @@ mod bad_files;
 #[cfg(test)]
 mod tests;
 
-pub use file::{builtin, builtin_names, find, from_text, load};
+pub use file::{builtin, builtin_names, find, from_text, load, origins};
 
 /// A whole machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,8 +174,7 @@ pub struct Os {
 /// How a CPU is shared by runnable threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Linux before 6.6 (CFS): whoever ran least is next, and whoever slept is behind by half a latency at most. Linux since
-    /// then (EEVDF) gives nobody a lead for having slept; it is simulated as if it did, with a latency of one slice.
+    /// Linux before 6.6 (CFS): whoever ran least is next, and whoever slept is behind by half a latency at most.
     Fair {
         /// Time in which every runnable thread of a CPU runs once.
         latency_ps: u64,
@@ -183,6 +182,11 @@ pub enum Policy {
         slice_ps: u64,
         /// A woken thread takes the CPU at once if it ran less than the running one by more than this.
         wakeup_granularity_ps: u64,
+    },
+    /// Linux since 6.6 (EEVDF): of those that have not had more than the average, the one whose slice is over first.
+    Eevdf {
+        /// How long a thread runs while others wait.
+        slice_ps: u64,
     },
     /// Windows, macOS: in turn.
     Quantum {

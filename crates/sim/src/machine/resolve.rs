@@ -3,7 +3,7 @@
 use super::schema;
 use super::section::Section;
 use super::topology::Topology;
-use super::tree::{Place, Table};
+use super::tree::{POLICIES, Place, Table};
 use super::{CoreKind, FarAtomics, Machine, Memory, Os, Policy};
 
 /// The machine that a file describes. `cores` is what the command line asks for; a machine that is as large as one likes
@@ -101,8 +101,10 @@ fn os(os: &Section<'_>) -> Result<Os, String> {
 }
 
 fn policy(os: &Section<'_>) -> Result<Policy, String> {
-    match (os.has("fair"), os.has("quantum")) {
-        (true, false) => {
+    let accepted = "a section [os.fair], [os.eevdf] or [os.quantum]";
+    let found: Vec<&str> = POLICIES.into_iter().filter(|name| os.has(name)).collect();
+    match found[..] {
+        ["fair"] => {
             let fair = os.section("fair", schema::FAIR)?;
             Ok(Policy::Fair {
                 latency_ps: fair.long_ps("latency_ms")?,
@@ -110,11 +112,13 @@ fn policy(os: &Section<'_>) -> Result<Policy, String> {
                 wakeup_granularity_ps: fair.long_ps("wakeup_granularity_ms")?,
             })
         }
-        (false, true) => {
+        ["eevdf"] => Ok(Policy::Eevdf { slice_ps: os.section("eevdf", schema::EEVDF)?.long_ps("slice_ms")? }),
+        ["quantum"] => {
             let quantum = os.section("quantum", schema::QUANTUM)?;
             Ok(Policy::Quantum { quantum_ps: quantum.long_ps("quantum_ms")?, boost: quantum.switch("boost")? })
         }
-        (true, true) => Err(os.error("quantum", "beside [os.fair]; accepted: one of them")),
-        (false, false) => Err(os.error("fair", "missing; accepted: a section [os.fair] or [os.quantum]")),
+        [] => Err(os.error("fair", format!("missing; accepted: {accepted}"))),
+        [first, .., last] => Err(os.error(last, format!("beside [os.{first}]; accepted: one of them"))),
+        [name] => unreachable!("{name} is one of the three above"),
     }
 }

@@ -150,6 +150,7 @@ pub(super) const MEMORY: &[Field] = &[
 /// `[os]`
 pub(super) const OS: &[Field] = &[
     field("fair", Accepts::Section),
+    field("eevdf", Accepts::Section),
     field("quantum", Accepts::Section),
     field("syscall_ns", NS),
     field("wake_none_ns", NS),
@@ -177,6 +178,9 @@ pub(super) const FAIR: &[Field] = &[
     field("slice_ms", MS),
     field("wakeup_granularity_ms", Accepts::Ms(range(0.0, 10_000.0))),
 ];
+
+/// `[os.eevdf]`
+pub(super) const EEVDF: &[Field] = &[field("slice_ms", MS)];
 
 /// `[os.quantum]`
 pub(super) const QUANTUM: &[Field] = &[field("quantum_ms", MS), field("boost", Accepts::Switch)];

@@ -33,6 +33,18 @@ fn check(machine: &Machine) {
 }
 
 #[test]
+fn figures_are_counted_by_where_they_come_from() {
+    let text = include_str!("../../machines/rpi5.toml");
+    for (origin, n) in origins("rpi5").unwrap() {
+        assert_eq!(n, text.matches(&format!("origin = \"{origin}\"")).count(), "{origin}");
+    }
+    // What it inherits counts too.
+    let all = |name| origins(name).unwrap().into_iter().map(|(_, n)| n).sum::<usize>();
+    assert!(all("westmere-1n") > 30 && all("westmere-1n").abs_diff(all("westmere-8n")) < 3);
+    assert_eq!(origins("no such machine"), None);
+}
+
+#[test]
 fn every_built_in_machine_is_sound() {
     for name in builtin_names() {
         let machine = builtin(name).unwrap();
@@ -153,6 +165,7 @@ fn the_document_has_every_field_and_no_other() {
         ("memory", schema::MEMORY),
         ("os", schema::OS),
         ("os.fair", schema::FAIR),
+        ("os.eevdf", schema::EEVDF),
         ("os.quantum", schema::QUANTUM),
         ("calibration", &[]),
     ] {
@@ -165,5 +178,5 @@ fn the_document_has_every_field_and_no_other() {
     }
     let example = document.split("```").nth(1).unwrap().strip_prefix("toml").unwrap();
     let machine = from_text("docs/machines.md", example).unwrap();
-    assert!(matches!(machine.os.policy, Policy::Fair { slice_ps: 500_000_000, .. }), "{:?}", machine.os.policy);
+    assert!(matches!(machine.os.policy, Policy::Eevdf { slice_ps: 500_000_000 }), "{:?}", machine.os.policy);
 }

@@ -111,8 +111,19 @@ impl Reader<'_> {
     }
 }
 
+/// How many tables in the tree say `text` in their field `name`.
+pub(super) fn count(tree: &Table, name: &str, text: &str) -> usize {
+    let own = matches!(tree.get(name), Some(Node { value: Value::Text(found), .. }) if found == text);
+    let inner =
+        tree.values().map(|node| if let Value::Table(table) = &node.value { count(table, name, text) } else { 0 });
+    usize::from(own) + inner.sum::<usize>()
+}
+
 /// Fields that belong to one file, whoever inherits from it.
 const OWN: [&str; 3] = ["name", "about", "inherits"];
+
+/// The sections of `[os]` of which a machine has one.
+pub(super) const POLICIES: [&str; 3] = ["fair", "eevdf", "quantum"];
 
 /// Adds to `child` what only `parent` has. A field of the child takes the place of the parent's as a whole, mark and all.
 pub(super) fn inherit(child: &mut Table, mut parent: Table) {
@@ -122,9 +133,9 @@ pub(super) fn inherit(child: &mut Table, mut parent: Table) {
     }
     if let (Some(Value::Table(ours)), Some(Value::Table(theirs))) =
         (child.get("os").map(|node| &node.value), parent.get_mut("os").map(|node| &mut node.value))
-        && (ours.contains_key("fair") || ours.contains_key("quantum"))
+        && POLICIES.iter().any(|name| ours.contains_key(*name))
     {
-        theirs.retain(|name, _| name != "fair" && name != "quantum");
+        theirs.retain(|name, _| !POLICIES.contains(&name.as_str()));
     }
     for (name, theirs) in parent {
         let depth = if name == "kind" || name == "distance" { 2 } else { 1 };
