@@ -31,6 +31,9 @@ pub(crate) enum Command {
         /// What to list
         #[arg(value_enum, value_name = "locks|workloads|machines")]
         what: What,
+        /// With machines: how many of each one's figures were measured, found in print, or guessed
+        #[arg(long)]
+        sources: bool,
     },
     /// Measure what pauses, wakes and cache-line moves cost on this machine
     Calibrate(CalibrateArgs),

@@ -4,13 +4,20 @@ use crate::args::What;
 use crate::exit::Exit;
 use crate::terminal::{known_width, print};
 use ondeck_lab::lock::locks;
-use ondeck_lab::simulate::built_in_machines;
+use ondeck_lab::simulate::{Machine, built_in_machines, origins};
 use ondeck_lab::this_machine;
 use ondeck_lab::workload::WORKLOADS;
+use ondeck_report::Grid;
 use ondeck_report::wording::wrap;
 
-pub(crate) fn run(what: What) -> Result<(), Exit> {
+pub(crate) fn run(what: What, sources: bool) -> Result<(), Exit> {
+    if sources && !matches!(what, What::Machines) {
+        return Err(Exit::Usage(
+            "--sources is for `ondeck list machines`: figures of locks and workloads have none".into(),
+        ));
+    }
     let lines = match what {
+        What::Machines if sources => machine_sources(),
         What::Locks => aligned(locks().iter().map(|lock| (lock.name, lock.idea))),
         What::Workloads => aligned(WORKLOADS.iter().map(|workload| (workload.name, workload.about))),
         What::Machines => machines(),
@@ -29,6 +36,22 @@ fn machines() -> String {
     rows.push(("here".into(), about));
     rows.push(("FILE.toml".into(), "           any other; `ondeck calibrate --out FILE.toml` writes one".into()));
     aligned(rows.iter().map(|(name, about)| (name.as_str(), about.as_str())))
+}
+
+/// How much of each machine of the program is known from where.
+fn machine_sources() -> String {
+    let origins = |machine: &Machine| origins(&machine.name).unwrap_or_default();
+    let machines = built_in_machines();
+    let kinds: Vec<&str> = machines.first().map(origins).into_iter().flatten().map(|(origin, _)| origin).collect();
+    let mut grid = Grid::new(&[&["machine"], &kinds[..], &["figures"]].concat(), 1);
+    for machine in &machines {
+        let counts: Vec<usize> = origins(machine).into_iter().map(|(_, n)| n).collect();
+        let all: usize = counts.iter().sum();
+        let cells = counts.into_iter().chain([all]).map(|n| n.to_string());
+        grid.row(std::iter::once(machine.name.clone()).chain(cells).collect());
+    }
+    let width = known_width().unwrap_or(usize::MAX);
+    grid.render(width) + &wrap("", "docs/machines.md says what each kind of source means.", width)
 }
 
 fn aligned<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {

@@ -27,7 +27,7 @@ fn main() {
         Ok(cli) => match cli.command {
             Command::Bench(args) => bench::run(&args),
             Command::Sim(args) => sim::run(&args),
-            Command::List { what } => list::run(what),
+            Command::List { what, sources } => list::run(what, sources),
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Report(args) => report::run(&args),

@@ -10,7 +10,7 @@ pub(crate) use erased::with_kind;
 pub use spec::{LockSpec, split};
 
 use crate::conditions::{Conditions, End};
-use crate::peers::{Adaptive, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
+use crate::peers::{Adaptive, Monitor, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning;
 use crate::workload::{self, WorkloadSpec};
 use crate::world::{Marked, SimulatedMonitor, World};
@@ -102,27 +102,6 @@ impl<L: RawMonitor> BenchLock for Inflatable<L> {
 
     fn shows_sleeper(&self) -> Option<bool> {
         self.0.shows_sleeper()
-    }
-}
-
-/// `ondeck::Monitor`, as its users use it: with its pool of side objects, which the locks of `ondeck_locks` have not.
-pub struct Monitor(ondeck::Monitor<()>);
-
-impl BenchLock for Monitor {
-    fn new() -> Self {
-        Monitor(ondeck::Monitor::new(()))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _guard = self.0.enter();
-        section()
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _guard = self.0.try_enter()?;
-        Some(section())
     }
 }
 

@@ -3,89 +3,45 @@
 use crate::lock::BenchLock;
 use std::cell::UnsafeCell;
 
-/// `std::sync::Mutex`.
-pub(crate) struct Std(std::sync::Mutex<()>);
+/// Locks that give a guard: `lock` and `try_lock` of each, with what its users do to come to it.
+macro_rules! guarded {
+    ($($(#[$doc:meta])* $name:ident is $lock:ty: |$this:ident| $guard:expr, $try_guard:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name($lock);
 
-impl BenchLock for Std {
-    fn new() -> Self {
-        Std(std::sync::Mutex::new(()))
-    }
+        impl BenchLock for $name {
+            fn new() -> Self {
+                $name(<$lock>::new(()))
+            }
 
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        // The check for poison belongs to the price of this lock, so it is made as its users make it.
-        let _guard = self.0.lock().expect("sections do not panic");
-        section()
-    }
+            #[inline(always)]
+            fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+                let $this = &self.0;
+                let _guard = $guard;
+                section()
+            }
 
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _guard = self.0.try_lock().ok()?;
-        Some(section())
-    }
+            #[inline(always)]
+            fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+                let $this = &self.0;
+                let _guard = $try_guard?;
+                Some(section())
+            }
+        }
+    )*};
 }
 
-/// `parking_lot::Mutex` 0.13.
-pub(crate) struct ParkingLot(parking_lot::Mutex<()>);
-
-impl BenchLock for ParkingLot {
-    fn new() -> Self {
-        ParkingLot(parking_lot::Mutex::new(()))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _guard = self.0.lock();
-        section()
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _guard = self.0.try_lock()?;
-        Some(section())
-    }
-}
-
-/// `parking_lot::Mutex` 0.12.
-pub(crate) struct ParkingLot012(parking_lot_012::Mutex<()>);
-
-impl BenchLock for ParkingLot012 {
-    fn new() -> Self {
-        ParkingLot012(parking_lot_012::Mutex::new(()))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _guard = self.0.lock();
-        section()
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _guard = self.0.try_lock()?;
-        Some(section())
-    }
-}
-
-/// `parking_lot::ReentrantMutex` 0.13.
-pub(crate) struct ParkingLotReentrant(parking_lot::ReentrantMutex<()>);
-
-impl BenchLock for ParkingLotReentrant {
-    fn new() -> Self {
-        ParkingLotReentrant(parking_lot::ReentrantMutex::new(()))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _guard = self.0.lock();
-        section()
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _guard = self.0.try_lock()?;
-        Some(section())
-    }
+guarded! {
+    /// `std::sync::Mutex`. The check for poison belongs to its price, so it is made as its users make it.
+    Std is std::sync::Mutex<()>: |lock| lock.lock().expect("sections do not panic"), lock.try_lock().ok();
+    /// `parking_lot::Mutex` 0.13.
+    ParkingLot is parking_lot::Mutex<()>: |lock| lock.lock(), lock.try_lock();
+    /// `parking_lot::Mutex` 0.12.
+    ParkingLot012 is parking_lot_012::Mutex<()>: |lock| lock.lock(), lock.try_lock();
+    /// `parking_lot::ReentrantMutex` 0.13.
+    ParkingLotReentrant is parking_lot::ReentrantMutex<()>: |lock| lock.lock(), lock.try_lock();
+    /// `ondeck::Monitor`, as its users use it: with its pool of side objects, which the locks of `ondeck_locks` have not.
+    Monitor is ondeck::Monitor<()>: |lock| lock.enter(), lock.try_enter();
 }
 
 /// The C library's mutex, in place like in a C program: behind a pointer it would lie on a cache line of its own

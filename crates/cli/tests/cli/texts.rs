@@ -40,6 +40,7 @@ fn everything_fits_a_terminal_of_80_columns() {
         &["list", "locks"],
         &["list", "workloads"],
         &["list", "machines"],
+        &["list", "machines", "--sources"],
         &["compare", BEFORE, AFTER],
         &[&bench[..], &["--threads", "1,3", "--lock", long]].concat(),
         &[&sim[..], &["--threads", "1,20", "--lock", simulated]].concat(),
@@ -67,6 +68,11 @@ fn list_machines() {
     let (here, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("here "));
     assert!(matches!(here[..], [line] if line.contains("this machine, measured anew")), "{here:?}");
     assert_snapshot!(others.join("\n"));
+}
+
+#[test]
+fn list_machines_with_their_sources() {
+    assert_snapshot!(ondeck(&["list", "machines", "--sources"]).stdout);
 }
 
 #[test]

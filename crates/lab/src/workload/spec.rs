@@ -68,6 +68,20 @@ const MAX_THREADS: u32 = 1024;
 /// Most tasks of `aim7`: a little beyond the users that were published.
 const MAX_TASKS: u32 = 2048;
 
+/// What most workloads have in common.
+const USUAL: WorkloadInfo = WorkloadInfo {
+    kind: Kind::Solo,
+    name: "",
+    about: "",
+    op: "one section",
+    default_threads: &[],
+    min_threads: 1,
+    max_threads: MAX_THREADS,
+    simulated_only: false,
+    simulated_seconds: 0.02,
+    settles_late: false,
+};
+
 /// All workloads.
 pub static WORKLOADS: [WorkloadInfo; 14] = [
     WorkloadInfo {
@@ -76,35 +90,24 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         about: "one thread acquires and releases while a second thread of the process sleeps",
         op: "one empty section",
         default_threads: &[1],
-        min_threads: 1,
         max_threads: 1,
-        simulated_only: false,
         simulated_seconds: 0.002,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::MutexContention,
         name: "mutex-contention",
         about: "all threads add to one atomic counter inside, nothing outside",
-        op: "one section",
         default_threads: &[1, 2, 4, 16, 64],
-        min_threads: 1,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
         simulated_seconds: 0.01,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::MutexCapture,
         name: "mutex-capture",
         about: "as mutex-contention; how long one thread keeps the lock to itself, and how long the others starve",
-        op: "one section",
         default_threads: &[2, 16],
-        min_threads: 1,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
-        simulated_seconds: 0.02,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::HandoffFast,
@@ -114,9 +117,8 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         default_threads: &[2],
         min_threads: 2,
         max_threads: 2,
-        simulated_only: false,
         simulated_seconds: 0.01,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::HandoffSlow,
@@ -126,9 +128,8 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         default_threads: &[2],
         min_threads: 2,
         max_threads: 2,
-        simulated_only: false,
         simulated_seconds: 0.05,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::ChanContended,
@@ -136,59 +137,38 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         about: "a buffered channel as Go's runtime has it: three cache lines under one lock, never full, never empty",
         op: "100 sends and 100 receives",
         default_threads: &[1, 2, 4, 16],
-        min_threads: 1,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
-        simulated_seconds: 0.02,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::Sections,
         name: "sections",
         about: "--cs units of work inside, --out units outside; a unit is one turn of an empty loop",
-        op: "one section",
         default_threads: &[1, 2, 4, 16, 64],
-        min_threads: 1,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
-        simulated_seconds: 0.02,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::Spike,
         name: "spike",
         about: "sections of 20 units, 60 outside: before, during and after a visit of 64 more threads",
-        op: "one section",
         default_threads: &[2],
-        min_threads: 1,
         max_threads: MAX_THREADS - 64,
-        simulated_only: false,
-        simulated_seconds: 0.02,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::LockBench,
         name: "lock-bench",
         about: "each operation picks one of --locks locks at random and adds to its counter",
-        op: "one section",
         default_threads: &[32],
-        min_threads: 1,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
-        simulated_seconds: 0.02,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::MonitorThroughput,
         name: "monitor-throughput",
         about: "short work of random length inside and about as much outside: Fibonacci of 4 to 9, by recursion",
-        op: "one section",
         default_threads: &[1, 2, 4, 16, 64],
-        min_threads: 1,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
         simulated_seconds: 0.5,
         settles_late: true,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::MonitorLatency,
@@ -197,10 +177,8 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         op: "one section after another thread's",
         default_threads: &[2, 4, 16],
         min_threads: 2,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
         simulated_seconds: 0.1,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::MonitorTryEnter,
@@ -208,11 +186,9 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         about: "one thread tries the lock: free and thin, free and fat where there is such a form, held by another thread",
         op: "one attempt",
         default_threads: &[1],
-        min_threads: 1,
         max_threads: 1,
-        simulated_only: false,
         simulated_seconds: 0.005,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::GcWait,
@@ -221,10 +197,8 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         op: "one wait: ns_per_op is its mean, wait_* are its percentiles",
         default_threads: &[],
         min_threads: 2,
-        max_threads: MAX_THREADS,
-        simulated_only: false,
         simulated_seconds: 0.2,
-        settles_late: false,
+        ..USUAL
     },
     WorkloadInfo {
         kind: Kind::Aim7,
@@ -232,11 +206,10 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         about: "simulator only: tasks that each go through tests of some ms, in a kernel with one much wanted mutex",
         op: "one test",
         default_threads: &[1100, 2000],
-        min_threads: 1,
         max_threads: MAX_TASKS,
         simulated_only: true,
         simulated_seconds: 0.5,
-        settles_late: false,
+        ..USUAL
     },
 ];
 
