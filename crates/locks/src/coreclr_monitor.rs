@@ -69,7 +69,7 @@
 //! | bar | waiters, and it is time -> NO_BARGING | ex-holder that signalled; arrival | compare-exchange, Relaxed |
 //!
 //! # Invariants
-//! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `release_fat`; checked by: conformance
+//! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `vacate`; checked by: conformance
 //!   `exclusion`.
 //! - I2 NO_BARGING implies waiters. asserted: `bar_if_due`, `enter_or_register`.
 //! - I3 Whoever took the event and has not yet entered or heeded finds SIGNALLED, and waiters. asserted: `rise`,
@@ -103,7 +103,7 @@
 //!
 //! # Cost
 //! Alone: 2 RMWs, 1 line; nested, 2 more. Contended: a spinner pays one more RMW to come and shares one with getting
-//! in; a release that wakes pays one more RMW, the event, and a reading of the clock. Lock 48 bytes, a node of 24 bytes on
+//! in; a release that wakes pays one more RMW, the event, and a reading of the clock. Lock 48 bytes, a node of 32 bytes on
 //! the stack of a sleeper.
 //!
 //! # After release

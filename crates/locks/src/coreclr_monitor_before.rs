@@ -56,7 +56,7 @@
 //! | signal | unchanged | ex-holder, if vacate found waiters | sets the event, with the edge of event.rs |
 //!
 //! # Invariants
-//! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `release_fat`; checked by: conformance
+//! - I1 In the fat form HELD is set if and only if somebody is inside. asserted: `vacate`; checked by: conformance
 //!   `exclusion`.
 //! - I2 A thread that reclaims or unregisters is one of the waiters that the word counts. asserted: `reclaim`,
 //!   `unregister`.
@@ -86,7 +86,7 @@
 //!
 //! # Cost
 //! Alone: 2 RMWs, 1 line; nested, 2 more. Contended: every contender polls for 11 rounds of back-off, which at 40 ns
-//! a pause are 24 ms on two cores and more on more; then a wake and a sleep per pass. Lock 40 bytes, a node of 24 bytes on the stack of a sleeper.
+//! a pause are 24 ms on two cores and more on more; then a wake and a sleep per pass. Lock 40 bytes, a node of 32 bytes on the stack of a sleeper.
 //!
 //! # After release
 //! Yes: signal sets the event after the vacate, when somebody else may be inside. In the original the collector keeps

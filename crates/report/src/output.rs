@@ -8,8 +8,7 @@ mod file;
 mod partial;
 
 pub use file::{OutFile, fingerprint_path};
-pub use partial::about_earlier;
-pub use partial::{Earlier, FAILED};
+pub use partial::{Earlier, FAILED, about_earlier};
 
 use crate::fingerprint::{Fingerprint, hash};
 use crate::row::{COLUMNS, RUN_FIELDS, Row};
