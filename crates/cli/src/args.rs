@@ -164,7 +164,8 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "S", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
-    /// How many seeds: S, S+1, and so on; each is a round of its own [default: 1]
+    /// How many seeds: S, S+1, and so on; each is a round of its own [default: 3; 1 with
+    /// --trace]
     #[arg(long, value_name = "K", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u32>,
 
@@ -177,7 +178,8 @@ pub(crate) struct SimArgs {
 
     /// Length of each measurement in simulated time; warming up and timing of waits take up to three quarters more, with
     /// monitor-throughput up to four and a quarter times as much
-    /// [default: each workload's own, from 0.002 to 0.5]
+    /// [default: each workload's own, from 0.002 to 0.5; with more threads than CPUs as long as each thread has five slices,
+    /// up to 0.5]
     #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 

@@ -47,6 +47,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
     end
 }
 
+/// Seeds if none are asked for: the fewest in which two groups can be told from a spread.
+const SEEDS: u32 = 3;
+
 /// Where the time of an operation goes.
 fn explanation(rows: &[Row]) -> String {
     let is_known = rows.iter().all(|row| row.spent.is_some());
@@ -104,7 +107,7 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     let cores = args.cores.map_or(String::new(), |cores| format!(" --cores {cores}"));
     let machine_words = quoted(name) + &cores;
     let mut points = points(&args.run, &Stage::simulated(&machine))?;
-    let rounds = args.seeds.or(args.rounds).unwrap_or(1);
+    let rounds = args.seeds.or(args.rounds).unwrap_or(if args.trace.is_some() { 1 } else { SEEDS });
     if let Some(shard) = args.shard {
         points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
     }

@@ -12,7 +12,7 @@ use crate::crew::{COUNT, Crew, Stage, TIME, WARM_UP, watch};
 use crate::world::{Usage, World};
 use ondeck_report::explain::Spent;
 use ondeck_report::histogram::Histogram;
-use ondeck_report::row::Row;
+use ondeck_report::row::{Row, STARVE_MAX_NS, STARVE_P90_NS, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -99,10 +99,62 @@ impl Meter for Bare {
     }
 }
 
-/// How long one thread's acquisitions took, in ticks, and how far they were apart.
+/// How long something took, again and again, in ticks; of what an end of the window has cut, the part that was seen.
+#[derive(Default)]
+struct Spans {
+    /// All but those that were cut at the beginning, which take part in the maximum.
+    all: Histogram,
+    /// Those that were cut, at either end.
+    cut: Histogram,
+}
+
+impl Spans {
+    /// Began before the window.
+    fn cut_before(&mut self, span: u64) {
+        self.all.record_at_least(span);
+        if span > 0 {
+            self.cut.record(span);
+        }
+    }
+
+    /// Would have gone on after the window; or began before it, and counts nevertheless.
+    fn cut_after(&mut self, span: u64) {
+        self.all.record(span);
+        self.cut.record(span);
+    }
+
+    fn merge(&mut self, other: &Spans) {
+        self.all.merge(&other.all);
+        self.cut.merge(&other.cut);
+    }
+
+    /// The longest, and whether it was cut.
+    fn max(&self) -> (f64, bool) {
+        (self.all.max() as f64, self.all.max() > 0 && self.cut.max() == self.all.max())
+    }
+
+    /// A quantile, and whether it is a lower bound: of those that are as long, more than half were cut; or with those that
+    /// were cut at the beginning it would be larger by a tenth. By number, or
+    /// by the part that each has in their sum.
+    fn quantile(&self, p: f64, by_size: bool) -> Option<(f64, bool)> {
+        let of = |spans: &Histogram| if by_size { spans.quantile_by_size(p) } else { spans.quantile(p) };
+        let quantile = of(&self.all)?;
+        let ((n, sum), (n_cut, sum_cut)) = (self.all.from(quantile), self.cut.from(quantile));
+        let most_are_cut = if by_size { 2.0 * sum_cut > sum } else { 2 * n_cut > n };
+        let mut with_cut = self.all.clone();
+        with_cut.merge(&self.cut);
+        let is_moved = of(&with_cut).is_some_and(|other| other > 1.1 * quantile);
+        Some((quantile, most_are_cut || is_moved))
+    }
+}
+
+/// How long one thread's acquisitions took, and how far they were apart.
+#[derive(Default)]
 pub(crate) struct Waits {
-    waits: Histogram,
-    gaps: Histogram,
+    waits: Spans,
+    gaps: Spans,
+    /// When the window began.
+    from: u64,
     /// When the last acquisition was over.
     last: u64,
 }
@@ -110,9 +162,9 @@ pub(crate) struct Waits {
 impl Waits {
     /// For a thread that comes, at `now`, out of an operation that it began before the window did.
     fn new(from: u64, now: u64) -> Self {
-        let mut waits = Waits { waits: Histogram::default(), gaps: Histogram::default(), last: from };
+        let mut waits = Waits { from, last: from, ..Waits::default() };
         // A lower bound of what it waited, and all that is known of a thread that got nothing in the window.
-        waits.waits.record_at_least(now.saturating_sub(from));
+        waits.waits.cut_before(now.saturating_sub(from));
         waits
     }
 
@@ -123,15 +175,25 @@ impl Waits {
         }
         // A wait that was in progress at the end of the window counts up to there: what follows it, with everybody
         // leaving, is not what is being measured.
-        let done = done.min(until);
-        self.waits.record(done.saturating_sub(asked));
-        self.gaps.record(done.saturating_sub(self.last));
+        let (is_cut, done) = (done > until, done.min(until));
+        let (wait, gap) = (done.saturating_sub(asked), done.saturating_sub(self.last));
+        if is_cut {
+            self.waits.cut_after(wait)
+        } else {
+            self.waits.all.record(wait)
+        }
+        // What lies before the first acquisition began before the window.
+        if is_cut || self.last == self.from {
+            self.gaps.cut_after(gap)
+        } else {
+            self.gaps.all.record(gap)
+        }
         self.last = done;
     }
 
     /// The last gap lasts until the end of the window.
     fn end(&mut self, until: u64) {
-        self.gaps.record_at_least(until.saturating_sub(self.last));
+        self.gaps.cut_before(until.saturating_sub(self.last));
     }
 
     fn merge(&mut self, other: &Waits) {
@@ -142,13 +204,21 @@ impl Waits {
     /// Writes the figures into `row`.
     pub(crate) fn fill<W: World>(&self, row: &mut Row) {
         let ns = W::ns_per_tick();
-        let quantile = |p| self.waits.quantile(p).map(|ticks| ticks * ns);
-        row.wait_p50_ns = quantile(0.5);
-        row.wait_p99_ns = quantile(0.99);
-        row.wait_p999_ns = quantile(0.999);
-        row.wait_max_ns = Some(self.waits.max() as f64 * ns);
-        row.starve_p90_ns = self.gaps.quantile_by_size(0.9).map(|ticks| ticks * ns);
-        row.starve_max_ns = Some(self.gaps.max() as f64 * ns);
+        let mut figure = |metric, found: Option<(f64, bool)>| {
+            let (ticks, is_cut) = found?;
+            if is_cut {
+                row.set_at_least(metric);
+            }
+            Some(ticks * ns)
+        };
+        let p50 = figure(WAIT_P50_NS, self.waits.quantile(0.5, false));
+        let p99 = figure(WAIT_P99_NS, self.waits.quantile(0.99, false));
+        let p999 = figure(WAIT_P999_NS, self.waits.quantile(0.999, false));
+        let max = figure(WAIT_MAX_NS, Some(self.waits.max()));
+        let gap_p90 = figure(STARVE_P90_NS, self.gaps.quantile(0.9, true));
+        let gap_max = figure(STARVE_MAX_NS, Some(self.gaps.max()));
+        [row.wait_p50_ns, row.wait_p99_ns, row.wait_p999_ns, row.wait_max_ns] = [p50, p99, p999, max];
+        [row.starve_p90_ns, row.starve_max_ns] = [gap_p90, gap_max];
     }
 }
 
@@ -282,7 +352,7 @@ pub(crate) fn measure<W: World, T: Send + 'static>(
     let made = reports.iter().map(|report| job.made(&report.local, report.turns)).sum();
     conditions.check_updates(made, job.updates())?;
     if timed {
-        let mut waits = Waits::new(0, 0);
+        let mut waits = Waits::default();
         reports.iter().for_each(|report| waits.merge(&report.waits));
         waits.fill::<W>(&mut row);
     }
@@ -370,12 +440,44 @@ mod tests {
         waits.record(300, 5000, 1000);
         waits.record(6000, 7000, 1000);
         waits.end(1000);
-        assert_eq!((waits.waits.max(), waits.waits.quantile(0.1)), (700, Some(10.0)));
-        assert_eq!((waits.gaps.max(), waits.gaps.quantile(0.1)), (790, Some(110.5)));
+        assert_eq!((waits.waits.all.max(), waits.waits.all.quantile(0.1)), (700, Some(10.0)));
+        assert_eq!((waits.gaps.all.max(), waits.gaps.all.quantile(0.1)), (790, Some(110.5)));
         // Got nothing at all: waited for the whole window.
         let mut waits = Waits::new(100, 1000);
         waits.end(1000);
-        assert_eq!((waits.waits.max(), waits.gaps.max()), (900, 900));
-        assert_eq!(waits.waits.quantile(0.5), None);
+        assert_eq!((waits.waits.all.max(), waits.gaps.all.max()), (900, 900));
+        assert_eq!(waits.waits.all.quantile(0.5), None);
+    }
+
+    /// What is said of the figures of these waits in a window from 100 to 1000.
+    fn at_least(threads: &[(u64, &[(u64, u64)])]) -> String {
+        let mut all = Waits::default();
+        for (came, acquisitions) in threads {
+            let mut waits = Waits::new(100, *came);
+            acquisitions.iter().for_each(|(asked, done)| waits.record(*asked, *done, 1000));
+            waits.end(1000);
+            all.merge(&waits);
+        }
+        let mut row = Row::default();
+        all.fill::<ondeck_sim::Simulated>(&mut row);
+        row.at_least
+    }
+
+    #[test]
+    fn what_the_window_has_cut_is_a_lower_bound() {
+        let often: Vec<(u64, u64)> = (10..100).map(|i| (i * 10, i * 10 + 5)).collect();
+        assert_eq!(at_least(&[(100, &often)]), "", "all waits are whole, and the longest gap too");
+        let late = [&often[..88], &[(985, 1200)]].concat();
+        let cut = "wait_p99_ns wait_p999_ns wait_max_ns starve_max_ns";
+        assert_eq!(at_least(&[(100, &late)]), cut, "15 ticks of the last of 89 waits were seen");
+        let long_ago: Vec<(u64, u64)> = [&[(150, 190)], &often[10..]].concat();
+        assert_eq!(
+            at_least(&[(100, &long_ago)]),
+            "starve_p90_ns starve_max_ns",
+            "the gap before it began before the window"
+        );
+        // One thread has it all, two wait from before the window until after it.
+        let starved = at_least(&[(100, &often), (1000, &[]), (1000, &[])]);
+        assert_eq!(starved, "wait_p99_ns wait_p999_ns wait_max_ns starve_p90_ns starve_max_ns");
     }
 }

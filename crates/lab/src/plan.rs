@@ -14,8 +14,8 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// How often each point is run. A simulated round is a seed.
     pub rounds: u32,
-    /// Length of each row's window; without one, 0.15 s of hardware, and of a simulated machine what the workload
-    /// [says](crate::workload::WorkloadInfo::simulated_seconds). Warm-up and the timing of waits come on top: up to three
+    /// Length of each row's window; without one, 0.15 s of hardware, and of a simulated machine what
+    /// [is enough](crate::simulate::MachinePlan::seconds_of). Warm-up and the timing of waits come on top: up to three
     /// quarters more.
     pub seconds: Option<f64>,
     /// Decides the order of the locks on hardware. On a simulated machine, the seed of the first round; each round has the

@@ -112,6 +112,12 @@ pub fn run(of: &MachinePlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Prog
     })
 }
 
+/// So often each thread has a CPU in a window, where they share them, unless that takes more than the longest of
+/// [`simulated_seconds`](crate::workload::WorkloadInfo::simulated_seconds): a lock's cost when a holder or the next one
+/// in line has lost its CPU shows only in a window of many slices.
+const ROTATIONS: f64 = 5.0;
+const LONGEST_SECONDS: f64 = 0.5;
+
 /// Which of `n_points` belong to shard `shard` of `n_shards`, counted from 1.
 ///
 /// Blocks, because the rows of a block stand together in the whole file: so the files of all shards, one after the other,
@@ -122,6 +128,16 @@ pub fn block(n_points: usize, shard: usize, n_shards: usize) -> Range<usize> {
 }
 
 impl MachinePlan {
+    /// Length of a point's window: what the plan says, else what the workload takes, or the scheduler with more threads
+    /// than CPUs.
+    pub fn seconds_of(&self, point: &Point) -> f64 {
+        let enough = point.workload.info().simulated_seconds;
+        let sharers = point.threads.div_ceil(self.machine.cpus.len() as u32);
+        let shared = ROTATIONS * self.machine.os.policy.rotation_ps(sharers) as f64 / 1e12;
+        let least = if sharers > 1 { shared.min(LONGEST_SECONDS).max(enough) } else { enough };
+        self.plan.seconds.unwrap_or(least)
+    }
+
     /// The command that runs one point with the seed of one round again.
     pub fn replay(&self, point: &Point, round: u32) -> String {
         let what = match wait_policy::microseconds(point.lock.as_str()) {
@@ -136,7 +152,7 @@ impl MachinePlan {
             self.plan.seed_of(round),
             point.workload,
             point.threads,
-            self.plan.seconds_of(point)
+            self.seconds_of(point)
         )
     }
 }
@@ -145,10 +161,5 @@ impl Plan {
     /// The seed of a round.
     fn seed_of(&self, round: u32) -> u64 {
         self.seed + u64::from(round)
-    }
-
-    /// Length of a point's window.
-    fn seconds_of(&self, point: &Point) -> f64 {
-        self.seconds.unwrap_or(point.workload.info().simulated_seconds)
     }
 }

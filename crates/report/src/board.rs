@@ -6,8 +6,9 @@
 
 use crate::catalogue::Catalogue;
 use crate::histogram::Histogram;
+use crate::inputs::is_simulated;
 use crate::row::{Metric, Row, main_metric};
-use crate::stats::median;
+use crate::stats::{is_bistable, median};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Workload and number of threads: what locks are compared in.
@@ -50,6 +51,11 @@ pub struct Spread {
     pub high: f64,
     /// Number of rounds.
     pub rounds: usize,
+    /// Whether the median is a lower bound, because the figures of half of the rounds are.
+    pub is_at_least: bool,
+    /// Whether it is a simulation with several seeds that fall into two groups. Rounds on hardware differ by what else a
+    /// machine did, and prove no such thing.
+    pub is_bistable: bool,
 }
 
 impl Spread {
@@ -58,19 +64,37 @@ impl Spread {
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
         let median = median(values).filter(|median| median.is_finite())?;
-        Some(Spread { median, low, high, rounds: values.len() })
+        Some(Spread { median, low, high, rounds: values.len(), is_at_least: false, is_bistable: false })
     }
 
     /// Of a figure in the rows of one lock in one setting.
     pub fn of_rows(rows: &[&Row], metric: Metric) -> Option<Self> {
-        Spread::of(&by_round(rows, metric).into_values().collect::<Vec<f64>>())
+        let values: Vec<f64> = by_round(rows, metric).into_values().collect();
+        let spread = Spread::of(&values)?;
+        let n_at_least = rows.iter().filter(|row| row.is_at_least(metric)).count();
+        let is_at_least = n_at_least > 0 && 2 * n_at_least >= rows.len();
+        let is_bistable = rows.iter().all(|row| is_simulated(row)) && is_bistable(&values);
+        Some(Spread { is_at_least, is_bistable, ..spread })
     }
 
-    /// Of the ratios within rounds: how many times as good the rows are as the others.
+    /// Highest / lowest.
+    pub fn width(&self) -> f64 {
+        if self.low == self.high { 1.0 } else { self.high / self.low }
+    }
+
+    /// The median as `format` writes it, marked if it is a lower bound.
+    pub fn written(&self, format: impl Fn(f64) -> String) -> String {
+        format!("{}{}", if self.is_at_least { ">" } else { "" }, format(self.median))
+    }
+
+    /// Of the ratios within rounds: how many times as good the rows are as the others. Of lower bounds there is none.
     pub fn of_ratios(rows: &[&Row], others: &[&Row], metric: Metric) -> Option<Self> {
-        let others = by_round(others, metric);
+        let is_exact = |row: &&&Row| !row.is_at_least(metric);
+        let rows: Vec<&Row> = rows.iter().filter(is_exact).copied().collect();
+        let others: Vec<&Row> = others.iter().filter(is_exact).copied().collect();
+        let others = by_round(&others, metric);
         let mut ratios = Vec::new();
-        for (round, value) in by_round(rows, metric) {
+        for (round, value) in by_round(&rows, metric) {
             let Some(other) = others.get(&round) else { continue };
             let ratio = if metric.more_is_better { value / other } else { other / value };
             if ratio.is_finite() {
@@ -218,6 +242,19 @@ impl<'a> Board<'a> {
         Spread::of_rows(self.rows(setting, lock), metric)
     }
 
+    /// Whether a main figure of some lock in some setting is bistable.
+    pub fn has_bistable_cell(&self) -> bool {
+        let spread =
+            |((workload, _, _), rows): (&(&str, u32, &str), &Vec<&Row>)| Spread::of_rows(rows, main_metric(workload));
+        self.rows.iter().filter_map(spread).any(|spread| spread.is_bistable)
+    }
+
+    /// The main figure over seeds; `None` if it was measured, or there is one seed.
+    pub fn seeds(&self, setting: &Setting, lock: &str) -> Option<Spread> {
+        let spread = self.spread(setting, lock, main_metric(&setting.workload))?;
+        (spread.rounds > 1 && self.rows(setting, lock).iter().all(|row| is_simulated(row))).then_some(spread)
+    }
+
     /// Median of the figure over rounds.
     pub fn median(&self, setting: &Setting, lock: &str, metric: Metric) -> Option<f64> {
         self.spread(setting, lock, metric).map(|spread| spread.median)
@@ -232,7 +269,7 @@ impl<'a> Board<'a> {
     ) -> Option<Ratio> {
         let metric = main_metric(&setting.workload);
         let (rows, others) = (self.rows(setting, lock), self.rows(other_setting, other_lock));
-        let Spread { median, low, high, rounds } = Spread::of_ratios(rows, others, metric)?;
+        let Spread { median, low, high, rounds, .. } = Spread::of_ratios(rows, others, metric)?;
         Some(Ratio { median, low, high, rounds })
     }
 
@@ -269,7 +306,7 @@ fn is_of(name: &str, workload: &str) -> bool {
 mod tests {
     use super::*;
     use crate::catalogue::Catalogue;
-    use crate::row::OPS_PER_S;
+    use crate::row::{OPS_PER_S, WAIT_MAX_NS};
 
     fn row(workload: &str, lock: &str, threads: u32, round: u32, figure: f64) -> Row {
         let row = Row { workload: workload.into(), lock: lock.into(), threads, round, ..Row::default() };
@@ -315,6 +352,28 @@ mod tests {
             board.median(setting, lock, OPS_PER_S).filter(|value| *value > 1.0)
         });
         assert_eq!(above_one, [("x", vec![2.0, 4.0]), ("y", vec![3.0])]);
+    }
+
+    #[test]
+    fn lower_bounds_and_two_states_are_seen_in_several_rounds() {
+        let rows = |platform: &str| {
+            [(0, 10.0), (1, 11.0), (2, 40.0)].map(|(round, ns)| {
+                let row = Row { platform: platform.into(), wait_max_ns: Some(ns), ..row("w", "x", 2, round, 1.0) };
+                let at_least = if round > 0 { "wait_max_ns" } else { "" };
+                Row { at_least: at_least.into(), ..row }
+            })
+        };
+        let spread = |rows: &[Row], metric| Spread::of_rows(&rows.iter().collect::<Vec<&Row>>(), metric).unwrap();
+        let (sim, hardware) = (rows("sim"), rows("hardware"));
+        let waits = spread(&sim, WAIT_MAX_NS);
+        assert!(waits.is_at_least && waits.is_bistable);
+        assert!(!spread(&sim[..1], WAIT_MAX_NS).is_at_least && !spread(&sim, OPS_PER_S).is_at_least);
+        assert!(!spread(&hardware, WAIT_MAX_NS).is_bistable);
+        let of = |rows: &[Row], others: &[Row]| {
+            let [rows, others] = [rows, others].map(|rows| rows.iter().collect::<Vec<&Row>>());
+            Spread::of_ratios(&rows, &others, WAIT_MAX_NS).map(|spread| spread.rounds)
+        };
+        assert_eq!((of(&sim, &sim), of(&sim[1..], &sim)), (Some(1), None), "of lower bounds there is no ratio");
     }
 
     /// Round 1 ran at half speed for both locks: medians over rounds alone would say 1.0, the ratio within rounds is 2.

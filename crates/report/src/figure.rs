@@ -94,7 +94,7 @@ pub struct Series {
 }
 
 /// A figure with its spread.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
     /// To the right.
     pub x: f64,
@@ -102,4 +102,10 @@ pub struct Point {
     pub y: f64,
     /// Smallest and largest of the rounds; `None` of a single round.
     pub spread: Option<(f64, f64)>,
+    /// Whether `y` is a lower bound: the window was over before what is shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+    /// Whether the rounds, each with a seed of its own, fall into two groups: `y` is then in one of them or in neither.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bistable: bool,
 }

@@ -16,7 +16,7 @@ use crate::board::Board;
 use crate::catalogue::Catalogue;
 use crate::document::Finding;
 use crate::inputs::Source;
-use crate::sentences::ONE_ROUND;
+use crate::sentences::{ONE_ROUND, between_seeds};
 use crate::timeline;
 use crate::trace::Trace;
 use crate::wording::{counted, plain};
@@ -110,7 +110,7 @@ fn reach(source: &Source, board: &Board) -> Vec<String> {
     let n_warnings = source.results.warnings.len() + source.notes.len();
     let warnings = (n_warnings > 0)
         .then(|| format!("{} came with the figures; see where they come from.", counted(n_warnings, "warning")));
-    std::iter::once(rounds).chain(warnings).collect()
+    std::iter::once(rounds).chain(between_seeds(board)).chain(warnings).collect()
 }
 
 #[cfg(test)]

@@ -35,6 +35,12 @@ impl Histogram {
         self.max = self.max.max(sample);
     }
 
+    /// How many samples are of this size or larger, to within a bucket, and their sum.
+    pub fn from(&self, size: f64) -> (u64, f64) {
+        let large = self.counts.iter().enumerate().skip(bucket(size as u64)).filter(|(_, count)| **count > 0);
+        large.fold((0, 0.0), |(n, sum), (index, count)| (n + count, sum + *count as f64 * middle(index)))
+    }
+
     /// Adds the samples of another one.
     pub fn merge(&mut self, other: &Histogram) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
@@ -128,6 +134,16 @@ mod tests {
         assert!(histogram.quantile_by_size(0.5).unwrap() > 900.0);
         assert_eq!(histogram.quantile_by_size(0.05), Some(10.0));
         assert_eq!(histogram.max(), 1000);
+    }
+
+    #[test]
+    fn the_large_ones_are_counted_and_added_up() {
+        let mut histogram = Histogram::default();
+        [3, 10, 10, 20].into_iter().for_each(|sample| histogram.record(sample));
+        assert_eq!(
+            [0.0, 10.0, 11.0, 21.0].map(|size| histogram.from(size)),
+            [(4, 43.0), (3, 40.0), (1, 20.0), (0, 0.0)]
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::row::{
     CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS, WAIT_MAX_NS,
     WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
 };
-use crate::run_tables::{is_among_best, units};
+use crate::run_tables::{CUT, is_among_best, units};
 use crate::timeline::{Lanes, TABLE};
 use crate::wording::{count, duration_ns, plain, three_digits, times};
 
@@ -95,11 +95,16 @@ const TOPICS: [Topic; 4] = [
     },
 ];
 
-fn figures(board: &Board) -> String {
+pub(crate) fn figures(board: &Board) -> String {
     let main = format!("\n{}\n\n{}\n{}\n", units(board), main_grid(board).markdown(), legend(board));
     let topics = TOPICS.iter().map(|topic| {
         let grid = topic.grid(board);
-        if grid.is_empty() { String::new() } else { format!("\n{}\n\n{}", topic.title, grid.markdown()) }
+        if grid.is_empty() {
+            return String::new();
+        }
+        let (cells, title) = (grid.markdown(), topic.title);
+        let legend = if cells.contains('>') { format!("\n&gt; {CUT}\n") } else { String::new() };
+        format!("\n{title}\n\n{cells}{legend}")
     });
     std::iter::once(main).chain(topics).collect()
 }
@@ -140,6 +145,9 @@ fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str
     let relative = relative.map_or(String::new(), |ratio| format!(" {}", percentage(ratio.median)));
     let range = match spread.rounds {
         1 => String::new(),
+        _ if spread.is_bistable => {
+            format!(" (bistable, {} to {})", three_digits(spread.low), three_digits(spread.high))
+        }
         _ => format!(" ({} to {})", three_digits(spread.low), three_digits(spread.high)),
     };
     format!("{}{mark}{relative}{range}", three_digits(spread.median))
@@ -156,8 +164,8 @@ impl Topic {
     fn grid(&self, board: &Board) -> Grid {
         grid(board, &["workload", "threads"], |setting, locks| {
             let cell = |lock: &&str| {
-                let figures = self.figures.iter().map(|(metric, _)| board.median(setting, lock, *metric));
-                self.cell(&figures.collect::<Vec<Option<f64>>>())
+                let figures = self.figures.iter().map(|(metric, _)| board.spread(setting, lock, *metric));
+                self.cell(&figures.collect::<Vec<Option<Spread>>>())
             };
             let cells = locks.iter().map(cell).collect();
             (vec![setting.workload.clone(), setting.threads.to_string()], cells)
@@ -165,12 +173,14 @@ impl Topic {
     }
 
     /// `None` of no figures.
-    fn cell(&self, figures: &[Option<f64>]) -> Option<String> {
+    fn cell(&self, figures: &[Option<Spread>]) -> Option<String> {
         if figures.iter().all(Option::is_none) {
             return None;
         }
-        let written =
-            figures.iter().zip(self.figures).map(|(figure, (_, write))| figure.map_or("-".to_string(), write));
+        let written = figures
+            .iter()
+            .zip(self.figures)
+            .map(|(figure, (_, write))| figure.map_or("-".to_string(), |it| it.written(write)));
         Some(written.collect::<Vec<String>>().join(" / "))
     }
 }

@@ -54,6 +54,10 @@ pub struct Row {
     pub starve_p90_ns: Option<f64>,
     /// Longest such gap.
     pub starve_max_ns: Option<f64>,
+    /// Names of those of the columns above whose figures are lower bounds, with a space between two: the window was over
+    /// before the wait was, or the wait had begun before the window.
+    #[serde(default)]
+    pub at_least: String,
     /// Of a simulated run: its seed. In JSON only.
     #[serde(skip_serializing)]
     pub seed: Option<u64>,
@@ -69,7 +73,7 @@ pub struct Row {
 }
 
 /// Names of the columns, in their order in the file.
-pub const COLUMNS: [&str; 21] = [
+pub const COLUMNS: [&str; 22] = [
     "platform",
     "machine",
     "workload",
@@ -91,7 +95,23 @@ pub const COLUMNS: [&str; 21] = [
     "streak_p90_ns",
     "starve_p90_ns",
     "starve_max_ns",
+    "at_least",
 ];
+
+impl Row {
+    /// Whether the figure is a lower bound.
+    pub fn is_at_least(&self, metric: Metric) -> bool {
+        self.at_least.split(' ').any(|name| name == metric.name)
+    }
+
+    /// Says of the figure that it is a lower bound.
+    pub fn set_at_least(&mut self, metric: Metric) {
+        if !self.at_least.is_empty() {
+            self.at_least.push(' ');
+        }
+        self.at_least += metric.name;
+    }
+}
 
 /// Names of what a simulated row has beyond the columns, in JSON.
 pub const RUN_FIELDS: [&str; 2] = ["seed", "trace_hash"];
@@ -181,7 +201,7 @@ mod tests {
     /// The header is a published contract; this is its text.
     const HEADER: &str = "platform,machine,workload,lock,threads,round,seconds,ops,ops_per_s,ns_per_op,cpus,\
         ctx_switches_per_s,jain,min_share,wait_p50_ns,wait_p99_ns,wait_p999_ns,wait_max_ns,streak_p90_ns,\
-        starve_p90_ns,starve_max_ns";
+        starve_p90_ns,starve_max_ns,at_least";
 
     #[test]
     fn the_header_is_the_published_one() {
@@ -199,12 +219,20 @@ mod tests {
     }
 
     #[test]
+    fn lower_bounds_are_named() {
+        let mut row = Row::default();
+        [WAIT_P99_NS, WAIT_MAX_NS].into_iter().for_each(|metric| row.set_at_least(metric));
+        assert_eq!(row.at_least, "wait_p99_ns wait_max_ns");
+        assert_eq!([WAIT_P99_NS, WAIT_P999_NS].map(|metric| row.is_at_least(metric)), [true, false]);
+    }
+
+    #[test]
     fn absent_figures_are_empty_cells() {
         let row = Row { platform: "hardware".into(), threads: 2, ops: Some(7), cpus: Some(1.5), ..Row::default() };
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.serialize(&row).unwrap();
         let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
-        assert_eq!(text.lines().nth(1), Some("hardware,,,,2,0,0.0,7,,,1.5,,,,,,,,,,"));
+        assert_eq!(text.lines().nth(1), Some("hardware,,,,2,0,0.0,7,,,1.5,,,,,,,,,,,"));
         let back: Row = csv::Reader::from_reader(text.as_bytes()).deserialize().next().unwrap().unwrap();
         assert_eq!(back, row);
     }

@@ -1,12 +1,15 @@
 //! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
 
-use crate::board::{Board, Setting};
+use crate::board::{Board, Setting, Spread};
 use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
 use crate::wording::{broken, duration_ns, three_digits, wrap};
 use crate::{FLAGSHIP, Grid, wait_tables};
 
 /// A column is hardly wider than its figures if the name above them is not wider than this.
 const NAME_WIDTH: usize = 9;
+
+/// What stands beside figures with the mark of a lower bound.
+pub(super) const CUT: &str = "the window was over before the wait was: it was longer than this";
 
 /// All tables that the run has figures for, at most `width` columns wide.
 pub(super) fn tables(board: &Board, width: usize) -> String {
@@ -17,7 +20,9 @@ pub(super) fn tables(board: &Board, width: usize) -> String {
     }
     let waits = cost_grid(board, WAIT_MAX_NS, duration_ns);
     if !waits.is_empty() {
-        parts.push(format!("Longest wait for the lock\n{}", waits.render(width)));
+        let rendered = waits.render(width);
+        let legend = if rendered.contains('>') { wrap(" >  ", CUT, width) } else { String::new() };
+        parts.push(format!("Longest wait for the lock\n{rendered}{legend}"));
     }
     parts.extend(wait_tables::tables(board, width));
     parts.join("\n")
@@ -60,6 +65,9 @@ fn legend(board: &Board, detail: Detail) -> Vec<(&'static str, &'static str)> {
     if detail == Detail::Relative {
         legend.push((" %  ", "of what the same lock does with 1 thread"));
     }
+    if board.has_bistable_cell() {
+        legend.push((" ?  ", "bistable: the seeds fall into two groups, and their median says little"));
+    }
     legend
 }
 
@@ -98,9 +106,13 @@ fn main_grid(board: &Board, detail: Detail) -> Grid {
 
 fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>, detail: Detail) -> String {
     let metric = main_metric(&setting.workload);
-    let Some(value) = board.median(setting, lock, metric) else { return "-".to_string() };
-    let shown = value / main_unit(&setting.workload).size;
-    let mark = if is_among_best(board, (setting, lock), best) { "*" } else { " " };
+    let Some(spread) = board.spread(setting, lock, metric) else { return "-".to_string() };
+    let shown = spread.median / main_unit(&setting.workload).size;
+    let mark = match () {
+        () if spread.is_bistable => "?",
+        () if is_among_best(board, (setting, lock), best) => "*",
+        () => " ",
+    };
     let mut cell = format!("{}{mark}", three_digits(shown));
     if detail == Detail::Relative {
         let relative = board.relative_to_one_thread(setting, lock);
@@ -138,12 +150,12 @@ fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
     let mut grid = Grid::new(&header, 2);
     let mut above = None;
     for setting in board.settings.iter().filter(|setting| setting.threads > 1) {
-        let values: Vec<Option<f64>> = board.locks.iter().map(|lock| board.median(setting, lock, metric)).collect();
+        let values: Vec<Option<Spread>> = board.locks.iter().map(|lock| board.spread(setting, lock, metric)).collect();
         if values.iter().all(Option::is_none) {
             continue;
         }
         let mut cells = name_cells(setting, &mut above);
-        cells.extend(values.into_iter().map(|value| value.map_or("-".to_string(), format)));
+        cells.extend(values.into_iter().map(|value| value.map_or("-".to_string(), |value| value.written(format))));
         grid.row(cells);
     }
     grid
@@ -188,6 +200,27 @@ mod tests {
         assert!(text.contains(" handoff-fast      2        ns"), "{text}");
         assert!(text.contains("CPUs used"), "{text}");
         assert!(text.contains("2.00 ms"), "{text}");
+    }
+
+    #[test]
+    fn lower_bounds_and_two_states_are_marked() {
+        let mut rows = rows();
+        rows.extend(rows.clone().into_iter().filter(|row| row.round == 0).map(|row| Row { round: 2, ..row }));
+        for row in &mut rows {
+            row.platform = "sim".into();
+            if row.lock == "std" && row.threads == 2 {
+                row.at_least = "wait_max_ns".into();
+                row.ops_per_s = row.ops_per_s.map(|speed| speed * [1.0, 4.0, 1.0][row.round as usize]);
+            }
+        }
+        let text = tables(&Board::new(&rows, &Catalogue::default()), 100);
+        for shown in [" >2.00 ms", "9.00?  15%", " >  the window was over", " ?  bistable: "] {
+            assert!(text.contains(shown), "no {shown:?} in {text}");
+        }
+        let text = crate::markdown::figures(&Board::new(&rows, &Catalogue::default()));
+        for shown in ["/ >2.00 ms |", "&gt; the window was over", "(bistable, 9.00 to 36.4)"] {
+            assert!(text.contains(shown), "no {shown:?} in {text}");
+        }
     }
 
     #[test]

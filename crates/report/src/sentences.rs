@@ -1,10 +1,10 @@
 //! What the figures of a run say, in sentences. Every word that judges has a rule here and a figure beside it.
 
 use crate::FLAGSHIP;
-use crate::board::{Board, Ratio, Setting};
-use crate::row::{CPUS, CTX_SWITCHES_PER_S, Metric, WAIT_MAX_NS};
+use crate::board::{Board, Ratio, Setting, Spread};
+use crate::row::{CPUS, CTX_SWITCHES_PER_S, Metric, WAIT_MAX_NS, main_unit};
 use crate::stats::{geometric_mean, median};
-use crate::wording::{count, duration_ns, list_some, threads, times};
+use crate::wording::{count, duration_ns, list_some, threads, three_digits, times};
 
 /// Below this part of one thread's throughput we say that a lock collapses.
 const COLLAPSED_BELOW: f64 = 0.5;
@@ -12,6 +12,10 @@ const COLLAPSED_BELOW: f64 = 0.5;
 const KEEPS_FROM: f64 = 0.9;
 /// So many locks are named in one breath.
 pub(super) const NAMED_LOCKS: usize = 8;
+/// So many figures on which seeds do not agree.
+const NAMED_CELLS: usize = 4;
+/// From this ratio on we say that seeds do not agree.
+const FAR: f64 = 1.1;
 /// So many numbers of threads stand in a sentence.
 const NAMED_NUMBERS: usize = 16;
 
@@ -26,10 +30,34 @@ pub(super) fn sentences(board: &Board) -> Vec<String> {
     said.extend(after_the_spike(board));
     said.extend(at_most_threads(board, "Longest wait", WAIT_MAX_NS));
     said.extend(costs(board));
+    said.extend(between_seeds(board));
     if board.rounds == 1 {
         said.push(ONE_ROUND.to_string());
     }
     said
+}
+
+/// How far the seeds of simulated runs lie apart: nothing but chance is between them.
+pub(super) fn between_seeds(board: &Board) -> Option<String> {
+    let cells =
+        board.settings.iter().flat_map(|setting| board.locks_in(setting).into_iter().map(move |lock| (setting, lock)));
+    let spread = |(setting, lock)| Some((setting, lock, board.seeds(setting, lock)?));
+    let mut cells: Vec<(&Setting, &str, Spread)> = cells.filter_map(spread).collect();
+    cells.sort_by(|a, b| b.2.width().total_cmp(&a.2.width()));
+    let n_far = cells.iter().filter(|cell| cell.2.width() >= FAR).count();
+    let (_, _, widest) = cells.first()?;
+    if n_far == 0 {
+        return Some(format!("Between seeds no figure differs by more than {:.1} %.", (widest.width() - 1.0) * 100.0));
+    }
+    let told = |(setting, lock, spread): &(&Setting, &str, Spread)| {
+        let unit = main_unit(&setting.workload);
+        let [low, high] = [spread.low, spread.high].map(|value| three_digits(value / unit.size));
+        let bistable = if spread.is_bistable { ", bistable" } else { "" };
+        format!("{lock} {low} to {high} {} ({}, {}{bistable})", unit.name, setting.workload, threads(setting.threads))
+    };
+    let told: Vec<String> = cells[..n_far].iter().map(told).collect();
+    let (of, told) = (cells.len(), list_some(&told, NAMED_CELLS));
+    Some(format!("Seeds differ by a tenth or more in {n_far} of {of} figures: {told}."))
 }
 
 /// How a lock's throughput depends on the number of threads.
@@ -179,17 +207,19 @@ pub(super) fn after_the_spike(board: &Board) -> Option<String> {
 /// A time where most threads wanted the lock. `what` says which.
 pub(super) fn at_most_threads(board: &Board, what: &str, metric: Metric) -> Option<String> {
     let is_shown = is_shown(board);
-    let waits = |setting: &Setting| -> Vec<(&str, f64)> {
+    let waits = |setting: &Setting| -> Vec<(&str, Spread)> {
         let shown = board.locks_in(setting).into_iter().filter(|lock| is_shown(lock));
-        shown.filter_map(|lock| Some((lock, board.median(setting, lock, metric)?))).collect()
+        shown.filter_map(|lock| Some((lock, board.spread(setting, lock, metric)?))).collect()
     };
     let has_waits = |setting: &&Setting| !waits(setting).is_empty();
     let setting = board.settings.iter().filter(has_waits).rev().max_by_key(|setting| setting.threads)?;
     if setting.threads < 2 {
         return None;
     }
-    let shown: Vec<String> =
-        waits(setting).into_iter().map(|(lock, ns)| format!("{lock} {}", duration_ns(ns))).collect();
+    let wait = |(lock, spread): (&str, Spread)| {
+        format!("{lock} {}{}", if spread.is_at_least { "more than " } else { "" }, duration_ns(spread.median))
+    };
+    let shown: Vec<String> = waits(setting).into_iter().map(wait).collect();
     let shown = list_some(&shown, NAMED_LOCKS);
     Some(format!("{what} at {} ({}): {shown}.", threads(setting.threads), setting.workload))
 }
@@ -236,6 +266,24 @@ mod tests {
             })
             .collect();
         sentences(&Board::new(&rows, &Catalogue::new(&[], &["ondeck"], &["std", "pthread"])))
+    }
+
+    #[test]
+    fn seeds_that_differ_are_named() {
+        let seeds = |platform: &str, figures: [f64; 3]| {
+            let row = |lock, figures: [f64; 3]| {
+                figures.into_iter().zip(0..).map(move |(mega, round)| row(lock, 4, round, mega)).collect::<Vec<Row>>()
+            };
+            let mut rows = [row("ondeck", [60.0, 60.0, 61.0]), row("tas", figures)].concat();
+            rows.iter_mut().for_each(|row| row.platform = platform.into());
+            between_seeds(&Board::new(&rows, &Catalogue::default()))
+        };
+        let told = "Seeds differ by a tenth or more in 1 of 2 figures: tas 5.00 to 20.0 M/s (mutex-contention, 4 threads, \
+                    bistable).";
+        assert_eq!(seeds("sim", [5.0, 20.0, 20.1].map(|mega: f64| mega.floor())).as_deref(), Some(told));
+        let near = "Between seeds no figure differs by more than 1.7 %.";
+        assert_eq!(seeds("sim", [10.0, 10.0, 10.1]).as_deref(), Some(near));
+        assert_eq!(seeds("hardware", [5.0, 20.0, 20.0]), None);
     }
 
     #[test]

@@ -31,6 +31,20 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((logs / values.len() as f64).exp())
 }
 
+/// Two groups of values are told apart by a gap of at least this ratio.
+const GAP: f64 = 1.5;
+
+/// Whether three values or more, none below zero, fall into two groups: between two neighbours lies a gap that is wider
+/// than both groups together, by their ratios, and not narrower than 1.5.
+pub fn is_bistable(values: &[f64]) -> bool {
+    let sorted = sorted(values);
+    let (Some(low), Some(high)) = (sorted.first(), sorted.last()) else { return false };
+    let ratio = |low: f64, high: f64| if low > 0.0 { high / low } else { f64::INFINITY };
+    let widest =
+        sorted.windows(2).filter(|pair| pair[1] > pair[0]).map(|pair| ratio(pair[0], pair[1])).fold(1.0, f64::max);
+    sorted.len() > 2 && widest >= GAP && (widest.is_infinite() || widest * widest > high / low)
+}
+
 /// Where a median lies with a stated confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -204,6 +218,17 @@ mod tests {
         close(quantile(&values, 0.0), 10.0);
         close(quantile(&values, 0.9), 46.0);
         close(quantile(&values, 1.0), 50.0);
+    }
+
+    #[test]
+    fn two_groups_are_seen() {
+        for values in [vec![1.0, 1.1, 3.0], vec![10.0, 30.0, 31.0, 11.0], vec![0.0, 5.0, 5.0]] {
+            assert!(is_bistable(&values), "{values:?}");
+        }
+        // Two values; a gap below 1.5; values that are evenly far apart; nothing.
+        for values in [vec![1.0, 3.0], vec![1.0, 1.0, 1.4], vec![1.0, 1.6, 2.6, 4.0], vec![0.0; 3], vec![]] {
+            assert!(!is_bistable(&values), "{values:?}");
+        }
     }
 
     #[test]

@@ -29,14 +29,15 @@ fn figure(name: &str, locks: &[&str], most: u32) -> Result<Figure, String> {
     let mut series = Vec::new();
     for (index, lock) in locks.iter().enumerate() {
         let simulated = pairs.iter().zip(&ns).filter(|((of, _), _)| of == lock);
-        let simulated = simulated.map(|((_, threads), &ns)| Point { x: f64::from(*threads), y: ns, spread: None });
+        let point = |x: u32, y: f64| Point { x: f64::from(x), y, ..Point::default() };
+        let simulated = simulated.map(|((_, threads), &ns)| point(*threads, ns));
         series.push(line((*lock).to_owned(), index, 0, simulated.collect()));
         let published = published::chan_contended();
         let rows = published.lines(&[("machine", name), ("lock", lock)]);
         let point = |row: published::Line| Point {
             x: row.number("threads"),
             y: 1000.0 * row.number("us_per_op"),
-            spread: None,
+            ..Point::default()
         };
         series.push(line("published".to_owned(), index, 1, rows.into_iter().map(point).collect()));
     }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 const HEADER: &str = "platform,machine,workload,lock,threads,round,seconds,ops,ops_per_s,ns_per_op,cpus,\
     ctx_switches_per_s,jain,min_share,wait_p50_ns,wait_p99_ns,wait_p999_ns,wait_max_ns,streak_p90_ns,starve_p90_ns,\
-    starve_max_ns";
+    starve_max_ns,at_least";
 
 /// A run of a fraction of a second.
 const SHORT: [&str; 10] =

@@ -133,7 +133,7 @@ fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<Done, End> 
         lock: point.lock.as_str(),
         threads: point.threads,
         round,
-        window_ns: (plan.seconds_of(point) * 1e9) as u64,
+        window_ns: (of.seconds_of(point) * 1e9) as u64,
         most_warm_ups: if point.workload.info().settles_late { MOST_WARM_UPS } else { 1 },
         cores: &cores,
         patience_ns: PATIENCE_NS,

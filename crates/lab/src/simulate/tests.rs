@@ -146,7 +146,18 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
     assert_eq!(rows.len(), total);
     assert!(rows.iter().all(|row| row.ops.is_some() && row.trace_hash.is_some() && row.spent.is_some()));
     assert_eq!(rows_of(&plan), rows);
-    assert_eq!(COLUMNS.len(), 21);
+    assert_eq!(COLUMNS.len(), 22);
+}
+
+/// On 4 CPUs with slices of 2.25 ms, a thread of 16 has its fifth after 45 ms.
+#[test]
+fn windows_are_longer_where_threads_share_cpus() {
+    let of = on_rpi5(Plan { seconds: None, ..plan(Vec::new()) });
+    let seconds = |workload, threads| of.seconds_of(&point(workload, "ondeck", threads));
+    assert_eq!([4, 5, 16, 64].map(|threads| seconds("mutex-contention", threads)), [0.01, 0.0225, 0.045, 0.18]);
+    assert_eq!([seconds("mutex-contention", 1024), seconds("monitor-throughput", 5)], [0.5, 0.5]);
+    let asked = on_rpi5(plan(Vec::new()));
+    assert_eq!(asked.seconds_of(&point("mutex-contention", "ondeck", 64)), 0.001);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::figure::Unit;
 use roxmltree::Node;
 
 fn points(values: &[(f64, f64)]) -> Vec<Point> {
-    values.iter().map(|(x, y)| Point { x: *x, y: *y, spread: Some((y * 0.9, y * 1.2)) }).collect()
+    values.iter().map(|(x, y)| Point { x: *x, y: *y, spread: Some((y * 0.9, y * 1.2)), ..Point::default() }).collect()
 }
 
 fn series(style: usize, values: &[(f64, f64)]) -> Series {

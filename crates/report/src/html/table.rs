@@ -39,7 +39,9 @@ fn cells<'a>(figure: &Figure, places: impl Iterator<Item = (&'a Series, f64)>) -
 
 fn cell(unit: Unit, point: &Point) -> Markup {
     html! {
+        @if point.at_least { ">" }
         (number(unit, point.y))
+        @if point.bistable { " bistable" }
         @if let Some((least, most)) = point.spread {
             " " small { (number(unit, least)) " to " (number(unit, most)) }
         }

@@ -21,7 +21,12 @@ fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
 }
 
 fn series(name: &str, style: usize, source: usize, ys: &[f64]) -> Series {
-    let point = |(place, y): (usize, &f64)| Point { x: place as f64, y: *y, spread: Some((y * 0.9, y * 1.2)) };
+    let point = |(place, y): (usize, &f64)| Point {
+        x: place as f64,
+        y: *y,
+        spread: Some((y * 0.9, y * 1.2)),
+        ..Point::default()
+    };
     Series { name: name.into(), style, source, points: ys.iter().enumerate().map(point).collect() }
 }
 
@@ -125,6 +130,15 @@ fn every_point_is_in_a_table() {
                <td>2.00 ms <small>1.80 ms to 2.40 ms</small></td>";
     assert!(text.contains(row), "{text}");
     assert!(text.contains("<bdi>std</bdi></th><td>0 ns <small>0 ns to 0 ns</small></td><td></td>"), "{text}");
+}
+
+#[test]
+fn a_point_is_shown_as_what_it_is() {
+    let mut figure = document().figures.remove(0);
+    (figure.series[0].points[0].at_least, figure.series[0].points[1].bistable) = (true, true);
+    let table = table::table(&figure).into_string();
+    assert!(table.contains("<td>&gt;1.50 us <small>"), "{table}");
+    assert!(table.contains("<td>2.00 ms bistable <small>"), "{table}");
 }
 
 #[test]

@@ -53,11 +53,12 @@ class Tooltip {
   row({ one, point }) {
     const { figure } = this;
     const number = (value) => format(figure.y.unit, value);
-    const between = point.spread ? `${number(point.spread[0])} to ${number(point.spread[1])}` : '';
+    const range = point.spread ? `${number(point.spread[0])} to ${number(point.spread[1])}` : '';
+    const between = point.bistable ? `${range}, bistable` : range;
     return element('tr', { class: one.style === 0 ? 'flagship' : 'other' },
       element('td', {}, swatch(one, figure.form === 'bars')),
       element('th', { scope: 'row' }, element('bdi', {}, one.name)),
-      element('td', { class: 'value' }, number(point.y)),
+      element('td', { class: 'value' }, `${point.at_least ? '>' : ''}${number(point.y)}`),
       element('td', { class: 'spread' }, between));
   }
 }

@@ -124,6 +124,8 @@ pub(super) fn ratio(topic: &Topic, cell: &Cell) -> Option<Spread> {
         low: new.low / old.high,
         high: new.high / old.low,
         rounds: new.rounds.min(old.rounds),
+        is_at_least: false,
+        is_bistable: new.is_bistable || old.is_bistable,
     };
     [spread.median, spread.low, spread.high].iter().all(|value| value.is_finite()).then_some(spread)
 }

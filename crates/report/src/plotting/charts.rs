@@ -250,8 +250,9 @@ fn throughput(topic: &Topic, cell: &Cell) -> Option<Spread> {
         return None;
     }
     let (size, _) = throughput_unit(topic);
-    let Spread { median, low, high, rounds } = Spread::of_rows(cell.rows, metric)?;
-    Some(Spread { median: median / size, low: low / size, high: high / size, rounds })
+    let spread = Spread::of_rows(cell.rows, metric)?;
+    let [median, low, high] = [spread.median, spread.low, spread.high].map(|value| value / size);
+    Some(Spread { median, low, high, ..spread })
 }
 
 /// Size and meaning of the unit of throughput. Millions are left to the writing of each number.

@@ -101,8 +101,8 @@ fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Draw
 
 fn point(topic: &Topic, place: usize, value: Spread) -> Point {
     let x = if topic.is_numeric() { f64::from(topic.places[place].threads) } else { place as f64 };
-    let Spread { median: y, low, high, rounds } = value;
-    Point { x, y, spread: (rounds > 1).then_some((low, high)) }
+    let Spread { median: y, low, high, rounds, is_at_least: at_least, is_bistable: bistable } = value;
+    Point { x, y, spread: (rounds > 1).then_some((low, high)), at_least, bistable }
 }
 
 fn is_change(topic: &Topic) -> bool {
@@ -177,6 +177,13 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
         (false, (_, 1)) => format!("A {thing} is one round: no spread."),
         (false, _) => format!("A {thing} is the median of {of}; the {spread} spans them."),
     });
+    let points = || drawn.series.iter().flat_map(|series| &series.points);
+    if points().any(|point| point.at_least) {
+        said.push("Where > stands before a figure, the window was over before the wait was: it was longer.".into());
+    }
+    if points().any(|point| point.bistable) {
+        said.push("Bistable: the seeds fall into two groups, and a median says little.".into());
+    }
     let mut left_out = Vec::new();
     if drawn.more > 0 {
         left_out.push(format!("{} of {} series", drawn.more, drawn.more + drawn.series.len()));
@@ -204,7 +211,7 @@ fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> Strin
     let label = label(topic, chart, labels);
     let mut said = vec![format!("{}{}.", label[..1].to_uppercase(), &label[1..])];
     if let [place] = topic.places.as_slice() {
-        let value = |series: &Series| format!("{} {}", series.name, shown(chart.unit, series.points[0].y));
+        let value = |series: &Series| format!("{} {}", series.name, value(chart.unit, &series.points[0]));
         let values: Vec<String> = drawn.series.iter().map(value).collect();
         said.push(format!("{}: {}.", place.name, values.join(", ")));
     } else {
@@ -220,17 +227,23 @@ fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> Strin
     said.join(" ")
 }
 
+/// A figure, as what it is.
+fn value(unit: Unit, point: &Point) -> String {
+    let more = if point.at_least { "more than " } else { "" };
+    format!("{more}{}{}", shown(unit, point.y), if point.bistable { " (bistable)" } else { "" })
+}
+
 /// "std: 1.00 at 1 thread, lowest 0.15 at 64 threads, 0.19 at 256 threads."
 fn course(topic: &Topic, chart: &Chart, series: &Series) -> String {
     let place = |point: &Point| match topic.is_numeric() {
         true => super::words::threads(point.x as u32),
         false => topic.places[point.x as usize].name.clone(),
     };
-    let at = |point: &Point| format!("{} at {}", shown(chart.unit, point.y), place(point));
+    let at = |point: &Point| format!("{} at {}", value(chart.unit, point), place(point));
     let points = &series.points;
     if !topic.is_numeric() && points.len() <= MOST_TOLD {
         let all: Vec<String> =
-            points.iter().map(|point| format!("{} {}", place(point), shown(chart.unit, point.y))).collect();
+            points.iter().map(|point| format!("{} {}", place(point), value(chart.unit, point))).collect();
         return format!("{}: {}.", series.name, all.join(", "));
     }
     let (first, last) = (&points[0], &points[points.len() - 1]);

@@ -37,7 +37,7 @@ fn ids(charts: &Charts) -> Vec<&str> {
 }
 
 fn spread(x: f64, y: f64, low: f64, high: f64) -> Point {
-    Point { x, y, spread: Some((low, high)) }
+    Point { x, y, spread: Some((low, high)), ..Point::default() }
 }
 
 /// Two locks, 1, 2 and 4 threads, three rounds, the second at half speed for all: the ratios do not show it.
@@ -112,7 +112,7 @@ fn one_number_of_threads_makes_bars_and_one_round_no_spread() {
     let figure = &charts.figures[0];
     assert_eq!(figure.form, Form::Bars);
     assert_eq!(figure.x.scale, Scale::Names { names: vec!["8 threads".into()] });
-    assert_eq!(figure.series[0].points, [Point { x: 0.0, y: 3e6, spread: None }]);
+    assert_eq!(figure.series[0].points, [Point { x: 0.0, y: 3e6, spread: None, ..Point::default() }]);
     assert_eq!(figure.caption, "A bar is one round: no spread.");
     assert_eq!(figure.text, "Operations a second. 8 threads: std 3.00 M, x 4.00 M.");
 }
@@ -241,7 +241,7 @@ fn no_rows_no_charts() {
 fn figures_that_are_not_numbers_are_no_points() {
     let row = |round, figure| Row { ops_per_s: Some(figure), ..row("w", "std", 2, round, 1.0) };
     let charts = charts(vec![row(0, f64::NAN), row(1, f64::INFINITY), row(2, 1e300)]);
-    assert_eq!(charts.figures[0].series[0].points, [Point { x: 0.0, y: 1e300, spread: None }]);
+    assert_eq!(charts.figures[0].series[0].points, [Point { x: 0.0, y: 1e300, spread: None, ..Point::default() }]);
     assert!(charts.figures[0].text.contains("std 1.00e300"), "{}", charts.figures[0].text);
 }
 
@@ -317,7 +317,7 @@ fn changes_of_single_settings_stand_side_by_side() {
     assert_eq!(names(speeds), ["sections/cs1-out2, 8 threads", "spike/before, 2 threads"]);
     let legend: Vec<&str> = speeds.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(legend, ["std (mid.csv)", "std (new.csv)"]);
-    assert_eq!(speeds.series[1].points[1], Point { x: 1.0, y: 4.0, spread: None });
+    assert_eq!(speeds.series[1].points[1], Point { x: 1.0, y: 4.0, spread: None, ..Point::default() });
     let times = figure(&charts, "time-change");
     assert_eq!(names(times), ["solo", "handoff-fast"]);
     assert_eq!(times.series[0].points[0].y, 0.5);

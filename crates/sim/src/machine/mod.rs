@@ -197,6 +197,18 @@ pub enum Policy {
     },
 }
 
+impl Policy {
+    /// How long it takes until each of `n` threads that want one CPU has run once, in picoseconds.
+    pub fn rotation_ps(self, n: u32) -> u64 {
+        let n = u64::from(n);
+        match self {
+            Policy::Fair { latency_ps, slice_ps, .. } => latency_ps.max(n * slice_ps),
+            Policy::Eevdf { slice_ps } => n * slice_ps,
+            Policy::Quantum { quantum_ps, .. } => n * quantum_ps,
+        }
+    }
+}
+
 impl Machine {
     /// What moving a line from one core to another takes.
     #[inline]
