@@ -140,7 +140,7 @@ fn rows(
 /// Computes one run.
 fn single(root: &Path, machine: &str, point: &Point, out: &Path) -> Result<Row, String> {
     let Point { workload, threads, round } = *point;
-    let flags = format!("{FLAGS} --workload {workload} --threads {threads} --seed {}", round + 1);
+    let flags = format!("{FLAGS} --workload {workload} --threads {threads} --seed {} --seeds 1", round + 1);
     sweep(root, machine, &flags, out)?;
     let row = rows_of(&root.join(out))?.pop().ok_or("a run without a row")?;
     Ok(Row { round, ..row })

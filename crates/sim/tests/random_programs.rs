@@ -54,7 +54,7 @@ fn machine(draw: &mut Draw) -> Machine {
     memory.far_atomics = draw.is(3).then_some(FarAtomics { round_trip_ps: 40_000, busy_ps: 9_000 });
     let os = &mut machine.os;
     os.policy = if draw.is(2) {
-        Policy::Quantum { quantum_ps: 1_000_000 + draw.below(20_000_000), boost: draw.is(2) }
+        Policy::Quantum { quantum_ps: 1_000_000 + draw.below(20_000_000), boost: draw.is(2), starved_ps: 0 }
     } else {
         let slice_ps = 1_000_000 + draw.below(10_000_000);
         Policy::Fair { latency_ps: 2 * slice_ps, slice_ps, wakeup_granularity_ps: draw.below(5_000_000) }

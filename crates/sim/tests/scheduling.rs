@@ -20,7 +20,7 @@ fn works(ns: u32) -> Body {
 
 fn quantum(n: u32, boost: bool) -> Machine {
     let mut machine = toy(n);
-    machine.os.policy = Policy::Quantum { quantum_ps: 10_000_000_000, boost };
+    machine.os.policy = Policy::Quantum { quantum_ps: 10_000_000_000, boost, starved_ps: 4_000 * MS };
     machine
 }
 
@@ -206,6 +206,30 @@ fn a_preempted_thread_is_next_with_what_is_left_of_its_quantum() {
     let bodies = all(None, vec![sleeps, works(50_000_000), works(1_000_000)]);
     let outcome = on(&quantum(1, true), 1, bodies).unwrap();
     assert_eq!((outcome.value[0], outcome.value[2]), (3 * MS + US, 12 * MS + 4_500_000));
+}
+
+#[test]
+fn who_has_starved_for_four_seconds_has_a_turn() {
+    // 1 and 2 are woken in turn, each while the other works for 1 ms, and so are always before 0, which works for 1 ms too
+    // and has lost the CPU at once. At the look of 5 s it has waited for more than 4 s: it is next when somebody sleeps.
+    let wakes = |n: u32| {
+        body(move || {
+            (0..n).for_each(|_| {
+                Simulated::sleep_ns(500_000);
+                Simulated::work(1_000_000);
+            });
+            now()
+        })
+    };
+    let ends = |starved_ps: u64| {
+        let mut machine = quantum(1, true);
+        if let Policy::Quantum { starved_ps: theirs, .. } = &mut machine.os.policy {
+            *theirs = starved_ps;
+        }
+        on(&machine, 1, all(None, vec![wakes(3_000), wakes(3_000), works(1_000_000)])).unwrap().value[2]
+    };
+    assert!((5_000 * MS..5_003 * MS).contains(&ends(4_000 * MS)), "{}", ends(4_000 * MS));
+    assert!(ends(0) > 5_900 * MS, "nobody looks: it waits until the others are done");
 }
 
 #[test]

@@ -9,6 +9,9 @@ use crate::timeline::What;
 /// What threads have had is counted from here on: far enough from 0 that a lead never has to be cut there.
 pub(super) const FIRST_VRUNTIME: u64 = 1 << 60;
 
+/// How often Windows looks for threads that have waited for too long.
+const LOOK_PS: u64 = 1_000_000_000_000;
+
 /// Why a thread is to lose its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
@@ -296,9 +299,13 @@ impl Engine {
                 let next = self.earliest(cpu, None);
                 places.find(|&place| Some(queue[place]) == next)
             }
-            Policy::Quantum { .. } => {
-                let boosted = places.clone().find(|&place| threads[queue[place] as usize].is_boosted);
-                boosted.or_else(|| places.next())
+            Policy::Quantum { starved_ps, .. } => {
+                let looked_at = self.now - self.now % LOOK_PS;
+                let since = |place: &usize| threads[queue[*place] as usize].off_since;
+                let is_starved = |place: &usize| starved_ps > 0 && since(place) + starved_ps <= looked_at;
+                let starved = places.clone().filter(is_starved).min_by_key(since);
+                let boosted = || places.clone().find(|&place| threads[queue[place] as usize].is_boosted);
+                starved.or_else(boosted).or_else(|| places.next())
             }
         }?;
         let thread = self.cpus[cpu as usize].queue.remove(place);
@@ -421,8 +428,9 @@ impl Engine {
 
     /// `sched_yield`: whoever is next gets the CPU. True if somebody did.
     ///
-    /// A fair system passes the thread over this once, and changes nothing in what it has had; and it does not pass over one
-    /// that has had less than the next by more than what would let a woken thread take the CPU (`pick_next_entity`).
+    /// CFS passes the thread over this once, and changes nothing in what it has had; and it does not pass over one that has
+    /// had less than the next by more than what would let a woken thread take the CPU (`pick_next_entity`). EEVDF moves its
+    /// deadline ([`puts_off`](Engine::puts_off)), and where each has its turn, it goes behind all.
     pub(crate) fn yield_cpu(&mut self) -> bool {
         let me = self.current;
         let cpu = self.threads[me as usize].cpu;

@@ -194,6 +194,8 @@ pub enum Policy {
         quantum_ps: u64,
         /// Whether a woken thread takes the CPU at once.
         boost: bool,
+        /// Who has waited so long at one of the looks that the system takes every second is next; 0 if it takes none.
+        starved_ps: u64,
     },
 }
 

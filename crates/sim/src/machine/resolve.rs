@@ -115,7 +115,11 @@ fn policy(os: &Section<'_>) -> Result<Policy, String> {
         ["eevdf"] => Ok(Policy::Eevdf { slice_ps: os.section("eevdf", schema::EEVDF)?.long_ps("slice_ms")? }),
         ["quantum"] => {
             let quantum = os.section("quantum", schema::QUANTUM)?;
-            Ok(Policy::Quantum { quantum_ps: quantum.long_ps("quantum_ms")?, boost: quantum.switch("boost")? })
+            Ok(Policy::Quantum {
+                quantum_ps: quantum.long_ps("quantum_ms")?,
+                boost: quantum.switch("boost")?,
+                starved_ps: quantum.long_ps("starved_ms")?,
+            })
         }
         [] => Err(os.error("fair", format!("missing; accepted: {accepted}"))),
         [first, .., last] => Err(os.error(last, format!("beside [os.{first}]; accepted: one of them"))),

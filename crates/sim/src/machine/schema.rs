@@ -183,7 +183,8 @@ pub(super) const FAIR: &[Field] = &[
 pub(super) const EEVDF: &[Field] = &[field("slice_ms", MS)];
 
 /// `[os.quantum]`
-pub(super) const QUANTUM: &[Field] = &[field("quantum_ms", MS), field("boost", Accepts::Switch)];
+pub(super) const QUANTUM: &[Field] =
+    &[field("quantum_ms", MS), field("boost", Accepts::Switch), field("starved_ms", Accepts::Ms(range(0.0, 60_000.0)))];
 
 impl std::fmt::Display for Accepts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

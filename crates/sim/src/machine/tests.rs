@@ -98,7 +98,10 @@ fn nodes_have_hops_and_names_with_ht_have_threads() {
 fn one_machine_has_two_systems() {
     let (linux, windows) = (builtin("i7-6700-linux").unwrap(), builtin("i7-6700-windows").unwrap());
     assert!(matches!(linux.os.policy, Policy::Fair { latency_ps: 24_000_000_000, .. }));
-    assert!(matches!(windows.os.policy, Policy::Quantum { quantum_ps: 31_250_000_000, boost: true }));
+    assert!(matches!(
+        windows.os.policy,
+        Policy::Quantum { quantum_ps: 31_250_000_000, boost: true, starved_ps: 4_000_000_000_000 }
+    ));
     // What the published figures say of their pauses differs.
     let mut kinds = windows.kinds;
     (kinds[0].pause_ps, kinds[0].smt_pausing) = (linux.kinds[0].pause_ps, linux.kinds[0].smt_pausing);
