@@ -63,6 +63,23 @@ fn who_comes_back_behind_takes_the_cpu_from_who_is_ahead() {
 }
 
 #[test]
+fn a_yield_in_vain_makes_the_slice_longer() {
+    // 0 works 1 ms and yields; 1 runs until 2.501, its first half slice. 0 is back: its deadline is 4.5 of its own ms, of which
+    // it has had 1; two yields in vain, as it alone is eligible, make it 10.5. So it works its 6 ms in one piece.
+    let yields = body(|| {
+        until(1_000_000);
+        Simulated::yield_now();
+        let back = now();
+        Simulated::yield_now();
+        Simulated::yield_now();
+        Simulated::work(6_000_000);
+        now() - back
+    });
+    let took = run(vec![yields, works(20_000_000)])[0];
+    assert!((6 * MS..6 * MS + 5 * US).contains(&took), "{took}");
+}
+
+#[test]
 fn a_yield_of_one_who_alone_is_eligible_changes_nothing() {
     // 0 works 1 ms and yields: 1 has had nothing, is behind and has the earlier deadline: it runs for its 1.5 ms, until 2.5011.
     // Then 0 has 1 ms and 1 has 1.5: the average is 1.25, only 0 is eligible, and yields in vain until it has had more.

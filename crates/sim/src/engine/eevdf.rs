@@ -1,16 +1,19 @@
-//! The scheduler of Linux since 6.6: earliest eligible virtual deadline first (Stoica and Abdel-Wahab 1995;
+//! The scheduler of Linux from 6.6 to 6.11: earliest eligible virtual deadline first (Stoica and Abdel-Wahab 1995;
 //! `kernel/sched/fair.c` of 6.6, with the features that are on by default).
 //!
 //! What a thread has had is compared with the average of those on its CPU. Whoever has had no more than that is *eligible*;
 //! of the eligible the one with the earliest *deadline* runs: what it had when it got its present slice, and the slice. So:
 //!
-//! - Whoever has got the CPU keeps it until its deadline, unless it has had more than the average before (RUN_TO_PARITY).
-//!   A woken thread takes the CPU at once only in that case, if its deadline is the earliest.
+//! - Whoever has got the CPU keeps it until its deadline, unless it has had more than the average before, or has yielded
+//!   (RUN_TO_PARITY). Only in these cases a woken thread takes the CPU at once, if its deadline is the earliest.
 //! - Sleep gives no lead: a thread comes back with the *lag* that it went with, what the average had beyond it, or it beyond
 //!   the average, two slices at most (PLACE_LAG).
 //! - A yield moves one's own deadline back by a slice. Who alone is eligible goes on.
 //!
-//! All threads weigh the same. The kernel looks when its clock ticks; here slices end when they are over.
+//! All threads weigh the same. The kernel looks when its clock ticks; here slices end when they are over. The first slice of
+//! a thread is half as long, which the kernel meant from the beginning and does since 6.12; and of two threads with one
+//! deadline the one that waits is next, as since 6.8. Not here is what came later: a thread that sleeps with debts stays in
+//! the queue until they are paid (6.12), and a yield gives up what is left of the slice (6.18 and some stable kernels).
 
 use super::Engine;
 use super::schedule::FIRST_VRUNTIME;
@@ -80,6 +83,14 @@ impl Engine {
             this.is_protected = false;
         }
         this.on_since + (this.slice_until - this.vruntime)
+    }
+
+    /// How much is left of the slice of the thread that has the CPU, if the timer has come too early: a yield has made it
+    /// longer.
+    pub(super) fn slice_left(&self, cpu: u32) -> Option<u64> {
+        let running = self.cpus[cpu as usize].running?;
+        let until = self.threads[running as usize].slice_until;
+        until.checked_sub(self.running_vruntime(cpu)?).filter(|&left| left > 0)
     }
 
     /// The slice of the thread that has the CPU is over: it gets a new one, and whoever is to have the CPU is another

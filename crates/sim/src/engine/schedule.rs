@@ -388,6 +388,9 @@ impl Engine {
         let queue = &self.cpus[cpu as usize].queue;
         let Some(mine) = self.running_vruntime(cpu).filter(|_| !queue.is_empty()) else { return };
         if let Some(slice_ps) = self.eevdf_slice() {
+            if let Some(left) = self.slice_left(cpu) {
+                return self.times.set(cpu as usize, self.now + left);
+            }
             if self.renew_slice(cpu, slice_ps) {
                 return self.times.set(cpu as usize, self.now + slice_ps);
             }
