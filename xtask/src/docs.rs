@@ -4,8 +4,10 @@
 //! A page that is written by hand has its generated part between two markers, as README.md has.
 
 mod lineage;
+pub(crate) mod matrix;
 mod names;
 mod picture;
+pub(crate) mod ports;
 mod promises;
 pub(crate) mod scaling;
 
@@ -45,11 +47,15 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     lineage::check_story(&page)?;
     let lineage = filled(lineage::PATH, &page, "locks", &lineage::table())?;
     let (mut pages, figures) = scaling::parts(root)?;
+    let (heat_maps, cells) = matrix::parts(root)?;
+    pages.extend(heat_maps);
     pages.extend([
         (promises::PATH.into(), promises::page(&tests, &configs)?),
         (lineage::PATH.into(), lineage),
         (picture::PATH.into(), picture::picture(root)?),
         (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
+        (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
+        (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);
     Ok(pages)
 }

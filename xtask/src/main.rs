@@ -9,10 +9,14 @@ mod docs;
 #[cfg(feature = "lab")]
 mod figures;
 mod lexer;
+#[cfg(feature = "lab")]
+mod matrix;
 mod models;
 mod mutants;
 mod net;
 mod package;
+#[cfg(feature = "lab")]
+mod ports;
 mod sanitize;
 #[cfg(feature = "lab")]
 mod scaling;
@@ -34,11 +38,14 @@ usage: cargo xtask TOOL
   figures    computes what docs/scaling.md shows, every lock on simulated machines, and draws it
   build-cost what a clean build and a small change cost, and how large the program is; minutes
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
+  matrix     every lock in sections of every length on every large simulated machine; half an hour [--machine NAME]...
+             [--lock NAME]... [--shard i/n | --gather]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
   net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]
              [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
   package    the crates that are published, as their users get them
+  ports      our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
   scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
@@ -75,7 +82,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "package" => package::run(root),
         "sanitize" => sanitize::run(root, rest),
         "verdicts" => verdicts::run(root, rest),
-        "figures" | "scaling" | "validate" => with_lab(root, words),
+        "figures" | "matrix" | "ports" | "scaling" | "validate" => with_lab(root, words),
         _ => return None,
     })
 }
@@ -86,6 +93,8 @@ fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
     let rest = &words[1..];
     match words[0].as_str() {
         "figures" => figures::run(root, rest),
+        "matrix" => matrix::run(root, rest),
+        "ports" => ports::run(root, rest),
         "scaling" => scaling::run(root, rest),
         _ => validate::run(root, rest),
     }

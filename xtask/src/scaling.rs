@@ -4,9 +4,11 @@
 //! each time, so a small fixed sweep shows it. The records are in `results/sim`; after a change that is meant
 //! to move them, `--write` makes them anew, and the difference is part of the change. No record makes up for a wait that is
 //! longer than the lock promises: that is checked against the promise itself, also with `--write`.
+//! A few cells of the matrix (`matrix.rs`), drawn anew each time, are computed again besides.
 //!
 //! A run is kept (`verdicts.rs`) with the hash of all sources that its figures can depend on.
 
+use crate::matrix;
 use crate::verdicts::{ALL, Input, Verdicts};
 use ondeck_lab::lock;
 use ondeck_lab::simulate::{self, Machine};
@@ -74,6 +76,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         let worse = compare(&rows_of(&root.join(RECORDS).join(&name))?, &new);
         println!("{machine}: {} worse than on record", worse.len());
         faults.extend(worse);
+    }
+    if !is_to_write {
+        faults.extend(matrix::check_sample(root)?);
     }
     verdicts.write(|what| points().any(|point| MACHINES.iter().any(|machine| point.title(machine) == what)))?;
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
@@ -174,7 +179,7 @@ pub(crate) fn sweep(root: &Path, machine: &str, flags: &str, out: &Path) -> Resu
     if status.success() { Ok(()) } else { Err(format!("`ondeck sim --machine {machine}` failed")) }
 }
 
-fn rows_of(file: &Path) -> Result<Vec<Row>, String> {
+pub(crate) fn rows_of(file: &Path) -> Result<Vec<Row>, String> {
     output::read(file).map(|(results, _)| results.rows).map_err(|error| error.to_string())
 }
 

@@ -57,7 +57,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
 
-    /// Locks, or `all`; `ondeck list locks` names them. A tuning may be part of the name: 'ondeck[poll_max_ns=4000]'
+    /// Locks, or `all`, or `peers`; `ondeck list locks` names them. With a tuning: 'ondeck[poll_max_ns=4000]'
+    ///
+    /// `peers` are the mutexes that programs use today: with bench the originals, with sim our texts of them, which have the
+    /// names of the originals there and NAME-port with bench.
     ///
     /// So variants can be measured beside each other: 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. See
     /// --tuning for what may stand in the brackets; most shells want them quoted.

@@ -34,17 +34,21 @@ pub(crate) fn out(text: &str) -> Result<Out, String> {
 pub(crate) enum Locks {
     /// Each that there is.
     All,
+    /// Each that programs use today.
+    Peers,
     /// This one.
     One(LockSpec),
 }
 
 pub(crate) fn lock(text: &str) -> Result<Locks, String> {
-    if text == "all" {
-        return Ok(Locks::All);
+    match text {
+        "all" => return Ok(Locks::All),
+        "peers" => return Ok(Locks::Peers),
+        _ => {}
     }
     let (names, name) = (lock_names(), lock::split(text).0);
     if !names.contains(&name) {
-        return Err(unknown("lock", name, &[&names[..], &["all"]].concat()));
+        return Err(unknown("lock", name, &[&names[..], &["all", "peers"]].concat()));
     }
     LockSpec::parse(text).map(Locks::One)
 }

@@ -7,6 +7,7 @@ mod erased;
 mod spec;
 
 pub(crate) use erased::with_kind;
+use spec::OfFamily;
 pub use spec::{LockSpec, split};
 
 use crate::conditions::{Conditions, End};
@@ -134,6 +135,17 @@ const PEERS: [LockInfo; 6] = [
     peer("pthread-adaptive", "pthread_mutex_t of type PTHREAD_MUTEX_ADAPTIVE_NP: learns how long to spin"),
 ];
 
+/// How the names of our texts of other libraries' locks end.
+const PORT: &str = "-port";
+
+/// Our text of a lock that is not written in Rust or C.
+const WITHOUT_ORIGINAL: &str = "swift";
+
+/// The name of our text of another library's lock.
+fn port_of(peer: &str) -> Option<&'static str> {
+    LOCKS.iter().map(|entry| entry.name).find(|name| name.strip_suffix(PORT) == Some(peer))
+}
+
 const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
     LockInfo { name, idea, peer: true }
 }
@@ -142,6 +154,9 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
 pub trait Ground: World {
     /// Where its locks find constants that a command line has given.
     type Place: tuning::Place;
+
+    /// Whether the locks of other libraries are our texts of them here, under the names of the originals.
+    const HAS_PORTS_FOR_PEERS: bool;
 
     /// The locks that it has beside the family, in the order in which they are best read.
     fn other_locks() -> Vec<LockInfo>;
@@ -155,6 +170,8 @@ pub trait Ground: World {
 
 impl Ground for Hardware {
     type Place = tuning::ForAll;
+
+    const HAS_PORTS_FOR_PEERS: bool = false;
 
     fn other_locks() -> Vec<LockInfo> {
         [MONITOR].into_iter().chain(PEERS).collect()
@@ -178,16 +195,21 @@ impl Ground for Hardware {
     }
 }
 
-/// The locks of others are compiled for hardware, and cannot be had here.
+/// The locks of others are compiled for hardware; here our texts stand for them.
 impl Ground for Simulated {
     type Place = tuning::PerRun;
 
+    const HAS_PORTS_FOR_PEERS: bool = true;
+
     fn other_locks() -> Vec<LockInfo> {
-        vec![MONITOR]
+        [MONITOR].into_iter().chain(PEERS.into_iter().filter(|peer| port_of(peer.name).is_some())).collect()
     }
 
     fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
-        (name == MONITOR.name).then(|| visitor.visit::<SimulatedMonitor>())
+        if name == MONITOR.name {
+            return Some(visitor.visit::<SimulatedMonitor>());
+        }
+        ondeck_locks::with_lock::<Simulated, _>(port_of(name)?, OfFamily(visitor))
     }
 
     fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
@@ -211,8 +233,17 @@ impl VisitLock for MeasureErased<'_> {
 
 /// All locks that can be measured on `G`, the family first, in the order in which they are best read.
 pub fn locks_on<G: Ground>() -> Vec<LockInfo> {
-    let family = LOCKS.iter().map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
+    let is_shown = |name: &str| !(G::HAS_PORTS_FOR_PEERS && name.ends_with(PORT));
+    let family = LOCKS.iter().filter(|entry| is_shown(entry.name));
+    let family = family.map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
     family.chain(G::other_locks()).collect()
+}
+
+/// The names of the mutexes that programs use today and that can be run on `G`: those of other libraries that we have texts
+/// of; where these stand for them, also those of which there is no original here.
+pub fn peer_names_on<G: Ground>() -> Vec<&'static str> {
+    let with_port = PEERS.iter().map(|peer| peer.name).filter(|name| port_of(name).is_some());
+    with_port.chain(G::HAS_PORTS_FOR_PEERS.then_some(WITHOUT_ORIGINAL)).collect()
 }
 
 /// The names of [`locks_on`].

@@ -3,7 +3,7 @@
 use super::{Family, Ground, Inflatable, VisitLock, lock_names, lock_names_on};
 use crate::tuning::{self, Constants};
 use crate::wait_policy;
-use ondeck_locks::{RawLock, RawMonitor, SpinPolicy, Visit};
+use ondeck_locks::{LOCKS, RawLock, RawMonitor, SpinPolicy, Visit};
 use std::fmt;
 
 /// A lock with its constants, or a policy of waiting for a workload that has no lock. It is shown, and told from others, by
@@ -75,6 +75,8 @@ impl LockSpec {
         match self.meaning {
             Meaning::Policy(_) => Some(format!("{self} is no lock; it is for gc-wait")),
             Meaning::Lock { name, .. } if accepted.contains(&name) => None,
+            // Our texts of others' locks have a name of their own wherever they run.
+            Meaning::Lock { name, .. } if LOCKS.iter().any(|entry| entry.name == name) => None,
             Meaning::Lock { name, .. } => Some(format!(
                 "{name} is compiled for hardware and cannot run on {}; accepted: {}",
                 G::NAME,
@@ -127,7 +129,7 @@ pub fn split(words: &str) -> (&str, Option<&str>) {
 }
 
 /// Lets a visitor of measured locks visit a lock of the family.
-struct OfFamily<V>(V);
+pub(super) struct OfFamily<V>(pub(super) V);
 
 impl<V: VisitLock> Visit for OfFamily<V> {
     type Out = V::Out;
@@ -144,6 +146,7 @@ impl<V: VisitLock> Visit for OfFamily<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock::peer_names_on;
     use crate::lock::tests::CanBeTaken;
     use ondeck_platform::Hardware;
     use ondeck_sim::Simulated;
@@ -172,11 +175,26 @@ mod tests {
     #[test]
     fn a_lock_of_others_is_on_hardware_only() {
         let fault = |words: &str| LockSpec::parse(words).unwrap().fault::<Simulated>();
-        let text = fault("pthread").unwrap();
-        let (begins, ends) = ("pthread is compiled for hardware", "ondeck, ondeck-monitor");
+        let text = fault("parking-lot-reentrant").unwrap();
+        let (begins, ends) = ("parking-lot-reentrant is compiled for hardware", "pthread, pthread-adaptive");
         assert!(text.starts_with(begins) && text.ends_with(ends), "{text}");
         for words in lock_names_on::<Simulated>().into_iter().chain(["ondeck[look_ns=0]", "coreclr-monitor[no-spin]"]) {
             assert_eq!(fault(words), None);
+        }
+    }
+
+    /// What is simulated under the name of a peer is our text of it, and on hardware it is the peer.
+    #[test]
+    fn a_port_stands_for_its_original_in_the_simulator() {
+        let peers = ["std", "parking-lot", "parking-lot-012", "pthread", "pthread-adaptive"];
+        assert_eq!(peer_names_on::<Hardware>(), peers);
+        assert_eq!(peer_names_on::<Simulated>(), [&peers[..], &["swift"]].concat());
+        let (simulated, hardware) = (lock_names_on::<Simulated>(), lock_names_on::<Hardware>());
+        for peer in peers {
+            let port = format!("{peer}-port");
+            assert!(hardware.contains(&peer) && hardware.contains(&port.as_str()), "{peer}");
+            assert!(simulated.contains(&peer) && !simulated.contains(&port.as_str()), "{peer}");
+            assert_eq!(LockSpec::parse(&port).unwrap().fault::<Simulated>(), None);
         }
     }
 

@@ -1,0 +1,265 @@
+//! docs/matrix.md: each lock's share of the best one in every cell of the matrix, as tables and heat maps.
+
+use super::table;
+use ondeck_report::FLAGSHIP;
+use ondeck_report::row::Row;
+use ondeck_report::stats::{geometric_mean, median};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+mod heat;
+
+pub(super) const PATH: &str = "docs/matrix.md";
+/// What is computed.
+pub(crate) const FILE: &str = "results/sim/matrix.csv";
+/// A share below this counts as this in a geometric mean, which nothing at all would bring to nothing.
+const LEAST_SHARE: f64 = 0.001;
+/// Shares below this are counted.
+const GOOD: f64 = 0.9;
+/// Seeds that are farther apart than this disagree.
+const APART: f64 = 1.5;
+
+/// One lock in one setting on one machine, over its seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    pub(crate) machine: String,
+    pub(crate) workload: String,
+    pub(crate) threads: u32,
+    pub(crate) lock: String,
+    /// Least operations per second of a seed.
+    low: f64,
+    /// Most.
+    high: f64,
+    /// Mean of the CPUs used.
+    cpus: f64,
+    /// Least share of a thread, as a part of an even one, of any seed.
+    min_share: f64,
+    /// Longest wait of any seed.
+    wait_max_ns: f64,
+}
+
+/// What tells a line of the file from the others, in the order of the file.
+type Key = (String, u32, u32, u32, String);
+
+impl Cell {
+    /// Of the rows of the seeds; `None` of none.
+    pub(crate) fn of(rows: &[&Row]) -> Option<Cell> {
+        let first = rows.first()?;
+        let all = |of: fn(&Row) -> Option<f64>| rows.iter().map(move |row| of(row).unwrap_or(0.0));
+        let least = |of| all(of).fold(f64::INFINITY, f64::min);
+        let most = |of| all(of).fold(0.0, f64::max);
+        Some(Cell {
+            machine: first.machine.clone(),
+            workload: first.workload.clone(),
+            threads: first.threads,
+            lock: first.lock.clone(),
+            low: rounded(least(|row| row.ops_per_s)),
+            high: rounded(most(|row| row.ops_per_s)),
+            cpus: rounded(all(|row| row.cpus).sum::<f64>() / rows.len() as f64),
+            min_share: rounded(least(|row| row.min_share)),
+            wait_max_ns: rounded(most(|row| row.wait_max_ns)),
+        })
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        let (inside, outside) = self.sections().unwrap_or_default();
+        (self.machine.clone(), self.threads, inside, outside, self.lock.clone())
+    }
+
+    /// Units of work inside and outside.
+    fn sections(&self) -> Option<(u32, u32)> {
+        let (inside, outside) = self.workload.strip_prefix("sections/cs")?.split_once("-out")?;
+        Some((inside.parse().ok()?, outside.parse().ok()?))
+    }
+
+    #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the sample is computed by the lab"))]
+    pub(crate) fn inside(&self) -> Option<u32> {
+        self.sections().map(|sections| sections.0)
+    }
+
+    pub(crate) fn middle(&self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+
+    /// What a message calls it.
+    pub(crate) fn name(&self) -> String {
+        format!("{}, {}, {} threads, {}", self.lock, self.workload, self.threads, self.machine)
+    }
+}
+
+/// Four digits: the file is read by people, and compared to a fiftieth.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// The lines of the file; none if there is no file.
+pub(crate) fn read(root: &Path) -> Result<Vec<Cell>, String> {
+    let path = root.join(FILE);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let fail = |error: csv::Error| format!("{FILE}: {error}");
+    csv::Reader::from_path(path).map_err(fail)?.deserialize().map(|cell| cell.map_err(fail)).collect()
+}
+
+/// Writes the file.
+#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the cells are computed by the lab"))]
+pub(crate) fn write(root: &Path, cells: impl Iterator<Item = Cell>) -> Result<(), String> {
+    let fail = |error: csv::Error| format!("{FILE}: {error}");
+    let mut writer = csv::Writer::from_path(root.join(FILE)).map_err(fail)?;
+    for cell in cells {
+        writer.serialize(cell).map_err(fail)?;
+    }
+    writer.flush().map_err(|error| format!("{FILE}: {error}"))
+}
+
+/// A cell with its share of what the best lock does there.
+struct Share<'a> {
+    cell: &'a Cell,
+    share: f64,
+}
+
+/// The shares of all cells.
+fn shares(cells: &[Cell]) -> Vec<Share<'_>> {
+    let setting = |cell: &Cell| (cell.machine.clone(), cell.workload.clone(), cell.threads);
+    let mut best: BTreeMap<_, f64> = BTreeMap::new();
+    for cell in cells {
+        let best = best.entry(setting(cell)).or_insert(0.0);
+        *best = best.max(cell.middle());
+    }
+    cells.iter().map(|cell| Share { cell, share: cell.middle() / best[&setting(cell)] }).collect()
+}
+
+/// Path and text of the pictures, and what the page says of them.
+pub(super) fn parts(root: &Path) -> Result<(Vec<(String, String)>, String), String> {
+    let cells = read(root)?;
+    let shares = shares(&cells);
+    let locks = by_mean(&shares);
+    let machines: BTreeSet<&str> = cells.iter().map(|cell| cell.machine.as_str()).collect();
+    let mut text =
+        format!("\n{}\n{}\n{}", summary(&shares, &locks), overall(&shares, &locks), per_machine(&shares, &locks));
+    let mut pictures = Vec::new();
+    for machine in machines {
+        let of: Vec<&Share> = shares.iter().filter(|share| share.cell.machine == machine).collect();
+        let path = format!("docs/pictures/matrix-{machine}.svg");
+        text +=
+            &format!("\n![Heat map: share of the best lock in every cell, on a simulated {machine}]({})\n", &path[5..]);
+        pictures.push((path, heat::map(machine, &of, &locks)));
+    }
+    Ok((pictures, text + "\n"))
+}
+
+/// The geometric mean of the shares.
+fn mean<'a>(shares: impl Iterator<Item = &'a Share<'a>>) -> f64 {
+    let shares: Vec<f64> = shares.map(|share| share.share.max(LEAST_SHARE)).collect();
+    geometric_mean(&shares).unwrap_or(0.0)
+}
+
+/// The locks, the best in the mean of all cells first.
+fn by_mean<'a>(shares: &'a [Share]) -> Vec<&'a str> {
+    let locks: BTreeSet<&str> = shares.iter().map(|share| share.cell.lock.as_str()).collect();
+    let mut locks: Vec<(&str, f64)> = locks.into_iter().map(|lock| (lock, mean(of(shares, lock)))).collect();
+    locks.sort_by(|a, b| b.1.total_cmp(&a.1));
+    locks.into_iter().map(|(lock, _)| lock).collect()
+}
+
+fn of<'a>(shares: &'a [Share<'a>], lock: &'a str) -> impl Iterator<Item = &'a Share<'a>> {
+    shares.iter().filter(move |share| share.cell.lock == lock)
+}
+
+fn worst<'a>(shares: impl Iterator<Item = &'a Share<'a>>) -> Option<&'a Share<'a>> {
+    shares.min_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+fn summary(shares: &[Share], locks: &[&str]) -> String {
+    let settings = shares.iter().filter(|share| share.cell.lock == FLAGSHIP).count();
+    let apart = shares.iter().filter(|share| share.cell.high > APART * share.cell.low).count();
+    let (n, n_locks) = (shares.len(), locks.len());
+    format!(
+        "{n_locks} locks in {settings} cells: {n} figures, each of two seeds; in {apart} of them one seed does more than {APART} \
+         times as much\nas the other.\n"
+    )
+}
+
+fn overall(shares: &[Share], locks: &[&str]) -> String {
+    let head =
+        ["lock", "geometric mean", "worst", "in", "below 0.9", "below 0.5", "CPUs, median", "least share, median"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for lock in locks {
+        let mine: Vec<&Share> = of(shares, lock).collect();
+        let below = |bound: f64| mine.iter().filter(|share| share.share < bound).count();
+        let middle = |of: fn(&Cell) -> f64| {
+            let values: Vec<f64> = mine.iter().map(|share| of(share.cell)).collect();
+            median(&values).unwrap_or(0.0)
+        };
+        let Some(worst) = worst(mine.iter().copied()) else { continue };
+        let Cell { workload, threads, machine, .. } = worst.cell;
+        rows.push(vec![
+            (*lock).to_owned(),
+            format!("{:.2}", mean(mine.iter().copied())),
+            format!("{:.2}", worst.share),
+            format!("`{}`, {threads} threads, {machine}", workload.trim_start_matches("sections/")),
+            format!("{} of {}", below(GOOD), mine.len()),
+            below(0.5).to_string(),
+            format!("{:.1}", middle(|cell| cell.cpus)),
+            format!("{:.2}", middle(|cell| cell.min_share)),
+        ]);
+    }
+    table(&rows)
+}
+
+fn per_machine(shares: &[Share], locks: &[&str]) -> String {
+    let machines: BTreeSet<&str> = shares.iter().map(|share| share.cell.machine.as_str()).collect();
+    let mut rows = vec![std::iter::once("mean / worst").chain(machines.iter().copied()).map(str::to_owned).collect()];
+    for lock in locks {
+        let figure = |machine: &&str| {
+            let here = || of(shares, lock).filter(|share| share.cell.machine == **machine);
+            worst(here()).map_or("-".to_owned(), |worst| format!("{:.2} / {:.2}", mean(here()), worst.share))
+        };
+        rows.push(std::iter::once((*lock).to_owned()).chain(machines.iter().map(figure)).collect());
+    }
+    table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(machine: &str, threads: u32, lock: &str, seeds: [f64; 2]) -> Cell {
+        let rows = seeds.map(|ops_per_s| Row {
+            machine: machine.into(),
+            workload: "sections/cs20-out0".into(),
+            lock: lock.into(),
+            threads,
+            ops_per_s: Some(ops_per_s),
+            cpus: Some(2.0),
+            ..Row::default()
+        });
+        Cell::of(&rows.iter().collect::<Vec<&Row>>()).unwrap()
+    }
+
+    #[test]
+    fn shares_by_hand() {
+        let cells = [
+            cell("m", 2, "a", [100.0, 300.0]),
+            cell("m", 2, "b", [50.0, 50.0]),
+            cell("m", 4, "a", [10.0, 10.0]),
+            cell("m", 4, "b", [10.0, 30.0]),
+            cell("n", 4, "a", [0.0, 0.0]),
+            cell("n", 4, "b", [1.0, 1.0]),
+        ];
+        let shares = shares(&cells);
+        let figures: Vec<f64> = shares.iter().map(|share| share.share).collect();
+        assert_eq!(figures, [1.0, 0.25, 0.5, 1.0, 0.0, 1.0]);
+        let locks = by_mean(&shares);
+        assert_eq!(locks, ["b", "a"]);
+        assert_eq!(summary(&shares, &locks).matches("2 locks in 0 cells: 6 figures").count(), 1);
+        assert!(summary(&shares, &locks).contains("in 2 of them"));
+        let table = overall(&shares, &locks);
+        // (1/4)^(1/3); (1/2 x 1/1000)^(1/3).
+        assert!(table.contains("| b | 0.63 | 0.25 | `cs20-out0`, 2 threads, m | 1 of 3 | 1 | 2.0 |"), "{table}");
+        assert!(table.contains("| a | 0.08 | 0.00 | `cs20-out0`, 4 threads, n | 2 of 3 | 1 |"), "{table}");
+        assert!(per_machine(&shares, &locks).contains("| b | 0.50 / 0.25 | 1.00 / 1.00 |"));
+    }
+}

@@ -1,0 +1,219 @@
+//! `cargo xtask matrix`: every lock in sections of every length, on every simulated machine with 20 CPUs or more.
+//!
+//! What is computed is kept in `results/sim/matrix.csv`, a line for each lock in each cell, from which `cargo xtask docs`
+//! makes docs/matrix.md with its pictures. All of it takes half an hour on two cores; `--lock` and `--machine`, which may be
+//! given several times, compute a part, and leave the rest of the file as it is. With `--shard i/n` the i-th of n parts is
+//! computed into `target/matrix`, on whatever machine; `--gather` makes the file of the parts that are there.
+//!
+//! `cargo xtask scaling` computes a sample of it again ([`check_sample`]).
+
+use crate::docs::matrix::{Cell, FILE, read, write};
+use crate::{docs, scaling};
+use ondeck_lab::simulate;
+use ondeck_report::row::Row;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+
+/// Where the rows are until they are in the file.
+const FRESH: &str = "target/matrix";
+/// Machines are taken from so many CPUs on.
+const FEWEST_CPUS: u32 = 20;
+/// Units of work inside, from about 5 ns to 5 us.
+const INSIDE: [u32; 4] = [20, 200, 2_000, 20_000];
+/// Units of work outside, to about 25 us.
+const OUTSIDE: [u32; 4] = [0, 1_000, 10_000, 100_000];
+/// Where there are four threads for each CPU, runs are dear: half as many.
+const OUTSIDE_SHARED: [u32; 2] = [0, 10_000];
+const SEEDS: u32 = 2;
+/// Length of a window: hundreds of the longest sections; with four threads for each CPU, the turn of each.
+const SECONDS: [(&[u32], &str); 2] = [(&[20, 200], "0.003"), (&[2_000, 20_000], "0.006")];
+const SECONDS_SHARED: &str = "0.01";
+/// So many lines of the file are computed again in each check.
+const SAMPLE: usize = 6;
+/// By so much a figure may be less than on record.
+const LEAST: f64 = 0.98;
+
+const USAGE: &str = "usage: cargo xtask matrix [--machine NAME]... [--lock NAME]... [--shard i/n | --gather]";
+
+/// One command: a machine, what it runs, and where the rows go.
+#[derive(Clone, Debug, PartialEq)]
+struct Sweep {
+    machine: String,
+    flags: String,
+    out: PathBuf,
+}
+
+/// What the flags ask for; nothing stands for all.
+#[derive(Debug, Default, PartialEq)]
+struct Asked {
+    machines: Vec<String>,
+    locks: Vec<String>,
+    /// Part, and number of parts.
+    shard: Option<(usize, usize)>,
+    is_to_gather: bool,
+}
+
+/// Computes the cells and writes file and page.
+pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
+    let asked = Asked::parse(words).ok_or(USAGE)?;
+    let mut sweeps = sweeps(&asked)?;
+    if let Some((part, parts)) = asked.shard {
+        sweeps = sweeps[simulate::block(sweeps.len(), part, parts)].to_vec();
+    }
+    std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
+    for Sweep { machine, flags, out } in sweeps.iter().filter(|_| !asked.is_to_gather) {
+        scaling::sweep(root, machine, flags, out)?;
+        println!("{} is written", out.display());
+    }
+    if asked.shard.is_some() {
+        return Ok(());
+    }
+    let mut cells: BTreeMap<_, Cell> = read(root)?.into_iter().map(|cell| (cell.key(), cell)).collect();
+    if asked.machines.is_empty() && asked.locks.is_empty() {
+        cells.clear();
+    }
+    for Sweep { out, .. } in &sweeps {
+        cells.extend(cells_of(&scaling::rows_of(&root.join(out))?).into_iter().map(|cell| (cell.key(), cell)));
+    }
+    write(root, cells.into_values())?;
+    println!("{FILE} is written");
+    docs::run(root, &[])
+}
+
+impl Asked {
+    fn parse(words: &[String]) -> Option<Asked> {
+        let mut asked = Asked::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--machine" => asked.machines.push(words.next()?.clone()),
+                "--lock" => asked.locks.push(words.next()?.clone()),
+                "--gather" => asked.is_to_gather = true,
+                "--shard" => {
+                    let (part, parts) = words.next()?.split_once('/')?;
+                    let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
+                    asked.shard = Some((part, parts)).filter(|_| (1..=parts).contains(&part));
+                    asked.shard?;
+                }
+                _ => return None,
+            }
+        }
+        (asked.shard.is_none() || !asked.is_to_gather).then_some(asked)
+    }
+}
+
+/// The commands: for each machine the short sections, the long ones, and those with four threads for each CPU.
+fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
+    let mut sweeps = Vec::new();
+    let locks = if asked.locks.is_empty() { "all".to_owned() } else { asked.locks.join(",") };
+    for machine in ondeck_sim::machine::builtin_names() {
+        let n = simulate::machine(machine, None)?.cpus.len() as u32;
+        if n < FEWEST_CPUS || !(asked.machines.is_empty() || asked.machines.iter().any(|name| name == machine)) {
+            continue;
+        }
+        let up_to_n = format!("2,{},{n}", n / 4);
+        let mut parts: Vec<(String, String, &str)> = Vec::new();
+        for (inside, seconds) in SECONDS {
+            parts.push((workloads(inside, &OUTSIDE), up_to_n.clone(), seconds));
+        }
+        parts.push((workloads(&INSIDE, &OUTSIDE_SHARED), (4 * n).to_string(), SECONDS_SHARED));
+        sweeps.extend(parts.into_iter().zip(1..).map(|((workloads, threads, seconds), part)| Sweep {
+            machine: machine.to_owned(),
+            flags: flags(&workloads, &locks, &threads, seconds, 1, SEEDS),
+            out: Path::new(FRESH).join(format!("{machine}-{part}.csv")),
+        }));
+    }
+    match sweeps.is_empty() {
+        true => Err(format!("no such machine with {FEWEST_CPUS} CPUs or more; `ondeck list machines` names them")),
+        false => Ok(sweeps),
+    }
+}
+
+fn workloads(inside: &[u32], outside: &[u32]) -> String {
+    let names = inside.iter().flat_map(|cs| outside.iter().map(move |out| format!("sections/cs{cs}-out{out}")));
+    names.collect::<Vec<String>>().join(",")
+}
+
+fn flags(workloads: &str, locks: &str, threads: &str, seconds: &str, seed: u32, seeds: u32) -> String {
+    format!(
+        "--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seed {seed} --seeds {seeds}"
+    )
+}
+
+/// A cell for each lock in each setting, of the rows of its seeds.
+fn cells_of(rows: &[Row]) -> Vec<Cell> {
+    let mut by_cell: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        by_cell.entry((&row.workload, row.threads, &row.lock)).or_default().push(row);
+    }
+    by_cell.into_values().filter_map(|rows| Cell::of(&rows)).collect()
+}
+
+/// Computes a few lines of the file again, drawn anew each time: none may be less than there by more than a fiftieth.
+pub(crate) fn check_sample(root: &Path) -> Result<Vec<String>, String> {
+    let chance = RandomState::new();
+    let mut cells = read(root)?;
+    cells.sort_by_cached_key(|cell| chance.hash_one(cell.key()));
+    let mut faults = Vec::new();
+    for old in cells.iter().take(SAMPLE) {
+        let [cpus, cs] = [simulate::machine(&old.machine, None)?.cpus.len() as u32, old.inside().unwrap_or(0)];
+        let seconds = match SECONDS.iter().find(|(inside, _)| inside.contains(&cs)) {
+            _ if old.threads > cpus => SECONDS_SHARED,
+            Some((_, seconds)) => seconds,
+            None => return Err(format!("{FILE}: {} is no workload of the matrix", old.workload)),
+        };
+        let out = Path::new(FRESH).join("sample.csv");
+        let flags = flags(&old.workload, &old.lock, &old.threads.to_string(), seconds, 1, SEEDS);
+        std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
+        scaling::sweep(root, &old.machine, &flags, &out)?;
+        let new = cells_of(&scaling::rows_of(&root.join(&out))?);
+        let new = new.first().ok_or_else(|| format!("{}: nothing was computed", old.name()))?;
+        if new.middle() < LEAST * old.middle() {
+            faults.push(format!("{}: {:.0} operations/s, in {FILE} {:.0}", old.name(), new.middle(), old.middle()));
+        }
+    }
+    println!(
+        "matrix: {} of {} lines computed again, {} less than on record",
+        SAMPLE.min(cells.len()),
+        cells.len(),
+        faults.len()
+    );
+    Ok(faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &str) -> Option<Asked> {
+        Asked::parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<String>>())
+    }
+
+    #[test]
+    fn flags_are_read() {
+        let parts = asked("--machine m --lock a --lock b --shard 2/3").unwrap();
+        assert_eq!(
+            (parts.machines, parts.locks, parts.shard),
+            (vec!["m".into()], vec!["a".into(), "b".into()], Some((2, 3)))
+        );
+        assert_eq!(asked(""), Some(Asked::default()));
+        for words in ["--shard 0/3", "--shard 4/3", "--shard x", "--lock", "more", "--shard 1/2 --gather"] {
+            assert_eq!(asked(words), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn every_large_machine_is_there_and_shards_are_all_of_it() {
+        let all = sweeps(&Asked::default()).unwrap();
+        let machines: std::collections::BTreeSet<&str> = all.iter().map(|sweep| sweep.machine.as_str()).collect();
+        assert!(machines.contains("i7-13700h") && machines.contains("spr-2x56") && !machines.contains("rpi5"));
+        assert_eq!(all.len(), 3 * machines.len());
+        let parts: Vec<Sweep> = (1..=5).flat_map(|part| all[simulate::block(all.len(), part, 5)].to_vec()).collect();
+        assert_eq!(parts, all);
+        let one = sweeps(&asked("--machine graviton3 --lock tas").unwrap()).unwrap();
+        assert_eq!(one.len(), 3);
+        assert!(one[2].flags.contains("--lock tas --threads 256 --seconds 0.01 "), "{}", one[2].flags);
+        assert!(sweeps(&asked("--machine rpi5").unwrap()).is_err());
+    }
+}
