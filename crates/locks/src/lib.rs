@@ -86,6 +86,12 @@ mod mcs_queue;
 #[cfg(feature = "yardsticks")]
 pub mod mcs_spin;
 #[cfg(feature = "yardsticks")]
+mod pthread;
+#[cfg(feature = "yardsticks")]
+pub mod pthread_adaptive_port;
+#[cfg(feature = "yardsticks")]
+pub mod pthread_port;
+#[cfg(feature = "yardsticks")]
 mod stack_node;
 #[cfg(feature = "yardsticks")]
 pub mod std_port;
@@ -135,6 +141,10 @@ pub use linux_mutex_patch3::RawLinuxMutexPatch3;
 pub use mcs::RawMcs;
 #[cfg(feature = "yardsticks")]
 pub use mcs_spin::RawMcsSpin;
+#[cfg(feature = "yardsticks")]
+pub use pthread_adaptive_port::RawPthreadAdaptivePort;
+#[cfg(feature = "yardsticks")]
+pub use pthread_port::RawPthreadPort;
 #[cfg(feature = "yardsticks")]
 pub use std_port::RawStdPort;
 #[cfg(feature = "yardsticks")]

@@ -28,6 +28,8 @@ macro_rules! for_each_lock {
         $crate::row!($each [$($word)*] linux_mutex_patch2, RawLinuxMutexPatch2: sleeps);
         $crate::row!($each [$($word)*] linux_mutex_patch3, RawLinuxMutexPatch3: sleeps);
         $crate::row!($each [$($word)*] linux_mutex_mcs, RawLinuxMutexMcs: sleeps);
+        $crate::row!($each [$($word)*] pthread_port, RawPthreadPort: sleeps freeable);
+        $crate::row!($each [$($word)*] pthread_adaptive_port, RawPthreadAdaptivePort: sleeps freeable);
         $crate::row!($each [$($word)*] std_port, RawStdPort: sleeps freeable);
         $crate::row!($each [$($word)*] coreclr_monitor_before, RawCoreclrMonitorBefore: timed sleeps reentrant);
         $crate::row!($each [$($word)*] coreclr_monitor, RawCoreclrMonitor: timed sleeps reentrant);
