@@ -36,6 +36,11 @@ pub trait Kind<P: Platform>: Sized + Send + Sync + 'static {
     /// An ex-holder wakes a sleeper.
     const WAKE: Step = Step { lock: Self::ENTRY.name, name: "wake" };
 
+    /// How often an acquisition reads the kind before it knows which way to go.
+    const READS_TO_ACQUIRE: u32;
+    /// How often a release does.
+    const READS_TO_RELEASE: u32;
+
     /// Gets the lock for a caller whose first grab has failed.
     fn acquire_slow(lock: &PthreadMutex<P, Self>);
 }
@@ -103,6 +108,8 @@ impl<P: StaticPlatform, K> PthreadMutex<P, K> {
 }
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
+//
+// Not inlined: those of the original are calls into a shared library, and that is a part of what they cost alone.
 
 impl<P: Platform, K: Kind<P>> RawLock for PthreadMutex<P, K> {
     type Platform = P;
@@ -121,19 +128,20 @@ impl<P: Platform, K: Kind<P>> RawLock for PthreadMutex<P, K> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn try_acquire(&self) -> bool {
-        self.read_kind();
-        let is_in = self.grab();
+        self.read_kind(1);
+        P::step(K::LOOK);
+        let is_in = self.looks_free() && self.grab();
         if is_in {
             self.sign_in();
         }
         is_in
     }
 
-    #[inline]
+    #[inline(never)]
     fn acquire(&self) {
-        self.read_kind();
+        self.read_kind(K::READS_TO_ACQUIRE);
         if !self.grab() {
             K::acquire_slow(self);
         }
@@ -142,11 +150,11 @@ impl<P: Platform, K: Kind<P>> RawLock for PthreadMutex<P, K> {
         self.sign_in();
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn release(&self) {
         // Taken before the releasing write: `self` may be gone when the wake is sent.
         let address = &raw const self.word;
-        self.read_kind();
+        self.read_kind(K::READS_TO_RELEASE);
         self.sign_out();
         P::step(K::VACATE);
         let found = State(self.word.swap(State::FREE.0, Release)); // E1
@@ -173,11 +181,13 @@ impl<P: Platform, K: Kind<P>> PthreadMutex<P, K> {
         self.word.compare_exchange(State::FREE.0, State::HELD.0, Acquire, Relaxed).is_ok() // E1
     }
 
-    /// What decides in the original which of its ways to lock is taken.
+    /// What decides in the original which of its ways is taken. Its compiler reads the field again for most of the questions.
     #[inline]
-    fn read_kind(&self) {
+    fn read_kind(&self, n_reads: u32) {
         P::step(K::READ_KIND);
-        assert!(self.kind.load(Relaxed) == AS_TYPED, "I3: the kind of a mutex has changed");
+        for _ in 0..n_reads {
+            assert!(self.kind.load(Relaxed) == AS_TYPED, "I3: the kind of a mutex has changed");
+        }
     }
 
     #[inline]

@@ -46,10 +46,10 @@
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
-//! | read_kind | unchanged | arrival, holder that leaves | load of kind, Relaxed |
-//! | grab | FREE -> HELD | arrival, spinner that has seen FREE, spinner that retires | compare-exchange, Acquire (E1) |
+//! | read_kind | unchanged | arrival, holder that leaves | 3 and 4 loads of kind, Relaxed; one of an arrival that will not wait |
+//! | grab | FREE -> HELD | arrival, also one that will not wait, spinner that has seen FREE, spinner that retires | compare-exchange, Acquire (E1) |
 //! | peek | unchanged | spinner | load, Relaxed: a grab follows if it says FREE |
-//! | look | unchanged | contender that is ready to sleep | load, Relaxed: to park at once if it says CROWDED |
+//! | look | unchanged | contender that is ready to sleep; arrival that will not wait | load, Relaxed: to park at once if it says CROWDED; to grab if FREE |
 //! | announce | any -> CROWDED | contender | swap, Acquire (E1); inside if it returns FREE |
 //! | park | CROWDED, unchanged | contender | wait_on(word, CROWDED), Relaxed compare |
 //! | learn | spins: by an eighth towards the pauses that it took | new holder that has spun | load, then store, Relaxed: a hint |
@@ -80,7 +80,7 @@
 //!   fails).
 //!
 //! # Cost
-//! Alone: 2 RMWs, and 5 loads and 4 stores of the same line. A contender: 2 or 3 peeks while the lock has learned nothing, up
+//! Alone: 2 RMWs, and 10 loads and 4 stores of the same line. A contender: 2 or 3 peeks while the lock has learned nothing, up
 //! to 9 when it has learned the most, with up to 31 pauses between two; then as `pthread-port`, and two accesses more when
 //! it is inside. Everybody awake polls, without a limit to
 //! how many do. Lock 40 bytes, in one line if aligned; no waiter record.
@@ -182,6 +182,8 @@ pub struct Adaptive<T>(PhantomData<T>);
 
 impl<P: Platform, T: Tuned<Tuning>> Kind<P> for Adaptive<T> {
     const ENTRY: Entry = ENTRY;
+    const READS_TO_ACQUIRE: u32 = 3;
+    const READS_TO_RELEASE: u32 = 4;
 
     #[cold]
     #[inline(never)]

@@ -16,8 +16,7 @@
 //! word is that of the second mutex of his *Futexes Are Tricky* (2004). The order of accesses was compared with the machine code
 //! of Debian's 2.36 for x86-64. Kept: the order and kind of every access to the struct, its fields and their places, and
 //! the look that spares a contender the swap if somebody sleeps already. Changed: the owner is the platform's small number
-//! of a thread, not the kernel's; a kind is 0 whatever the type, since a constant of the platforms here can only be that; it
-//! is read once in a call, where the compiler of the original reads it again for the flag of shared mutexes. Left out:
+//! of a thread, not the kernel's; a kind is 0 whatever the type, since a constant of the platforms here can only be that. Left out:
 //! other kinds, elision, deadlines, and the plain stores of a process that has one thread only.
 //!
 //! Shared code: `pthread.rs`.
@@ -49,9 +48,9 @@
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
-//! | read_kind | unchanged | arrival, holder that leaves | load of kind, Relaxed |
+//! | read_kind | unchanged | arrival, holder that leaves | 2 and 2 loads of kind, Relaxed; one of an arrival that will not wait |
 //! | grab | FREE -> HELD | arrival, also one that will not wait | compare-exchange, Acquire (E1) |
-//! | look | unchanged | contender that is ready to sleep | load, Relaxed: to park at once if it says CROWDED |
+//! | look | unchanged | contender that is ready to sleep; arrival that will not wait | load, Relaxed: to park at once if it says CROWDED; to grab if FREE |
 //! | announce | any -> CROWDED | contender | swap, Acquire (E1); inside if it returns FREE |
 //! | park | CROWDED, unchanged | contender | wait_on(word, CROWDED), Relaxed compare |
 //! | sign_in | owner, n_users | new holder | stores, Relaxed |
@@ -81,7 +80,7 @@
 //!   fails).
 //!
 //! # Cost
-//! Alone: 2 RMWs, and 5 loads and 4 stores of the same line. Contended pass: a wake for each vacate that saw the mark, and two
+//! Alone: 2 RMWs, and 7 loads and 4 stores of the same line. Contended pass: a wake for each vacate that saw the mark, and two
 //! system calls of the one that is woken in vain. Awake are arrivals until they have announced, which is two or three
 //! accesses, and those just woken. Lock 40 bytes, in one line if aligned; no waiter record.
 //!
@@ -129,6 +128,8 @@ pub struct Plain;
 
 impl<P: Platform> Kind<P> for Plain {
     const ENTRY: Entry = ENTRY;
+    const READS_TO_ACQUIRE: u32 = 2;
+    const READS_TO_RELEASE: u32 = 2;
 
     #[inline]
     fn acquire_slow(lock: &PthreadMutex<P, Self>) {

@@ -4,7 +4,8 @@
 //! A row names file and type, and what the lock can do; the rest is in the `ENTRY` of its file, which a conformance test
 //! compares. Words: `timed`, `sleeps`, `reentrant` and `freeable` as in [`Promises`](crate::Promises); `ordered` if waiters
 //! get in by their order at the doorway; `unyielding` if one particular waiter is next and the others keep their cores until
-//! it runs, so that with more threads than cores a pass takes a time slice. One that is `reentrant` is a [`RawMonitor`](crate::RawMonitor).
+//! it runs, so that with more threads than cores a pass takes a time slice. One that is `reentrant` is a
+//! [`RawMonitor`](crate::RawMonitor).
 
 /// `for_each_lock!(each)` calls `each!(file, Type);` for each lock, in the order in which they are best read;
 /// `for_each_lock!(each, timed, freeable)` for those whose rows have these words. `not_reentrant` and
