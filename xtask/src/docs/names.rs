@@ -243,6 +243,7 @@ mod tests {
         let sleeping =
             "macro_rules! any { ($n:ident, $l:ident) => { #[test] fn $n() {} }; } for_each_lock!(any, timed, sleeps);";
         assert_eq!(found(sleeping), ["ondeck"]);
+        assert_eq!(found(&sleeping.replace("timed, sleeps", "timed, not_sleeps")), ["tas"]);
     }
 
     #[test]
