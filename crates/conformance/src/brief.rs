@@ -2,7 +2,7 @@
 //!
 //! Test files of models import these names, which then hide those of `ondeck_locks`.
 
-use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before};
+use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, pthread_adaptive_port, std_port};
 
 /// The fewest turns that take every branch.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,25 @@ impl Tuned<coreclr_monitor::Tuning> for Brief {
     };
 }
 
+/// Two looks.
+impl Tuned<std_port::Tuning> for Brief {
+    const TUNING: std_port::Tuning = std_port::Tuning { pauses: 1 };
+}
+
+/// Two peeks: a pause, and one or two that are within the budget.
+impl Tuned<pthread_adaptive_port::Tuning> for Brief {
+    const TUNING: pthread_adaptive_port::Tuning =
+        pthread_adaptive_port::Tuning { most_pauses: 5, more_pauses: 5, most_backoff: 2 };
+}
+
 /// The monitor after the change, spinning briefly.
 pub type RawCoreclrMonitor<P> = ondeck_locks::RawCoreclrMonitor<P, Brief>;
 
 /// The monitor before the change, spinning briefly.
 pub type RawCoreclrMonitorBefore<P> = ondeck_locks::RawCoreclrMonitorBefore<P, Brief>;
+
+/// The mutex of Rust's standard library, spinning briefly.
+pub type RawStdPort<P> = ondeck_locks::RawStdPort<P, Brief>;
+
+/// The adaptive mutex of glibc, spinning briefly.
+pub type RawPthreadAdaptivePort<P> = ondeck_locks::RawPthreadAdaptivePort<P, Brief>;

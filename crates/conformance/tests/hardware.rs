@@ -13,10 +13,14 @@ use std::time::Duration;
 /// More threads than the cores of a small machine, so that some sleep or are preempted.
 const THREADS: usize = 3;
 const ROUNDS: usize = 30_000;
+/// For locks that are `unyielding`: a thread for each core of a small machine, as with more of them each pass takes a time
+/// slice; and few rounds, because the tests beside this one want the cores too.
+const PAIR: usize = 2;
+const FEW_ROUNDS: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-macro_rules! any_lock {
-    ($name:ident, $lock:ident) => {
+macro_rules! contended {
+    ($name:ident, $lock:ident, $threads:ident, $rounds:ident) => {
         mod $name {
             use super::*;
 
@@ -24,18 +28,31 @@ macro_rules! any_lock {
 
             #[test]
             fn mutual_exclusion() {
-                within(PATIENCE, "exclusion", || exclusion::<HardwareWorld, Lock>(THREADS, ROUNDS));
+                within(PATIENCE, "exclusion", || exclusion::<HardwareWorld, Lock>($threads, $rounds));
             }
 
             #[test]
             fn tries_disturb_nobody() {
-                within(PATIENCE, "tries", || tries::<HardwareWorld, Lock>(THREADS, ROUNDS));
+                within(PATIENCE, "tries", || tries::<HardwareWorld, Lock>($threads, $rounds));
             }
         }
     };
 }
 
-for_each_lock!(any_lock);
+macro_rules! by_crowd {
+    ($name:ident, $lock:ident) => {
+        contended!($name, $lock, THREADS, ROUNDS);
+    };
+}
+
+macro_rules! by_pair {
+    ($name:ident, $lock:ident) => {
+        contended!($name, $lock, PAIR, FEW_ROUNDS);
+    };
+}
+
+for_each_lock!(by_crowd, not_unyielding);
+for_each_lock!(by_pair, unyielding);
 
 mod given_up {
     use super::*;
@@ -147,17 +164,30 @@ fn relief_bars_arrivals() {
 mod free_after_release {
     use super::*;
 
-    macro_rules! freeable_lock {
-        ($name:ident, $lock:ident) => {
+    macro_rules! freed {
+        ($name:ident, $lock:ident, $threads:ident) => {
             #[test]
             fn $name() {
-                let body = || (0..100).for_each(|_| freeing::<HardwareWorld, $lock<Hardware>>(THREADS));
+                let body = || (0..100).for_each(|_| freeing::<HardwareWorld, $lock<Hardware>>($threads));
                 within(PATIENCE, "freeing", body);
             }
         };
     }
 
-    for_each_lock!(freeable_lock, freeable);
+    macro_rules! by_crowd {
+        ($name:ident, $lock:ident) => {
+            freed!($name, $lock, THREADS);
+        };
+    }
+
+    macro_rules! by_pair {
+        ($name:ident, $lock:ident) => {
+            freed!($name, $lock, PAIR);
+        };
+    }
+
+    for_each_lock!(by_crowd, freeable, not_unyielding);
+    for_each_lock!(by_pair, freeable, unyielding);
 }
 
 mod free_after_giving_up {

@@ -157,6 +157,23 @@ fn stop_and_go(test: &str) {
     succeed(child);
 }
 
+/// The test that stops the process, of the `Lock` around it.
+macro_rules! stopped {
+    ($attempt:ident) => {
+        #[test]
+        #[ignore = "the child's half"]
+        fn child_contends() {
+            contend::<Lock>(if Lock::ENTRY.promises.sleeps { 16 } else { 2 }, $attempt, undisturbed);
+        }
+
+        #[test]
+        fn stopped_process() {
+            let test = concat!(module_path!(), "::child_contends");
+            stop_and_go(test.split_once("::").expect("a path begins with the crate").1);
+        }
+    };
+}
+
 /// The tests of one lock; `$attempt` is how its contenders ask.
 macro_rules! stress {
     ($name:ident, $lock:ident, $attempt:ident) => {
@@ -190,17 +207,7 @@ macro_rules! stress {
                 succeed(test_in_child(test).spawn().expect("the child starts"));
             }
 
-            #[test]
-            #[ignore = "the child's half"]
-            fn child_contends() {
-                contend::<Lock>(if Lock::ENTRY.promises.sleeps { 16 } else { 2 }, $attempt, undisturbed);
-            }
-
-            #[test]
-            fn stopped_process() {
-                let test = concat!(module_path!(), "::child_contends");
-                stop_and_go(test.split_once("::").expect("a path begins with the crate").1);
-            }
+            stopped!($attempt);
         }
     };
 }
@@ -211,7 +218,27 @@ macro_rules! untimed {
     };
 }
 
-for_each_lock!(untimed);
+/// Two threads and no more: each pass to a thread without a core takes a time slice of each that polls, so what a third
+/// thread, a frozen one or a single core would show is the scheduler.
+macro_rules! pair {
+    ($name:ident, $lock:ident) => {
+        mod $name {
+            use super::*;
+
+            type Lock = $lock<Hardware>;
+
+            #[test]
+            fn crowd() {
+                contend::<Lock>(2, trying, undisturbed);
+            }
+
+            stopped!(trying);
+        }
+    };
+}
+
+for_each_lock!(untimed, not_unyielding);
+for_each_lock!(pair, unyielding);
 
 /// The same for locks whose attempts can be given up, with deadlines mixed in.
 mod with_deadlines {

@@ -82,13 +82,27 @@ pub mod linux_mutex_patch3;
 #[cfg(feature = "yardsticks")]
 pub mod mcs;
 #[cfg(feature = "yardsticks")]
+mod mcs_queue;
+#[cfg(feature = "yardsticks")]
+pub mod mcs_spin;
+#[cfg(feature = "yardsticks")]
+mod pthread;
+#[cfg(feature = "yardsticks")]
+pub mod pthread_adaptive_port;
+#[cfg(feature = "yardsticks")]
+pub mod pthread_port;
+#[cfg(feature = "yardsticks")]
 mod stack_node;
+#[cfg(feature = "yardsticks")]
+pub mod std_port;
 #[cfg(feature = "yardsticks")]
 pub mod tas;
 #[cfg(feature = "yardsticks")]
 mod thin;
 #[cfg(feature = "yardsticks")]
 pub mod ticket;
+#[cfg(feature = "yardsticks")]
+pub mod ticket_spin;
 #[cfg(feature = "yardsticks")]
 pub mod ttas;
 #[cfg(feature = "yardsticks")]
@@ -126,9 +140,19 @@ pub use linux_mutex_patch3::RawLinuxMutexPatch3;
 #[cfg(feature = "yardsticks")]
 pub use mcs::RawMcs;
 #[cfg(feature = "yardsticks")]
+pub use mcs_spin::RawMcsSpin;
+#[cfg(feature = "yardsticks")]
+pub use pthread_adaptive_port::RawPthreadAdaptivePort;
+#[cfg(feature = "yardsticks")]
+pub use pthread_port::RawPthreadPort;
+#[cfg(feature = "yardsticks")]
+pub use std_port::RawStdPort;
+#[cfg(feature = "yardsticks")]
 pub use tas::RawTas;
 #[cfg(feature = "yardsticks")]
 pub use ticket::RawTicket;
+#[cfg(feature = "yardsticks")]
+pub use ticket_spin::RawTicketSpin;
 #[cfg(feature = "yardsticks")]
 pub use ttas::RawTtas;
 

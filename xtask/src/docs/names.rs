@@ -94,12 +94,17 @@ fn walk<'a>(rows: &[Row<'a>], tokens: &[Kind<'a>], path: &str, macros: &mut Macr
     }
 }
 
-/// What `for_each_lock!(each, words)` calls: `each!(file, Type)` of the rows that have the words.
+/// What `for_each_lock!(each, words)` calls: `each!(file, Type)` of the rows that have the words, or lack the rest of one
+/// that begins with `not_`.
 fn calls<'a>(rows: &[Row<'a>], arguments: &[Kind<'a>]) -> Vec<Tokens<'a>> {
     let words: Vec<&str> =
         arguments.iter().filter_map(|kind| if let Kind::Word(word) = kind { Some(*word) } else { None }).collect();
     let Some((each, wanted)) = words.split_first() else { return Vec::new() };
-    let rows = rows.iter().filter(|row| wanted.iter().all(|word| row.words.contains(word)));
+    let fits = |row: &Row<'_>, word: &str| match word.strip_prefix("not_") {
+        Some(lacked) => !row.words.contains(&lacked),
+        None => row.words.contains(&word),
+    };
+    let rows = rows.iter().filter(|row| wanted.iter().all(|word| fits(row, word)));
     let call = |row: &Row<'a>| {
         [
             Kind::Word(each),
@@ -238,6 +243,7 @@ mod tests {
         let sleeping =
             "macro_rules! any { ($n:ident, $l:ident) => { #[test] fn $n() {} }; } for_each_lock!(any, timed, sleeps);";
         assert_eq!(found(sleeping), ["ondeck"]);
+        assert_eq!(found(&sleeping.replace("timed, sleeps", "timed, not_sleeps")), ["tas"]);
     }
 
     #[test]
