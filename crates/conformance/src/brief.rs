@@ -2,7 +2,7 @@
 //!
 //! Test files of models import these names, which then hide those of `ondeck_locks`.
 
-use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before};
+use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port};
 
 /// The fewest turns that take every branch.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,27 @@ impl Tuned<coreclr_monitor::Tuning> for Brief {
     };
 }
 
+/// One round of a pause, as the yields of spinners hide schedules from models.
+const ONE_PAUSE: parking_lot_port::Spins = parking_lot_port::Spins { first_pauses: 1, pause_rounds: 1, yields: 0 };
+
+/// Relief is due as soon as the clock has moved, and at the first slow release in any case.
+impl Tuned<parking_lot_012_port::Tuning> for Brief {
+    const TUNING: parking_lot_012_port::Tuning =
+        parking_lot_012_port::Tuning { spins: ONE_PAUSE, longest_fair_gap_ns: 1 };
+}
+
+impl Tuned<parking_lot_port::Tuning> for Brief {
+    const TUNING: parking_lot_port::Tuning = parking_lot_port::Tuning { spins: ONE_PAUSE };
+}
+
 /// The monitor after the change, spinning briefly.
 pub type RawCoreclrMonitor<P> = ondeck_locks::RawCoreclrMonitor<P, Brief>;
 
 /// The monitor before the change, spinning briefly.
 pub type RawCoreclrMonitorBefore<P> = ondeck_locks::RawCoreclrMonitorBefore<P, Brief>;
+
+/// The mutex of parking_lot 0.12, spinning briefly.
+pub type RawParkingLot012Port<P> = ondeck_locks::RawParkingLot012Port<P, Brief>;
+
+/// The mutex of parking_lot 0.13, spinning briefly.
+pub type RawParkingLotPort<P> = ondeck_locks::RawParkingLotPort<P, Brief>;

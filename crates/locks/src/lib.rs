@@ -82,6 +82,12 @@ pub mod linux_mutex_patch3;
 #[cfg(feature = "yardsticks")]
 pub mod mcs;
 #[cfg(feature = "yardsticks")]
+mod parking_lot;
+#[cfg(feature = "yardsticks")]
+pub mod parking_lot_012_port;
+#[cfg(feature = "yardsticks")]
+pub mod parking_lot_port;
+#[cfg(feature = "yardsticks")]
 mod stack_node;
 #[cfg(feature = "yardsticks")]
 pub mod tas;
@@ -125,6 +131,10 @@ pub use linux_mutex_patch2::RawLinuxMutexPatch2;
 pub use linux_mutex_patch3::RawLinuxMutexPatch3;
 #[cfg(feature = "yardsticks")]
 pub use mcs::RawMcs;
+#[cfg(feature = "yardsticks")]
+pub use parking_lot_012_port::RawParkingLot012Port;
+#[cfg(feature = "yardsticks")]
+pub use parking_lot_port::RawParkingLotPort;
 #[cfg(feature = "yardsticks")]
 pub use tas::RawTas;
 #[cfg(feature = "yardsticks")]
