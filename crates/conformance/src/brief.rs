@@ -2,7 +2,9 @@
 //!
 //! Test files of models import these names, which then hide those of `ondeck_locks`.
 
-use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port};
+use ondeck_locks::{
+    Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port, swift,
+};
 
 /// The fewest turns that take every branch.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,11 @@ impl Tuned<parking_lot_port::Tuning> for Brief {
     const TUNING: parking_lot_port::Tuning = parking_lot_port::Tuning { spins: ONE_PAUSE };
 }
 
+/// One look and one pause, unless anybody sleeps.
+impl Tuned<swift::Tuning> for Brief {
+    const TUNING: swift::Tuning = swift::Tuning { looks: 1, pauses_per_look: 1, most_depth: 1 };
+}
+
 /// The monitor after the change, spinning briefly.
 pub type RawCoreclrMonitor<P> = ondeck_locks::RawCoreclrMonitor<P, Brief>;
 
@@ -47,3 +54,6 @@ pub type RawParkingLot012Port<P> = ondeck_locks::RawParkingLot012Port<P, Brief>;
 
 /// The mutex of parking_lot 0.13, spinning briefly.
 pub type RawParkingLotPort<P> = ondeck_locks::RawParkingLotPort<P, Brief>;
+
+/// Swift's mutex, spinning briefly.
+pub type RawSwift<P> = ondeck_locks::RawSwift<P, Brief>;

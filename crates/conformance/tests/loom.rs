@@ -8,7 +8,7 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
-use ondeck_conformance::brief::{RawParkingLot012Port, RawParkingLotPort};
+use ondeck_conformance::brief::{RawParkingLot012Port, RawParkingLotPort, RawSwift};
 use ondeck_conformance::properties::{exclusion, exclusion_inflated, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};

@@ -5,7 +5,7 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore};
-use ondeck_conformance::brief::{RawParkingLot012Port, RawParkingLotPort};
+use ondeck_conformance::brief::{RawParkingLot012Port, RawParkingLotPort, RawSwift};
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, depth, steps};

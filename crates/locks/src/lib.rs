@@ -90,6 +90,8 @@ pub mod parking_lot_port;
 #[cfg(feature = "yardsticks")]
 mod stack_node;
 #[cfg(feature = "yardsticks")]
+pub mod swift;
+#[cfg(feature = "yardsticks")]
 pub mod tas;
 #[cfg(feature = "yardsticks")]
 mod thin;
@@ -135,6 +137,8 @@ pub use mcs::RawMcs;
 pub use parking_lot_012_port::RawParkingLot012Port;
 #[cfg(feature = "yardsticks")]
 pub use parking_lot_port::RawParkingLotPort;
+#[cfg(feature = "yardsticks")]
+pub use swift::RawSwift;
 #[cfg(feature = "yardsticks")]
 pub use tas::RawTas;
 #[cfg(feature = "yardsticks")]

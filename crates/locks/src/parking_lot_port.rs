@@ -173,6 +173,7 @@ impl Tuned<Tuning> for Defaults {
 pub type RawParkingLotPort<P, T = Defaults> = ParkingLot<P, NoRelief, T>;
 
 /// Nothing but the rest of the bucket's lines.
+#[repr(C)]
 #[derive(Debug)]
 pub struct NoRelief {
     apart: [u64; 13],

@@ -28,6 +28,7 @@ macro_rules! for_each_lock {
         $crate::row!($each [$($word)*] coreclr_monitor, RawCoreclrMonitor: timed sleeps reentrant);
         $crate::row!($each [$($word)*] parking_lot_012_port, RawParkingLot012Port: sleeps);
         $crate::row!($each [$($word)*] parking_lot_port, RawParkingLotPort: sleeps);
+        $crate::row!($each [$($word)*] swift, RawSwift: sleeps freeable);
         $crate::row!($each [$($word)*] ondeck, RawOndeck: timed sleeps freeable);
     };
 }

@@ -21,7 +21,7 @@ const NONE: u64 = 0;
 
 /// The latch and the ends of the queue. Addresses are numbers, as a platform's pointers cannot be built in a constant.
 #[repr(C)]
-pub struct Bucket<P: Platform> {
+pub(crate) struct Bucket<P: Platform> {
     pub(super) latch: Latch<P>,
     first: P::U64,
     last: P::U64,

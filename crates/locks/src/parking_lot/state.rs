@@ -4,7 +4,7 @@ use core::fmt;
 
 /// Whether somebody is inside, and whether somebody sleeps or is about to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct State(pub(crate) u32);
+pub(crate) struct State(pub(crate) u32);
 
 impl State {
     pub(crate) const FREE: State = State(0);
