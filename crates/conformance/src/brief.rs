@@ -28,10 +28,10 @@ impl Tuned<coreclr_monitor::Tuning> for Brief {
 /// One round of a pause, as the yields of spinners hide schedules from models.
 const ONE_PAUSE: parking_lot_port::Spins = parking_lot_port::Spins { first_pauses: 1, pause_rounds: 1, yields: 0 };
 
-/// Relief is due as soon as the clock has moved, and at the first slow release in any case.
+/// Relief is due at the first slow release, and then where a clock leaps.
 impl Tuned<parking_lot_012_port::Tuning> for Brief {
     const TUNING: parking_lot_012_port::Tuning =
-        parking_lot_012_port::Tuning { spins: ONE_PAUSE, longest_fair_gap_ns: 1 };
+        parking_lot_012_port::Tuning { spins: ONE_PAUSE, longest_fair_gap_ns: 1_000 };
 }
 
 impl Tuned<parking_lot_port::Tuning> for Brief {

@@ -156,7 +156,7 @@ pub const ENTRY: Entry = Entry {
         reentrant: false,
         free_after_release: false,
         bypass: "unbounded; in each millisecond or so the oldest sleeper is handed the lock",
-        starves: "nobody, almost surely",
+        starves: "any sleeper, improbably",
     },
 };
 
