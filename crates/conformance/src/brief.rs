@@ -38,9 +38,9 @@ impl Tuned<parking_lot_port::Tuning> for Brief {
     const TUNING: parking_lot_port::Tuning = parking_lot_port::Tuning { spins: ONE_PAUSE };
 }
 
-/// One look and one pause, unless anybody sleeps.
+/// Two looks, unless anybody sleeps.
 impl Tuned<swift::Tuning> for Brief {
-    const TUNING: swift::Tuning = swift::Tuning { looks: 1, pauses_per_look: 1, most_depth: 1 };
+    const TUNING: swift::Tuning = swift::Tuning { looks: 2, pauses_per_look: 1, most_depth: 1 };
 }
 
 /// The monitor after the change, spinning briefly.

@@ -101,7 +101,9 @@
 //! - E3 `permit`, `rouse` -> `park`, `await_latch`: the answer, with a hand-off everything the last holder wrote; and that
 //!   the other is done with the node.
 //! - E4 `push` -> `claim_stack`, `leave_stack`, `pop_only`: the first values of a node and what is below it.
-//! - E5 `leave_stack`, `pop_only`, `pop_oldest` -> `claim_stack`: the links upwards and the note of the oldest.
+//! - E5 `leave_stack`, `pop_only`, `pop_oldest` -> `claim_stack`: the links upwards and the note of the oldest. A
+//!   model needs four threads to tell: two on the stack, one that takes the older out, and another that looks for the
+//!   oldest then.
 //!
 //! The latch's word is written by RMWs only, so E4 and E5 hold whatever others do to it in between. All else is Relaxed: a look
 //! and an announce lead to no data, and a validate is under the latch, where PARKED cannot go and who clears LOCKED must come.

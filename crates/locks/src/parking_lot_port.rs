@@ -90,7 +90,9 @@
 //! - E2 `unlatch` -> `latch`, `late_latch`: the queue and its nodes.
 //! - E3 `permit`, `rouse` -> `park`, `await_latch`: the answer, and that the other is done with the node.
 //! - E4 `push` -> `claim_stack`, `leave_stack`, `pop_only`: the first values of a node and what is below it.
-//! - E5 `leave_stack`, `pop_only`, `pop_oldest` -> `claim_stack`: the links upwards and the note of the oldest.
+//! - E5 `leave_stack`, `pop_only`, `pop_oldest` -> `claim_stack`: the links upwards and the note of the oldest. A
+//!   model needs four threads to tell: two on the stack, one that takes the older out, and another that looks for the
+//!   oldest then.
 //!
 //! Both words are written by RMWs only, so E1, E4 and E5 hold whatever others do to them in between. All else is Relaxed: a
 //! look and an announce lead to no data; a settle and a validate are under the latch, where PARKED cannot come or go but by
