@@ -41,7 +41,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let tlc = Tlc::obtain(root)?;
     let start = Instant::now();
     let mut verdicts = Verdicts::read(root, "models", is_all)?;
-    let inputs = chosen.iter().map(|config| input(root, &tlc, config, &all)).collect::<Result<Vec<Input>, String>>()?;
+    let inputs = chosen.iter().map(|config| input(root, &tlc, config)).collect::<Result<Vec<Input>, String>>()?;
     let kept = chosen.iter().zip(&inputs).map(|(config, input)| verdicts.take(&config.file(), input));
     let kept: Vec<Option<Run>> = kept.map(|text| text.and_then(|text| Run::of_kept(&text))).collect();
     let (runs, mut failures) = run_all(&tlc, &spec, &chosen, &kept)?;
@@ -56,16 +56,20 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 }
 
 /// What the outcome of a model depends on: its module and those that this one names, its configuration, and TLC.
-fn input(root: &Path, tlc: &Tlc, config: &Config, all: &[Config]) -> Result<Input, String> {
-    let names: Vec<&str> = config::modules(all).collect();
-    let mut modules = vec![config.module.as_str()];
+fn input(root: &Path, tlc: &Tlc, config: &Config) -> Result<Input, String> {
+    // Also one that others only extend, which has no configuration.
+    let is_module = |name: &str| root.join(format!("spec/{name}.tla")).is_file();
+    let mut modules = vec![config.module.clone()];
     let mut next = 0;
     while let Some(module) = modules.get(next) {
         let path = root.join(format!("spec/{module}.tla"));
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let named = names.iter().copied().filter(|name| words.contains(name) && !modules.contains(name));
-        modules.extend(named.collect::<Vec<&str>>());
+        for name in words {
+            if is_module(name) && modules.iter().all(|known| known != name) {
+                modules.push(name.to_owned());
+            }
+        }
         next += 1;
     }
     modules.sort_unstable();

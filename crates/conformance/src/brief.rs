@@ -2,7 +2,10 @@
 //!
 //! Test files of models import these names, which then hide those of `ondeck_locks`.
 
-use ondeck_locks::{Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, pthread_adaptive_port, std_port};
+use ondeck_locks::{
+    Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port,
+    pthread_adaptive_port, std_port, swift,
+};
 
 /// The fewest turns that take every branch.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +37,24 @@ impl Tuned<pthread_adaptive_port::Tuning> for Brief {
         pthread_adaptive_port::Tuning { most_pauses: 5, more_pauses: 5, most_backoff: 2 };
 }
 
+/// One round of a pause, as the yields of spinners hide schedules from models.
+const ONE_PAUSE: parking_lot_port::Spins = parking_lot_port::Spins { first_pauses: 1, pause_rounds: 1, yields: 0 };
+
+/// Relief is due at the first slow release, and then where a clock leaps.
+impl Tuned<parking_lot_012_port::Tuning> for Brief {
+    const TUNING: parking_lot_012_port::Tuning =
+        parking_lot_012_port::Tuning { spins: ONE_PAUSE, longest_fair_gap_ns: 1_000 };
+}
+
+impl Tuned<parking_lot_port::Tuning> for Brief {
+    const TUNING: parking_lot_port::Tuning = parking_lot_port::Tuning { spins: ONE_PAUSE };
+}
+
+/// Two looks, unless anybody sleeps.
+impl Tuned<swift::Tuning> for Brief {
+    const TUNING: swift::Tuning = swift::Tuning { looks: 2, pauses_per_look: 1, most_depth: 1 };
+}
+
 /// The monitor after the change, spinning briefly.
 pub type RawCoreclrMonitor<P> = ondeck_locks::RawCoreclrMonitor<P, Brief>;
 
@@ -45,3 +66,11 @@ pub type RawStdPort<P> = ondeck_locks::RawStdPort<P, Brief>;
 
 /// The adaptive mutex of glibc, spinning briefly.
 pub type RawPthreadAdaptivePort<P> = ondeck_locks::RawPthreadAdaptivePort<P, Brief>;
+/// The mutex of parking_lot 0.12, spinning briefly.
+pub type RawParkingLot012Port<P> = ondeck_locks::RawParkingLot012Port<P, Brief>;
+
+/// The mutex of parking_lot 0.13, spinning briefly.
+pub type RawParkingLotPort<P> = ondeck_locks::RawParkingLotPort<P, Brief>;
+
+/// Swift's mutex, spinning briefly.
+pub type RawSwift<P> = ondeck_locks::RawSwift<P, Brief>;

@@ -7,7 +7,8 @@
 //! The flagship has a file of its own, `loom_ondeck.rs`.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawPthreadAdaptivePort, RawStdPort};
+use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort};
+use ondeck_conformance::brief::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
 use ondeck_conformance::properties::{exclusion, exclusion_inflated, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};

@@ -4,7 +4,8 @@
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawPthreadAdaptivePort, RawStdPort};
+use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort};
+use ondeck_conformance::brief::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, depth, steps};

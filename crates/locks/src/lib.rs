@@ -86,6 +86,12 @@ mod mcs_queue;
 #[cfg(feature = "yardsticks")]
 pub mod mcs_spin;
 #[cfg(feature = "yardsticks")]
+mod parking_lot;
+#[cfg(feature = "yardsticks")]
+pub mod parking_lot_012_port;
+#[cfg(feature = "yardsticks")]
+pub mod parking_lot_port;
+#[cfg(feature = "yardsticks")]
 mod pthread;
 #[cfg(feature = "yardsticks")]
 pub mod pthread_adaptive_port;
@@ -95,6 +101,8 @@ pub mod pthread_port;
 mod stack_node;
 #[cfg(feature = "yardsticks")]
 pub mod std_port;
+#[cfg(feature = "yardsticks")]
+pub mod swift;
 #[cfg(feature = "yardsticks")]
 pub mod tas;
 #[cfg(feature = "yardsticks")]
@@ -142,11 +150,17 @@ pub use mcs::RawMcs;
 #[cfg(feature = "yardsticks")]
 pub use mcs_spin::RawMcsSpin;
 #[cfg(feature = "yardsticks")]
+pub use parking_lot_012_port::RawParkingLot012Port;
+#[cfg(feature = "yardsticks")]
+pub use parking_lot_port::RawParkingLotPort;
+#[cfg(feature = "yardsticks")]
 pub use pthread_adaptive_port::RawPthreadAdaptivePort;
 #[cfg(feature = "yardsticks")]
 pub use pthread_port::RawPthreadPort;
 #[cfg(feature = "yardsticks")]
 pub use std_port::RawStdPort;
+#[cfg(feature = "yardsticks")]
+pub use swift::RawSwift;
 #[cfg(feature = "yardsticks")]
 pub use tas::RawTas;
 #[cfg(feature = "yardsticks")]

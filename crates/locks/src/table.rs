@@ -34,6 +34,9 @@ macro_rules! for_each_lock {
         $crate::row!($each [$($word)*] std_port, RawStdPort: sleeps freeable);
         $crate::row!($each [$($word)*] coreclr_monitor_before, RawCoreclrMonitorBefore: timed sleeps reentrant);
         $crate::row!($each [$($word)*] coreclr_monitor, RawCoreclrMonitor: timed sleeps reentrant);
+        $crate::row!($each [$($word)*] parking_lot_012_port, RawParkingLot012Port: sleeps);
+        $crate::row!($each [$($word)*] parking_lot_port, RawParkingLotPort: sleeps);
+        $crate::row!($each [$($word)*] swift, RawSwift: sleeps freeable);
         $crate::row!($each [$($word)*] ondeck, RawOndeck: timed sleeps freeable);
     };
 }
