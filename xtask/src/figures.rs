@@ -1,27 +1,39 @@
 //! `cargo xtask figures`: computes what docs/scaling.md shows, and draws it.
 //!
-//! Every lock on three simulated machines, as one command each; the rows are in `results/sim`, and `cargo xtask docs`
-//! makes the page and its pictures from them. A few minutes on two cores.
+//! Every lock on four simulated machines, as one command each, and a few locks for longer, so that their longest waits fit
+//! into the window; the rows are in `results/sim`, and `cargo xtask docs` makes the page and its pictures from them. A
+//! quarter of an hour on two cores.
 
-use crate::docs::scaling::{MACHINES, WORKLOADS, file};
+use crate::docs::scaling::{MACHINES, WORKLOADS, file, waits_file};
 use crate::{docs, scaling};
 use std::path::Path;
 
 /// Numbers of threads, by machine: up to two or four times as many as it has CPUs.
-const THREADS: [&str; MACHINES.len()] = ["1,2,4,8,16,20,40,80", "1,2,4,8,16,32,64,128", "1,2,4,8,16,56,112,224,448"];
+const THREADS: [&str; MACHINES.len()] =
+    ["1,2,4,8,20,40,80", "1,2,4,8,16,64,128", "1,2,8,48,96,192,384", "1,2,8,56,112,224,448"];
+/// Those at which waits are measured: as many as there are CPUs, and twice as many.
+const WAITERS: [&str; MACHINES.len()] = ["20,40", "64,128", "192,384", "224,448"];
 /// Length of a row: a few slices of the scheduler, for where there are more threads than CPUs.
 const SECONDS: &str = "0.02";
+/// Length of a row of waits; half of it is timed.
+const WAIT_SECONDS: &str = "0.2";
+const SEEDS: u32 = 2;
 
 /// Computes the rows and writes the page.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if !words.is_empty() {
         return Err("usage: cargo xtask figures".into());
     }
-    for (machine, threads) in MACHINES.into_iter().zip(THREADS) {
-        let workloads = WORKLOADS.join(",");
-        let flags = format!("--workload {workloads} --lock all --threads {threads} --seconds {SECONDS}");
-        scaling::sweep(root, machine, &flags, Path::new(&file(machine)))?;
-        println!("{} is written", file(machine));
+    let workloads = WORKLOADS.join(",");
+    for ((machine, threads), waiters) in MACHINES.into_iter().zip(THREADS).zip(WAITERS) {
+        let all = format!("--workload {workloads} --lock all --threads {threads} --seconds {SECONDS} --seeds {SEEDS}");
+        let few = format!(
+            "--workload {workloads} --lock ondeck,peers,go-spinbit --threads {waiters} --seconds {WAIT_SECONDS} --seeds {SEEDS}"
+        );
+        for (flags, file) in [(all, file(machine)), (few, waits_file(machine))] {
+            scaling::sweep(root, machine, &flags, Path::new(&file))?;
+            println!("{file} is written");
+        }
     }
     docs::run(root, &[])
 }
