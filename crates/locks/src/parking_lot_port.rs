@@ -122,7 +122,7 @@
 //! # Limits
 //! Not recursive; no deadline. A thread that loses its core with the latch holds up all who sleep or want to.
 //!
-//! Unsafe: 16 blocks in the shared code, all to reach a node of the queue under the latch, one of the stack under the claim, or one
+//! Unsafe: 17 blocks in the shared code, all to reach a node of the queue under the latch, one of the stack under the claim, or one
 //! that was taken out and has no permit yet.
 
 pub use crate::parking_lot::Spins;
