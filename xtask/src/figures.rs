@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Numbers of threads, by machine: up to two or four times as many as it has CPUs.
 const THREADS: [&str; MACHINES.len()] =
-    ["1,2,4,8,20,40,80", "1,2,4,8,16,64,128", "1,2,8,48,96,192,384", "1,2,8,56,112,224,448"];
+    ["1,2,4,10,20,40,80", "1,2,4,16,64,128", "1,2,8,48,192,384", "1,2,8,56,224,448"];
 /// Those at which waits are measured: as many as there are CPUs, and twice as many.
 const WAITERS: [&str; MACHINES.len()] = ["20,40", "64,128", "192,384", "224,448"];
 /// Length of a row: a few slices of the scheduler, for where there are more threads than CPUs.

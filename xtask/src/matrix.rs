@@ -19,15 +19,15 @@ use std::path::{Path, PathBuf};
 const FRESH: &str = "target/matrix";
 /// Machines are taken from so many CPUs on.
 const FEWEST_CPUS: u32 = 20;
-/// Units of work inside, from about 5 ns to 5 us.
-const INSIDE: [u32; 4] = [20, 200, 2_000, 20_000];
 /// Units of work outside, to about 25 us.
 const OUTSIDE: [u32; 4] = [0, 1_000, 10_000, 100_000];
-/// Where there are four threads for each CPU, runs are dear: half as many.
-const OUTSIDE_SHARED: [u32; 2] = [0, 10_000];
+/// Where there are four threads for each CPU, runs are dear: a quarter as many.
+const SHARED: ([u32; 2], [u32; 2]) = ([200, 20_000], [0, 10_000]);
 const SEEDS: u32 = 2;
-/// Length of a window: hundreds of the longest sections; with four threads for each CPU, the turn of each.
-const SECONDS: [(&[u32], &str); 2] = [(&[20, 200], "0.003"), (&[2_000, 20_000], "0.006")];
+/// Units of work inside, from about 5 ns to 5 us, and the length of their windows: a thousand of the longest sections, where
+/// one follows another.
+const SECONDS: [(&[u32], &str); 2] = [(&[20, 200], "0.002"), (&[2_000, 20_000], "0.005")];
+/// About the turn of each thread.
 const SECONDS_SHARED: &str = "0.01";
 /// So many lines of the file are computed again in each check.
 const SAMPLE: usize = 6;
@@ -73,7 +73,8 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if asked.machines.is_empty() && asked.locks.is_empty() {
         cells.clear();
     }
-    for Sweep { out, .. } in &sweeps {
+    let is_there = |sweep: &&Sweep| !asked.is_to_gather || root.join(&sweep.out).exists();
+    for Sweep { out, .. } in sweeps.iter().filter(is_there) {
         cells.extend(cells_of(&scaling::rows_of(&root.join(out))?).into_iter().map(|cell| (cell.key(), cell)));
     }
     write(root, cells.into_values())?;
@@ -117,7 +118,7 @@ fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
         for (inside, seconds) in SECONDS {
             parts.push((workloads(inside, &OUTSIDE), up_to_n.clone(), seconds));
         }
-        parts.push((workloads(&INSIDE, &OUTSIDE_SHARED), (4 * n).to_string(), SECONDS_SHARED));
+        parts.push((workloads(&SHARED.0, &SHARED.1), (4 * n).to_string(), SECONDS_SHARED));
         sweeps.extend(parts.into_iter().zip(1..).map(|((workloads, threads, seconds), part)| Sweep {
             machine: machine.to_owned(),
             flags: flags(&workloads, &locks, &threads, seconds, 1, SEEDS),

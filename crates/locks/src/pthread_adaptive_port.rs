@@ -12,8 +12,7 @@
 //! sysdeps/x86_64/nptl/pthread_mutex_backoff.h, where the back-off is the work of Wangyang Guo (2022), added in this very
 //! version. Its sources were at hand in later versions, where these files say the same; the order of accesses was compared
 //! with the machine code of Debian's 2.36. Kept: the order and kind of every access, all constants, a fast clock as
-//! random number, drawn once per acquisition, and the grab before the sleep. Changed: the number is a product of the clock, as
-//! the lowest bits stand still on machines whose clock makes larger steps. Changed else and left out: as in
+//! random number, drawn once per acquisition, and the grab before the sleep. Changed and left out: as in
 //! [`pthread-port`](crate::pthread_port). On other processors the original has neither back-off nor random part; a
 //! `most_backoff` of 1 is that.
 //!
@@ -155,11 +154,6 @@ fn pauses(backoff: u32, jitter: u32) -> u32 {
     backoff + (jitter & (backoff - 1))
 }
 
-/// A number whose lowest bits depend on all bits of `ticks`, by Knuth's multiplier: 2^64 over the golden ratio.
-fn scattered(ticks: u64) -> u32 {
-    (ticks.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
-}
-
 /// What a lock that had learned `spins` has learned after `spent` pauses.
 fn learned(spins: u32, spent: u32) -> u32 {
     // Rounded towards zero: a difference below eight teaches nothing.
@@ -199,7 +193,8 @@ impl<P: Platform, T: Tuned<Tuning>> Kind<P> for Adaptive<T> {
 /// Gets the lock, if need be by sleeping; how many pauses that took, or would have taken.
 fn spin<P: Platform, T: Tuned<Tuning>>(lock: &PthreadMutex<P, Adaptive<T>>, tuning: Tuning) -> u32 {
     let budget = tuning.budget(lock.spins.load(Relaxed));
-    let jitter = scattered(P::ticks());
+    // The lowest bits, as they are: where a clock keeps some of them still, so does the original.
+    let jitter = P::ticks() as u32;
     let (mut spent, mut backoff) = (0, 1);
     // Ended by the budget at the latest: each turn spends a pause or more.
     loop {
@@ -242,14 +237,6 @@ mod tests {
         }
         let without = Tuning { most_backoff: 1, ..TUNING };
         assert_eq!((without.next_backoff(1), pauses(1, 12345)), (1, 1));
-    }
-
-    #[test]
-    fn a_clock_of_large_steps_gives_all_random_parts() {
-        for step in [1, 8, 1000, 1 << 20] {
-            let parts: u32 = (0..256).map(|turn| 1 << (scattered(turn * step) & 15)).fold(0, |all, part| all | part);
-            assert_eq!(parts, 0xFFFF, "steps of {step}");
-        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod report;
 mod schedule;
 mod thread;
 mod times;
+mod turns;
 mod value;
 
 pub(crate) use access::Begun;

@@ -2,7 +2,6 @@
 
 use super::table;
 use ondeck_report::FLAGSHIP;
-use ondeck_report::row::Row;
 use ondeck_report::stats::{geometric_mean, median};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,13 +39,28 @@ pub(crate) struct Cell {
 }
 
 /// What tells a line of the file from the others, in the order of the file.
+#[cfg(feature = "lab")]
 type Key = (String, u32, u32, u32, String);
 
 impl Cell {
+    /// Units of work inside and outside.
+    fn sections(&self) -> Option<(u32, u32)> {
+        let (inside, outside) = self.workload.strip_prefix("sections/cs")?.split_once("-out")?;
+        Some((inside.parse().ok()?, outside.parse().ok()?))
+    }
+
+    pub(crate) fn middle(&self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+}
+
+/// What whoever computes the file needs.
+#[cfg(feature = "lab")]
+impl Cell {
     /// Of the rows of the seeds; `None` of none.
-    pub(crate) fn of(rows: &[&Row]) -> Option<Cell> {
+    pub(crate) fn of(rows: &[&ondeck_report::row::Row]) -> Option<Cell> {
         let first = rows.first()?;
-        let all = |of: fn(&Row) -> Option<f64>| rows.iter().map(move |row| of(row).unwrap_or(0.0));
+        let all = |of: fn(&ondeck_report::row::Row) -> Option<f64>| rows.iter().map(move |row| of(row).unwrap_or(0.0));
         let least = |of| all(of).fold(f64::INFINITY, f64::min);
         let most = |of| all(of).fold(0.0, f64::max);
         Some(Cell {
@@ -67,19 +81,8 @@ impl Cell {
         (self.machine.clone(), self.threads, inside, outside, self.lock.clone())
     }
 
-    /// Units of work inside and outside.
-    fn sections(&self) -> Option<(u32, u32)> {
-        let (inside, outside) = self.workload.strip_prefix("sections/cs")?.split_once("-out")?;
-        Some((inside.parse().ok()?, outside.parse().ok()?))
-    }
-
-    #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the sample is computed by the lab"))]
     pub(crate) fn inside(&self) -> Option<u32> {
         self.sections().map(|sections| sections.0)
-    }
-
-    pub(crate) fn middle(&self) -> f64 {
-        f64::midpoint(self.low, self.high)
     }
 
     /// What a message calls it.
@@ -89,6 +92,7 @@ impl Cell {
 }
 
 /// Four digits: the file is read by people, and compared to a fiftieth.
+#[cfg(feature = "lab")]
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
@@ -104,7 +108,7 @@ pub(crate) fn read(root: &Path) -> Result<Vec<Cell>, String> {
 }
 
 /// Writes the file.
-#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the cells are computed by the lab"))]
+#[cfg(feature = "lab")]
 pub(crate) fn write(root: &Path, cells: impl Iterator<Item = Cell>) -> Result<(), String> {
     let fail = |error: csv::Error| format!("{FILE}: {error}");
     let mut writer = csv::Writer::from_path(root.join(FILE)).map_err(fail)?;
@@ -222,9 +226,10 @@ fn per_machine(shares: &[Share], locks: &[&str]) -> String {
     table(&rows)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "lab"))]
 mod tests {
     use super::*;
+    use ondeck_report::row::Row;
 
     fn cell(machine: &str, threads: u32, lock: &str, seeds: [f64; 2]) -> Cell {
         let rows = seeds.map(|ops_per_s| Row {

@@ -3,7 +3,7 @@
 use super::table;
 use ondeck_report::board::{Board, Setting};
 use ondeck_report::catalogue::Catalogue;
-use ondeck_report::output::{self, Format, Results};
+use ondeck_report::output;
 use std::path::Path;
 
 pub(super) const PATH: &str = "results/ports.md";
@@ -15,13 +15,13 @@ pub(crate) const PAIRS: [&str; 5] = ["std", "parking-lot", "parking-lot-012", "p
 const TOLERANCE: f64 = 0.1;
 
 /// Puts the rows of several runs into the file.
-#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the lab measures"))]
+#[cfg(feature = "lab")]
 pub(crate) fn gather(root: &Path, parts: &[String]) -> Result<(), String> {
-    let mut all: Option<Results> = None;
+    let mut all: Option<output::Results> = None;
     for part in parts {
         let (results, _) = output::read(&root.join(part)).map_err(|error| error.to_string())?;
         match &mut all {
-            None => all = Some(Results { command: "cargo xtask ports".into(), ..results }),
+            None => all = Some(output::Results { command: "cargo xtask ports".into(), ..results }),
             Some(all) => {
                 all.rows.extend(results.rows);
                 all.warnings.extend(results.warnings);
@@ -29,7 +29,7 @@ pub(crate) fn gather(root: &Path, parts: &[String]) -> Result<(), String> {
         }
     }
     let file = output::OutFile::check(&root.join(FILE))?;
-    all.ok_or("nothing was measured")?.write(&file, Format::Csv)
+    all.ok_or("nothing was measured")?.write(&file, output::Format::Csv)
 }
 
 /// What stands between the markers of the page.

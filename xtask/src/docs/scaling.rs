@@ -122,7 +122,7 @@ fn summary(runs: &[Run]) -> String {
 
 /// Pictures and table of one machine.
 fn section(run: &Run) -> Result<String, String> {
-    let Run { machine, results } = run;
+    let Run { machine, results, .. } = run;
     let fingerprint = results.fingerprint.as_ref();
     let fingerprint = fingerprint.ok_or_else(|| format!("{} has no fingerprint beside it", file(machine)))?;
     let mut text = format!("\n## {machine}\n\n{}: {} CPUs.\n", fingerprint.cpu, fingerprint.cpus_online);

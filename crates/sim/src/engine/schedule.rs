@@ -9,9 +9,6 @@ use crate::timeline::What;
 /// What threads have had is counted from here on: far enough from 0 that a lead never has to be cut there.
 pub(super) const FIRST_VRUNTIME: u64 = 1 << 60;
 
-/// How often Windows looks for threads that have waited for too long.
-const LOOK_PS: u64 = 1_000_000_000_000;
-
 /// Why a thread is to lose its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
@@ -300,16 +297,13 @@ impl Engine {
                 places.find(|&place| Some(queue[place]) == next)
             }
             Policy::Quantum { starved_ps, .. } => {
-                let looked_at = self.now - self.now % LOOK_PS;
-                let since = |place: &usize| threads[queue[*place] as usize].off_since;
-                let is_starved = |place: &usize| starved_ps > 0 && since(place) + starved_ps <= looked_at;
-                let starved = places.clone().filter(is_starved).min_by_key(since);
-                let boosted = || places.clone().find(|&place| threads[queue[place] as usize].is_boosted);
-                starved.or_else(boosted).or_else(|| places.next())
+                let next = self.next_in_turn(cpu, but, starved_ps);
+                places.find(|&place| Some(queue[place]) == next)
             }
         }?;
         let thread = self.cpus[cpu as usize].queue.remove(place);
         self.n_ready -= 1;
+        self.boost_starved(thread);
         Some(thread)
     }
 
