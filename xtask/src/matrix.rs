@@ -9,7 +9,8 @@
 
 use crate::docs::matrix::{Cell, FILE, read, write};
 use crate::{docs, scaling};
-use ondeck_lab::simulate;
+use ondeck_lab::world::Simulated;
+use ondeck_lab::{lock, simulate};
 use ondeck_report::row::Row;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -26,9 +27,13 @@ const SHARED: ([u32; 2], [u32; 2]) = ([200, 20_000], [0, 10_000]);
 const SEEDS: u32 = 2;
 /// Units of work inside, from about 5 ns to 5 us, and the length of their windows: a thousand of the longest sections, where
 /// one follows another.
-const SECONDS: [(&[u32], &str); 2] = [(&[20, 200], "0.002"), (&[2_000, 20_000], "0.005")];
+const SECONDS: [(&[u32], f64); 2] = [(&[20, 200], 0.003), (&[2_000, 20_000], 0.006)];
 /// About the turn of each thread.
-const SECONDS_SHARED: &str = "0.01";
+const SECONDS_SHARED: f64 = 0.012;
+/// All waiters of these look again after every pause, which the simulator does one by one: a run takes a hundred times as
+/// long as one of another lock, so their windows are a part of the others'.
+const POLLERS: [&str; 3] = ["ticket-spin", "mcs-spin", "linux-mutex-patch3"];
+const POLLERS_PART: f64 = 0.125;
 /// So many lines of the file are computed again in each check.
 const SAMPLE: usize = 6;
 /// By so much a figure may be less than on record.
@@ -107,21 +112,26 @@ impl Asked {
 /// The commands: for each machine the short sections, the long ones, and those with four threads for each CPU.
 fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
     let mut sweeps = Vec::new();
-    let locks = if asked.locks.is_empty() { "all".to_owned() } else { asked.locks.join(",") };
+    let all = lock::lock_names_on::<Simulated>();
+    let asked_for = |lock: &&str| asked.locks.is_empty() || asked.locks.iter().any(|name| name == lock);
+    let (pollers, others): (Vec<&str>, Vec<&str>) = all.into_iter().filter(asked_for).partition(|lock| is_poller(lock));
+    let groups: Vec<String> =
+        [others, pollers].into_iter().filter(|group| !group.is_empty()).map(|group| group.join(",")).collect();
     for machine in ondeck_sim::machine::builtin_names() {
         let n = simulate::machine(machine, None)?.cpus.len() as u32;
         if n < FEWEST_CPUS || !(asked.machines.is_empty() || asked.machines.iter().any(|name| name == machine)) {
             continue;
         }
         let up_to_n = format!("2,{},{n}", n / 4);
-        let mut parts: Vec<(String, String, &str)> = Vec::new();
+        let mut parts: Vec<(String, String, f64)> = Vec::new();
         for (inside, seconds) in SECONDS {
             parts.push((workloads(inside, &OUTSIDE), up_to_n.clone(), seconds));
         }
         parts.push((workloads(&SHARED.0, &SHARED.1), (4 * n).to_string(), SECONDS_SHARED));
-        sweeps.extend(parts.into_iter().zip(1..).map(|((workloads, threads, seconds), part)| Sweep {
+        let parts = parts.iter().flat_map(|part| groups.iter().map(move |locks| (part, locks)));
+        sweeps.extend(parts.zip(1..).map(|(((workloads, threads, seconds), locks), part)| Sweep {
             machine: machine.to_owned(),
-            flags: flags(&workloads, &locks, &threads, seconds, 1, SEEDS),
+            flags: flags(workloads, locks, threads, seconds * part_for(locks)),
             out: Path::new(FRESH).join(format!("{machine}-{part}.csv")),
         }));
     }
@@ -136,10 +146,17 @@ fn workloads(inside: &[u32], outside: &[u32]) -> String {
     names.collect::<Vec<String>>().join(",")
 }
 
-fn flags(workloads: &str, locks: &str, threads: &str, seconds: &str, seed: u32, seeds: u32) -> String {
-    format!(
-        "--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seed {seed} --seeds {seeds}"
-    )
+fn is_poller(lock: &str) -> bool {
+    POLLERS.contains(&lock)
+}
+
+/// The part of a window that suits these locks, the first of which stands for all.
+fn part_for(locks: &str) -> f64 {
+    if locks.split(',').next().is_some_and(is_poller) { POLLERS_PART } else { 1.0 }
+}
+
+fn flags(workloads: &str, locks: &str, threads: &str, seconds: f64) -> String {
+    format!("--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seeds {SEEDS}")
 }
 
 /// A cell for each lock in each setting, of the rows of its seeds.
@@ -161,11 +178,11 @@ pub(crate) fn check_sample(root: &Path) -> Result<Vec<String>, String> {
         let [cpus, cs] = [simulate::machine(&old.machine, None)?.cpus.len() as u32, old.inside().unwrap_or(0)];
         let seconds = match SECONDS.iter().find(|(inside, _)| inside.contains(&cs)) {
             _ if old.threads > cpus => SECONDS_SHARED,
-            Some((_, seconds)) => seconds,
+            Some((_, seconds)) => *seconds,
             None => return Err(format!("{FILE}: {} is no workload of the matrix", old.workload)),
         };
         let out = Path::new(FRESH).join("sample.csv");
-        let flags = flags(&old.workload, &old.lock, &old.threads.to_string(), seconds, 1, SEEDS);
+        let flags = flags(&old.workload, &old.lock, &old.threads.to_string(), seconds * part_for(&old.lock));
         std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
         scaling::sweep(root, &old.machine, &flags, &out)?;
         let new = cells_of(&scaling::rows_of(&root.join(&out))?);
@@ -209,12 +226,14 @@ mod tests {
         let all = sweeps(&Asked::default()).unwrap();
         let machines: std::collections::BTreeSet<&str> = all.iter().map(|sweep| sweep.machine.as_str()).collect();
         assert!(machines.contains("i7-13700h") && machines.contains("spr-2x56") && !machines.contains("rpi5"));
-        assert_eq!(all.len(), 3 * machines.len());
+        assert_eq!(all.len(), 6 * machines.len());
         let parts: Vec<Sweep> = (1..=5).flat_map(|part| all[simulate::block(all.len(), part, 5)].to_vec()).collect();
         assert_eq!(parts, all);
         let one = sweeps(&asked("--machine graviton3 --lock tas").unwrap()).unwrap();
         assert_eq!(one.len(), 3);
-        assert!(one[2].flags.contains("--lock tas --threads 256 --seconds 0.01 "), "{}", one[2].flags);
+        assert!(one[2].flags.contains("--lock tas --threads 256 --seconds 0.012 "), "{}", one[2].flags);
+        let poller = sweeps(&asked("--machine graviton3 --lock mcs-spin").unwrap()).unwrap();
+        assert!(poller[2].flags.contains("--lock mcs-spin --threads 256 --seconds 0.0015 "), "{}", poller[2].flags);
         assert!(sweeps(&asked("--machine rpi5").unwrap()).is_err());
     }
 }
