@@ -32,7 +32,7 @@ const SECONDS: [(&[u32], f64); 2] = [(&[20, 200], 0.003), (&[2_000, 20_000], 0.0
 const SECONDS_SHARED: f64 = 0.012;
 /// All waiters of these look again after every pause, which the simulator does one by one: a run takes a hundred times as
 /// long as one of another lock, so their windows are a part of the others'.
-const POLLERS: [&str; 3] = ["ticket-spin", "mcs-spin", "linux-mutex-patch3"];
+const POLLERS: [&str; 5] = ["ticket-spin", "mcs-spin", "linux-mutex-base", "linux-mutex-patch1", "linux-mutex-patch3"];
 const POLLERS_PART: f64 = 0.125;
 /// So many lines of the file are computed again in each check.
 const SAMPLE: usize = 6;
