@@ -14,7 +14,7 @@ const THREADS: [&str; MACHINES.len()] =
 /// Those at which waits are measured: as many as there are CPUs, and twice as many.
 const WAITERS: [&str; MACHINES.len()] = ["20,40", "64,128", "192,384", "224,448"];
 /// Length of a row: a few slices of the scheduler, for where there are more threads than CPUs.
-const SECONDS: &str = "0.02";
+const SECONDS: &str = "0.012";
 /// Length of a row of waits; half of it is timed.
 const WAIT_SECONDS: &str = "0.2";
 const SEEDS: u32 = 2;

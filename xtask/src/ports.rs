@@ -15,7 +15,7 @@ const RUNS: [(&str, &str); 3] = [
     ("mutex-contention,chan-contended,sections/cs20-out60,sections/cs100-out400,sections/cs2000-out2000", "2,4,16"),
     ("mutex-capture,lock-bench,monitor-throughput,monitor-latency,spike", "4"),
 ];
-const ROUNDS: &str = "9";
+const ROUNDS: &str = "5";
 const SECONDS: &str = "0.15";
 
 /// Measures and writes rows and page.

@@ -6,6 +6,7 @@
 
 use crate::{Entry, RawLock};
 use core::fmt;
+use core::hint::black_box;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, StaticPlatform, Step};
@@ -109,7 +110,7 @@ impl<P: StaticPlatform, K> PthreadMutex<P, K> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 //
-// Not inlined: those of the original are calls into a shared library, and that is a part of what they cost alone.
+// Called through a pointer: those of the original are calls into a shared library, and that is a part of what they cost alone.
 
 impl<P: Platform, K: Kind<P>> RawLock for PthreadMutex<P, K> {
     type Platform = P;
@@ -128,40 +129,19 @@ impl<P: Platform, K: Kind<P>> RawLock for PthreadMutex<P, K> {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn try_acquire(&self) -> bool {
-        self.read_kind(1);
-        P::step(K::LOOK);
-        let is_in = self.looks_free() && self.grab();
-        if is_in {
-            self.sign_in();
-        }
-        is_in
+        black_box(Self::try_acquire_there as fn(&Self) -> bool)(self)
     }
 
-    #[inline(never)]
+    #[inline]
     fn acquire(&self) {
-        self.read_kind(K::READS_TO_ACQUIRE);
-        if !self.grab() {
-            K::acquire_slow(self);
-        }
-        // In the original too this is looked at on each acquisition.
-        assert!(self.owner.load(Relaxed) == NOBODY, "I4: the last holder has not signed out");
-        self.sign_in();
+        black_box(Self::acquire_there as fn(&Self))(self);
     }
 
-    #[inline(never)]
+    #[inline]
     unsafe fn release(&self) {
-        // Taken before the releasing write: `self` may be gone when the wake is sent.
-        let address = &raw const self.word;
-        self.read_kind(K::READS_TO_RELEASE);
-        self.sign_out();
-        P::step(K::VACATE);
-        let found = State(self.word.swap(State::FREE.0, Release)); // E1
-        debug_assert!(!found.is_free(), "I2: release of a free lock");
-        if found.is_crowded() {
-            Self::release_slow(address);
-        }
+        black_box(Self::release_there as fn(&Self))(self);
     }
 
     /// May claim a sleeper that is gone.
@@ -175,6 +155,39 @@ impl<P: Platform, K: Kind<P>> RawLock for PthreadMutex<P, K> {
 }
 
 impl<P: Platform, K: Kind<P>> PthreadMutex<P, K> {
+    fn try_acquire_there(&self) -> bool {
+        self.read_kind(1);
+        P::step(K::LOOK);
+        let is_in = self.looks_free() && self.grab();
+        if is_in {
+            self.sign_in();
+        }
+        is_in
+    }
+
+    fn acquire_there(&self) {
+        self.read_kind(K::READS_TO_ACQUIRE);
+        if !self.grab() {
+            K::acquire_slow(self);
+        }
+        // In the original too this is looked at on each acquisition.
+        assert!(self.owner.load(Relaxed) == NOBODY, "I4: the last holder has not signed out");
+        self.sign_in();
+    }
+
+    fn release_there(&self) {
+        // Taken before the releasing write: `self` may be gone when the wake is sent.
+        let address = &raw const self.word;
+        self.read_kind(K::READS_TO_RELEASE);
+        self.sign_out();
+        P::step(K::VACATE);
+        let found = State(self.word.swap(State::FREE.0, Release)); // E1
+        debug_assert!(!found.is_free(), "I2: release of a free lock");
+        if found.is_crowded() {
+            Self::release_slow(address);
+        }
+    }
+
     #[inline]
     pub(crate) fn grab(&self) -> bool {
         P::step(K::GRAB);

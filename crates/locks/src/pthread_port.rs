@@ -62,9 +62,9 @@
 //! - I1 While anybody sleeps, one of these holds: the word is CROWDED; a vacate that saw CROWDED has not yet waked; a
 //!   contender that was woken is awake and has not yet announced. asserted: cannot be, locally; checked by: TLA+
 //!   `NoSleeperForgotten`.
-//! - I2 A vacate never finds FREE. asserted: `release`; checked by: test `misuse_is_caught`.
+//! - I2 A vacate never finds FREE. asserted: `release_there`; checked by: test `misuse_is_caught`.
 //! - I3 The kind never changes. asserted: `read_kind`; checked by: conformance `exclusion`.
-//! - I4 Between vacate and the next sign_in the owner is 0 and n_users is 0. asserted: `acquire`, of the owner; checked by:
+//! - I4 Between vacate and the next sign_in the owner is 0 and n_users is 0. asserted: `acquire_there`, of the owner; checked by:
 //!   conformance `exclusion`.
 //!
 //! # Orderings
