@@ -31,7 +31,8 @@ const SECONDS: [(&[u32], f64); 2] = [(&[20, 200], 0.003), (&[2_000, 20_000], 0.0
 /// About the turn of each thread.
 const SECONDS_SHARED: f64 = 0.012;
 /// All waiters of these look again after every pause, which the simulator does one by one: a run takes a hundred times as
-/// long as one of another lock, so their windows are a part of the others'.
+/// long as one of another lock, so their windows are a part of the others'. That is less than a slice, so with more
+/// threads than CPUs nothing could be seen, and they are not run.
 const POLLERS: [&str; 5] = ["ticket-spin", "mcs-spin", "linux-mutex-base", "linux-mutex-patch1", "linux-mutex-patch3"];
 const POLLERS_PART: f64 = 0.125;
 /// So many lines of the file are computed again in each check.
@@ -115,23 +116,24 @@ fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
     let all = lock::lock_names_on::<Simulated>();
     let asked_for = |lock: &&str| asked.locks.is_empty() || asked.locks.iter().any(|name| name == lock);
     let (pollers, others): (Vec<&str>, Vec<&str>) = all.into_iter().filter(asked_for).partition(|lock| is_poller(lock));
-    let groups: Vec<String> =
-        [others, pollers].into_iter().filter(|group| !group.is_empty()).map(|group| group.join(",")).collect();
+    let (pollers, others) = (pollers.join(","), others.join(","));
     for machine in ondeck_sim::machine::builtin_names() {
         let n = simulate::machine(machine, None)?.cpus.len() as u32;
         if n < FEWEST_CPUS || !(asked.machines.is_empty() || asked.machines.iter().any(|name| name == machine)) {
             continue;
         }
         let up_to_n = format!("2,{},{n}", n / 4);
-        let mut parts: Vec<(String, String, f64)> = Vec::new();
+        let mut parts: Vec<(String, &str, String, f64)> = Vec::new();
         for (inside, seconds) in SECONDS {
-            parts.push((workloads(inside, &OUTSIDE), up_to_n.clone(), seconds));
+            let workloads = workloads(inside, &OUTSIDE);
+            parts.push((workloads.clone(), &others, up_to_n.clone(), seconds));
+            parts.push((workloads, &pollers, up_to_n.clone(), seconds * POLLERS_PART));
         }
-        parts.push((workloads(&SHARED.0, &SHARED.1), (4 * n).to_string(), SECONDS_SHARED));
-        let parts = parts.iter().flat_map(|part| groups.iter().map(move |locks| (part, locks)));
-        sweeps.extend(parts.zip(1..).map(|(((workloads, threads, seconds), locks), part)| Sweep {
+        parts.push((workloads(&SHARED.0, &SHARED.1), &others, (4 * n).to_string(), SECONDS_SHARED));
+        let parts = parts.iter().filter(|(_, locks, _, _)| !locks.is_empty());
+        sweeps.extend(parts.zip(1..).map(|((workloads, locks, threads, seconds), part)| Sweep {
             machine: machine.to_owned(),
-            flags: flags(workloads, locks, threads, seconds * part_for(locks)),
+            flags: flags(workloads, locks, threads, *seconds),
             out: Path::new(FRESH).join(format!("{machine}-{part}.csv")),
         }));
     }
@@ -148,11 +150,6 @@ fn workloads(inside: &[u32], outside: &[u32]) -> String {
 
 fn is_poller(lock: &str) -> bool {
     POLLERS.contains(&lock)
-}
-
-/// The part of a window that suits these locks, the first of which stands for all.
-fn part_for(locks: &str) -> f64 {
-    if locks.split(',').next().is_some_and(is_poller) { POLLERS_PART } else { 1.0 }
 }
 
 fn flags(workloads: &str, locks: &str, threads: &str, seconds: f64) -> String {
@@ -182,7 +179,12 @@ pub(crate) fn check_sample(root: &Path) -> Result<Vec<String>, String> {
             None => return Err(format!("{FILE}: {} is no workload of the matrix", old.workload)),
         };
         let out = Path::new(FRESH).join("sample.csv");
-        let flags = flags(&old.workload, &old.lock, &old.threads.to_string(), seconds * part_for(&old.lock));
+        let flags = flags(
+            &old.workload,
+            &old.lock,
+            &old.threads.to_string(),
+            seconds * if is_poller(&old.lock) { POLLERS_PART } else { 1.0 },
+        );
         std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
         scaling::sweep(root, &old.machine, &flags, &out)?;
         let new = cells_of(&scaling::rows_of(&root.join(&out))?);
@@ -226,14 +228,19 @@ mod tests {
         let all = sweeps(&Asked::default()).unwrap();
         let machines: std::collections::BTreeSet<&str> = all.iter().map(|sweep| sweep.machine.as_str()).collect();
         assert!(machines.contains("i7-13700h") && machines.contains("spr-2x56") && !machines.contains("rpi5"));
-        assert_eq!(all.len(), 6 * machines.len());
+        assert_eq!(all.len(), 5 * machines.len());
         let parts: Vec<Sweep> = (1..=5).flat_map(|part| all[simulate::block(all.len(), part, 5)].to_vec()).collect();
         assert_eq!(parts, all);
         let one = sweeps(&asked("--machine graviton3 --lock tas").unwrap()).unwrap();
         assert_eq!(one.len(), 3);
         assert!(one[2].flags.contains("--lock tas --threads 256 --seconds 0.012 "), "{}", one[2].flags);
         let poller = sweeps(&asked("--machine graviton3 --lock mcs-spin").unwrap()).unwrap();
-        assert!(poller[2].flags.contains("--lock mcs-spin --threads 256 --seconds 0.0015 "), "{}", poller[2].flags);
+        assert_eq!(poller.len(), 2, "not with more threads than CPUs");
+        assert!(
+            poller[1].flags.contains("--lock mcs-spin --threads 2,16,64 --seconds 0.00075 "),
+            "{}",
+            poller[1].flags
+        );
         assert!(sweeps(&asked("--machine rpi5").unwrap()).is_err());
     }
 }
