@@ -78,7 +78,7 @@ pub(crate) fn hostile_locks() -> Vec<String> {
 pub(crate) const HOSTILE_WORKLOAD: &str = "</title><svg onload=window.hacked=1> & <b>bold</b>";
 
 const HEADER: &str = "platform,machine,workload,lock,threads,round,seconds,ops,ops_per_s,ns_per_op,cpus,ctx_switches_per_s,\
-                      jain,min_share,wait_p50_ns,wait_p99_ns,wait_p999_ns,wait_max_ns,streak_p90_ns,starve_p90_ns,starve_max_ns,at_least";
+                      jain,min_share,wait_p50_ns,wait_p99_ns,wait_p999_ns,wait_max_ns,streak_p90_ns,starve_p90_ns,starve_max_ns";
 
 /// Locks in two workloads, with all figures, and with columns that nobody knows.
 fn hostile_rows() -> String {
