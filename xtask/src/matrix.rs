@@ -138,7 +138,10 @@ fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
         }));
     }
     match sweeps.is_empty() {
-        true => Err(format!("no such machine with {FEWEST_CPUS} CPUs or more; `ondeck list machines` names them")),
+        true => Err(format!(
+            "no such lock, or no such machine with {FEWEST_CPUS} CPUs or more; `ondeck list locks` and `ondeck list machines` \
+             name them"
+        )),
         false => Ok(sweeps),
     }
 }
