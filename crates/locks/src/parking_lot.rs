@@ -9,19 +9,17 @@ mod latch;
 mod parker;
 mod state;
 
-pub(crate) use self::bucket::Popped;
-use self::bucket::{Bucket, Node};
+use self::bucket::{Bucket, Node, Popped};
 pub(crate) use self::state::State;
 use crate::{Defaults, Entry, RawLock, Tuned};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
-use ondeck_platform::{Atomic, Platform, StaticPlatform, Step};
+use ondeck_platform::{Atomic, Platform, Step};
 
 // -- 1. Steps, and what makes one of the two --------------------------------------------------------------------------
 
-/// The answers in which the two mutexes differ. A value of it is the part of the lock that only this one has; it lies
-/// behind the queue and fills its lines.
+/// The answers in which the two mutexes differ. A value of it is the part of the bucket that only this one has.
 pub trait Variant<P: Platform>: Sized + Send + Sync + 'static {
     /// The row of this lock in [`LOCKS`](crate::LOCKS).
     const ENTRY: Entry;
@@ -136,26 +134,14 @@ impl<P: Platform> Spinner<P> {
 
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
-/// A mutex of parking_lot, of the kind `V`, with a bucket of its own.
+/// A mutex of parking_lot, of the kind `V`, with a bucket of its own on a line of its own, as far away as the original's.
 ///
-/// The bucket comes first and fills two lines (one on processors whose lines have 128 bytes), so that a lock at the beginning
-/// of a line has its word on another one, together with what it guards.
+/// There is none for statics: a bucket beside the word would keep apart what shares a line with the original's byte.
 #[repr(C)]
 pub struct ParkingLot<P: Platform, V, T = Defaults> {
-    pub(crate) bucket: Bucket<P>,
-    pub(crate) kind: V,
     pub(crate) word: P::U32,
+    bucket: Box<Bucket<P, V>>,
     tuning: PhantomData<T>,
-}
-
-/// Bytes before the word.
-pub(crate) const BUCKET_BYTES: usize = 128;
-
-impl<P: StaticPlatform, V, T> ParkingLot<P, V, T> {
-    /// A free lock, for statics.
-    pub(crate) const fn free(kind: V) -> Self {
-        ParkingLot { bucket: Bucket::EMPTY, kind, word: P::U32_ZERO, tuning: PhantomData }
-    }
 }
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
@@ -165,7 +151,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> RawLock for ParkingLot<P, 
     const ENTRY: Entry = V::ENTRY;
 
     fn new() -> Self {
-        ParkingLot { bucket: Bucket::new(), kind: V::new(), word: P::U32::new(State::FREE.0), tuning: PhantomData }
+        ParkingLot { word: P::U32::new(State::FREE.0), bucket: Box::new(Bucket::new(V::new())), tuning: PhantomData }
     }
 
     #[inline]
@@ -249,16 +235,16 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
     #[inline]
     fn park(&self) -> bool {
         let node = Node::new();
-        self.latch();
+        let bucket = self.latch();
         P::step(V::VALIDATE);
         if self.state() != State::LOCKED.parked() {
-            self.unlatch();
+            self.unlatch(bucket);
             return false;
         }
         P::step(V::ENQUEUE);
         // SAFETY: the queue latch is ours, and the node is here until it has its permit, which ends `park` below.
-        unsafe { self.bucket.append(&node, self.key()) };
-        self.unlatch();
+        unsafe { bucket.append(&node, self.key()) };
+        self.unlatch(bucket);
         P::step(V::PARK);
         node.park()
     }
@@ -269,31 +255,34 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
 
     /// Takes out the oldest sleeper, if there is one. The queue latch is the caller's.
     #[inline]
-    pub(crate) fn dequeue(&self) -> Option<Popped<P>> {
+    pub(crate) fn dequeue(&self, bucket: &Bucket<P, V>) -> Option<Popped<P>> {
         P::step(V::DEQUEUE);
         // SAFETY: the queue latch is ours.
-        unsafe { self.bucket.pop(self.key()) }
+        unsafe { bucket.pop(self.key()) }
     }
 
     /// Tells a sleeper that was taken out whether it has the lock, lets go of the latch, and wakes it.
     #[inline]
-    pub(crate) fn wake(&self, popped: Popped<P>, is_handed: bool) {
+    pub(crate) fn wake(&self, bucket: &Bucket<P, V>, popped: Popped<P>, is_handed: bool) {
         P::step(V::PERMIT);
         // SAFETY: taken out above, and given its permit nowhere else.
         let call = unsafe { popped.permit(is_handed) };
-        self.unlatch();
+        self.unlatch(bucket);
         P::step(V::WAKE);
         call.make();
     }
 
+    /// The bucket, with its latch.
     #[inline]
-    pub(crate) fn latch(&self) {
-        self.bucket.latch.acquire::<V>(V::spins(T::TUNING));
+    pub(crate) fn latch(&self) -> &Bucket<P, V> {
+        let bucket = &*self.bucket;
+        bucket.latch.acquire::<V>(V::spins(T::TUNING));
+        bucket
     }
 
     #[inline]
-    pub(crate) fn unlatch(&self) {
-        self.bucket.latch.release::<V>();
+    pub(crate) fn unlatch(&self, bucket: &Bucket<P, V>) {
+        bucket.latch.release::<V>();
     }
 
     // -- 9. Waiter record: parking_lot/bucket.rs; that of the latch: parking_lot/latch.rs ----------------------------------

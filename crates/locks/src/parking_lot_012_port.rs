@@ -16,14 +16,14 @@
 //! Changed:
 //! - The word is a byte there. The seam has none below 32 bits; what is done to it costs the same.
 //! - One hash table of the process holds all buckets there, at least three times as many as threads. Here each lock has a bucket
-//!   of its own, on lines of its own before the word: a simulated run can share nothing with the next, and with few locks and so many
-//!   buckets two locks that are contended at once hardly ever meet in one. The table's rebuilding when a thread first parks
-//!   is not here, nor the look at it after each latching. That makes the lock large and costs it the freedom that the
-//!   original has: see After release.
+//!   of its own, on a line of its own elsewhere: a simulated run can share nothing with the next, and with
+//!   few locks and so many buckets two locks that are contended at once hardly ever meet in one. The table's rebuilding when a
+//!   thread first parks is not here, nor the look at it after each latching. That costs the lock a pointer, its use as a static,
+//!   and the freedom that the original has: see After release.
 //! - Sleepers' keys are kept and the second one's is read, as in a bucket that others may use; there is never a stranger.
 //! - A sleeper's record is on its stack, on lines of its own; there it is in thread-local data.
-//! - The generator's state is kept so that zero stands for the first bucket's seed, 1; a static is all zeros. The first slow
-//!   release hands over, there as here, as the timeout of a new bucket is over at once.
+//! - Each bucket's generator begins where the table's first one does. The first slow release hands over, there as here, as the
+//!   timeout of a new bucket is over at once.
 //! - Where spinning cannot pay the pauses are left out, a microsecond at most; the yields are made. The original asks nothing.
 //! - `WordLock` of 0.9.12 walks its stack again after each failed exchange, which finds the oldest in the top node; here, as in
 //!   0.10, it is walked again only if there is a new top. Its push acquires too, which nothing there needs.
@@ -122,11 +122,11 @@
 //! # Cost
 //! Alone: 2 RMWs, 1 line. A contender that sleeps: an announce, a latch and an unlatch; a release that finds PARKED: a failed
 //! vacate, a latch and an unlatch, the clock, a store to the word, two to the sleeper's line, a read of the one's behind it,
-//! and a system call. The lock stays locked until the queue has been latched and the clock read. Lock 136 bytes, of which 8 are
-//! the original's byte and 128 its bucket; node and latch's node 128 bytes of stack each.
+//! and a system call. The lock stays locked until the queue has been latched and the clock read. Lock 16 bytes, for
+//! the original's one, and a bucket of 64 elsewhere; node and latch's node 128 bytes of stack each.
 //!
 //! # After release
-//! Yes: after the reopen the ex-holder gives the latch back and may work on its stack, and the bucket lies in the lock. So the
+//! Yes: after the reopen the ex-holder gives the latch back and may work on its stack, and the bucket goes with the lock. So the
 //! lock must outlive each call of release. The original's lock may be freed by the next holder: its buckets are never freed, and of
 //! the lock itself a release touches nothing after the reopen.
 //!
@@ -138,17 +138,16 @@
 //! that was taken out and has no permit yet.
 
 pub use crate::parking_lot::Spins;
-use crate::parking_lot::{BUCKET_BYTES, ParkingLot, State, Variant};
+use crate::parking_lot::{ParkingLot, State, Variant};
 use crate::{Defaults, Entry, Promises, Tuned};
-use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
+use ondeck_platform::{Atomic, Hardware, Platform, Step};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
 pub const ENTRY: Entry = Entry {
     name: "parking-lot-012-port",
     idea: "parking_lot 0.12: sleepers in a queue beside the lock; now and then it is handed to the oldest",
-    bytes: 136,
+    bytes: 16,
     rmws: 2,
     awake: "all that come while nobody sleeps, for 3 rounds of pauses and 7 yields",
     woken: "the oldest sleeper per release; within 1 ms of the last relief one is handed the lock",
@@ -196,20 +195,13 @@ pub type RawParkingLot012Port<P, T = Defaults> = ParkingLot<P, Relief<P>, T>;
 #[derive(Debug)]
 pub struct Relief<P: Platform> {
     due_ns: P::U64,
-    /// State of the generator, xor [`FIRST_SEED`], so that a new one is zero.
+    /// State of the generator.
     seed: P::U32,
-    apart: [u64; 11],
 }
 
 const FIRST_SEED: u32 = 1;
 
 const _: () = assert!(size_of::<RawParkingLot012Port<Hardware>>() == ENTRY.bytes);
-const _: () = assert!(offset_of!(RawParkingLot012Port<Hardware>, word) == BUCKET_BYTES);
-
-impl<P: StaticPlatform, T> RawParkingLot012Port<P, T> {
-    /// A free lock, for statics.
-    pub const INIT: Self = ParkingLot::free(Relief { due_ns: P::U64_ZERO, seed: P::U32_ZERO, apart: [0; 11] });
-}
 
 impl<P: Platform> Relief<P> {
     /// Whether the time has come; if so, draws when it comes next. The latch is the caller's.
@@ -218,8 +210,8 @@ impl<P: Platform> Relief<P> {
         if now <= self.due_ns.load(Relaxed) {
             return false;
         }
-        let drawn = xorshift(self.seed.load(Relaxed) ^ FIRST_SEED);
-        self.seed.store(drawn ^ FIRST_SEED, Relaxed);
+        let drawn = xorshift(self.seed.load(Relaxed));
+        self.seed.store(drawn, Relaxed);
         self.due_ns.store(now + u64::from(drawn % longest_gap_ns), Relaxed);
         true
     }
@@ -239,7 +231,7 @@ impl<P: Platform> Variant<P> for Relief<P> {
     type Tuning = Tuning;
 
     fn new() -> Self {
-        Relief { due_ns: P::U64::new(0), seed: P::U32::new(0), apart: [0; 11] }
+        Relief { due_ns: P::U64::new(0), seed: P::U32::new(FIRST_SEED) }
     }
 
     fn spins(tuning: Tuning) -> Spins {
@@ -263,12 +255,12 @@ impl<P: Platform> Variant<P> for Relief<P> {
 #[cold]
 #[inline(never)]
 fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, Relief<P>, T>) {
-    lock.latch();
-    let Some(popped) = lock.dequeue() else {
+    let bucket = lock.latch();
+    let Some(popped) = lock.dequeue(bucket) else {
         reopen(lock, State::FREE);
-        return lock.unlatch();
+        return lock.unlatch(bucket);
     };
-    let is_handed = lock.kind.is_due(T::TUNING.longest_fair_gap_ns);
+    let is_handed = bucket.kind.is_due(T::TUNING.longest_fair_gap_ns);
     if !is_handed {
         reopen(lock, if popped.has_more { State::PARKED } else { State::FREE });
     } else {
@@ -277,7 +269,7 @@ fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, Relief<P>, T
             lock.word.store(State::LOCKED.0, Relaxed); // E3 takes the data along.
         }
     }
-    lock.wake(popped, is_handed);
+    lock.wake(bucket, popped, is_handed);
 }
 
 /// Lets others in. The word is ours to store to: while it has both bits, nobody changes it without the latch.
@@ -296,7 +288,7 @@ mod tests {
         assert!(relief.is_due(u32::MAX));
         let drawn = xorshift(FIRST_SEED);
         let gap_ns = relief.due_ns.load(Relaxed) - Hardware::now_ns().min(relief.due_ns.load(Relaxed));
-        assert!(gap_ns <= u64::from(drawn) && relief.seed.load(Relaxed) ^ FIRST_SEED == drawn);
+        assert!(gap_ns <= u64::from(drawn) && relief.seed.load(Relaxed) == drawn);
         relief.due_ns.store(u64::MAX, Relaxed);
         assert!(!relief.is_due(1), "not before its time");
     }

@@ -17,8 +17,7 @@
 //! - `WordLock` walks its stack again only if there is a new top.
 //!
 //! Kept, left out and changed is otherwise what that file says, with the same reasons: above all that each lock has a
-//! bucket of its own, before the word and on lines of its own, where the original has one table for the process; that the word has
-//! 32 bits; and that sleepers' records are on their stacks.
+//! bucket of its own, on a line of its own elsewhere, where the original has one table for the process; that the word has 32 bits; and that sleepers' records are on their stacks.
 //!
 //! Shared code: `parking_lot.rs`, `parking_lot/state.rs`, `parking_lot/bucket.rs`, `parking_lot/latch.rs` and
 //! `parking_lot/parker.rs`. They ask how a release leaves the word, which this file answers.
@@ -112,7 +111,7 @@
 //! Alone: 2 RMWs, 1 line. A contender that sleeps: an announce, a latch and an unlatch; a release that finds PARKED: a latch and
 //! an unlatch, one more RMW if it leaves nobody, two stores to the sleeper's line, a read of the one's behind it, and a
 //! system call; but others may be inside meanwhile. Several ex-holders may be on their way to the latch at once, and each wakes
-//! one. Lock 136 bytes, of which 8 are the original's byte and 128 its bucket; node and latch's node 128 bytes of stack each.
+//! one. Lock 16 bytes, for the original's one, and a bucket of 64 elsewhere; node and latch's node 128 bytes of stack each.
 //!
 //! # After release
 //! Yes: an ex-holder that found PARKED goes to the bucket, and clears PARKED in the word if it leaves nobody there. The next
@@ -126,17 +125,16 @@
 //! that was taken out and has no permit yet.
 
 pub use crate::parking_lot::Spins;
-use crate::parking_lot::{BUCKET_BYTES, ParkingLot, State, Variant};
+use crate::parking_lot::{ParkingLot, State, Variant};
 use crate::{Defaults, Entry, Promises, Tuned};
-use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
+use ondeck_platform::{Atomic, Hardware, Platform, Step};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
 pub const ENTRY: Entry = Entry {
     name: "parking-lot-port",
     idea: "parking_lot 0.13: the lock is free before the sleepers beside it are looked for",
-    bytes: 136,
+    bytes: 16,
     rmws: 2,
     awake: "all that come while nobody sleeps, for 3 rounds of pauses and 7 yields",
     woken: "the oldest sleeper, by every release while somebody sleeps",
@@ -174,20 +172,11 @@ impl Tuned<Tuning> for Defaults {
 /// The mutex of parking_lot 0.13.
 pub type RawParkingLotPort<P, T = Defaults> = ParkingLot<P, NoRelief, T>;
 
-/// Nothing but the rest of the bucket's lines.
-#[repr(C)]
+/// A bucket of this mutex has nothing but its latch and its queue.
 #[derive(Debug)]
-pub struct NoRelief {
-    apart: [u64; 13],
-}
+pub struct NoRelief;
 
 const _: () = assert!(size_of::<RawParkingLotPort<Hardware>>() == ENTRY.bytes);
-const _: () = assert!(offset_of!(RawParkingLotPort<Hardware>, word) == BUCKET_BYTES);
-
-impl<P: StaticPlatform, T> RawParkingLotPort<P, T> {
-    /// A free lock, for statics.
-    pub const INIT: Self = ParkingLot::free(NoRelief { apart: [0; 13] });
-}
 
 // -- 5 to 7, 9 to 11: parking_lot.rs --------------------------------------------------------------------------------------
 
@@ -196,7 +185,7 @@ impl<P: Platform> Variant<P> for NoRelief {
     type Tuning = Tuning;
 
     fn new() -> Self {
-        NoRelief { apart: [0; 13] }
+        NoRelief
     }
 
     fn spins(tuning: Tuning) -> Spins {
@@ -220,14 +209,14 @@ impl<P: Platform> Variant<P> for NoRelief {
 #[cold]
 #[inline(never)]
 fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, NoRelief, T>) {
-    lock.latch();
-    let popped = lock.dequeue();
+    let bucket = lock.latch();
+    let popped = lock.dequeue(bucket);
     if popped.as_ref().is_none_or(|popped| !popped.has_more) {
         P::step(SETTLE);
         lock.word.fetch_and(!State::PARKED.0, Relaxed);
     }
     match popped {
-        Some(popped) => lock.wake(popped, false),
-        None => lock.unlatch(),
+        Some(popped) => lock.wake(bucket, popped, false),
+        None => lock.unlatch(bucket),
     }
 }

@@ -61,7 +61,7 @@ macro_rules! sizes {
     };
 }
 
-sizes! { 1 false, 2 false, 4 false, 5 false, 5 true, 6 true, 17 false, }
+sizes! { 1 false, 2 false, 4 false, 5 false, 5 true, 6 true, }
 
 const fn words_of<L>() -> usize {
     if size_of::<L>() <= 8 { 1 } else { size_of::<L>().div_ceil(8) }

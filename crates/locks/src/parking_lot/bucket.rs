@@ -15,16 +15,17 @@ use super::latch::Latch;
 use super::parker::{Call, Parker};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform};
+use ondeck_platform::{Atomic, AtomicPointer, Platform};
 
 const NONE: u64 = 0;
 
-/// The latch and the ends of the queue. Addresses are numbers, as a platform's pointers cannot be built in a constant.
-#[repr(C)]
-pub(crate) struct Bucket<P: Platform> {
+/// The latch, the ends of the queue, and what only one of the mutexes has.
+#[repr(C, align(64))]
+pub(crate) struct Bucket<P: Platform, V> {
     pub(super) latch: Latch<P>,
     first: P::U64,
     last: P::U64,
+    pub(crate) kind: V,
 }
 
 /// A sleeper's record. On its stack, alone on its lines: the original's lies with its thread's own data.
@@ -83,13 +84,9 @@ impl<P: Platform> Popped<P> {
     }
 }
 
-impl<P: StaticPlatform> Bucket<P> {
-    pub(super) const EMPTY: Self = Bucket { latch: Latch::FREE, first: P::U64_ZERO, last: P::U64_ZERO };
-}
-
-impl<P: Platform> Bucket<P> {
-    pub(super) fn new() -> Self {
-        Bucket { latch: Latch::new(), first: P::U64::new(NONE), last: P::U64::new(NONE) }
+impl<P: Platform, V> Bucket<P, V> {
+    pub(super) fn new(kind: V) -> Self {
+        Bucket { latch: Latch::new(), first: P::U64::new(NONE), last: P::U64::new(NONE), kind }
     }
 
     /// Exact under the latch, a guess without it.
@@ -155,7 +152,7 @@ mod tests {
 
     #[test]
     fn first_in_first_out_and_the_last_one_says_so() {
-        let bucket = Bucket::<Hardware>::new();
+        let bucket = Bucket::<Hardware, ()>::new(());
         let nodes = [Node::new(), Node::new(), Node::new()];
         for _ in 0..2 {
             for node in &nodes {

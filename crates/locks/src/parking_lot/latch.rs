@@ -27,7 +27,7 @@ use super::parker::Parker;
 use super::{Spinner, Spins, Variant};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform};
+use ondeck_platform::{Atomic, AtomicPointer, Platform};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State(u64);
@@ -129,10 +129,6 @@ impl<P: Platform> Node<P> {
 
 fn at<P: Platform>(address: u64) -> *mut Node<P> {
     ptr::with_exposed_provenance_mut(address as usize)
-}
-
-impl<P: StaticPlatform> Latch<P> {
-    pub(super) const FREE: Self = Latch(P::U64_ZERO);
 }
 
 impl<P: Platform> Latch<P> {
