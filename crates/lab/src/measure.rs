@@ -133,9 +133,8 @@ impl Spans {
         (self.all.max() as f64, self.all.max() > 0 && self.cut.max() == self.all.max())
     }
 
-    /// A quantile, and whether it is a lower bound: of those that are as long, more than half were cut; or with those that
-    /// were cut at the beginning it would be larger by a tenth. By number, or
-    /// by the part that each has in their sum.
+    /// A quantile, by number or by the part that each has in their sum, and whether it is a lower bound: of those that are
+    /// as long, more than half were cut; or with those that were cut at the beginning it would be larger by a tenth.
     fn quantile(&self, p: f64, by_size: bool) -> Option<(f64, bool)> {
         let of = |spans: &Histogram| if by_size { spans.quantile_by_size(p) } else { spans.quantile(p) };
         let quantile = of(&self.all)?;
