@@ -4,6 +4,7 @@
 //! Under contention the ranking can differ: a read before a write costs a second transfer of the line if another core
 //! has polled in between. The workloads of `ondeck bench` tell that.
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -64,6 +65,27 @@ fn add(word: &AtomicU64) {
     }
 }
 
+std::thread_local! {
+    /// The lock for which a release has more to do, which its acquisition saw.
+    static REMEMBERED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What a release must know it may know from its own thread instead of the word.
+#[inline(always)]
+fn ask_thread_then_add(word: &AtomicU64) {
+    if REMEMBERED.get() == std::ptr::from_ref(word).addr() {
+        return slow(word);
+    }
+    add(word);
+}
+
+#[inline(always)]
+fn swap_to_zero(word: &AtomicU64) {
+    if word.swap(0, Release) & MARKED != 0 {
+        slow(word);
+    }
+}
+
 #[inline(always)]
 fn load_then_cas_release(word: &AtomicU64) {
     let state = word.load(Relaxed);
@@ -96,13 +118,15 @@ fn measure(turns: u32, acquire: impl Fn(&AtomicU64), release: impl Fn(&AtomicU64
 type Variant = (&'static str, &'static str, fn(u32) -> f64);
 
 /// Each pair is compiled into a loop of its own.
-const VARIANTS: [Variant; 6] = [
+const VARIANTS: [Variant; 8] = [
     ("fetch-or", "load, fetch-add (the flagship)", |turns| measure(turns, or, load_then_add)),
     ("fetch-or", "fetch-add", |turns| measure(turns, or, add)),
+    ("fetch-or", "thread-local compare, fetch-add", |turns| measure(turns, or, ask_thread_then_add)),
     ("fetch-or", "load, compare-exchange", |turns| measure(turns, or, load_then_cas_release)),
     ("load, compare-exchange", "load, fetch-add", |turns| measure(turns, load_then_cas, load_then_add)),
     ("load, compare-exchange", "fetch-add", |turns| measure(turns, load_then_cas, add)),
     ("compare-exchange from 0", "compare-exchange to 0", |turns| measure(turns, cas_from_zero, cas_to_zero)),
+    ("compare-exchange from 0", "swap to 0", |turns| measure(turns, cas_from_zero, swap_to_zero)),
 ];
 
 /// An empty section, and one in which a read that the release begins with can hide.
