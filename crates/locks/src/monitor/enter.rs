@@ -31,6 +31,13 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         {
             return entered;
         }
+        self.enter_at_last(me)
+    }
+
+    /// Apart from `enter_again`, which would make room on the stack for it before it has looked.
+    #[cold]
+    #[inline(never)]
+    fn enter_at_last(&self, me: u32) -> Entered<P> {
         self.enter_slow(me, None).expect("there is no deadline")
     }
 

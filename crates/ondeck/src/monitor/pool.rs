@@ -31,10 +31,11 @@ pub(crate) struct Slabs;
 impl Pool<Hardware> for Slabs {
     #[inline]
     fn side(index: u32) -> &'static Side<Hardware> {
-        let (slab, offset) = place(index);
-        // Made before the index was handed out, but the index may have come to us by a word that publishes nothing.
-        let slab: Slab = SLABS[slab].wait();
-        &slab[offset]
+        // Nearly always; and then where the object is follows from the index alone, without a look into the table on the way.
+        if let (Some(first), offset @ 0..FIRST) = (SLABS[0].get(), index as usize) {
+            return &first[offset];
+        }
+        side_of_any_slab(index)
     }
 
     #[cold]
@@ -50,6 +51,15 @@ impl Pool<Hardware> for Slabs {
     fn give_back(index: u32) {
         FREE.lock().indices.push(index);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn side_of_any_slab(index: u32) -> &'static Side<Hardware> {
+    let (slab, offset) = place(index);
+    // Made before the index was handed out, but the index may have come to us by a word that publishes nothing.
+    let slab: Slab = SLABS[slab].wait();
+    &slab[offset]
 }
 
 impl Free {
