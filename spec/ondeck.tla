@@ -15,7 +15,7 @@
    its `nap` on: the comparison inside wait_on could only keep it awake, which a wake without cause does too.
 
    NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. ROOM: a request for
-   time, which this model does not have, and one that fails is no step. The counter, and with it the loss of 2048
+   time, which this model does not have, and one that fails is no step. The counter, and with it the loss of 1024
    releases between two looks. The epoch: `Rotation` says how its comparisons turn out. The core of the last call: an
    arrival may stand in or not. Time: how long the occupant is patient, when a pass may be revoked and the line be
    broken (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow path. Nodes
@@ -77,7 +77,8 @@ VARIABLES
 
 vars == <<word, node, pc, notes, called, left, due>>
 
-Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "NAPPING", "LOCKED"}
+Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "NAPPING",
+          "BULLPEN", "LOCKED"}
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
@@ -378,7 +379,7 @@ break_line(t) ==
 -----------------------------------------------------------------------------------------------------------------
 (* Releases: RawLock::release, release_fair, release_slow. *)
 
-ReleaseShowsWork == Has(word, {"FAIR", "NAPPING"} \cup IF Bug = "ignores_vacant" THEN {} ELSE {"VACANT"})
+ReleaseShowsWork == Has(word, {"FAIR", "NAPPING", "BULLPEN"} \cup IF Bug = "ignores_vacant" THEN {} ELSE {"VACANT"})
 
 \* The load of the fast release shows nothing to do.
 look_before(t) ==
@@ -431,7 +432,7 @@ vacate(t, is_fair) ==
                     ELSE IF Has(word, {"NAPPING"}) /\ Bug # "wakes_no_nap" THEN "wake_deck" ELSE "idle")
   \/ /\ InReleaseSlow(t, is_fair)
      /\ ~Hands(is_fair) /\ ~Has(word, {"NAPPING"}) /\ ~CanCallUp
-     /\ Writes(Released(word))
+     /\ Writes(Released(word)) \/ Writes(Without(Released(word), {"BULLPEN"}))
      /\ Releases(t, "idle")
 
 \* Seeded: the release asks the word for NAPPING once more instead of the value that its add returned.
@@ -549,6 +550,7 @@ rotate ==
 
 \* not modelled: summon: of the condition variable, see ondeck_condvar.tla
 \* not modelled: withdraw: of the condition variable, see ondeck_condvar.tla
+\* not modelled: expect: of the condition variable, see ondeck_condvar.tla
 \* not modelled: enlist: of the condition variable, see ondeck_condvar.tla
 \* not modelled: invite: of the condition variable, see ondeck_condvar.tla
 \* not modelled: send_alone: its waiter acquires as any arrival does
@@ -676,7 +678,7 @@ IsFreed == \A t \in Threads : left[t] = 0
 NobodyTouchesFreed == IsFreed => \A t \in Threads : pc[t] \in {"wake_sleeper", "wake_deck", "done"}
 
 \* I7
-IsAtRest == AllDone => word = [head |-> Nobody, flags |-> {}]
+IsAtRest == AllDone => Without(word, {"BULLPEN"}) = [head |-> Nobody, flags |-> {}]
 
 -----------------------------------------------------------------------------------------------------------------
 (* Liveness. *)

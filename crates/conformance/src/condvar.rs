@@ -1,5 +1,6 @@
 //! The promises of the flagship's condition variable, generic over the world.
 
+use crate::steps::contain;
 use crate::world::{Guarded, Job, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_locks::RawLock;
@@ -92,6 +93,12 @@ pub fn wakes_all_and_loses_none<W: World>(takers: usize, holds_while_notifying: 
     let putting = shelf.clone();
     jobs.push(Box::new(move || (0..takers).for_each(|_| putting.put(holds_while_notifying))));
     play(shelf, jobs);
+}
+
+/// The same, and nobody is woken while the notifier holds the lock: a waiter that is notified then is pushed.
+pub fn wakes_nobody_into_the_lock<W: World>(takers: usize) {
+    wakes_all_and_loses_none::<W>(takers, true);
+    assert!(!contain(&["invite"]), "a waiter is woken that can only wait for its notifier");
 }
 
 /// The same with one notification for all.

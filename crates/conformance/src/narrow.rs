@@ -1,7 +1,7 @@
 //! A world whose 64-bit words are narrower: the same machine, with the top bits cut off.
 //!
 //! The flagship counts releases in the top bits of its word, and its compare-exchanges compare whole words. On hardware
-//! the counter comes round after 2048 releases, so that a word may be met again that means another time; no model has so
+//! the counter comes round after 1024 releases, so that a word may be met again that means another time; no model has so
 //! many releases. With a counter of two bits, or of none, a few acquisitions are enough.
 //!
 //! The value is kept in the upper bits of a whole word, so what is carried out of it falls off the top, as there. Upper
@@ -14,10 +14,10 @@ use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
 use ondeck_platform::{Atomic, Platform, Running, Step, ThreadId, Waited};
 
-/// What to cut off a word that counts in its top 11 bits to leave it two of them.
-pub const TWO_BITS: u32 = 9;
+/// What to cut off a word that counts in its top 10 bits to leave it two of them.
+pub const TWO_BITS: u32 = 8;
 /// The same, to leave it none.
-pub const NO_COUNT: u32 = 11;
+pub const NO_COUNT: u32 = 10;
 
 /// The platform `P` with 64-bit words that are `CUT` bits narrower.
 pub struct Narrow<P, const CUT: u32>(PhantomData<fn() -> P>);

@@ -2,7 +2,9 @@
 //! `src/races.rs`, a waiter that is put into the dugout of a lock by somebody else, is in all of them.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
+use ondeck_conformance::condvar::{
+    timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once, wakes_nobody_into_the_lock,
+};
 use ondeck_conformance::{Far, HardwareWorld, LoomWorld, Model, Schedule, ScheduleWorld, Time, within};
 use ondeck_platform::{Hardware, Platform};
 use std::time::Duration;
@@ -17,17 +19,25 @@ mod small {
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {
+        let calls = MODEL.reaching(&["expect", "enlist", "call_up", "show_up"]);
+        calls.check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
         let invites = MODEL.reaching(&["invite", "show_up"]);
-        invites.check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
         invites.check(|| wakes_all_and_loses_none::<LoomWorld>(1, false));
-        let enlists = MODEL.preemptions(1).reaching(&["invite", "enlist"]);
+        let enlists = MODEL.preemptions(1).reaching(&["enlist", "call_up"]);
         enlists.check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
-        SPINNING.reaching(&["invite", "pass"]).check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
+        enlists.check(|| wakes_all_and_loses_none::<LoomWorld>(2, false));
+        SPINNING.reaching(&["enlist", "pass"]).check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
+    }
+
+    #[test]
+    fn condvar_wakes_nobody_into_the_lock() {
+        MODEL.reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomWorld>(1));
+        MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomWorld>(2));
     }
 
     #[test]
     fn condvar_wakes_all_at_once() {
-        let moved = ["summon", "summon", "invite", "enlist"].as_slice();
+        let moved = ["summon", "summon", "enlist", "enlist"].as_slice();
         MODEL.preemptions(1).check_containing(&[moved], || wakes_all_at_once::<LoomWorld>(2));
     }
 
@@ -70,6 +80,11 @@ mod broad {
     fn condvar_wakes_all_and_loses_none() {
         SEARCH.check_containing(&[&["send_alone"]], || wakes_all_and_loses_none::<ScheduleWorld>(4, true));
         SEARCH.check(|| wakes_all_and_loses_none::<ScheduleWorld>(4, false));
+    }
+
+    #[test]
+    fn condvar_wakes_nobody_into_the_lock() {
+        SEARCH.check_containing(&[&["enlist", "enlist"]], || wakes_nobody_into_the_lock::<ScheduleWorld>(4));
     }
 
     #[test]

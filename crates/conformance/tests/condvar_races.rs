@@ -120,10 +120,10 @@ mod loom {
 
     fn freed_by(undertaker: Undertaker) {
         for is_under_mutex in [true, false] {
-            let one = MODEL.reaching(&["invite", "show_up"]);
+            let one = MODEL.reaching(if is_under_mutex { &["enlist", "show_up"] } else { &["invite", "show_up"] });
             one.check(move || freeing::<LoomWorld>(1, undertaker, is_under_mutex));
             let preemptions = if is_under_mutex { 1 } else { 2 };
-            let two = MODEL.preemptions(preemptions).reaching(&["invite", "enlist", "call_up"]);
+            let two = MODEL.preemptions(preemptions).reaching(&["enlist", "call_up"]);
             two.check(move || freeing::<LoomWorld>(2, undertaker, is_under_mutex));
         }
     }

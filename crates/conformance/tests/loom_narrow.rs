@@ -59,7 +59,7 @@ macro_rules! models {
             fn condvar() {
                 MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_and_loses_none::<Here>(2, true));
                 MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_at_once::<Here>(2));
-                let timed = MODEL.expiring().preemptions(2).reaching(&["withdraw", "invite"]);
+                let timed = MODEL.expiring().preemptions(2).reaching(&["withdraw", "enlist"]);
                 timed.check(|| timeouts_race_with_notifications::<Here>(1, 0, DEADLINE_NS));
             }
         }

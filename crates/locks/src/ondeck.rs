@@ -46,7 +46,7 @@
 //! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
 //! | 42 | ROOM | somebody fails to change the word: the next release that finds nothing else to do stays off it for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
 //! | 43 | LATCHED | somebody has the right to edit the dugout, and will drop it without waiting for anybody | pass_on, call_up, hand_down, latch | detach, unlatch | exact |
-//! | 44 | VACANT | somebody sleeps and nobody has the seat: the next release must call | take, accept, hand_down | claim, detach, call_up | exact but for an instant in claim; see I3 |
+//! | 44 | VACANT | somebody sleeps and nobody has the seat: the next release must call | take, accept, hand_down, enlist | claim, detach, call_up | exact but for an instant in claim; see I3 |
 //! | 45 | DECK | the seat on deck is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave, hand_down | exact |
 //! | 46 | FLIGHT | a called sleeper is not up yet | detach, invite | show_up | exact |
 //! | 47 | STANDIN | the occupant of the seat keeps it for the called sleeper | stand_in, detach | cede, take, accept, break_line | exact |
@@ -54,8 +54,9 @@
 //! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
 //! | 50 | NAPPING | the occupant sleeps on the word: release owes it a wake. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
 //! | 51 | HOT | passing the lock around does not pay, or an audit is under way | ask, claim, stand_in | take, cede, leave | a hint |
-//! | 52 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
-//! | 53-63 | count | releases and passes, modulo 2048 | vacate, rouse, call_up, pass, pass_on | - | exact |
+//! | 52 | BULLPEN | a holder has gone to wait for a notification since: a release compares what it writes over | expect | vacate, now and then | may linger; clear while somebody waits, it costs a wake |
+//! | 53 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
+//! | 54-63 | count | releases and passes, modulo 1024 | vacate, rouse, call_up, pass, pass_on | - | exact |
 //!
 //! # Life of a word
 //!
@@ -103,8 +104,9 @@
 //! |---|---|---|---|
 //! | summon | a waiter's place: queued -> moving | notifier | compare-exchange, Relaxed |
 //! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
-//! | enlist | pushed on the list, with DECK set or somebody asleep | notifier | compare-exchange, Release (E2) |
-//! | invite | empty seat, nobody asleep -> kept for the waiter | notifier | compare-exchange, Relaxed |
+//! | expect | BULLPEN set | holder about to wait | fetch-or, Relaxed |
+//! | enlist | pushed on the list, with DECK set or somebody asleep, or LOCKED and BULLPEN | notifier | compare-exchange, Release (E2) |
+//! | invite | empty seat, nobody asleep, and free or not BULLPEN -> kept for the waiter | notifier | compare-exchange, Relaxed |
 //! | send_alone | a waiter's place: moving -> alone, as its node fits into no word | notifier | store, Relaxed; a grant follows |
 //!
 //! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
@@ -116,9 +118,9 @@
 //!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`,
 //!   TLA+ `NoLostWakeup`.
 //! - I3 VACANT if and only if somebody sleeps and not DECK, but for the instant between the two writes of claim, when
-//!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED; so a push may rely on
-//!   a VACANT that it sees, as on DECK: the holder read it, or will, or a latch holder calls. checked by:
-//!   state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`.
+//!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED, or under BULLPEN,
+//!   which makes that thread's release compare (I9); so a push may rely on a VACANT that it sees, as on DECK: the holder
+//!   read it, or will, or a latch holder calls. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`.
 //! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile. A
 //!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`,
 //!   `State::called`, `answer_the_call`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
@@ -130,9 +132,12 @@
 //!   TLA+ `NobodyTouchesFreed`.
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
 //! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
+//! - I9 BULLPEN is set by holders only, and cleared by releases only: so if anybody sees it while the lock is held, that
+//!   holder's release reads it too. checked by: `small::condvar_wakes_all_and_loses_none`,
+//!   spec/ondeck_condvar.bug_enlists_unexpected.cfg.
 //!
 //! An equal word. A compare-exchange cannot tell the word that was read from an equal one of another time: flags and heads
-//! return, the counter after 2048 releases. None needs to. Each writes what follows from the value that it finds, and what
+//! return, the counter after 1024 releases. None needs to. Each writes what follows from the value that it finds, and what
 //! it relies on beside that holds whenever the word is equal:
 //!
 //! | step | relied on beside the word | why an equal word has it |
@@ -163,9 +168,9 @@
 //! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
 //! - No lost wake-up: by I2. The fast release reads the word and then adds. In between, with the lock ours, (a) VACANT
 //!   cannot appear without a latch holder that calls (I3): the seat falls empty when its occupant goes to bat, which
-//!   needs our release, or hands it down latched; and a push needs DECK or VACANT. (b) NAPPING that appears is in the value that
-//!   the add returns, and wants a wake by address. (c) FAIR or ROOM that appears is seen by the next release. Conformance
-//!   `every_waiter_finishes`, `no_lost_wakeup`.
+//!   needs our release, or hands it down latched; and a push needs DECK or VACANT, or BULLPEN, which we have read (I9).
+//!   (b) NAPPING that appears is in the value that the add returns, and wants a wake by address. (c) FAIR or ROOM that
+//!   appears is seen by the next release. Conformance `every_waiter_finishes`, `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
 //!   arrivals for the length of their first look, or of a pass that they see under way. TLA+ `SeatState`.
 //! - Waiting: an occupant with nobody asleep waits at most patience + G + H + L; a sleeper with k older ones at most
@@ -192,7 +197,8 @@
 //! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
 //! deck; no system call while nobody sleeps. An audit: one stay on deck of some five releases, by arrivals in a sixteenth
 //! of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines travel far, one to
-//! four releases that leave room. Lock 8 bytes, sleeper 512 bytes of stack.
+//! four releases that leave room. After a wait for a notification, some hundred releases by compare-exchange and a call.
+//! Lock 8 bytes, sleeper 512 bytes of stack.
 //!
 //! # After release
 //! No, unless a sleeper pins the lock: the fast release and pass, rouse, vacate end with their write, and wake by
@@ -200,7 +206,7 @@
 //! only the called node is touched, once, and then its address. Conformance `freeing`.
 //!
 //! # Limits
-//! Not recursive. More than 2047 releases between two polls look like fewer: at 16 us between polls that is below 8 ns a
+//! Not recursive. More than 1023 releases between two polls look like fewer: at 16 us between polls that is below 16 ns a
 //! release, and the error is one of judgement only.
 //!
 //! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags
@@ -219,7 +225,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
-use state::{DECK, FAIR, FLIGHT, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
+use state::{BULLPEN, DECK, FAIR, FLIGHT, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
 use watch::{Heat, Tries, Wait, epoch_now, may_barge};
 
 mod calls;
@@ -326,7 +332,7 @@ impl<P: Platform, T: Policy> RawLock for RawOndeck<P, T> {
 
     #[inline(always)]
     unsafe fn release(&self) {
-        if self.load().has(FAIR | NAPPING | VACANT | ROOM) {
+        if self.load().has(FAIR | NAPPING | VACANT | ROOM | BULLPEN) {
             return Self::release_slow(self, false);
         }
         P::step(VACATE);

@@ -80,6 +80,46 @@ fn a_notification_under_the_mutex_wakes_nobody_into_it() {
     });
 }
 
+/// How often a thread has gone to sleep, if it sleeps now.
+#[cfg(target_os = "linux")]
+fn n_sleeps(thread: i32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).expect("it lives");
+    let value = |name| status.lines().find_map(|line| line.strip_prefix(name)).expect("has a line for it").trim();
+    value("State:").starts_with('S').then(|| value("voluntary_ctxt_switches:").parse().expect("a number"))
+}
+
+/// Not even to find that it has to wait: whoever is notified sleeps on until the notifier has released the mutex.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_notifier_that_holds_the_mutex_wakes_nobody() {
+    for n in [1, 4] {
+        let (waiters, changed) = (Mutex::new(Vec::new()), Condvar::new());
+        thread::scope(|scope| {
+            for _ in 0..n {
+                scope.spawn(|| {
+                    let mut waiters = waiters.lock();
+                    // SAFETY: takes nothing and cannot fail.
+                    waiters.push(unsafe { libc::gettid() });
+                    changed.wait(&mut waiters);
+                });
+            }
+            let waiters = loop {
+                let waiters = waiters.lock();
+                if waiters.len() == n && waiters.iter().all(|&waiter| n_sleeps(waiter).is_some()) {
+                    break waiters;
+                }
+                drop(waiters);
+                thread::yield_now();
+            };
+            let n_sleeps = || waiters.iter().map(|&waiter| n_sleeps(waiter)).collect::<Vec<_>>();
+            let before = n_sleeps();
+            assert_eq!(changed.notify_all(), n);
+            thread::sleep(SHORT);
+            assert_eq!(n_sleeps(), before);
+        });
+    }
+}
+
 #[test]
 fn the_oldest_is_first() {
     let (order, changed) = (Mutex::new(Vec::new()), Condvar::new());

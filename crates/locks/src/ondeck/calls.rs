@@ -55,7 +55,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             } else {
                 P::step(VACATE);
                 // E1
-                if lock.cas(state, state.released().without(ROOM), Release) {
+                if lock.cas(state, state.vacated(), Release) {
                     if state.has(ROOM) {
                         P::pause_ns(T::tuning().room_ns);
                     }

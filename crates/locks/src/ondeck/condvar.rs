@@ -4,8 +4,9 @@
 //! # Idea
 //! A notified thread needs the lock before it can do anything, and the notifier mostly still holds it. So a
 //! notification wakes nobody who would only have to wait again: it pushes the waiter's node onto the lock's list of
-//! sleepers, where it is called like any other. Only if nobody waits for the lock is the waiter invited to the empty
-//! seat, and woken. Without this, `notify_all` is a herd.
+//! sleepers, where it is called like any other: by the notifier's own release, if nobody is before it. Only if the lock
+//! is free is the waiter invited to the empty seat, and woken. Without this, `notify_all` is a herd, and a
+//! notification under the lock a wake of a thread that can only take the core from the holder it waits for.
 //!
 //! # Lineage
 //! Moving waiters to the queue of the lock is the idea of Linux's FUTEX_CMP_REQUEUE and of wait morphing. Here a waiter
@@ -28,8 +29,13 @@
 //! A list of sleepers must always have somebody who will call the next one. If the word shows an occupant of the deck
 //! or a sleeper, there is such a somebody already, and one more sleeper changes nothing: with the deck empty, VACANT has
 //! been set since before the holder acquired the lock, or by a holder of the latch that will call (I2, I3). Otherwise
-//! the pushed node would be on its own, since a release that has read the word already would not see it. So the waiter
-//! is seated instead, which is right whether the lock is taken or free.
+//! the pushed node would be on its own, since a release that has read the word already would not see it.
+//!
+//! Unless there can be no such release. Who waits has held the lock, and sets BULLPEN before it releases it (`expect`);
+//! from then on each holder finds that when it looks before its release, and releases by a compare-exchange, which sees
+//! what was pushed (I9). The flag is forgotten at one release in 256, so that a lock whose waiters have gone gets its
+//! faster release back. Where it is missing though somebody waits, or where the lock is free, the waiter is seated
+//! instead, which is right in any case, and costs a taken lock's holder a wake that came too early.
 //!
 //! # Orderings
 //! The list and the records in it are ordered by the list's lock. `enlist` publishes a record as `enqueue` does (E2), a
@@ -38,15 +44,16 @@
 //! ordered before the look by that lock (E1).
 //!
 //! # Promises
-//! No spurious return: a wait ends with a notification or its deadline. Oldest first. A waiter that has been notified
+//! No spurious return: a wait ends with a notification or its deadline. Oldest first. Nobody is woken by a notifier that
+//! holds the lock, but for once when BULLPEN has just been forgotten. A waiter that has been notified
 //! acquires its lock without a deadline, with the lock's promises; one sent ALONE with those that the lock's Limits make
 //! to threads on far stacks. The list's lock is a flagship, so a thread with real-time priority waits for its holder
-//! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_timeouts_race_with_notifications`,
+//! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_wakes_nobody_into_the_lock`, `condvar_timeouts_race_with_notifications`,
 //! `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
-//! one of its lock's word, a wake only for an invited one. 16 bytes; a waiter's record is 1 KiB of its stack.
+//! one of its lock's word, a wake only for an invited one; the waiter's release one more if BULLPEN is not set yet. 16 bytes; a waiter's record is 1 KiB of its stack.
 //!
 //! # After release
 //! A notification does not touch the condition variable after it has released the list's lock, whose release does not
@@ -55,7 +62,7 @@
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
-use super::state::{DECK, LATCHED};
+use super::state::{BULLPEN, DECK, LATCHED};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
@@ -66,6 +73,7 @@ use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, Wai
 
 const SUMMON: Step = step("summon");
 const WITHDRAW: Step = step("withdraw");
+const EXPECT: Step = step("expect");
 const ENLIST: Step = step("enlist");
 const INVITE: Step = step("invite");
 const SEND_ALONE: Step = step("send_alone");
@@ -115,6 +123,7 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     /// The calling thread holds `mutex`.
     pub unsafe fn wait(&self, mutex: &RawOndeck<P, T>, deadline_ns: Option<u64>) -> bool {
         let waiter = Waiter::new(mutex);
+        mutex.expect_notifications();
         self.append(&waiter);
         // SAFETY: the caller holds it.
         unsafe { mutex.release() };
@@ -286,7 +295,16 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
 // -- The way to the lock ----------------------------------------------------------------------------------------------
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
-    /// Makes a notified waiter a sleeper of its lock. If nobody waits for that lock, the waiter is called at once.
+    /// Sees to it that no release, from the caller's own on, misses what a notifier pushes. The caller holds the lock.
+    fn expect_notifications(&self) {
+        // Nobody else sets it meanwhile, and only a release clears it (I9).
+        if !self.load().has(BULLPEN) {
+            P::step(EXPECT);
+            self.word.fetch_or(BULLPEN, Relaxed);
+        }
+    }
+
+    /// Makes a notified waiter a sleeper of its lock. If nobody would call it from there, it is called at once.
     ///
     /// # Safety
     /// - The caller has won MOVING of `waiter` and does this once. The waiter may be gone when this returns.
@@ -299,7 +317,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
-            if state.has(DECK) || state.has_sleepers() {
+            if state.has(DECK) || state.has_sleepers() || state.is_release_exact() {
                 let Some(next) = here.node.on_top_of(state) else {
                     P::step(SEND_ALONE);
                     here.place.store(ALONE, Relaxed);
@@ -308,7 +326,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 here.node.slept_on(here.core);
                 P::step(ENLIST);
                 // E2
-                if lock.get_through(state, next, Release, &mut tries) {
+                if lock.get_through(state, next.settled(), Release, &mut tries) {
                     return;
                 }
             } else {

@@ -19,11 +19,12 @@ pub(super) const FAIR: u64 = 1 << 48;
 pub(super) const PASSED: u64 = 1 << 49;
 pub(super) const NAPPING: u64 = 1 << 50;
 pub(super) const HOT: u64 = 1 << 51;
-pub(super) const LOCKED: u64 = 1 << 52;
-const COUNT_SHIFT: u32 = 53;
+pub(super) const BULLPEN: u64 = 1 << 52;
+pub(super) const LOCKED: u64 = 1 << 53;
+const COUNT_SHIFT: u32 = 54;
 const COUNT_MASK: u64 = (1 << (64 - COUNT_SHIFT)) - 1;
 
-const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | BULLPEN | LOCKED;
 const _: () =
     assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ (COUNT_MASK << COUNT_SHIFT) == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(LOCKED << 1 == 1 << COUNT_SHIFT, "the carry out of LOCKED must count a release");
@@ -56,12 +57,17 @@ impl State {
         self.has(DECK) && (self.has(STANDIN) || !self.has(FLIGHT))
     }
 
-    /// Nothing left but the counter and the hints: HOT, ROOM, and the two of the last call.
-    pub(super) const fn is_at_rest(self) -> bool {
-        self.without(HOT | ROOM).0 & (HEAD | FLAGS) == 0
+    /// Whether somebody is inside whose release will see whatever is pushed before it (I9).
+    pub(super) const fn is_release_exact(self) -> bool {
+        self.0 & (LOCKED | BULLPEN) == LOCKED | BULLPEN
     }
 
-    /// How many releases lie between two values, modulo 2048.
+    /// Nothing left but the counter and the hints: HOT, ROOM, BULLPEN, and the two of the last call.
+    pub(super) const fn is_at_rest(self) -> bool {
+        self.without(HOT | ROOM | BULLPEN).0 & (HEAD | FLAGS) == 0
+    }
+
+    /// How many releases lie between two values, modulo 1024.
     pub(super) const fn releases_since(self, earlier: State) -> u64 {
         (self.0 >> COUNT_SHIFT).wrapping_sub(earlier.0 >> COUNT_SHIFT) & COUNT_MASK
     }
@@ -113,6 +119,15 @@ impl State {
     /// Free, and one more release counted: the carry out of LOCKED.
     pub(super) const fn released(self) -> State {
         State(self.0.wrapping_add(LOCKED))
+    }
+
+    /// The same, if there is nothing else to do. Forgets BULLPEN now and then, since nobody knows when the last one that
+    /// waits for a notification has gone.
+    pub(super) const fn vacated(self) -> State {
+        /// So many slower releases, of some nanoseconds each, are less than the wake that forgetting may cost.
+        const FORGETS_EVERY: u64 = 256;
+        let next = self.released().without(ROOM);
+        if next.count().is_multiple_of(FORGETS_EVERY) { next.without(BULLPEN) } else { next }
     }
 
     /// Given to whoever sits on deck, or to the sleeper that the seat is kept for; then, as with a napping occupant,
@@ -176,7 +191,7 @@ mod tests {
 
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        (0..1u64 << 11).flat_map(|bits| [State(bits << 42), State(bits << 42 | 0x1234)])
+        (0..1u64 << 12).flat_map(|bits| [State(bits << 42), State(bits << 42 | 0x1234)])
     }
 
     #[test]
@@ -198,6 +213,24 @@ mod tests {
         }
         let last = State(u64::MAX);
         assert_eq!(last.released().releases_since(last), 1, "the counter wraps off the top");
+    }
+
+    #[test]
+    fn one_release_in_256_forgets_the_bullpen_and_none_anything_else() {
+        let (mut state, mut n_forgotten) = (State(0), 0);
+        for _ in 0..1024 {
+            state = state.with(LOCKED | ROOM | HOT | BULLPEN).vacated();
+            assert!(state.has(HOT) && !state.has(LOCKED | ROOM));
+            n_forgotten += u32::from(!state.has(BULLPEN));
+        }
+        assert_eq!((n_forgotten, state.count()), (4, 0));
+    }
+
+    #[test]
+    fn a_push_counts_on_a_holder_that_knows_of_the_bullpen() {
+        for state in all() {
+            assert_eq!(state.is_release_exact(), state.has(LOCKED) && state.has(BULLPEN));
+        }
     }
 
     #[test]
@@ -250,7 +283,7 @@ mod tests {
     fn a_lock_is_alone_without_a_deck_and_sleepers_and_at_rest_without_anybody() {
         for state in all() {
             assert_eq!(state.is_alone(), !state.has(DECK) && !state.has_sleepers());
-            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM)) || state.has_sleepers();
+            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM | BULLPEN)) || state.has_sleepers();
             assert_eq!(state.is_at_rest(), !is_anybody_there, "{:x}", state.0);
         }
     }
