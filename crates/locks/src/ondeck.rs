@@ -195,7 +195,7 @@
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
-//! deck; no system call while nobody sleeps. An audit: one stay on deck of some five releases, by arrivals in a sixteenth
+//! deck; no system call while nobody sleeps. An audit: one stay on deck of some five releases, by arrivals in a 64th
 //! of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines travel far, one to
 //! four releases that leave room. After a wait for a notification, some hundred releases by compare-exchange and a call.
 //! Lock 8 bytes, sleeper 512 bytes of stack.

@@ -7,7 +7,8 @@ use super::dugout::MOST_SKIPS;
 /// `results/experiments.md` has the measurement behind each default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// How long an arrival looks at a taken lock before it claims the deck or retires to the dugout.
+    /// How long an arrival looks at a taken lock before it claims the deck or retires to the dugout; also half the longest
+    /// gap between two polls on deck of a lock that is not hot.
     pub look_ns: u32,
     /// First gap between two looks of an arrival; it doubles.
     pub look_gap_ns: u32,
@@ -17,7 +18,7 @@ pub struct Tuning {
     pub poll_first_ns: u32,
     /// First gap between two polls on deck of a lock that is known to be hot; it doubles.
     pub poll_first_hot_ns: u32,
-    /// Longest gap between two polls on deck. A poll takes the line away from the holder.
+    /// Longest gap between two polls on deck of a hot lock. A poll takes the line away from the holder.
     pub poll_max_ns: u32,
     /// Gap between two polls once the lock has been asked for.
     pub poll_asked_ns: u32,
@@ -26,7 +27,7 @@ pub struct Tuning {
     pub hot_period_ns: u32,
     /// A lock that is released less often than once in this time is not hot: what a pass costs is little beside it.
     pub hot_most_ns: u32,
-    /// Arrivals in the first sixteenth of each such time audit the lock. 0: nobody does, and a lock counts as hot only
+    /// Arrivals in the first 64th of each such time audit the lock. 0: nobody does, and a lock counts as hot only
     /// while somebody waits.
     pub audit_every_ns: u32,
     /// One in so many called sleepers takes a hot lock as soon as it is free, so that audits may call it hot again.
@@ -51,6 +52,12 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    /// The longest gap between two polls on deck of a lock that is not hot.
+    pub(super) const fn poll_cool_max_ns(&self) -> u32 {
+        let most_ns = self.look_ns.saturating_mul(2);
+        if most_ns < self.poll_first_ns { self.poll_first_ns } else { most_ns }
+    }
+
     /// The longest wait among `n_waiters` that all want the lock for good, as the head of the file promises it: `hold_ns`
     /// is the longest hold, and `run_ns` the time in which the system runs a thread that may run.
     pub const fn longest_wait_ns(&self, n_waiters: u32, hold_ns: u64, run_ns: u64) -> u64 {
@@ -139,6 +146,13 @@ impl Policy for LowLatency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cool_deck_polls_often_but_not_all_the_time() {
+        assert_eq!(BALANCED.poll_cool_max_ns(), 1_000);
+        assert_eq!(Tuning { look_ns: 0, ..BALANCED }.poll_cool_max_ns(), 40);
+        assert_eq!(Tuning { look_ns: u32::MAX, ..BALANCED }.poll_cool_max_ns(), u32::MAX);
+    }
 
     #[test]
     fn the_longest_wait_by_hand() {

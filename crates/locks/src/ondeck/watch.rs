@@ -23,8 +23,10 @@ impl<P: Platform> Wait<P> {
 
     /// Whether who began to wait then is to audit the lock. By the clock, so that no rhythm of the threads avoids it.
     pub(super) fn is_auditor(&self, tuning: &Tuning) -> bool {
+        /// An audit keeps the lock from being passed around for some five releases, so there must not be many.
+        const PART: u64 = 64;
         let every = P::ns_to_ticks(u64::from(tuning.audit_every_ns));
-        every > 0 && self.start % every < every / 16
+        every > 0 && self.start % every < every / PART
     }
 
     pub(super) fn longer_than(&self, ns: u32) -> bool {
@@ -265,7 +267,9 @@ impl<P: Platform> Watch<P> {
         // A free lock is worth a second look soon; not a third, if it was taken and released in between.
         self.looks_again = !self.seen.has(LOCKED) && (!self.looks_again || self.is_still_free);
         let gap = if self.has_asked || self.looks_again { tuning.poll_asked_ns } else { self.gap_ns };
-        self.gap_ns = self.gap_ns.saturating_mul(2).min(tuning.poll_max_ns);
+        // Whoever waits for a lock that is passed around gains by each look what it would have come too late.
+        let most_ns = if self.is_hot { tuning.poll_max_ns } else { tuning.poll_cool_max_ns() };
+        self.gap_ns = self.gap_ns.saturating_mul(2).min(most_ns);
         gap
     }
 
