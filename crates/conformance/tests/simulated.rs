@@ -108,7 +108,7 @@ fn nobody_needs_luck_against_the_holder() {
     for n_threads in [4, 16] {
         let wanted = contend(&machine, SHORT, &vec![None; n_threads as usize]);
         let (count, wait_ns) = (wanted.count(), wanted.longest_wait_ns.load(Relaxed));
-        assert!(count > alone * 3 / 4, "{n_threads} threads: {count} acquisitions, one alone {alone}");
+        assert!(count * 100 > alone * 85, "{n_threads} threads: {count} acquisitions, one alone {alone}");
         let promised_ns = BALANCED.longest_wait_ns(n_threads - 1, 1_000, 50_000);
         assert!(wait_ns < promised_ns, "{n_threads} threads: waited {wait_ns} ns of {promised_ns}");
     }
