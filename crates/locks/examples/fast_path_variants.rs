@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Instant;
 
 /// As in the flagship: LOCKED below a counter that the release increments by the carry.
-const LOCKED: u64 = 1 << 52;
+const LOCKED: u64 = 1 << 53;
 /// What the flagship's release looks for before it writes.
 const MARKED: u64 = 1 << 50 | 1 << 48 | 1 << 44;
 /// Pairs per measurement: long enough that reading the clock is nothing, short enough that few are interrupted.
