@@ -238,13 +238,13 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
         let bucket = self.latch();
         P::step(V::VALIDATE);
         if self.state() != State::LOCKED.parked() {
-            self.unlatch(bucket);
+            bucket.unlatch();
             return false;
         }
         P::step(V::ENQUEUE);
         // SAFETY: the queue latch is ours, and the node is here until it has its permit, which ends `park` below.
         unsafe { bucket.append(&node, self.key()) };
-        self.unlatch(bucket);
+        bucket.unlatch();
         P::step(V::PARK);
         node.park()
     }
@@ -267,7 +267,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
         P::step(V::PERMIT);
         // SAFETY: taken out above, and given its permit nowhere else.
         let call = unsafe { popped.permit(is_handed) };
-        self.unlatch(bucket);
+        bucket.unlatch();
         P::step(V::WAKE);
         call.make();
     }
@@ -278,11 +278,6 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
         let bucket = &*self.bucket;
         bucket.latch.acquire::<V>(V::spins(T::TUNING));
         bucket
-    }
-
-    #[inline]
-    pub(crate) fn unlatch(&self, bucket: &Bucket<P, V>) {
-        bucket.latch.release::<V>();
     }
 
     // -- 9. Waiter record: parking_lot/bucket.rs; that of the latch: parking_lot/latch.rs ----------------------------------

@@ -16,10 +16,10 @@
 //! Changed:
 //! - The word is a byte there. The seam has none below 32 bits; what is done to it costs the same.
 //! - One hash table of the process holds all buckets there, at least three times as many as threads. Here each lock has a bucket
-//!   of its own, on a line of its own elsewhere: a simulated run can share nothing with the next, and with
-//!   few locks and so many buckets two locks that are contended at once hardly ever meet in one. The table's rebuilding when a
-//!   thread first parks is not here, nor the look at it after each latching. That costs the lock a pointer, its use as a static,
-//!   and the freedom that the original has: see After release.
+//!   of its own, on a line of its own elsewhere: a simulated run can share nothing with the next, and with few locks and so many
+//!   buckets two locks that are contended at once hardly ever meet in one. The table's rebuilding when a thread first parks
+//!   is not here, nor the look at it after each latching. That costs the lock a pointer, its use as a static, and the
+//!   freedom that the original has: see After release.
 //! - Sleepers' keys are kept and the second one's is read, as in a bucket that others may use; there is never a stranger.
 //! - A sleeper's record is on its stack, on lines of its own; there it is in thread-local data.
 //! - Each bucket's generator begins where the table's first one does. The first slow release hands over, there as here, as the
@@ -258,7 +258,7 @@ fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, Relief<P>, T
     let bucket = lock.latch();
     let Some(popped) = lock.dequeue(bucket) else {
         reopen(lock, State::FREE);
-        return lock.unlatch(bucket);
+        return bucket.unlatch();
     };
     let is_handed = bucket.kind.is_due(T::TUNING.longest_fair_gap_ns);
     if !is_handed {

@@ -17,7 +17,8 @@
 //! - `WordLock` walks its stack again only if there is a new top.
 //!
 //! Kept, left out and changed is otherwise what that file says, with the same reasons: above all that each lock has a
-//! bucket of its own, on a line of its own elsewhere, where the original has one table for the process; that the word has 32 bits; and that sleepers' records are on their stacks.
+//! bucket of its own, on a line of its own elsewhere, where the original has one table for the process; that the word has 32
+//! bits; and that sleepers' records are on their stacks.
 //!
 //! Shared code: `parking_lot.rs`, `parking_lot/state.rs`, `parking_lot/bucket.rs`, `parking_lot/latch.rs` and
 //! `parking_lot/parker.rs`. They ask how a release leaves the word, which this file answers.
@@ -217,6 +218,6 @@ fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, NoRelief, T>
     }
     match popped {
         Some(popped) => lock.wake(bucket, popped, false),
-        None => lock.unlatch(bucket),
+        None => bucket.unlatch(),
     }
 }

@@ -52,10 +52,10 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// The longest gap between two polls on deck of a lock that is not hot.
-    pub(super) const fn poll_cool_max_ns(&self) -> u32 {
-        let most_ns = self.look_ns.saturating_mul(2);
-        if most_ns < self.poll_first_ns { self.poll_first_ns } else { most_ns }
+    /// The longest gap between two polls on deck of a lock that is not hot: never longer than of one that is, which the
+    /// bound on waiting counts with.
+    pub(super) fn poll_cool_max_ns(&self) -> u32 {
+        self.look_ns.saturating_mul(2).max(self.poll_first_ns).min(self.poll_max_ns)
     }
 
     /// The longest wait among `n_waiters` that all want the lock for good, as the head of the file promises it: `hold_ns`
@@ -151,7 +151,7 @@ mod tests {
     fn a_cool_deck_polls_often_but_not_all_the_time() {
         assert_eq!(BALANCED.poll_cool_max_ns(), 1_000);
         assert_eq!(Tuning { look_ns: 0, ..BALANCED }.poll_cool_max_ns(), 40);
-        assert_eq!(Tuning { look_ns: u32::MAX, ..BALANCED }.poll_cool_max_ns(), u32::MAX);
+        assert_eq!(Tuning { look_ns: u32::MAX, ..BALANCED }.poll_cool_max_ns(), BALANCED.poll_max_ns);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! of the queue alive. What is written under the latch the next one to have it sees, by E2: all accesses but those of the
 //! parker are Relaxed.
 
+use super::Variant;
 use super::latch::Latch;
 use super::parker::{Call, Parker};
 use core::ptr;
@@ -87,6 +88,15 @@ impl<P: Platform> Popped<P> {
 impl<P: Platform, V> Bucket<P, V> {
     pub(super) fn new(kind: V) -> Self {
         Bucket { latch: Latch::new(), first: P::U64::new(NONE), last: P::U64::new(NONE), kind }
+    }
+
+    /// Gives the latch back, which is the caller's.
+    #[inline]
+    pub(crate) fn unlatch(&self)
+    where
+        V: Variant<P>,
+    {
+        self.latch.release::<V>();
     }
 
     /// Exact under the latch, a guess without it.
