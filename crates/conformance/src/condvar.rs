@@ -1,5 +1,6 @@
 //! The promises of the flagship's condition variable, generic over the world.
 
+#[cfg(feature = "models")]
 use crate::steps::contain;
 use crate::world::{Guarded, Job, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -95,7 +96,9 @@ pub fn wakes_all_and_loses_none<W: World>(takers: usize, holds_while_notifying: 
     play(shelf, jobs);
 }
 
-/// The same, and nobody is woken while the notifier holds the lock: a waiter that is notified then is pushed.
+/// The same, and nobody is woken while the notifier holds the lock: a waiter that is notified then is pushed. Which steps
+/// were taken is known in the modelled worlds alone.
+#[cfg(feature = "models")]
 pub fn wakes_nobody_into_the_lock<W: World>(takers: usize) {
     wakes_all_and_loses_none::<W>(takers, true);
     assert!(!contain(&["invite"]), "a waiter is woken that can only wait for its notifier");

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::AcqRel;
 use ondeck_locks::monitor::{Pool, RawOndeckMonitor, Side, Tuning};
 use ondeck_locks::{Defaults, Tuned};
 use ondeck_platform::{Atomic, Hardware, Platform};
+#[cfg(feature = "models")]
 use std::cell::Cell;
 use std::sync::{Mutex, OnceLock};
 
