@@ -82,7 +82,7 @@ Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "N
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
-Bugs == {"none", "ceded_without_flight", "claims_when_due", "ignores_vacant", "drops_the_call",
+Bugs == {"none", "ceded_with_flight", "claims_when_due", "ignores_vacant", "drops_the_call",
          "leaves_although_called", "touches_after_release", "wakes_no_nap", "calls_past_standin", "revokes_a_nap"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
@@ -103,8 +103,8 @@ IsSeatOccupied(w) == Has(w, {"DECK"}) /\ (Has(w, {"STANDIN"}) \/ ~Has(w, {"FLIGH
 Settled(w) == IF HasSleepers(w) /\ ~Has(w, {"DECK"}) THEN With(w, {"VACANT"}) ELSE Without(w, {"VACANT"})
 Released(w) == Without(w, {"LOCKED"})
 Passed(w)   == With(w, IF IsSeatOccupied(w) THEN {"PASSED"} ELSE {"PASSED", "NAPPING"})
-Ceded(w)    == LET kept == Without(w, {"STANDIN", "FAIR"})
-               IN IF Bug = "ceded_without_flight" THEN kept ELSE With(kept, {"FLIGHT"})
+Ceded(w)    == LET gone == Without(w, {"STANDIN", "FAIR"})
+               IN IF Bug = "ceded_with_flight" THEN With(gone, {"FLIGHT"}) ELSE gone
 AtBat(w)    == LET inside == Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"})
                IN IF Has(w, {"STANDIN"}) THEN Ceded(inside) ELSE Settled(Without(inside, {"DECK"}))
 LeftAlone(w)  == Without(w, {"DECK", "FAIR", "NAPPING"})
@@ -348,22 +348,32 @@ hand_down(t) ==
   /\ UNCHANGED notes /\ OnlyWord
 
 show_up(t) ==
-  /\ pc[t] = "show_up" \/ (pc[t] = "line" /\ Has(word, {"FLIGHT"}))
+  /\ pc[t] = "show_up"
   /\ Writes(Without(word, {"FLIGHT"}))
   /\ Goes(t, IF Has(word, {"STANDIN"}) THEN "line" ELSE "deck")
   /\ notes' = [notes EXCEPT ![t] = @ \ (IF Has(word, {"STANDIN"}) THEN {} ELSE {"waked"})]
   /\ OnlyWord
 
+\* Not in line: its stand-in has gone, so it sits on deck already, perhaps as the stand-in of one that was called since.
+SeatIsOurs == ~Has(word, {"STANDIN"}) \/ Has(word, {"FLIGHT"})
+
+\* One in line sees that.
+sit_down(t) ==
+  /\ pc[t] = "line" /\ SeatIsOurs
+  /\ Goes(t, "deck")
+  /\ notes' = [notes EXCEPT ![t] = @ \ {"waked"}]
+  /\ UNCHANGED word /\ OnlyWord
+
 \* wait_in_line wakes an occupant that fell asleep before it was made a stand-in.
 rouse_standin(t) ==
-  /\ pc[t] = "line" /\ ~Has(word, {"FLIGHT"})
+  /\ pc[t] = "line" /\ ~SeatIsOurs
   /\ Has(word, {"NAPPING"}) /\ ~Knows(t, "waked")
   /\ pc' = [u \in Threads |-> IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
   /\ Notes(t, "waked")
   /\ UNCHANGED word /\ OnlyWord
 
 break_line(t) ==
-  /\ pc[t] = "line" /\ ~Has(word, {"FLIGHT"})
+  /\ pc[t] = "line" /\ ~SeatIsOurs
   /\ Has(word, {"NAPPING"}) => Knows(t, "waked")
   /\ \/ /\ ~Has(word, {"LOCKED"})
         /\ Writes(Without(With(word, {"LOCKED"}), {"STANDIN"}))
@@ -558,7 +568,7 @@ rotate ==
 Step(t) ==
   \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)
   \/ accept(t) \/ take(t) \/ cede(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ leave(t) \/ hand_down(t)
-  \/ show_up(t) \/ rouse_standin(t) \/ break_line(t)
+  \/ show_up(t) \/ sit_down(t) \/ rouse_standin(t) \/ break_line(t)
   \/ look_before(t) \/ touch(t) \/ wake_deck(t)
   \/ \E is_fair \in {FALSE, FairRelease} :
        pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ call_up(t, is_fair) \/ vacate(t, is_fair)
@@ -580,10 +590,6 @@ TimedSpec == Spec /\ WF_vars(rotate) /\ \A t \in Threads : WF_vars(ask(t))
 Joins(t) == enqueue(t) \/ (claim(t) /\ ~Has(word, {"DECK"}))
 RacingSpec ==
   TimedSpec /\ (\A t \in Threads \ Endless : SF_vars(Joins(t))) /\ (\A t \in Threads : SF_vars(accept(t)))
-
-\* And the one in line whose seat stands empty again and again looks while it does.
-SitsDown(t) == show_up(t) /\ ~Has(word, {"STANDIN"})
-SeatingSpec == RacingSpec /\ \A t \in Threads : SF_vars(SitsDown(t))
 
 Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 
@@ -613,14 +619,13 @@ MutualExclusion == Cardinality(Holders) <= 1
 AsNumber(b) == IF b THEN 1 ELSE 0
 LockedIsExact == Cardinality(Holders) + AsNumber(Has(word, {"PASSED"})) = AsNumber(Has(word, {"LOCKED"}))
 
-\* I4, and what the other flags say of the seat. There is one on deck if and only if the word says so.
+\* I4, and what the other flags say of the seat. One in line may sit there already.
 Occupants == At({"claimed", "deck", "nap", "rise"})
 OnTheWay == At({"show_up"}) \cup {t \in At({"asleep", "unlatch", "await_grant"}) : node[t].is_called}
 InLine == At({"line"})
 SeatIs(on_the_way) ==
-  /\ Cardinality(Occupants) = AsNumber(IsSeatOccupied(word))
-  /\ Cardinality(on_the_way \cup InLine) = AsNumber(Has(word, {"FLIGHT", "STANDIN"}))
-  /\ on_the_way # {} => Has(word, {"FLIGHT"})
+  /\ Cardinality(Occupants \cup InLine \cup on_the_way) = AsNumber(Has(word, {"DECK"})) + AsNumber(Has(word, {"STANDIN"}))
+  /\ Cardinality(on_the_way) = AsNumber(Has(word, {"FLIGHT"}))
   /\ Has(word, {"FLIGHT", "STANDIN"}) => Has(word, {"DECK"})
   /\ Has(word, {"FAIR"}) => IsSeatOccupied(word)
   /\ Has(word, {"NAPPING"}) /\ ~Has(word, {"PASSED"}) => IsSeatOccupied(word)

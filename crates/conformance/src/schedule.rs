@@ -148,6 +148,7 @@ thread_local! {
 
 struct State {
     may_spin: bool,
+    is_crowded: bool,
     clock_ns: Cell<u64>,
     /// The threads whose last act was a pause.
     paused: RefCell<BTreeSet<usize>>,
@@ -164,9 +165,12 @@ struct State {
 
 impl State {
     fn new() -> Self {
+        let may_spin = draw(4) != 0;
+        let start_ns = 1 + draw(1 << 20);
         State {
-            may_spin: draw(4) != 0,
-            clock_ns: Cell::new(1 + draw(1 << 20)),
+            may_spin,
+            is_crowded: start_ns % 8 == 0,
+            clock_ns: Cell::new(start_ns),
             paused: RefCell::default(),
             far_in: if draw(8) == 0 { 1 + draw(2) } else { 0 },
             fits: RefCell::default(),
@@ -366,6 +370,10 @@ impl Platform for SchedulePlatform {
 
     fn may_spin() -> bool {
         State::current().may_spin
+    }
+
+    fn is_crowded() -> bool {
+        State::current().is_crowded
     }
 
     fn fits(address: u64, bits: u32) -> bool {

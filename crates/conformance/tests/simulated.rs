@@ -78,7 +78,11 @@ impl Wanted {
 
 /// One thread for each element, with deadlines where it says so.
 fn contend(machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wanted> {
-    let outcome = ondeck_sim::run(machine, &Options { seed: 1, record: false }, || {
+    contend_by_seed(1, machine, work, patience_ns)
+}
+
+fn contend_by_seed(seed: u64, machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wanted> {
+    let outcome = ondeck_sim::run(machine, &Options { seed, record: false }, || {
         let wanted = Wanted::new();
         let start = |&patience_ns: &Option<u64>| {
             let wanted = wanted.clone();
@@ -127,15 +131,19 @@ fn a_deadline_needs_no_luck_either() {
     assert!(overrun_ns < LATE_NS, "a deadline was overrun by {overrun_ns} ns");
 }
 
-/// What no mistake of judgement on deck may cost: one thread's throughput is kept but for a fifth, more is had where the
+/// What no mistake of judgement on deck may cost: one thread's throughput is kept but for a quarter, more is had where the
 /// work outside allows it, and nobody waits longer than is promised.
 fn contention_costs_little(machine: &str) {
+    /// One run may lie some per cent off.
+    const N_SEEDS: u64 = 4;
     let machine = machine::find(machine, None).expect("a machine that there is");
-    for (work, least_percent) in [(SHORT, 80), ((100, 400), 80), ((400, 100), 80), ((2_000, 8_000), 160)] {
+    for (work, least_percent) in [(SHORT, 75), ((100, 400), 75), ((400, 100), 75), ((2_000, 8_000), 160)] {
         let alone = contend(&machine, work, &[None]).count();
         for n_threads in [2, 4, 16] {
-            let wanted = contend(&machine, work, &vec![None; n_threads as usize]);
-            let (percent, wait_ns) = (wanted.count() * 100 / alone, wanted.longest_wait_ns.load(Relaxed));
+            let by_seed = |seed| contend_by_seed(seed, &machine, work, &vec![None; n_threads as usize]);
+            let runs: Vec<_> = (1..=N_SEEDS).map(by_seed).collect();
+            let percent = runs.iter().map(|run| run.count()).sum::<u64>() * 100 / (alone * N_SEEDS);
+            let wait_ns = runs.iter().map(|run| run.longest_wait_ns.load(Relaxed)).max().expect("there are runs");
             assert!(percent > least_percent, "{work:?} by {n_threads} threads: {percent} % of one");
             let promised_ns = BALANCED.longest_wait_ns(n_threads - 1, 1_000, 50_000);
             assert!(wait_ns < promised_ns, "{work:?} by {n_threads} threads: waited {wait_ns} ns of {promised_ns}");

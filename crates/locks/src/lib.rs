@@ -185,8 +185,7 @@ pub struct Promises {
     pub free_after_release: bool,
     /// How long or how often a waiter may be bypassed, in words; "unbounded" if it may starve.
     pub bypass: &'static str,
-    /// Who may starve, in words; "nobody" if no waiter can, "nobody, almost surely" if chance would have to be against it
-    /// for ever.
+    /// Who may starve, in words; "nobody" if no waiter can.
     pub starves: &'static str,
 }
 

@@ -68,7 +68,7 @@
 //! | occupied | 1, 0, 0 | empty when its occupant goes to bat or gives up; stand-in by a call |
 //! | kept for a called sleeper | 1, 1, 0 | occupied by show_up; stand-in by stand_in |
 //! | stand-in, the sleeper on its way | 1, 1, 1 | kept when the stand-in goes to bat or cedes; line by show_up |
-//! | stand-in, the sleeper in line | 1, 0, 1 | kept when the stand-in goes; occupied by the stand-in when the sleeper goes |
+//! | stand-in, the sleeper in line | 1, 0, 1 | occupied by the one when the other goes to bat, cedes or gives up |
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
@@ -87,7 +87,7 @@
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
 //! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
 //! | hand_down | occupied -> empty and LATCHED | occupant that gives up | compare-exchange, Acquire (E3); a call follows |
-//! | show_up | FLIGHT cleared; again, if the stand-in went while it was in line | called sleeper | fetch-and, Relaxed |
+//! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
 //! | break_line | STANDIN cleared | called one in line that takes the lock or gives up | compare-exchange, Acquire (E1) |
 //! | vacate | held -> free | holder | fetch-add, Release (E1); then wake by address if it shows NAPPING. In the slow path a compare-exchange; if that shows ROOM, the holder pauses next |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
@@ -121,9 +121,11 @@
 //!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED, or under BULLPEN,
 //!   which makes that thread's release compare (I9); so a push may rely on a VACANT that it sees, as on DECK: the holder
 //!   read it, or will, or a latch holder calls. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`.
-//! - I4 FLIGHT or STANDIN imply DECK, and at most one called sleeper is not seated: no call is made meanwhile. A
-//!   stand-in that goes leaves FLIGHT set, so one in line never has the seat without knowing. asserted: `wait_in_line`,
-//!   `State::called`, `answer_the_call`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
+//! - I4 FLIGHT or STANDIN imply DECK. Of those who sit on deck, are in line, or are called and not up yet there are two
+//!   under STANDIN, else one under DECK, else none; one of them is not up yet if and only if FLIGHT. So no call is made
+//!   under either flag. One in line has the seat as soon as its stand-in is gone, and may not have looked yet. Should a
+//!   release call another meanwhile, the two in question are alike: whoever goes clears STANDIN and leaves the seat to
+//!   the other. asserted: `show_up`, `State::called`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
 //! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
 //!   behind it breaks the line. asserted: `give_way`; checked by: `r05_pass_is_accepted_or_revoked`, state.rs
 //!   `a_pass_to_a_kept_seat_counts_as_one_to_somebody_asleep`.
@@ -147,7 +149,7 @@
 //! | stand_in, revoke | nothing: any arrival may | a pass revoked early, being another of the same count, is repeated at the next release |
 //! | accept, take, nap, rise, leave, cede, hand_down | the seat is ours | only its occupant leaves it; whether as a stand-in, the word says |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED and NAPPING and not PASSED, which at any count is (b) of the promise that no wake-up is lost |
-//! | break_line | we are in line | who left the seat has set FLIGHT, and it stays until we answer |
+//! | break_line | there are two of us, and one of us goes | that is in the word: STANDIN (I4) |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
 //! | pass_on, call_up | the same, and the latch is free | that is in the word |
 //! | detach | the list is as it was linked, up to the head | under the latch the head changes by pushes only, so a node that was pushed on comes to the head again only by our own detach |
@@ -178,12 +180,9 @@
 //!   which the system runs a thread that may run: [`Tuning::longest_wait_ns`]. (k + 10: the seat itself, the sleeper on
 //!   its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
 //!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
-//!   release. Almost surely, that is, since one thing these times rest on is likely and not certain: a called sleeper that
-//!   finds a stand-in in its seat looks every 2 us, after 50 us between yields, and must once see the lock free, the seat
-//!   empty, or a pass that is late. Arrivals that come and go between any two of its looks would keep it in line;
-//!   spec/ondeck.starvation_in_line.cfg has the schedule.
-//!   That a compare-exchange gets through between the writes of a holder is not among these, thanks to ROOM, unless all
-//!   releases are fair ones, which leave none. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
+//!   release. A called sleeper waits for one stand-in at most, which leaves the seat as soon as it looks. That a
+//!   compare-exchange gets through between the writes of a holder needs no luck, thanks to ROOM, unless all releases
+//!   are fair ones, which leave none. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
@@ -225,7 +224,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
-use state::{BULLPEN, DECK, FAIR, FLIGHT, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
+use state::{BULLPEN, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
 use watch::{Heat, Tries, Wait, epoch_now, may_barge};
 
 mod calls;
@@ -253,7 +252,7 @@ pub const ENTRY: Entry = Entry {
         reentrant: false,
         free_after_release: true,
         bypass: "bounded in time",
-        starves: "nobody, almost surely",
+        starves: "nobody",
     },
 };
 
@@ -442,7 +441,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 None => return true,
             }
         }
-        let mut may_stand_in = spins;
+        let (mut may_stand_in, mut n_yields) = (spins, 0);
         let node = Node::<P>::new();
         let mut tries = Tries::default();
         let mut pass: Option<(State, Wait<P>)> = None;
@@ -468,6 +467,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 } else {
                     Turn::Again
                 }
+            } else if n_yields < T::tuning().yields && !state.has(HOT) && P::is_crowded() {
+                n_yields += 1;
+                P::yield_now();
+                Turn::Again
             } else {
                 self.enqueue(state, &node, &mut tries, deadline)
             };

@@ -56,8 +56,8 @@
 //! An arrival may acquire a free lock although others wait, and a lock that is released all the time is left to its
 //! holder for a while; this is where the throughput comes from. What is promised is a bound in time: the thread on deck
 //! asks for the lock when its patience is over, and is given it by the next release; the dugout rotates, oldest first or
-//! nearly so. So with no endless section, and a system that runs every thread that may run, nobody starves, almost surely:
-//! chance could be against one waiter again and again. Nothing is promised about shares: with hundreds of threads a tenth of
+//! nearly so. So with no endless section, and a system that runs every thread that may run, nobody starves.
+//! Nothing is promised about shares: with hundreds of threads a tenth of
 //! a second is too short for all to have a turn. The times are those of the policy: the default is [`Mutex`],
 //! [`throughput`] makes longer turns, [`low_latency`] shorter ones. A release by
 //! [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiter at once, if there is one.

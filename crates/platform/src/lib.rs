@@ -167,6 +167,16 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// enough to ask once in each slow path.
     fn may_spin() -> bool;
 
+    /// Whether more threads than there are cores have wanted to run lately, as far as this process has noticed: within
+    /// [`CROWDED_FOR_NS`] one of its yields took longer than [`LONG_YIELD_NS`], so that another thread has run meanwhile.
+    ///
+    /// While it is so a waiter should yield before it sleeps. A core that falls idle may stay so for a time slice, although
+    /// a thread that was woken a moment before waits for another one: systems place a thread when it wakes, and look for
+    /// one elsewhere only now and then. Cheap enough for each slow path.
+    fn is_crowded() -> bool {
+        false
+    }
+
     /// Whether the lower `bits` of `address` are all of it, so that a word with room for so many can hold it. Not so where
     /// addresses are longer, or where the system keeps a tag in their upper bits.
     ///
@@ -187,6 +197,13 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Marks a transition of an algorithm. Free on hardware.
     fn step(step: Step);
 }
+
+/// A yield that takes longer has let another thread run, see [`Platform::is_crowded`]: one that gives nothing takes well below
+/// a microsecond, and a switch there and back a few.
+pub const LONG_YIELD_NS: u64 = 10_000;
+
+/// How long a long yield counts, see [`Platform::is_crowded`]: a few time slices.
+pub const CROWDED_FOR_NS: u64 = 10_000_000;
 
 /// A platform whose atomics can be built in a constant, so that a lock can be a `static`.
 ///

@@ -18,7 +18,7 @@ pub struct Simulated;
 pub struct Thread(u32);
 
 /// Time that passes in a nanosecond, in picoseconds: ticks are these.
-const PS_PER_NS: u64 = 1000;
+pub(crate) const PS_PER_NS: u64 = 1000;
 /// Work is looked at anew this often where a sibling may slow it down.
 const LOOK_PS: u64 = 5_000_000;
 
@@ -70,11 +70,13 @@ impl Platform for Simulated {
             here.with(|engine| engine.begin_nap(yield_ps));
             return here.switch();
         }
+        let before = here.with(|engine| engine.clock());
         here.with(|engine| engine.spend_kernel(yield_ps));
         here.catch_up();
         if here.with(|engine| engine.yield_cpu()) {
             here.switch();
         }
+        here.with(|engine| engine.note_yield(before));
     }
 
     fn now_ns() -> u64 {
@@ -121,6 +123,10 @@ impl Platform for Simulated {
 
     fn may_spin() -> bool {
         Self::parallelism() > 1
+    }
+
+    fn is_crowded() -> bool {
+        Here::expect().with(|engine| engine.is_crowded())
     }
 
     fn is_running(thread: ThreadId) -> Running {

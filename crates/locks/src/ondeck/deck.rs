@@ -78,16 +78,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// A called sleeper takes its seat, or lines up behind whoever stands in for it.
     pub(super) fn show_up(&self, deadline: Option<u64>) -> Turn {
-        let before = self.answer_the_call();
-        let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
-        if turn == Turn::Ceded { self.on_deck(Heat::of(before, T::tuning()), deadline) } else { turn }
-    }
-
-    fn answer_the_call(&self) -> State {
         P::step(SHOW_UP);
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
         debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
-        before
+        let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
+        if turn == Turn::Ceded { self.on_deck(Heat::of(before, T::tuning()), deadline) } else { turn }
     }
 
     /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
@@ -100,15 +95,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
         loop {
             let state = self.load();
-            if state.has(FLIGHT) {
-                // The stand-in has gone and the call stands again. Somebody may have sat down meanwhile.
-                if self.answer_the_call().has(STANDIN) {
-                    wait.forget_yields();
-                    continue;
-                }
+            // The stand-in has gone, so the seat is ours. With FLIGHT another was called since, for whom we stand in.
+            if !state.has(STANDIN) || state.has(FLIGHT) {
                 return Turn::Ceded;
             }
-            debug_assert!(state.has(STANDIN), "I4: no seat is given to one in line without a call");
             if state.has(NAPPING) && !has_waked {
                 // It fell asleep before it was made a stand-in.
                 Self::wake_the_deck(self);

@@ -14,6 +14,9 @@ pub struct Tuning {
     pub look_gap_ns: u32,
     /// An arrival that sees more releases than this go by stops looking: the lock is being captured.
     pub look_releases: u32,
+    /// How often an arrival that finds no place on deck yields its core, and looks again, before it goes to sleep, while threads
+    /// outnumber the cores (`Platform::is_crowded`). Not at a hot lock.
+    pub yields: u32,
     /// First gap between two polls on deck; it doubles.
     pub poll_first_ns: u32,
     /// First gap between two polls on deck of a lock that is known to be hot; it doubles.
@@ -76,6 +79,7 @@ pub const BALANCED: Tuning = Tuning {
     look_ns: 500,
     look_gap_ns: 20,
     look_releases: 3,
+    yields: 8,
     poll_first_ns: 40,
     poll_first_hot_ns: 4_000,
     poll_max_ns: 16_000,

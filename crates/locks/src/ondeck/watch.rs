@@ -54,11 +54,6 @@ impl<P: Platform> Wait<P> {
     pub(super) fn make_way(&mut self) {
         self.yields.make_way::<P>();
     }
-
-    /// Something has happened: whoever is waited for now has had no chance yet.
-    pub(super) fn forget_yields(&mut self) {
-        self.yields = Yields::default();
-    }
 }
 
 /// How often in a row a compare-exchange of the word has failed for one thread, of those that it must get done.

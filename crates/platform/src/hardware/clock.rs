@@ -36,7 +36,7 @@ static RATE: OwnLine<AtomicU64> = OwnLine(AtomicU64::new(0));
 
 /// Keeps what every poll reads away from the variables of others: one that is written often would slow each poll down.
 #[repr(align(128))]
-struct OwnLine<T>(T);
+pub(super) struct OwnLine<T>(pub(super) T);
 
 /// How many ticks pass in `ns` nanoseconds, at most `u64::MAX`: a load, a multiplication and a shift.
 #[inline]

@@ -4,6 +4,7 @@
 //! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached) and `environment_is`.
 
 mod clock;
+mod crowding;
 mod parallelism;
 mod thread_index;
 
@@ -87,7 +88,7 @@ impl Platform for Hardware {
 
     #[inline]
     fn yield_now() {
-        os::yield_now();
+        crowding::yield_now();
     }
 
     #[inline]
@@ -129,6 +130,10 @@ impl Platform for Hardware {
     #[inline]
     fn may_spin() -> bool {
         parallelism::may_spin()
+    }
+
+    fn is_crowded() -> bool {
+        crowding::is_crowded()
     }
 
     #[inline]
