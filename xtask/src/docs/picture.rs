@@ -8,7 +8,7 @@ use std::path::Path;
 pub(super) const PATH: &str = "docs/pictures/mutex-contention-relative.svg";
 
 /// What it is drawn from.
-const DATA: &str = "results/xeon-2c-vm/contention.csv";
+const DATA: &str = "results/epyc-2c-vm/contention.csv";
 /// Which of the charts it is: throughput with more threads, relative to one.
 const FIGURE: &str = "mutex-contention-relative";
 
