@@ -25,24 +25,23 @@
 
    | config             | threads x acquisitions                     | states  |
    |---|---|---|
-   | safety             | 3 x 2, no wake without cause               | 68 200  |
+   | safety             | 3 x 2, no wake without cause               | 67 677  |
    | safety_once        | 3 x 1, all features                        | 3 265   |
-   | safety_endless     | 3 x any number, all features               | 40 938  |
-   | safety_four        | 4 x any number, all features but deadlines | 55 845  |
-   | safety_one_core    | 3 x any number, nobody spins               | 28 278  |
+   | safety_endless     | 3 x any number, all features               | 38 934  |
+   | safety_four        | 4 x any number, all features but deadlines | 55 516  |
+   | safety_one_core    | 3 x any number, nobody spins               | 28 830  |
    | liveness           | 2 x 2, all features                        | 2 397   |
    | liveness_three     | 3 x 1, all features                        | 19 103  |
-   | served             | 1 x 1 and 2 x any number, no deadlines     | 5 613   |
+   | served             | 1 x 1 and 2 x any number, no deadlines     | 4 673   |
 
    Run once, too long to be kept: 3 x 2, all features: 105 682; 4 x any number with deadlines, but no lock found still
    and no wake without cause: 408 955.
 
    WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it where nobody finds
    the lock still: with long holds an arrival may get the seat, be made a stand-in, cede and be an arrival again without
-   end. Beyond a fair scheduler it takes luck of three kinds, which time would give. An arrival must win a race to join
-   the waiters. The receiver of a pass must accept one before it is revoked. And one in line must look while its seat is
-   empty: `starvation_in_line` shows it bypassed for ever by arrivals that each stand in, and go to bat, between two of
-   its looks; so the bound of the header's Promises rests on how likely that is, not on the algorithm alone. *)
+   end. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join the
+   waiters. And the receiver of a pass must accept one before it is revoked. One in line needs neither:
+   `starvation_in_line` has arrivals that each stand in, and go to bat, between two of its looks. *)
 
 \* not modelled: make_room: a hint that only slows its reader down, see above
 \* not modelled: doze: changes no word; who dozes is an arrival that has not begun yet
@@ -464,18 +463,18 @@ GetsUp(u) == node' = [node EXCEPT ![u] = Blank]
 IsGranted(u) == pc[u] \in {"asleep", "await_grant"} /\ node[u].is_granted
 
 \* Node::choose: the oldest, unless one of the others slept on a better core.
-MayChoose(nodes, c) ==
-  LET oldest == nodes[word.head].tail
-  IN c = oldest \/ nodes[oldest].skipped < MostSkips
+OlderThan(list, c) == {u \in {list[i] : i \in DOMAIN list} :
+                         \E i, j \in DOMAIN list : list[i] = c /\ list[j] = u /\ i < j}
 
 detach_called(t) ==
   /\ pc[t] = "call"
   /\ LET list == Dugout
          nodes == Linked(list)
-         oldest == nodes[word.head].tail
      IN \E c \in {list[i] : i \in DOMAIN list} :
-          /\ MayChoose(nodes, c)
-          /\ LET marked == [nodes EXCEPT ![c].is_called = TRUE, ![oldest].skipped = IF c = oldest THEN 0 ELSE @ + 1]
+          /\ \A u \in OlderThan(list, c) : nodes[u].skipped < MostSkips
+          /\ LET marked == [u \in Threads |-> IF u = c THEN [nodes[u] EXCEPT !.is_called = TRUE, !.skipped = 0]
+                                             ELSE IF u \in OlderThan(list, c) THEN [nodes[u] EXCEPT !.skipped = @ + 1]
+                                             ELSE nodes[u]]
              IN node' = Unlinked(marked, c)
           /\ Writes(Called(WordWithout(nodes, c)))
           /\ called' = [called EXCEPT ![t] = c]

@@ -153,25 +153,37 @@ impl<P: Platform> Node<P> {
     pub(super) unsafe fn choose(head: *const Self, among: u32) -> *const Self {
         // SAFETY: in the list, and the caller holds the latch.
         let oldest = unsafe { &*head }.tail.load(Relaxed).cast_const();
-        // SAFETY: as above.
-        let skipped = unsafe { &(*oldest).skipped };
         let here = P::current_core();
         let mut node = oldest;
         for _ in 0..among {
             // SAFETY: as above; the walk ends at the head.
             let candidate = unsafe { &*node };
             if candidate.core() == here {
-                if node != oldest {
-                    skipped.store(skipped.load(Relaxed) + 1, Relaxed);
-                }
+                // SAFETY: as above, and `node` has been walked to.
+                unsafe { Self::pass_over(oldest, node) };
                 return node;
             }
-            if node == head || skipped.load(Relaxed) >= MOST_SKIPS {
+            if node == head || candidate.skipped.load(Relaxed) >= MOST_SKIPS {
                 break;
             }
             node = candidate.prev.load(Relaxed);
         }
         oldest
+    }
+
+    /// Everybody from `oldest` on who is older than `chosen` has been passed over once more: each of them, so that nobody is
+    /// more often than [`MOST_SKIPS`] times, however many were older than it at first.
+    ///
+    /// # Safety
+    /// As for [`link`](Node::link); both are in the list, `chosen` not before `oldest`.
+    unsafe fn pass_over(oldest: *const Self, chosen: *const Self) {
+        let mut node = oldest;
+        while node != chosen {
+            // SAFETY: between two that are in the list, and the caller holds the latch.
+            let older = unsafe { &*node };
+            older.skipped.store(older.skipped.load(Relaxed) + 1, Relaxed);
+            node = older.prev.load(Relaxed);
+        }
     }
 
     /// Takes a node that is not the head out of the list.
@@ -318,5 +330,25 @@ mod tests {
             // SAFETY: as above.
             assert!(ptr::eq(unsafe { Node::choose(head, among) }, oldest));
         }
+    }
+
+    /// Who was passed over together with an older one is not passed over as often again when that one has gone.
+    #[test]
+    fn each_is_passed_over_so_often_and_no_more() {
+        let sleepers: [Sleeper; 3] = std::array::from_fn(|_| Sleeper::new());
+        let [oldest, second, near] = &sleepers;
+        let head = list(&sleepers);
+        for _ in 0..200 {
+            oldest.slept_on(u32::MAX);
+            second.slept_on(u32::MAX);
+            near.slept_on(Hardware::current_core());
+            // SAFETY: the list is ours and linked.
+            unsafe { Node::choose(head, 4) };
+        }
+        assert_eq!([oldest, second, near].map(|node| node.skipped.load(Relaxed)), [MOST_SKIPS, MOST_SKIPS, 0]);
+        // SAFETY: as above, and it is not the head.
+        unsafe { oldest.unlink(head) };
+        // SAFETY: as above.
+        assert!(ptr::eq(unsafe { Node::choose(head, 4) }, second));
     }
 }

@@ -66,10 +66,13 @@ impl Tuning {
     pub const fn longest_wait_ns(&self, n_waiters: u32, hold_ns: u64, run_ns: u64) -> u64 {
         /// The seat itself, and the sleeper that is on its way to it.
         const SEATS: u64 = 2;
-        let each = self.poll_max_ns as u64 + hold_ns + run_ns;
+        /// Holds, and threads that must run, for one rotation.
+        const HOLDS: u64 = 3;
+        let arrival = self.look_ns as u64 + self.revoke_ns as u64 + (self.yields as u64 + 1) * run_ns;
+        let each = self.poll_max_ns as u64 + HOLDS * (hold_ns + run_ns);
         match n_waiters.saturating_sub(1) as u64 {
-            0 => self.patience_ns as u64 + each,
-            older => (older + SEATS + MOST_SKIPS as u64) * (self.rotate_ns as u64 + each),
+            0 => arrival + self.patience_ns as u64 + each,
+            older => arrival + (older + SEATS + MOST_SKIPS as u64) * (self.rotate_ns as u64 + each),
         }
     }
 }
@@ -161,8 +164,9 @@ mod tests {
     #[test]
     fn the_longest_wait_by_hand() {
         let tuning = Tuning { patience_ns: 1_000, rotate_ns: 5_000, poll_max_ns: 100, ..BALANCED };
-        assert_eq!(tuning.longest_wait_ns(1, 20, 3), 1_123);
-        assert_eq!(tuning.longest_wait_ns(2, 20, 3), 11 * 5_123);
-        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 24 * 5_123);
+        let tuning = Tuning { look_ns: 7, revoke_ns: 11, yields: 4, ..tuning };
+        assert_eq!(tuning.longest_wait_ns(1, 20, 3), 33 + 1_169);
+        assert_eq!(tuning.longest_wait_ns(2, 20, 3), 33 + 11 * 5_169);
+        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 33 + 24 * 5_169);
     }
 }
