@@ -153,6 +153,8 @@ fn subjects(directory: &Path) -> Result<Vec<(String, PathBuf)>, String> {
         }
         let entries = std::fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut inside: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        // A directory below holds the tests of a file.
+        inside.retain(|path| path.is_file());
         inside.sort();
         for file in inside {
             let name = file.file_name().unwrap_or_default().to_string_lossy();

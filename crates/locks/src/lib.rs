@@ -185,7 +185,8 @@ pub struct Promises {
     pub free_after_release: bool,
     /// How long or how often a waiter may be bypassed, in words; "unbounded" if it may starve.
     pub bypass: &'static str,
-    /// Who may starve, in words; "nobody" if no waiter can.
+    /// Who may starve, in words; "nobody" if no waiter can, "nobody who has a place" if nobody can that has got on deck, in
+    /// line or on the list.
     pub starves: &'static str,
 }
 

@@ -159,7 +159,7 @@ pub const ENTRY: Entry = Entry {
         reentrant: true,
         free_after_release: true,
         bypass: "bounded in time",
-        starves: "nobody",
+        starves: "nobody who has a place",
     },
 };
 

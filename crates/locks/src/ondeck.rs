@@ -2,31 +2,34 @@
 //!
 //! # Idea
 //! Waiters that poll take the cache line away from the holder, and waiters that are woken at each release take its time.
-//! So one contender is *on deck*: awake, and next. All others sleep in the *dugout*, and a release wakes nobody while
-//! the deck is taken. Two things more are needed to keep the speed of one thread:
+//! So at most one contender is *on deck*: it has the lock's one *seat* (also called the deck), is awake, and polls. All
+//! others sleep in the *dugout*, a list that hangs from the word. A release wakes nobody while the seat is taken; if it
+//! finds sleepers and the seat empty it *calls* one: takes it off the list, keeps the seat for it and wakes it. Five
+//! things more are needed to keep the speed of one thread:
 //!
-//! - The deck must not take a lock that its holder is about to take again, or the two swap places at each release. The
-//!   upper bits of the word count releases, so one poll tells the deck how often the lock turned over since the last.
-//!   A lock is *hot* if passing it around costs more than it gives: above some rate, always; below it, if an *audit* says
-//!   so. The deck of a hot lock polls every few microseconds, and after its patience *asks*: the next release *passes* the
-//!   lock to it.
-//! - The release must stay one RMW although it may owe somebody a wake. It reads the word first; what it may not miss
-//!   between that read and its write is made impossible (I2, I3), or can be paid by address alone (a napping deck).
-//!
-//! The dugout rotates: with the pass, the ex-holder calls the oldest sleeper to the seat that falls vacant. A sleeper
-//! takes time to get up and may find its core taken, so the seat is *kept* for it, and an arrival may *stand in*.
-//!
-//! The holder of a hot lock writes the word so often that a compare-exchange by anybody else may fail for ever: by the
-//! time that the line is there, the value is another. Who must get through (to sleep, to give up a seat, to call) needs
-//! no luck: after two failures it asks for *room* by an RMW that cannot fail, and the next release that finds nothing else
-//! to do stays off the word for about as long as a line takes to come and go. If that was too short, it asks again.
-//!
-//! What a pass costs depends on the machine, and what it gives on the work outside. So the two are compared where they can
-//! be: now and then an arrival sits down and keeps its hands off. The release that it sees first ends a section after a
-//! pass, if passing is the rule; those that follow are of the same holder, which has the lines by then. If they come
-//! faster, the lock is hot. That is remembered in the word until an occupant finds a hot lock free for a while, a later
-//! audit says otherwise, or a called sleeper tries: HOT outlives the wait of whoever set it, since the thread that was
-//! just passed over is about to come back.
+//! - *A hot lock is left to its holder.* A deck that took each free lock and a holder that comes right back would swap
+//!   the line at each release. So the deck of a *hot* lock, one that loses by being passed around, polls every few
+//!   microseconds, and *asks* by a flag when its patience is over; the next release *passes* the lock: gives it to the
+//!   seat, still locked. The top bits of the word count releases, so two polls tell the rate. At more than one per 100 ns
+//!   the lock is hot, at less than one per 2 us it is not. Between the two an *audit* decides: now and then an arrival
+//!   sits down, keeps its hands off, and times some five releases. The first ends a section after a pass, if passes are
+//!   the rule; the rest are of one thread, which has the cache lines by then. If the first took more than half as long as
+//!   one of the rest, the lock is hot. HOT outlives the stay of whoever set it, until an occupant finds the lock free for
+//!   a while, an audit says otherwise, or one in 16 called sleepers tries.
+//! - *The dugout rotates.* When the last call is a *rotation* ago (150 us) the deck asks, and the release that passes the
+//!   lock to it calls the oldest sleeper, or nearly, to the seat that falls empty. Until that one is up it is in
+//!   *flight*, and an arrival may sit in the seat as its *stand-in*. A sleeper that finds one when it is up waits *in
+//!   line* until the stand-in looks, and goes.
+//! - *A release is one RMW.* It reads the word, and if that shows no work it frees the lock by an addition that compares
+//!   nothing. What others write in between has to do without this release: nobody goes to sleep then and relies on it for
+//!   a call (I2, I3); a deck that falls asleep shows in the value that the addition returns, and is woken by address; all
+//!   else has time until the next release.
+//! - *Room.* The holder of a hot lock may write so often that another's compare-exchange never finds the value that it
+//!   read. Whoever must get through (to sleep, to leave the seat, to call) sets ROOM after two failures, by a fetch-or.
+//!   The next release without other work stays off the word for half a microsecond, so that a line can come and go.
+//! - *Yields in a crowd.* While threads outnumber the cores (`Platform::is_crowded`: a yield was long lately), an arrival
+//!   that finds no seat yields some times, and looks again, before it sleeps. A core that it left idle might stay so for
+//!   a time slice although a called sleeper is queued on another.
 //!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
@@ -34,8 +37,8 @@
 //! and relief for the oldest. parking_lot 0.13: release first, wake after. The list that is pushed by one
 //! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter that is
 //! incremented by the carry out of LOCKED; the seat that never falls vacant under a foreign holder, which makes the
-//! plain read in release safe; the seat kept with a stand-in. Left out, since the figures were had without them and
-//! not because they were measured: a learned spin budget, a turnover flag toggled by release, waking the newest sleeper.
+//! plain read in release safe; the seat kept with a stand-in. Left out without having been measured: a learned spin
+//! budget, a turnover flag toggled by release, waking the newest sleeper.
 //!
 //! # State word
 //!
@@ -44,17 +47,17 @@
 //! | 0-38 | head | newest sleeper, its address without 9 low zero bits | enqueue, enlist | detach | exact |
 //! | 39-40 | epoch | time of the last call, in rotations, modulo 4 | detach, invite | - | a hint |
 //! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
-//! | 42 | ROOM | somebody fails to change the word: the next release that finds nothing else to do stays off it for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
-//! | 43 | LATCHED | somebody has the right to edit the dugout, and will drop it without waiting for anybody | pass_on, call_up, hand_down, latch | detach, unlatch | exact |
-//! | 44 | VACANT | somebody sleeps and nobody has the seat: the next release must call | take, accept, hand_down, enlist | claim, detach, call_up | exact but for an instant in claim; see I3 |
-//! | 45 | DECK | the seat on deck is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave, hand_down | exact |
+//! | 42 | ROOM | the next release without other work stays off the word for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
+//! | 43 | LATCHED | one thread may edit the dugout, and waits for nobody meanwhile | pass_on, call_up, hand_down, latch | detach, unlatch | exact |
+//! | 44 | VACANT | somebody sleeps and the seat is empty: the next release must call | take, accept, hand_down, enlist | claim, detach, call_up | exact but for an instant in claim (I3) |
+//! | 45 | DECK | the seat is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave, hand_down | exact |
 //! | 46 | FLIGHT | a called sleeper is not up yet | detach, invite | show_up | exact |
-//! | 47 | STANDIN | the occupant of the seat keeps it for the called sleeper | stand_in, detach | cede, take, accept, break_line | exact |
-//! | 48 | FAIR | the occupant of the seat asks the next release to pass the lock | ask | take, accept, cede, leave, hand_down, nap | exact |
+//! | 47 | STANDIN | the occupant keeps the seat for a called sleeper | stand_in, detach | cede, take, accept, break_line | exact |
+//! | 48 | FAIR | the occupant asks the next release to pass the lock | ask | take, accept, cede, leave, hand_down, nap | exact |
 //! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
-//! | 50 | NAPPING | the occupant sleeps on the word: release owes it a wake. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
-//! | 51 | HOT | passing the lock around does not pay, or an audit is under way | ask, claim, stand_in | take, cede, leave | a hint |
-//! | 52 | BULLPEN | a holder has gone to wait for a notification since: a release compares what it writes over | expect | vacate, now and then | may linger; clear while somebody waits, it costs a wake |
+//! | 50 | NAPPING | the occupant sleeps on the word, and a release must wake it. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
+//! | 51 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim, stand_in | take, cede, leave | a hint |
+//! | 52 | BULLPEN | somebody waits for a notification: releases compare what they write over | expect | vacate, now and then | may linger; clear too early, it costs a wake |
 //! | 53 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
 //! | 54-63 | count | releases and passes, modulo 1024 | vacate, rouse, call_up, pass, pass_on | - | exact |
 //!
@@ -65,7 +68,7 @@
 //! | seat | DECK, FLIGHT, STANDIN | goes on to |
 //! |---|---|---|
 //! | empty | 0, 0, 0 | occupied by claim; kept by a call or invite |
-//! | occupied | 1, 0, 0 | empty when its occupant goes to bat or gives up; stand-in by a call |
+//! | occupied | 1, 0, 0 | empty when its occupant goes to bat (acquires) or gives up; stand-in by a call |
 //! | kept for a called sleeper | 1, 1, 0 | occupied by show_up; stand-in by stand_in |
 //! | stand-in, the sleeper on its way | 1, 1, 1 | kept when the stand-in goes to bat or cedes; line by show_up |
 //! | stand-in, the sleeper in line | 1, 0, 1 | occupied by the one when the other goes to bat, cedes or gives up |
@@ -82,14 +85,14 @@
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
 //! | cede | stand-in -> kept, also if the called sleeper is in line | stand-in | compare-exchange, Relaxed |
 //! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
-//! | make_room | ROOM set | whoever has failed twice to enqueue, enlist, invite, cede, leave, hand_down or detach, or past its deadline to take or break_line | fetch-or, Relaxed |
+//! | make_room | ROOM set | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
 //! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
 //! | hand_down | occupied -> empty and LATCHED | occupant that gives up | compare-exchange, Acquire (E3); a call follows |
 //! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
 //! | break_line | STANDIN cleared | called one in line that takes the lock or gives up | compare-exchange, Acquire (E1) |
-//! | vacate | held -> free | holder | fetch-add, Release (E1); then wake by address if it shows NAPPING. In the slow path a compare-exchange; if that shows ROOM, the holder pauses next |
+//! | vacate | held -> free | holder | fetch-add, Release (E1), then wake by address if NAPPING; in the slow path a compare-exchange, then a pause if ROOM |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
 //! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
 //! | pass_on | held -> PASSED and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
@@ -117,18 +120,19 @@
 //! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on its
 //!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`,
 //!   TLA+ `NoLostWakeup`.
-//! - I3 VACANT if and only if somebody sleeps and not DECK, but for the instant between the two writes of claim, when
-//!   DECK is set already. While another thread holds the lock VACANT comes about only under LATCHED, or under BULLPEN,
-//!   which makes that thread's release compare (I9); so a push may rely on a VACANT that it sees, as on DECK: the holder
-//!   read it, or will, or a latch holder calls. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`.
+//! - I3 VACANT if and only if somebody sleeps and not DECK; but between the two writes of claim both are set. VACANT is set
+//!   by whoever goes to bat, as it acquires, so its release reads it; by a latch holder, which calls; by a notifier under
+//!   BULLPEN, with which the holder's release compares (I9). A call follows each time, so a sleeper may push itself beside
+//!   VACANT as beside DECK. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`, plan/tests.rs
+//!   `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
 //! - I4 FLIGHT or STANDIN imply DECK. Of those who sit on deck, are in line, or are called and not up yet there are two
 //!   under STANDIN, else one under DECK, else none; one of them is not up yet if and only if FLIGHT. So no call is made
-//!   under either flag. One in line has the seat as soon as its stand-in is gone, and may not have looked yet. Should a
-//!   release call another meanwhile, the two in question are alike: whoever goes clears STANDIN and leaves the seat to
-//!   the other. asserted: `show_up`, `State::called`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
+//!   under either flag. One in line has the seat as soon as its stand-in is gone, and may not have looked yet. If a release
+//!   calls another meanwhile, it is the stand-in of that one. The two of a seat are alike: whoever goes clears STANDIN and
+//!   leaves the seat to the other. asserted: `show_up`, `State::called`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
 //! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
-//!   behind it breaks the line. asserted: `give_way`; checked by: `r05_pass_is_accepted_or_revoked`, state.rs
-//!   `a_pass_to_a_kept_seat_counts_as_one_to_somebody_asleep`.
+//!   behind it breaks the line. asserted: `give_way`; checked by: `r05_pass_is_accepted_or_revoked`, plan/tests.rs
+//!   `nobody_takes_back_what_was_given_to_somebody_asleep_or_with_one_in_line_behind`.
 //! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.
@@ -138,9 +142,8 @@
 //!   holder's release reads it too. checked by: `small::condvar_wakes_all_and_loses_none`,
 //!   spec/ondeck_condvar.bug_enlists_unexpected.cfg.
 //!
-//! An equal word. A compare-exchange cannot tell the word that was read from an equal one of another time: flags and heads
-//! return, the counter after 1024 releases. None needs to. Each writes what follows from the value that it finds, and what
-//! it relies on beside that holds whenever the word is equal:
+//! An equal word. A compare-exchange cannot tell the word that it read from an equal one of another time (the counter
+//! returns after 1024 releases), and need not: what it relies on beside the word holds whenever the word is equal:
 //!
 //! | step | relied on beside the word | why an equal word has it |
 //! |---|---|---|
@@ -168,29 +171,31 @@
 //!
 //! # Promises
 //! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
-//! - No lost wake-up: by I2. The fast release reads the word and then adds. In between, with the lock ours, (a) VACANT
-//!   cannot appear without a latch holder that calls (I3): the seat falls empty when its occupant goes to bat, which
-//!   needs our release, or hands it down latched; and a push needs DECK or VACANT, or BULLPEN, which we have read (I9).
-//!   (b) NAPPING that appears is in the value that the add returns, and wants a wake by address. (c) FAIR or ROOM that
-//!   appears is seen by the next release. Conformance `every_waiter_finishes`, `no_lost_wakeup`.
+//! - No lost wake-up: by I2. The fast release reads a word without work and then adds. In between others may write, with
+//!   the lock ours. (a) They set VACANT only with the latch, and call (I3): the seat falls empty when its occupant goes to
+//!   bat, which needs our release, or hands it down latched; and a push needs DECK, or VACANT or BULLPEN, which we have not
+//!   read (I9). (b) If the deck sets NAPPING, the addition returns it, and we wake by address. (c) FAIR and ROOM are for the
+//!   next release. Conformance `every_waiter_finishes`, `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
-//!   arrivals for the length of their first look, or of a pass that they see under way. TLA+ `SeatState`.
-//! - Waiting: an occupant with nobody asleep waits at most patience + G + H + L; a sleeper with k older ones at most
-//!   (k + 10) (rotation + G + H + L), where G is the longest gap between two polls, H the longest hold and L the time in
-//!   which the system runs a thread that may run: [`Tuning::longest_wait_ns`]. (k + 10: the seat itself, the sleeper on
-//!   its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`.) Arrivals may bypass
-//!   any number of times within these times. A pass revoked because its receiver did not run is repeated at the next
-//!   release. A called sleeper waits for one stand-in at most, which leaves the seat as soon as it looks. That a
-//!   compare-exchange gets through between the writes of a holder needs no luck, thanks to ROOM, unless all releases
-//!   are fair ones, which leave none. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
-//!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
+//!   arrivals for the length of their first look, or of a pass that they see under way, or in a crowd between their
+//!   yields. TLA+ `SeatState`.
+//! - Waiting: who has a place (the seat, the line, the dugout) waits at most patience + G + 3 (H + L) if nobody sleeps, and
+//!   with k older sleepers at most (k + 10) (rotation + G + 3 (H + L)), where G is the longest gap between two polls, H
+//!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the seat itself, the sleeper
+//!   on its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`. 3: if holds are longer than `nap_after_ns`, one
+//!   release wakes the deck, one passes the lock to it, and one calls.) [`Tuning::longest_wait_ns`] adds what an arrival may
+//!   take before: a look, a pass under way, yields. Arrivals may bypass any number of times within these times. A pass
+//!   revoked because its receiver did not run is repeated at the next release. A called sleeper waits for one stand-in at
+//!   most, which leaves the seat as soon as it looks. Getting through between the writes of a holder needs no luck, thanks
+//!   to ROOM, unless all releases are fair ones, which leave none. An arrival gets a place unless others win every race
+//!   that it runs for the lock, the seat or the list. Conformance `waits_are_bounded`,
+//!   `nobody_needs_luck_against_the_holder`, `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
-//!   on a list, end in sleep. Three wait for one that would be done at once if it ran: for the latch holder, for a pass
-//!   under way, for the stand-in. There a contender yields, and naps when that was in vain (yields.rs), a deadline or not.
-//!   The one that is waited for is not lent the priority: threads between the two may keep it from its core, as with any
-//!   lock that does not know its holder. Conformance `with_priority_on_one_core`, `plain_under_priorities`,
-//!   `timed_under_priorities`.
+//!   on a list, end in sleep. Who waits for a latch holder, for a pass under way or for a stand-in, which would be done at
+//!   once if it ran, yields, and naps when that was in vain (yields.rs). It does not lend its priority: threads between the
+//!   two may keep the other from its core, as with any lock that does not know its holder. Conformance
+//!   `with_priority_on_one_core`, `plain_under_priorities`, `timed_under_priorities`.
 //!
 //! # Cost
 //! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
@@ -208,12 +213,11 @@
 //! Not recursive. More than 1023 releases between two polls look like fewer: at 16 us between polls that is below 16 ns a
 //! release, and the error is one of judgement only.
 //!
-//! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags
-//! in the upper bits, as of HWASan, or MTE on stacks) has no place in the dugout: it looks, barges, and sits on deck as
-//! others do, and between two attempts it sleeps for a rotation (`doze`). On deck the bound above holds for it. Before, it
-//! has none: nobody calls it, so it gets in if one of its looks finds the lock free, the deck empty with no rotation due,
-//! or a seat to stand in for, and it may starve while others sleep and are called past it. What depends on nobody's luck:
-//! its deadline is kept, it loses no wake-up since it waits for none, and it holds up nobody.
+//! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags in
+//! the upper bits, as of HWASan, or MTE on stacks) has no place in the dugout: between two attempts it sleeps for a rotation
+//! (`doze`), and nobody calls it. It gets in if one of its looks finds the lock free, the seat empty with no rotation due,
+//! or kept for a sleeper; it may starve while others are called past it. On deck the bound above holds for it. Its deadline
+//! is kept, it loses no wake-up since it waits for none, and it holds up nobody.
 //!
 //! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
 //! after its release.
@@ -224,13 +228,15 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
-use state::{BULLPEN, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, ROOM, STANDIN, State, VACANT};
-use watch::{Heat, Tries, Wait, epoch_now, may_barge};
+use plan::{Arrival, Arrive};
+use state::{BULLPEN, DECK, FAIR, LOCKED, NAPPING, ROOM, State, VACANT};
+use watch::{Heat, Tries, Wait, epoch_now};
 
 mod calls;
 mod condvar;
 mod deck;
 mod dugout;
+mod plan;
 mod state;
 mod tuning;
 mod watch;
@@ -252,7 +258,7 @@ pub const ENTRY: Entry = Entry {
         reentrant: false,
         free_after_release: true,
         bypass: "bounded in time",
-        starves: "nobody",
+        starves: "nobody who has a place",
     },
 };
 
@@ -288,7 +294,7 @@ const fn step(name: &'static str) -> Step {
     Step { lock: "ondeck", name }
 }
 
-// -- 2. Tuning: in tuning.rs. -- 3. State: in state.rs ----------------------------------------------------------------
+// -- 2. Tuning: in tuning.rs. -- 3. State: in state.rs, and what to do next in plan.rs --------------------------------
 
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
@@ -400,12 +406,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.word.fetch_or(LOCKED, Acquire) & LOCKED == 0 // E1
     }
 
-    /// Whether an arrival may go on deck: not before the sleepers, if the dugout has not rotated for a while.
-    fn may_claim(&self, state: State) -> bool {
-        let is_due = state.has(VACANT) && epoch_now::<P>(T::tuning()) != state.epoch();
-        !state.has(DECK) && !is_due
-    }
-
     #[inline(always)]
     fn cas(&self, from: State, to: State, order: Ordering) -> bool {
         self.word.compare_exchange(from.0, to.0, order, Relaxed).is_ok()
@@ -445,34 +445,31 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let node = Node::<P>::new();
         let mut tries = Tries::default();
         let mut pass: Option<(State, Wait<P>)> = None;
+        // One step a turn; ends when the lock comes or the deadline passes.
         loop {
             let state = self.load();
-            let turn = if !state.has(LOCKED) && may_barge(state) {
-                if self.grab() {
-                    return true;
-                }
-                Turn::Again
-            } else if is_past::<P>(deadline) {
-                return false;
-            } else if spins && state.has(PASSED) && !state.has(STANDIN | NAPPING) {
-                // Awake contenders only: a lock passed to a napping deck is not taken back (I5).
-                self.give_way(state, &mut pass)
-            } else if self.may_claim(state) {
-                self.claim(heat, deadline)
-            } else if may_stand_in && state.has(FLIGHT) && !state.has(STANDIN) && !state.is_coming_to(P::current_core())
-            {
-                P::step(STAND_IN);
-                if self.cas(state, state.with(STANDIN | heat.flag()), Relaxed) {
-                    self.on_deck(heat, deadline)
-                } else {
+            let me = Arrival { spins, may_stand_in, may_yield: n_yields < T::tuning().yields };
+            let step = plan::arrival(
+                state,
+                me,
+                || is_past::<P>(deadline),
+                || epoch_now::<P>(T::tuning()) != state.epoch(),
+                || state.is_coming_to(P::current_core()),
+                P::is_crowded,
+            );
+            let turn = match step {
+                Arrive::Grab if self.grab() => Turn::AtBat,
+                Arrive::Grab => Turn::Again,
+                Arrive::Leave => Turn::Left,
+                Arrive::GiveWay => self.give_way(state, &mut pass),
+                Arrive::Claim => self.claim(heat, deadline),
+                Arrive::StandIn => self.stand_in(state, heat, deadline),
+                Arrive::Yield => {
+                    n_yields += 1;
+                    P::yield_now();
                     Turn::Again
                 }
-            } else if n_yields < T::tuning().yields && !state.has(HOT) && P::is_crowded() {
-                n_yields += 1;
-                P::yield_now();
-                Turn::Again
-            } else {
-                self.enqueue(state, &node, &mut tries, deadline)
+                Arrive::Enqueue => self.enqueue(state, &node, &mut tries, deadline),
             };
             match turn {
                 Turn::AtBat => return true,

@@ -45,8 +45,9 @@ const PROMISES: [Promise; 6] = [
     },
     Promise {
         title: "Nobody starves",
-        meaning: "How often or how long a waiter may be bypassed is bounded.",
-        is_made: |entry| entry.promises.starves == "nobody",
+        meaning: "How often or how long a waiter may be bypassed is bounded. With `ondeck` that is so as soon as it has a place: on\n\
+                  deck, in line or in the dugout. An arrival gets one unless it loses every race for it.",
+        is_made: |entry| ["nobody", "nobody who has a place"].contains(&entry.promises.starves),
         hardware: &["stress waits_are_bounded", "stress waits_are_bounded_with_long_sections"],
         models: &["schedule bypass_is_bounded::{lock}"],
         properties: &["Served", "WaitersGetIn", "SleepersGetIn", "SleepersAreWoken"],

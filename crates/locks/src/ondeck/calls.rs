@@ -1,7 +1,8 @@
 //! Releasing a contended lock, and everything that is done under the latch: calls and cancellations.
 
 use super::dugout::Node;
-use super::state::{DECK, FAIR, FLIGHT, LATCHED, NAPPING, ROOM, STANDIN, State, VACANT};
+use super::plan::{self, ToRelease};
+use super::state::{DECK, LATCHED, NAPPING, ROOM, State};
 use super::watch::{Tries, epoch_now};
 use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
 use crate::yields::Yields;
@@ -21,45 +22,49 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             // SAFETY: the caller holds the lock until one of the writes below succeeds, and they end this loop.
             let lock = unsafe { &*this };
             let state = lock.load();
-            let gives = state.has(FAIR) || is_fair;
-            let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN | NAPPING);
-            if gives && may_call {
-                P::step(PASS_ON);
-                // E1 E3
-                if lock.cas(state, state.passed().with(LATCHED), AcqRel) {
-                    // SAFETY: as in `give_up`; the latch pins the sleepers, and they pin the lock (I6).
-                    return unsafe { Self::call_a_sleeper(this) };
-                }
-            } else if gives && state.has(DECK) {
-                P::step(PASS);
-                // E1
-                if lock.cas(state, state.passed(), Release) {
-                    if state.has(NAPPING) {
-                        Self::wake_the_deck(this);
+            match plan::release(state, is_fair) {
+                ToRelease::PassOn => {
+                    P::step(PASS_ON);
+                    // E1 E3
+                    if lock.cas(state, state.passed().with(LATCHED), AcqRel) {
+                        // SAFETY: as in `give_up`; the latch pins the sleepers, and they pin the lock (I6).
+                        return unsafe { Self::call_a_sleeper(this) };
                     }
-                    return;
                 }
-            } else if state.has(NAPPING) {
-                P::step(ROUSE);
-                // E1
-                if lock.cas(state, state.released().without(NAPPING), Release) {
-                    return Self::wake_the_deck(this);
-                }
-            } else if state.has(VACANT) && !state.has(DECK | LATCHED) {
-                P::step(CALL_UP);
-                // E1 E3
-                if lock.cas(state, state.released().with(LATCHED), AcqRel) {
-                    // SAFETY: as above.
-                    return unsafe { Self::call_a_sleeper(this) };
-                }
-            } else {
-                P::step(VACATE);
-                // E1
-                if lock.cas(state, state.vacated(), Release) {
-                    if state.has(ROOM) {
-                        P::pause_ns(T::tuning().room_ns);
+                ToRelease::Pass => {
+                    P::step(PASS);
+                    // E1
+                    if lock.cas(state, state.passed(), Release) {
+                        if state.has(NAPPING) {
+                            Self::wake_the_deck(this);
+                        }
+                        return;
                     }
-                    return;
+                }
+                ToRelease::Rouse => {
+                    P::step(ROUSE);
+                    // E1
+                    if lock.cas(state, state.released().without(NAPPING), Release) {
+                        return Self::wake_the_deck(this);
+                    }
+                }
+                ToRelease::CallUp => {
+                    P::step(CALL_UP);
+                    // E1 E3
+                    if lock.cas(state, state.released().with(LATCHED), AcqRel) {
+                        // SAFETY: as above.
+                        return unsafe { Self::call_a_sleeper(this) };
+                    }
+                }
+                ToRelease::Vacate => {
+                    P::step(VACATE);
+                    // E1
+                    if lock.cas(state, state.vacated(), Release) {
+                        if state.has(ROOM) {
+                            P::pause_ns(T::tuning().room_ns);
+                        }
+                        return;
+                    }
                 }
             }
         }

@@ -1,11 +1,12 @@
 //! On deck: looking before, sitting there, standing in, waiting in line, napping, giving up.
 
 use super::dugout::Node;
+use super::plan::{self, GiveUp, InLine, Line, Occupant, OnDeck};
 use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, DOZE, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck,
-    SHOW_UP, TAKE, Tuning, Turn, is_past,
+    SHOW_UP, STAND_IN, TAKE, Tuning, Turn, is_past,
 };
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
@@ -45,6 +46,16 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             self.word.fetch_and(!VACANT, Relaxed);
         }
         self.on_deck(heat, deadline)
+    }
+
+    /// Sits down on a seat that is kept for a called sleeper.
+    pub(super) fn stand_in(&self, state: State, heat: Heat, deadline: Option<u64>) -> Turn {
+        P::step(STAND_IN);
+        if self.cas(state, state.with(STANDIN | heat.flag()), Relaxed) {
+            self.on_deck(heat, deadline)
+        } else {
+            Turn::Again
+        }
     }
 
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
@@ -89,47 +100,51 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// then we may take the lock past it, which leaves it the seat.
     fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
         const GAP_NS: u32 = 2_000;
-        let mut has_waked = false;
+        let mut me = Line { spins: P::may_spin(), has_waked: false };
         let mut tries = Tries::default();
         let mut wait = Wait::<P>::new();
+        let mut state = self.load();
         // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
         loop {
-            let state = self.load();
-            // The stand-in has gone, so the seat is ours. With FLIGHT another was called since, for whom we stand in.
-            if !state.has(STANDIN) || state.has(FLIGHT) {
-                return Turn::Ceded;
-            }
-            if state.has(NAPPING) && !has_waked {
-                // It fell asleep before it was made a stand-in.
-                Self::wake_the_deck(self);
-                has_waked = true;
-            }
-            let is_late = wait.longer_than(T::tuning().revoke_ns);
-            let is_past = is_past::<P>(deadline);
-            let (next, turn) = if !state.has(LOCKED) && (is_late || is_past || !state.has(HOT)) {
-                (state.with(LOCKED).without(STANDIN), Turn::AtBat)
-            } else if state.has(PASSED) && is_late {
-                (state.without(PASSED | STANDIN), Turn::AtBat)
-            } else if is_past {
-                (state.without(STANDIN), Turn::Left)
-            } else {
-                // The stand-in may have lost this core to us.
-                if is_late || !P::may_spin() {
-                    wait.make_way()
-                } else {
-                    P::pause_ns(GAP_NS)
+            let is_late = || wait.longer_than(T::tuning().revoke_ns);
+            match plan::in_line(state, me, is_late, || is_past::<P>(deadline)) {
+                InLine::Sit => return Turn::Ceded,
+                InLine::Wake => {
+                    Self::wake_the_deck(self);
+                    me.has_waked = true;
+                    // What else that word asks for is done at once, without another poll.
+                    continue;
                 }
-                continue;
-            };
-            P::step(BREAK_LINE);
-            let is_done = if is_past {
-                self.get_through(state, next, Acquire, &mut tries) // E1
-            } else {
-                self.cas(state, next, Acquire) // E1
-            };
-            if is_done {
-                return turn;
+                InLine::Take { is_past } => {
+                    if self.break_line(state, state.with(LOCKED), is_past, &mut tries) {
+                        return Turn::AtBat;
+                    }
+                }
+                InLine::Intercept { is_past } => {
+                    if self.break_line(state, state.without(PASSED), is_past, &mut tries) {
+                        return Turn::AtBat;
+                    }
+                }
+                InLine::Leave => {
+                    if self.break_line(state, state, true, &mut tries) {
+                        return Turn::Left;
+                    }
+                }
+                InLine::MakeWay => wait.make_way(),
+                InLine::Pause => P::pause_ns(GAP_NS),
             }
+            state = self.load();
+        }
+    }
+
+    /// Leaves the line, and the seat to the stand-in. True if that is done.
+    fn break_line(&self, state: State, next: State, is_past: bool, tries: &mut Tries) -> bool {
+        let next = next.without(STANDIN);
+        P::step(BREAK_LINE);
+        if is_past {
+            self.get_through(state, next, Acquire, tries) // E1
+        } else {
+            self.cas(state, next, Acquire) // E1
         }
     }
 
@@ -174,36 +189,49 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         loop {
             let state = self.load();
             watch.observe(state, tuning);
-            if state.has(PASSED) {
-                P::step(ACCEPT);
-                // E1
-                if self.cas(state, state.at_bat(), Acquire) {
-                    return Turn::AtBat;
+            let me = Occupant { spins, has_asked: watch.has_asked, has_napped: watch.naps > 0 };
+            let step = plan::occupant(
+                state,
+                me,
+                || is_past::<P>(deadline),
+                || watch.may_take(tuning),
+                || watch.is_due(state, tuning),
+                || watch.is_still_for(tuning.nap_after_ns),
+                || watch.is_still_for(tuning.quiet_ns),
+            );
+            match step {
+                OnDeck::Accept => {
+                    if self.accept(state) {
+                        return Turn::AtBat;
+                    }
                 }
-            } else if !state.has(LOCKED)
-                && (!spins || watch.has_asked || watch.may_take(tuning) || is_past::<P>(deadline))
-            {
-                if self.take(state, &mut watch, is_past::<P>(deadline)) {
-                    return Turn::AtBat;
+                OnDeck::Take => {
+                    if self.take(state, &mut watch, is_past::<P>(deadline)) {
+                        return Turn::AtBat;
+                    }
                 }
-            } else if is_past::<P>(deadline) {
-                if self.give_up(state, &mut watch) {
-                    return Turn::Left;
+                OnDeck::GiveUp => {
+                    if self.give_up(state, &mut watch) {
+                        return Turn::Left;
+                    }
                 }
-            } else if !watch.has_asked && (spins || watch.naps > 0) && watch.is_due(state, tuning) {
-                self.ask(&mut watch, tuning);
-            } else if state.has(STANDIN) && (!state.has(FLIGHT) || !spins || watch.is_still_for(tuning.nap_after_ns)) {
-                if self.cede(state, &mut watch) {
-                    return Turn::Ceded;
+                OnDeck::Ask => self.ask(&mut watch, tuning),
+                OnDeck::Cede => {
+                    if self.cede(state, &mut watch) {
+                        return Turn::Ceded;
+                    }
                 }
-            } else if state.has(LOCKED) && (!spins || watch.is_still_for(tuning.nap_after_ns)) {
-                self.nap(state, &mut watch, deadline);
-            } else if watch.is_still_for(tuning.quiet_ns) {
-                P::yield_now();
-            } else {
-                P::pause_ns(watch.next_gap_ns(tuning));
+                OnDeck::Nap => self.nap(state, &mut watch, deadline),
+                OnDeck::Yield => P::yield_now(),
+                OnDeck::Pause => P::pause_ns(watch.next_gap_ns(tuning)),
             }
         }
+    }
+
+    /// Takes the lock that has been passed to the seat. True unless that was undone meanwhile.
+    fn accept(&self, state: State) -> bool {
+        P::step(ACCEPT);
+        self.cas(state, state.at_bat(), Acquire) // E1
     }
 
     /// Takes a lock that looks free. True if it was.
@@ -260,25 +288,29 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.
     pub(super) fn give_up(&self, state: State, watch: &mut Watch<P>) -> bool {
         let tries = &mut watch.tries;
-        if state.has(STANDIN) {
-            P::step(CEDE);
-            return self.get_through(state, state.ceded(), Relaxed, tries);
+        match plan::giving_up(state) {
+            GiveUp::Cede => {
+                P::step(CEDE);
+                self.get_through(state, state.ceded(), Relaxed, tries)
+            }
+            GiveUp::Leave => {
+                P::step(LEAVE);
+                self.get_through(state, state.left(), Relaxed, tries)
+            }
+            GiveUp::MakeWay => {
+                watch.yields.make_way::<P>();
+                false
+            }
+            GiveUp::HandDown => {
+                P::step(HAND_DOWN);
+                // E3
+                if !self.get_through(state, state.handed_down(), Acquire, tries) {
+                    return false;
+                }
+                // SAFETY: we hold the latch over a list that was not empty, and `self` outlives the call.
+                unsafe { Self::call_a_sleeper(self) };
+                true
+            }
         }
-        if !state.has_sleepers() {
-            P::step(LEAVE);
-            return self.get_through(state, state.left(), Relaxed, tries);
-        }
-        if state.has(LATCHED) {
-            watch.yields.make_way::<P>();
-            return false;
-        }
-        P::step(HAND_DOWN);
-        // E3
-        if !self.get_through(state, state.handed_down(), Acquire, tries) {
-            return false;
-        }
-        // SAFETY: we hold the latch over a list that was not empty, and `self` outlives the call.
-        unsafe { Self::call_a_sleeper(self) };
-        true
     }
 }

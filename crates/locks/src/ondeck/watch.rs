@@ -278,11 +278,6 @@ impl<P: Platform> Watch<P> {
     }
 }
 
-/// Whether an arrival may take a free lock: in a hot lock with somebody on deck it would only break in.
-pub(super) const fn may_barge(state: State) -> bool {
-    !state.has(HOT) || !state.is_seat_occupied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
