@@ -7,6 +7,7 @@ mod lineage;
 pub(crate) mod matrix;
 mod names;
 mod picture;
+pub(crate) mod policies;
 pub(crate) mod ports;
 mod promises;
 pub(crate) mod scaling;
@@ -54,6 +55,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (lineage::PATH.into(), lineage),
         (picture::PATH.into(), picture::picture(root)?),
         (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
+        (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);

@@ -1,9 +1,11 @@
-//! `cargo xtask figures`: computes what docs/scaling.md shows, and draws it.
+//! `cargo xtask figures`: computes what docs/scaling.md and docs/policies.md show, and draws it; with `--policies` only what
+//! the second shows.
 //!
 //! Every lock on four simulated machines, as one command each, and a few locks for longer, so that their longest waits fit
 //! into the window; the rows are in `results/sim`, and `cargo xtask docs` makes the page and its pictures from them. A
-//! quarter of an hour on two cores.
+//! quarter of an hour on two cores. The policies of the flagship on three machines: some minutes more.
 
+use crate::docs::policies;
 use crate::docs::scaling::{MACHINES, WORKLOADS, file, waits_file};
 use crate::{docs, scaling};
 use std::path::Path;
@@ -18,12 +20,30 @@ const SECONDS: &str = "0.012";
 /// Length of a row of waits; half of it is timed.
 const WAIT_SECONDS: &str = "0.2";
 const SEEDS: u32 = 2;
+/// Of the policies; their waits are in the same rows.
+const POLICY_THREADS: &str = "1,2,16,64";
+const POLICY_SECONDS: &str = "0.2";
 
 /// Computes the rows and writes the page.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    if !words.is_empty() {
-        return Err("usage: cargo xtask figures".into());
+    let only_policies = match words {
+        [] => false,
+        [flag] if flag == "--policies" => true,
+        _ => return Err("usage: cargo xtask figures [--policies]".into()),
+    };
+    if !only_policies {
+        locks(root)?;
     }
+    for machine in policies::MACHINES {
+        let file = policies::file(machine);
+        scaling::sweep(root, machine, &policies::flags(POLICY_THREADS, POLICY_SECONDS, SEEDS), Path::new(&file))?;
+        println!("{file} is written");
+    }
+    docs::run(root, &[])
+}
+
+/// The rows of docs/scaling.md.
+fn locks(root: &Path) -> Result<(), String> {
     let workloads = WORKLOADS.join(",");
     for ((machine, threads), waiters) in MACHINES.into_iter().zip(THREADS).zip(WAITERS) {
         let all = format!("--workload {workloads} --lock all --threads {threads} --seconds {SECONDS} --seeds {SEEDS}");
@@ -35,5 +55,5 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
             println!("{file} is written");
         }
     }
-    docs::run(root, &[])
+    Ok(())
 }

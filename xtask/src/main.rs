@@ -35,7 +35,7 @@ usage: cargo xtask TOOL
   tidy       the rules of STYLE.md that a program can check
   asm        machine code of the fast paths: one locked instruction each
   docs       writes the generated part of docs/, or says whether it is stale [--check]
-  figures    computes what docs/scaling.md shows, every lock on simulated machines, and draws it
+  figures    computes what docs/scaling.md and docs/policies.md show, on simulated machines, and draws it [--policies]
   build-cost what a clean build and a small change cost, and how large the program is; minutes
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   matrix     every lock in sections of every length on every large simulated machine; half an hour [--machine NAME]...

@@ -1,6 +1,6 @@
 //! What no real machine can be asked to do: locks on simulated cores that never write twice while another wants the line.
 
-use ondeck_locks::ondeck::{BALANCED, RawOndeck};
+use ondeck_locks::ondeck::{BALANCED, Balanced, LOW_LATENCY, LowLatency, Policy, RawOndeck};
 use ondeck_locks::{RawLock, RawTimedLock};
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::{self, Machine};
@@ -19,8 +19,8 @@ const SHORT: Work = (20, 60);
 struct Alone<T>(T);
 
 /// A lock that is wanted again and again, and what became of it.
-struct Wanted {
-    lock: Alone<RawOndeck<Simulated>>,
+struct Wanted<T: Policy = Balanced> {
+    lock: Alone<RawOndeck<Simulated, T>>,
     count: Alone<SimU64>,
     is_over: Alone<AtomicBool>,
     longest_wait_ns: AtomicU64,
@@ -29,8 +29,8 @@ struct Wanted {
     longest_overrun_ns: AtomicU64,
 }
 
-impl Wanted {
-    fn new() -> Arc<Wanted> {
+impl<T: Policy> Wanted<T> {
+    fn new() -> Arc<Wanted<T>> {
         Arc::new(Wanted {
             lock: Alone(RawOndeck::new()),
             count: Alone(Atomic::new(0)),
@@ -81,7 +81,7 @@ fn contend(machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wa
     contend_by_seed(1, machine, work, patience_ns)
 }
 
-fn contend_by_seed(seed: u64, machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wanted> {
+fn contend_by_seed<T: Policy>(seed: u64, machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wanted<T>> {
     let outcome = ondeck_sim::run(machine, &Options { seed, record: false }, || {
         let wanted = Wanted::new();
         let start = |&patience_ns: &Option<u64>| {
@@ -140,7 +140,7 @@ fn contention_costs_little(machine: &str) {
     for (work, least_percent) in [(SHORT, 75), ((100, 400), 75), ((400, 100), 75), ((2_000, 8_000), 160)] {
         let alone = contend(&machine, work, &[None]).count();
         for n_threads in [2, 4, 16] {
-            let by_seed = |seed| contend_by_seed(seed, &machine, work, &vec![None; n_threads as usize]);
+            let by_seed = |seed| contend_by_seed::<Balanced>(seed, &machine, work, &vec![None; n_threads as usize]);
             let runs: Vec<_> = (1..=N_SEEDS).map(by_seed).collect();
             let percent = runs.iter().map(|run| run.count()).sum::<u64>() * 100 / (alone * N_SEEDS);
             let wait_ns = runs.iter().map(|run| run.longest_wait_ns.load(Relaxed)).max().expect("there are runs");
@@ -164,4 +164,17 @@ fn contention_costs_little_where_lines_are_near() {
 #[test]
 fn contention_costs_little_where_lines_are_far() {
     contention_costs_little("spr-2x56");
+}
+
+/// Where a line takes long to come, a lock that is not hot may look free at each poll and be taken again by the time of the
+/// compare-exchange. Whoever is on deck asks for it all the same.
+#[test]
+fn a_lock_that_looks_free_is_asked_for_in_time() {
+    let machine = machine::find("epyc-2x48", None).expect("a machine that there is");
+    let promised_ns = LOW_LATENCY.longest_wait_ns(1, 1_000, 5_000);
+    for seed in 1..=4 {
+        let wanted = contend_by_seed::<LowLatency>(seed, &machine, (100, 400), &[None; 2]);
+        let wait_ns = wanted.longest_wait_ns.load(Relaxed);
+        assert!(wait_ns < promised_ns, "seed {seed}: waited {wait_ns} ns of {promised_ns}");
+    }
 }

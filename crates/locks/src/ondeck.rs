@@ -177,8 +177,8 @@
 //!   read (I9). (b) If the deck sets NAPPING, the addition returns it, and we wake by address. (c) FAIR and ROOM are for the
 //!   next release. Conformance `every_waiter_finishes`, `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
-//!   arrivals for the length of their first look, or of a pass that they see under way, or in a crowd between their
-//!   yields. TLA+ `SeatState`.
+//!   arrivals for the length of their first look, or of a pass that they see under way, or between their yields: in a
+//!   crowd, and with `awake_yields`, as in [`LOW_LATENCY`], also without, if the lock is not hot. TLA+ `SeatState`.
 //! - Waiting: who has a place (the seat, the line, the dugout) waits at most patience + G + 3 (H + L) if nobody sleeps, and
 //!   with k older sleepers at most (k + 10) (rotation + G + 3 (H + L)), where G is the longest gap between two polls, H
 //!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the seat itself, the sleeper
@@ -448,7 +448,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // One step a turn; ends when the lock comes or the deadline passes.
         loop {
             let state = self.load();
-            let me = Arrival { spins, may_stand_in, may_yield: n_yields < T::tuning().yields };
+            let (may_yield, stays_awake) = (n_yields < T::tuning().yields, n_yields < T::tuning().awake_yields);
+            let me = Arrival { spins, may_stand_in, may_yield, stays_awake };
             let step = plan::arrival(
                 state,
                 me,

@@ -177,7 +177,7 @@ fn waits(run: &Run) -> String {
 
 /// The rows of the seeds of each lock in each setting as one: medians, the least share and the longest wait. In the order of
 /// the settings.
-fn over_seeds(rows: &[Row]) -> Vec<Row> {
+pub(super) fn over_seeds(rows: &[Row]) -> Vec<Row> {
     let mut found: Vec<Vec<&Row>> = Vec::new();
     let key = |row: &Row| (row.workload.clone(), row.threads, row.lock.clone());
     for row in rows {
@@ -239,7 +239,7 @@ fn kept(run: &Run, own: &Row) -> f64 {
     alone.map_or(f64::NAN, |alone| throughput(own) / throughput(alone))
 }
 
-fn throughput(row: &Row) -> f64 {
+pub(super) fn throughput(row: &Row) -> f64 {
     row.ops_per_s.unwrap_or(f64::NAN)
 }
 
@@ -247,7 +247,7 @@ fn share(row: &Row) -> f64 {
     row.min_share.unwrap_or(f64::NAN)
 }
 
-fn cpus(row: &Row) -> f64 {
+pub(super) fn cpus(row: &Row) -> f64 {
     row.cpus.unwrap_or(f64::NAN)
 }
 

@@ -189,7 +189,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         loop {
             let state = self.load();
             watch.observe(state, tuning);
-            let me = Occupant { spins, has_asked: watch.has_asked, has_napped: watch.naps > 0 };
+            let me = Occupant {
+                spins,
+                has_asked: watch.has_asked,
+                has_napped: watch.naps > 0,
+                has_missed: watch.has_missed,
+            };
             let step = plan::occupant(
                 state,
                 me,
@@ -243,6 +248,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         let is_in = self.cas(state, cooled.at_bat(), Acquire); // E1
         if !is_in {
+            watch.has_missed = true;
             P::pause_ns(watch.next_gap_ns(T::tuning()));
         }
         is_in

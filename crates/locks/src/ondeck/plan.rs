@@ -14,8 +14,10 @@ pub(super) struct Arrival {
     pub(super) spins: bool,
     /// Not after it has ceded a seat: others are ahead of it.
     pub(super) may_stand_in: bool,
-    /// Whether it has yields left.
+    /// Whether it has yields left for a crowd.
     pub(super) may_yield: bool,
+    /// Whether it has yields left for being awake when a seat falls empty.
+    pub(super) stays_awake: bool,
 }
 
 /// One step of `acquire_slow`.
@@ -31,7 +33,8 @@ pub(super) enum Arrive {
     Claim,
     /// The arrival sits down on a seat that is kept for a called sleeper, as long as that one is not about to get this core.
     StandIn,
-    /// The arrival finds no seat and gives its core to whoever wants it, a few times, while threads outnumber the cores.
+    /// The arrival finds no seat and gives its core to whoever wants it, a few times, while threads outnumber the cores
+    /// or to be awake when a seat falls empty.
     Yield,
     /// The arrival goes to sleep when it finds no seat.
     Enqueue,
@@ -62,7 +65,7 @@ pub(super) fn arrival(
     if me.may_stand_in && state.has(FLIGHT) && !state.has(STANDIN) && !is_coming_here() {
         return Arrive::StandIn;
     }
-    if me.may_yield && !state.has(HOT) && is_crowded() {
+    if !state.has(HOT) && (me.spins && me.stays_awake || me.may_yield && is_crowded()) {
         return Arrive::Yield;
     }
     Arrive::Enqueue
@@ -82,6 +85,8 @@ pub(super) struct Occupant {
     pub(super) spins: bool,
     pub(super) has_asked: bool,
     pub(super) has_napped: bool,
+    /// Whether a lock that looked free was taken again by the time of its compare-exchange.
+    pub(super) has_missed: bool,
 }
 
 /// One step of `on_deck`.
@@ -93,7 +98,8 @@ pub(super) enum OnDeck {
     Take,
     /// The occupant leaves the seat once its deadline has passed.
     GiveUp,
-    /// The occupant asks, once its patience is over or a rotation is due, that the next release pass the lock.
+    /// The occupant asks, once its patience is over or a rotation is due, that the next release pass the lock; also if that
+    /// looks free, once it has not been when the occupant took it.
     Ask,
     /// A stand-in leaves the seat when the sleeper that it is kept for is up, or when it would have to sleep itself.
     Cede,
@@ -117,14 +123,16 @@ pub(super) fn occupant(
     if state.has(PASSED) {
         return OnDeck::Accept;
     }
+    // Where polling is of no use it naps first: the release that ends the nap may be enough.
+    let must_ask = || !me.has_asked && (me.spins || me.has_napped) && is_due();
     if !state.has(LOCKED) && (!me.spins || me.has_asked || may_take() || is_past()) {
-        return OnDeck::Take;
+        // Where lines travel far it may look free each time, and be taken again by the time of the write.
+        return if me.has_missed && must_ask() && !is_past() { OnDeck::Ask } else { OnDeck::Take };
     }
     if is_past() {
         return OnDeck::GiveUp;
     }
-    // Where polling is of no use it naps first: the release that ends the nap may be enough.
-    if !me.has_asked && (me.spins || me.has_napped) && is_due() {
+    if must_ask() {
         return OnDeck::Ask;
     }
     if state.has(STANDIN) && (!state.has(FLIGHT) || !me.spins || may_nap()) {

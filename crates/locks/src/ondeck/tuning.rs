@@ -17,6 +17,10 @@ pub struct Tuning {
     /// How often an arrival that finds no place on deck yields its core, and looks again, before it goes to sleep, while threads
     /// outnumber the cores (`Platform::is_crowded`). Not at a hot lock.
     pub yields: u32,
+    /// How often it does so in any case, for being awake. Where a lock changes hands at each release, the one that takes it
+    /// leaves the deck empty, and the next release must call a sleeper unless an arrival has sat down by then. Who is awake
+    /// comes sooner than who is called.
+    pub awake_yields: u32,
     /// First gap between two polls on deck; it doubles.
     pub poll_first_ns: u32,
     /// First gap between two polls on deck of a lock that is known to be hot; it doubles.
@@ -68,7 +72,8 @@ impl Tuning {
         const SEATS: u64 = 2;
         /// Holds, and threads that must run, for one rotation.
         const HOLDS: u64 = 3;
-        let arrival = self.look_ns as u64 + self.revoke_ns as u64 + (self.yields as u64 + 1) * run_ns;
+        let n_yields = if self.yields > self.awake_yields { self.yields } else { self.awake_yields };
+        let arrival = self.look_ns as u64 + self.revoke_ns as u64 + (n_yields as u64 + 1) * run_ns;
         let each = self.poll_max_ns as u64 + HOLDS * (hold_ns + run_ns);
         match n_waiters.saturating_sub(1) as u64 {
             0 => arrival + self.patience_ns as u64 + each,
@@ -83,6 +88,7 @@ pub const BALANCED: Tuning = Tuning {
     look_gap_ns: 20,
     look_releases: 3,
     yields: 8,
+    awake_yields: 0,
     poll_first_ns: 40,
     poll_first_hot_ns: 4_000,
     poll_max_ns: 16_000,
@@ -104,9 +110,18 @@ pub const BALANCED: Tuning = Tuning {
 /// Longer turns: for work that only ever waits for its own threads.
 pub const THROUGHPUT: Tuning = Tuning { patience_ns: 500_000, rotate_ns: 2_000_000, ..BALANCED };
 
-/// Shorter turns and denser polls: a waiting thread costs the holder more.
-pub const LOW_LATENCY: Tuning =
-    Tuning { poll_first_hot_ns: 500, poll_max_ns: 2_000, patience_ns: 15_000, rotate_ns: 100_000, ..BALANCED };
+/// Shorter turns and denser polls, and a pass at each release unless sections follow each other within some 100 ns: a
+/// waiting thread costs the holder more.
+pub const LOW_LATENCY: Tuning = Tuning {
+    awake_yields: 6,
+    poll_first_hot_ns: 500,
+    poll_max_ns: 2_000,
+    hot_period_ns: 80,
+    hot_most_ns: 120,
+    patience_ns: 15_000,
+    rotate_ns: 100_000,
+    ..BALANCED
+};
 
 /// Which [`Tuning`] a lock uses.
 ///
@@ -117,15 +132,15 @@ pub trait Policy: Send + Sync + 'static {
     fn tuning() -> &'static Tuning;
 }
 
-/// The policy of [`BALANCED`].
+/// The policy of [`BALANCED`]. `docs/policies.md` says when to take it, and has the figures of all three.
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced;
 
-/// The policy of [`THROUGHPUT`].
+/// The policy of [`THROUGHPUT`]. `docs/policies.md` says when to take it, and has the figures of all three.
 #[derive(Clone, Copy, Debug)]
 pub struct Throughput;
 
-/// The policy of [`LOW_LATENCY`].
+/// The policy of [`LOW_LATENCY`]. `docs/policies.md` says when to take it, and has the figures of all three.
 #[derive(Clone, Copy, Debug)]
 pub struct LowLatency;
 
@@ -168,5 +183,7 @@ mod tests {
         assert_eq!(tuning.longest_wait_ns(1, 20, 3), 33 + 1_169);
         assert_eq!(tuning.longest_wait_ns(2, 20, 3), 33 + 11 * 5_169);
         assert_eq!(tuning.longest_wait_ns(15, 20, 3), 33 + 24 * 5_169);
+        let tuning = Tuning { awake_yields: 6, ..tuning };
+        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 39 + 24 * 5_169);
     }
 }

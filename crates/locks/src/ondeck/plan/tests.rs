@@ -80,8 +80,9 @@ const COMING_HERE: u32 = 2;
 const CROWDED: u32 = 3;
 
 fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
-    for (state, bits) in all().flat_map(|state| (0..8).map(move |bits| (state, bits))) {
-        let me = Arrival { spins: bits & 1 != 0, may_stand_in: bits & 2 != 0, may_yield: bits & 4 != 0 };
+    for (state, bits) in all().flat_map(|state| (0..16).map(move |bits| (state, bits))) {
+        let [spins, may_stand_in, may_yield, stays_awake] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+        let me = Arrival { spins, may_stand_in, may_yield, stays_awake };
         for world in Answers::all(4) {
             let [past, due] = [PAST, ROTATION_DUE].map(|question| world.ask(question));
             let step = arrival(state, me, past, due, world.ask(COMING_HERE), world.ask(CROWDED));
@@ -162,9 +163,10 @@ fn an_arrival_stands_in_once_for_a_sleeper_that_runs_elsewhere() {
 }
 
 #[test]
-fn an_arrival_yields_before_it_sleeps_where_threads_outnumber_the_cores() {
+fn an_arrival_yields_before_it_sleeps_in_a_crowd_or_to_be_awake() {
     each_arrival(|state, me, world, step| {
-        let helps = me.may_yield && world.to(CROWDED) && !state.has(HOT);
+        let is_wanted = (me.spins && me.stays_awake) || (me.may_yield && world.to(CROWDED));
+        let helps = is_wanted && !state.has(HOT);
         assert!(step != Arrive::Yield || helps);
         assert!(step != Arrive::Enqueue || !helps);
     });
@@ -189,14 +191,20 @@ const MAY_YIELD: u32 = 4;
 
 fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
     let seated = all().filter(|state| state.is_seat_occupied());
-    for (state, bits) in seated.flat_map(|state| (0..8).map(move |bits| (state, bits))) {
-        let me = Occupant { spins: bits & 1 != 0, has_asked: bits & 2 != 0, has_napped: bits & 4 != 0 };
+    for (state, bits) in seated.flat_map(|state| (0..16).map(move |bits| (state, bits))) {
+        let [spins, has_asked, has_napped, has_missed] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+        let me = Occupant { spins, has_asked, has_napped, has_missed };
         for world in Answers::all(5) {
             let [past, take, due] = [PAST, MAY_TAKE, DUE].map(|question| world.ask(question));
             let step = occupant(state, me, past, take, due, world.ask(MAY_NAP), world.ask(MAY_YIELD));
             look(state, me, world, step);
         }
     }
+}
+
+/// Whether it has not asked yet, and polls.
+fn may_ask(me: Occupant) -> bool {
+    !me.has_asked && (me.spins || me.has_napped)
 }
 
 #[test]
@@ -211,7 +219,8 @@ fn an_occupant_accepts_whatever_it_is_passed_at_once() {
 fn an_occupant_takes_a_free_lock_unless_it_has_time_to_leave_it_to_its_holder() {
     each_occupant(|state, me, world, step| {
         let must_wait = me.spins && !me.has_asked && !world.to(MAY_TAKE) && !world.to(PAST);
-        assert_eq!(step == OnDeck::Take, !state.has(LOCKED) && !must_wait);
+        let asks = me.has_missed && may_ask(me) && world.to(DUE) && !world.to(PAST);
+        assert_eq!(step == OnDeck::Take, !state.has(LOCKED) && !must_wait && !asks);
         assert!(step != OnDeck::Take || !me.has_asked || world.asked.get() == 0, "it has asked for it");
     });
 }
@@ -229,7 +238,7 @@ fn an_occupant_out_of_time_neither_sleeps_nor_polls_and_no_other_gives_up() {
 #[test]
 fn an_occupant_asks_once_when_it_is_due() {
     each_occupant(|_, me, world, step| {
-        let may_ask = !me.has_asked && (me.spins || me.has_napped) && world.to(DUE);
+        let may_ask = may_ask(me) && world.to(DUE);
         assert!(step != OnDeck::Ask || may_ask);
         let puts_off = matches!(step, OnDeck::Cede | OnDeck::Nap | OnDeck::Yield | OnDeck::Pause);
         assert!(!puts_off || !may_ask, "{step:?} before it asks");
