@@ -376,13 +376,14 @@ fn names(directory: &Path) -> Result<BTreeSet<String>, String> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
 }
 
-/// The module `name` of a directory: its file, and those of the directory of that name.
+/// The module `name` of a directory: its file, and those of the directory of that name. A directory below that holds the tests
+/// of a file.
 fn texts(directory: &Path, name: &str) -> Result<String, String> {
     let inside = directory.join(name);
     let mut text = read(&directory.join(format!("{name}.rs")))?;
     if inside.is_dir() {
-        for file in names(&inside)? {
-            text += &read(&inside.join(file))?;
+        for file in names(&inside)?.into_iter().map(|name| inside.join(name)).filter(|file| file.is_file()) {
+            text += &read(&file)?;
         }
     }
     Ok(text)
