@@ -28,7 +28,7 @@ mod modelled {
         let cancelled = ["latch", "detach"].as_slice();
         SEARCH.check_under_priorities(&[cancelled], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
         // Whoever gives up its seat seldom finds a latch holder that has lost its core.
-        let longer = Schedule { executions: 16_000 };
+        let longer = Schedule { executions: 64_000 };
         longer.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleWorld, Lock>(5, 5, DEADLINE_NS));
         SEARCH.check_under_priorities(&[], || freeing_timed::<ScheduleWorld, Lock>(6, DEADLINE_NS));
     }
