@@ -169,7 +169,7 @@ impl State {
         let start_ns = 1 + draw(1 << 20);
         State {
             may_spin,
-            is_crowded: start_ns % 8 == 0,
+            is_crowded: start_ns.is_multiple_of(8),
             clock_ns: Cell::new(start_ns),
             paused: RefCell::default(),
             far_in: if draw(8) == 0 { 1 + draw(2) } else { 0 },

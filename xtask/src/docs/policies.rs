@@ -27,6 +27,7 @@ pub(crate) fn file(machine: &str) -> String {
 }
 
 /// What is run on each machine. The commas of a list of locks are no spaces, so no word is torn.
+#[cfg(feature = "lab")]
 pub(crate) fn flags(threads: &str, seconds: &str, seeds: u32) -> String {
     let locks = POLICIES.map(|(_, lock)| lock).join(",");
     let workloads = [WORKLOADS.as_slice(), &[TURNS, PASSES]].concat().join(",");
