@@ -115,7 +115,10 @@ fn longest_wait(row: &Row) -> String {
 
 /// A command in lines of at most 120 characters.
 fn broken(command: &str) -> String {
-    command.replace(" --lock", " \\\n    --lock").replace(" --seconds", " \\\n    --seconds")
+    command
+        .replace(" --workload", " \\\n    --workload")
+        .replace(" --lock", " \\\n    --lock")
+        .replace(" --seconds", " \\\n    --seconds")
 }
 
 #[cfg(test)]
