@@ -173,7 +173,7 @@ fn a_lock_that_looks_free_is_asked_for_in_time() {
     let machine = machine::find("epyc-2x48", None).expect("a machine that there is");
     let promised_ns = LOW_LATENCY.longest_wait_ns(1, 1_000, 5_000);
     for seed in 1..=4 {
-        let wanted = contend_by_seed::<LowLatency>(seed, &machine, (100, 400), &[None; 2]);
+        let wanted = contend_by_seed::<LowLatency>(seed, &machine, (100, 300), &[None; 2]);
         let wait_ns = wanted.longest_wait_ns.load(Relaxed);
         assert!(wait_ns < promised_ns, "seed {seed}: waited {wait_ns} ns of {promised_ns}");
     }
