@@ -83,7 +83,7 @@
 //! | revoke | PASSED -> held by the revoker | arrival | compare-exchange, Acquire (E1) |
 //! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
-//! | cede | stand-in -> kept, also if the called sleeper is in line | stand-in | compare-exchange, Relaxed |
+//! | cede | stand-in -> kept, or occupied by the called sleeper if that is in line | stand-in | compare-exchange, Relaxed |
 //! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
 //! | make_room | ROOM set | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
