@@ -66,10 +66,31 @@ fn pack(root: &Path) -> Result<Vec<Package>, String> {
     // A dry run asks crates.io what is there already. Without a network the packages can be made all the same.
     let is_offline = std::env::var("CARGO_NET_OFFLINE").is_ok_and(|word| word == "true");
     let words: &[&str] = if is_offline { &["package"] } else { &["publish", "--dry-run"] };
+    forget_last(root, &packages)?;
     let mut pack = cargo(root, words);
     pack.args(["--allow-dirty", "--locked", "--quiet", "--target-dir", TARGET]);
     succeed(pack.args(packages.iter().flat_map(|package| ["--package", &package.name])))?;
     Ok(packages)
+}
+
+/// Removes what cargo unpacked and compiled when it verified these packages the last time. It knows both by name and version,
+/// and does not look whether the sources are still the same: one crate would be verified against another's past.
+fn forget_last(root: &Path, packages: &[Package]) -> Result<(), String> {
+    let remove = |directory: &Path| match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", directory.display())),
+        _ => Ok(()),
+    };
+    remove(&root.join(TARGET))?;
+    let given = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = given.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("cargo has no home directory")?;
+    // A registry in a directory has no host: its name begins with the dash that separates host and hash.
+    let registries = std::fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
+    for registry in registries.filter(|entry| entry.file_name().to_string_lossy().starts_with('-')) {
+        for package in packages {
+            remove(&registry.path().join(package.directory.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
 }
 
 /// What is wrong with what is in a package.
