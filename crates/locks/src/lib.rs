@@ -209,6 +209,24 @@ pub struct Entry {
     pub promises: Promises,
 }
 
+impl Entry {
+    /// Why the lock cannot be a program's `pthread_mutex_t`; `None` if it can: its waiters sleep, whoever is let in may free
+    /// it at once, and it fits beside what the C library keeps there.
+    pub const fn refusal_as_posix_mutex(&self) -> Option<&'static str> {
+        if self.promises.reentrant {
+            Some("it is a monitor, whose side objects have no place in a mutex")
+        } else if !self.promises.sleeps {
+            Some("its waiters never sleep, so they would wait for ever for a holder of lower priority")
+        } else if !self.promises.free_after_release {
+            Some("its release may touch a mutex that has been freed by then, as POSIX allows")
+        } else if self.bytes > 16 {
+            Some("it does not fit into the 16 bytes of a mutex that are free")
+        } else {
+            None
+        }
+    }
+}
+
 /// Something to be done with a lock whose type is chosen by name.
 pub trait Visit: Sized {
     /// What comes out of it.

@@ -241,7 +241,7 @@ mod state;
 mod tuning;
 mod watch;
 
-pub use condvar::RawCondvar;
+pub use condvar::{RawCondvar, Waiter};
 pub use tuning::{BALANCED, Balanced, LOW_LATENCY, LowLatency, Policy, THROUGHPUT, Throughput, Tuning};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
@@ -383,6 +383,33 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
+    /// What [`acquire`](RawLock::acquire) does once its first attempt, [`grab`](Self::grab), has failed: for who wants to do
+    /// something before waiting. False if the platform's monotonic clock has reached `deadline_ns`.
+    #[inline]
+    pub fn acquire_contended(&self, deadline_ns: Option<u64>) -> bool {
+        self.acquire_slow(deadline_ns)
+    }
+
+    /// As [`try_acquire`](RawLock::try_acquire), without an atomic read-modify-write.
+    ///
+    /// # Safety
+    /// The process has no other thread.
+    #[inline(always)]
+    pub unsafe fn try_acquire_alone(&self) -> bool {
+        let state = self.load();
+        self.word.store(state.with(LOCKED).0, Relaxed);
+        !state.has(LOCKED)
+    }
+
+    /// As [`release`](RawLock::release), without an atomic read-modify-write.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock, and the process has no other thread.
+    #[inline(always)]
+    pub unsafe fn release_alone(&self) {
+        self.word.store(self.load().released().0, Relaxed);
+    }
+
     /// Whether some thread holds the lock; stale at once.
     #[inline]
     pub fn is_taken(&self) -> bool {
@@ -400,8 +427,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         State(self.word.load(Relaxed))
     }
 
+    /// The first attempt of [`acquire`](RawLock::acquire): one RMW without a look before it. Whoever fails goes on with
+    /// [`acquire_contended`](Self::acquire_contended), or gives up.
     #[inline(always)]
-    fn grab(&self) -> bool {
+    pub fn grab(&self) -> bool {
         P::step(GRAB);
         self.word.fetch_or(LOCKED, Acquire) & LOCKED == 0 // E1
     }

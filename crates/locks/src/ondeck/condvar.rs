@@ -20,7 +20,7 @@
 //! | QUEUED | in the list | holder of the list's lock | MOVING by a notifier (`summon`), LEAVING by the thread (`withdraw`) |
 //! | LEAVING | timed out; in the list until the thread has taken it out | holder of the list's lock | (returns) |
 //! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`) or called to its seat (`invite`) | the notifier | granted, ALONE (`send_alone`) |
-//! | ALONE | notified, but its address fits into no state word: acquires by itself | nobody | granted |
+//! | ALONE | notified, but its address fits into no state word, or its lock is none of these: acquires by itself | nobody | granted |
 //!
 //! One compare-exchange on `place` decides between a notification and a timeout, so no notification is spent on a thread
 //! that reports a timeout. Who wins MOVING owns the record until the push or the grant; after either it may be gone.
@@ -92,8 +92,8 @@ pub struct RawCondvar<P: Platform, T: Policy = Balanced> {
     oldest: P::U64,
 }
 
-/// A thread that waits for a notification.
-struct Waiter<P: Platform, T: Policy> {
+/// A thread that waits for a notification: its record, on its own stack. See [`RawCondvar::join`].
+pub struct Waiter<P: Platform, T: Policy = Balanced> {
     node: Node<P>,
     next: P::Ptr<Waiter<P, T>>,
     prev: P::Ptr<Waiter<P, T>>,
@@ -122,17 +122,71 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     /// # Safety
     /// The calling thread holds `mutex`.
     pub unsafe fn wait(&self, mutex: &RawOndeck<P, T>, deadline_ns: Option<u64>) -> bool {
-        let waiter = Waiter::new(mutex);
-        mutex.expect_notifications();
-        self.append(&waiter);
+        let waiter = Waiter::new(Some(mutex));
+        // SAFETY: it is fresh, waits below until its wait is over, and the caller holds the mutex.
+        unsafe { self.join(&waiter) };
         // SAFETY: the caller holds it.
         unsafe { mutex.release() };
-        let is_notified = self.sleep(&waiter, deadline_ns);
-        let has_seat = is_notified && waiter.place.load(Relaxed) == MOVING;
-        if !has_seat || mutex.show_up(None) != Turn::AtBat {
-            mutex.acquire();
-        }
+        let is_notified = self.sleep(&waiter, |word, waiting| P::wait_on(word, waiting, deadline_ns));
+        waiter.reacquire(mutex, is_notified);
         is_notified
+    }
+
+    // -- The parts of a wait, for who must do something in between -----------------------------------------------------
+
+    /// Makes `waiter` one that a notification may find. Then release the mutex, [`sleep`](Self::sleep), and acquire the
+    /// mutex again by [`reacquire`](Waiter::reacquire).
+    ///
+    /// # Safety
+    /// - The calling thread holds the mutex that `waiter` was made with, if any, and `waiter` is fresh.
+    /// - `waiter` stays where it is until `sleep` or [`outlast`](Waiter::outlast) has returned, or
+    ///   [`withdraw`](Self::withdraw) was true.
+    pub unsafe fn join(&self, waiter: &Waiter<P, T>) {
+        if let Some(mutex) = waiter.mutex() {
+            mutex.expect_notifications();
+        }
+        self.append(waiter);
+    }
+
+    /// Sleeps until notified, which gives true, or until `wait` tells of a timeout and nobody has notified us before.
+    /// `wait` is given the word to sleep on and the value of one that waits, as to
+    /// [`wait_on`](ondeck_platform::Platform::wait_on).
+    pub fn sleep(&self, waiter: &Waiter<P, T>, mut wait: impl FnMut(&P::U32, u32) -> Waited) -> bool {
+        let (word, waiting) = waiter.node.grant_word();
+        while !waiter.node.is_granted() {
+            if wait(word, waiting) == Waited::TimedOut {
+                if self.withdraw(waiter) {
+                    return false;
+                }
+                // Notified already, and perhaps in the dugout of the lock: only a grant gets us out of there.
+                waiter.outlast();
+            }
+        }
+        true
+    }
+
+    /// Whether nobody is in the list: neither waits, nor has been timed out and is about to go. Waits for whoever has the
+    /// list's lock, so that after a true nobody is left who will touch the condition variable but for who joins anew.
+    pub fn is_idle(&self) -> bool {
+        self.list_lock.acquire();
+        let is_idle = self.oldest().is_null();
+        // SAFETY: acquired above.
+        unsafe { self.list_lock.release() };
+        is_idle
+    }
+
+    /// True if the waiter has left the list, false if it has been notified before.
+    #[cold]
+    pub fn withdraw(&self, waiter: &Waiter<P, T>) -> bool {
+        P::step(WITHDRAW);
+        if waiter.place.compare_exchange(QUEUED, LEAVING, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        self.list_lock.acquire();
+        self.unlink(waiter);
+        // SAFETY: acquired above.
+        unsafe { self.list_lock.release() };
+        true
     }
 
     /// Ends the wait of the thread that has waited longest; false if nobody waits.
@@ -145,35 +199,6 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     #[inline]
     pub fn notify_all(&self) -> usize {
         if self.oldest().is_null() { 0 } else { self.notify(usize::MAX) }
-    }
-
-    /// Sleeps until granted, which gives true, or until the deadline takes us off the list.
-    fn sleep(&self, waiter: &Waiter<P, T>, mut deadline: Option<u64>) -> bool {
-        let (word, waiting) = waiter.node.grant_word();
-        while !waiter.node.is_granted() {
-            if P::wait_on(word, waiting, deadline) == Waited::TimedOut {
-                if self.withdraw(waiter) {
-                    return false;
-                }
-                // Notified already, and perhaps in the dugout of the lock: only a grant gets us out of there.
-                deadline = None;
-            }
-        }
-        true
-    }
-
-    /// True if the waiter has left the list, false if it has been notified before.
-    #[cold]
-    fn withdraw(&self, waiter: &Waiter<P, T>) -> bool {
-        P::step(WITHDRAW);
-        if waiter.place.compare_exchange(QUEUED, LEAVING, Relaxed, Relaxed).is_err() {
-            return false;
-        }
-        self.list_lock.acquire();
-        self.unlink(waiter);
-        // SAFETY: acquired above.
-        unsafe { self.list_lock.release() };
-        true
     }
 
     #[cold]
@@ -273,7 +298,8 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
 }
 
 impl<P: Platform, T: Policy> Waiter<P, T> {
-    fn new(mutex: &RawOndeck<P, T>) -> Self {
+    /// For a wait that ends with the acquisition of `mutex`; without one, of something that the waiter sees to itself.
+    pub fn new(mutex: Option<&RawOndeck<P, T>>) -> Self {
         let null = || AtomicPointer::new(ptr::null_mut());
         Waiter {
             node: Node::new(),
@@ -281,8 +307,48 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
             prev: null(),
             place: P::U32::new(QUEUED),
             core: P::current_core(),
-            mutex,
+            mutex: mutex.map_or(ptr::null(), ptr::from_ref),
         }
+    }
+
+    /// Whether it has neither been notified nor withdrawn; stale at once unless it is false.
+    pub fn is_queued(&self) -> bool {
+        self.place.load(Relaxed) == QUEUED
+    }
+
+    /// Sleeps until granted. Ends only for a waiter that has been notified.
+    pub fn outlast(&self) {
+        let (word, waiting) = self.node.grant_word();
+        while !self.node.is_granted() {
+            P::wait_on(word, waiting, None);
+        }
+    }
+
+    /// Acquires the mutex that it was made with, in which a notified waiter mostly has its seat already.
+    pub fn reacquire(&self, mutex: &RawOndeck<P, T>, is_notified: bool) {
+        let has_seat = is_notified && self.place.load(Relaxed) == MOVING;
+        if !has_seat || mutex.show_up(None) != Turn::AtBat {
+            mutex.acquire();
+        }
+    }
+
+    /// The mutex, which its thread has borrowed for as long as it waits.
+    fn mutex(&self) -> Option<&RawOndeck<P, T>> {
+        // SAFETY: null, or a mutex that `new` was given, and that whoever waits keeps until the wait is over.
+        unsafe { self.mutex.as_ref() }
+    }
+
+    /// Wakes one that will acquire its mutex by itself, as any arrival.
+    ///
+    /// # Safety
+    /// The caller has won MOVING of `waiter`, has enlisted it nowhere, and does this once.
+    unsafe fn send_alone(waiter: *const Self) {
+        // SAFETY: its thread sleeps until it is granted.
+        let here = unsafe { &*waiter };
+        P::step(SEND_ALONE);
+        here.place.store(ALONE, Relaxed);
+        // SAFETY: as above, and nobody else grants it.
+        unsafe { Node::grant(ptr::from_ref(&here.node)) };
     }
 
     /// Makes `self` the one that comes after `older`.
@@ -311,17 +377,18 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     unsafe fn enlist(waiter: *const Waiter<P, T>) {
         // SAFETY: its thread sleeps until it is granted, which takes the push or the grant below.
         let here = unsafe { &*waiter };
-        // SAFETY: that thread has borrowed its lock for as long as it waits.
-        let lock = unsafe { &*here.mutex };
+        let Some(lock) = here.mutex() else {
+            // SAFETY: as for `send_alone`.
+            return unsafe { Waiter::send_alone(waiter) };
+        };
         let mut tries = Tries::default();
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
             if state.has(DECK) || state.has_sleepers() || state.is_release_exact() {
                 let Some(next) = here.node.on_top_of(state) else {
-                    P::step(SEND_ALONE);
-                    here.place.store(ALONE, Relaxed);
-                    break;
+                    // SAFETY: as for `send_alone`.
+                    return unsafe { Waiter::send_alone(waiter) };
                 };
                 here.node.slept_on(here.core);
                 P::step(ENLIST);

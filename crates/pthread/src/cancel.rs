@@ -1,0 +1,125 @@
+//! Sleeping so that `pthread_cancel` can end it.
+//!
+//! Waiting on a condition variable is a cancellation point, locking a mutex is none. A cancelled thread is not sent a
+//! signal unless its cancellation is asynchronous, so for the length of the system call it is; a signal then unwinds the stack
+//! from there, past every frame up to the thread's first, and on its way runs the handler that was pushed before.
+//!
+//! So between the two changes of the type there is nothing but the system call, and no frame up to the pushed handler's
+//! owns anything that would have to be dropped. Functions that may be unwound through are `C-unwind`.
+
+use crate::time::Deadline;
+use core::ffi::{c_int, c_long, c_void};
+use core::sync::atomic::AtomicU32;
+use libc::{clockid_t, timespec};
+use ondeck_platform::Waited;
+
+const ASYNCHRONOUS: c_int = 1;
+
+unsafe extern "C-unwind" {
+    fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int;
+    fn pthread_testcancel();
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+unsafe extern "C" {
+    fn _pthread_cleanup_push(
+        buffer: *mut Handler,
+        act: unsafe extern "C-unwind" fn(*mut c_void),
+        argument: *mut c_void,
+    );
+    fn _pthread_cleanup_pop(buffer: *mut Handler, runs_it: c_int);
+}
+
+/// The C library's record of a handler, `struct _pthread_cleanup_buffer`. It lies in the frame of whoever pushes it: a
+/// handler runs once unwinding has got past its record.
+#[repr(C)]
+pub(crate) struct Handler {
+    act: *mut c_void,
+    argument: *mut c_void,
+    kind: c_int,
+    before: *mut c_void,
+}
+
+impl Handler {
+    pub(crate) const fn new() -> Self {
+        Handler { act: core::ptr::null_mut(), argument: core::ptr::null_mut(), kind: 0, before: core::ptr::null_mut() }
+    }
+
+    /// From here on a cancelled thread runs `act`.
+    ///
+    /// # Safety
+    /// The record does not move, and is popped in the frame in which it was pushed.
+    pub(crate) unsafe fn push(&mut self, act: unsafe extern "C-unwind" fn(*mut c_void), argument: *mut c_void) {
+        // SAFETY: as the caller says.
+        unsafe { _pthread_cleanup_push(self, act, argument) };
+    }
+
+    /// # Safety
+    /// It was pushed last.
+    pub(crate) unsafe fn pop(&mut self) {
+        // SAFETY: as the caller says.
+        unsafe { _pthread_cleanup_pop(self, 0) };
+    }
+}
+
+/// Ends here if the thread has been cancelled already.
+#[inline(always)]
+pub(crate) fn test() {
+    // SAFETY: always may be called, by frames that may be unwound.
+    unsafe { pthread_testcancel() };
+}
+
+/// Whose sleepers a futex has.
+#[derive(Clone, Copy)]
+pub(crate) enum Sharing {
+    OneProcess,
+    Processes,
+}
+
+impl Sharing {
+    fn flag(self) -> c_int {
+        match self {
+            Sharing::OneProcess => libc::FUTEX_PRIVATE_FLAG,
+            Sharing::Processes => 0,
+        }
+    }
+}
+
+/// Sleeps while `word` holds `expected`, until woken or until the deadline has passed by its own clock; a place where
+/// a cancelled thread ends.
+#[inline(never)]
+pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline: Option<Deadline>) -> Waited {
+    let is_real = deadline.is_some_and(|deadline| is_real_time(deadline.clock));
+    let clock = if is_real { libc::FUTEX_CLOCK_REALTIME } else { 0 };
+    let operation = libc::FUTEX_WAIT_BITSET | sharing.flag() | clock;
+    let at = deadline.map(|deadline| sane(deadline.at));
+    let timeout = at.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+    let mut before = 0;
+    // SAFETY: always may be called, by frames that may be unwound.
+    unsafe { pthread_setcanceltype(ASYNCHRONOUS, &mut before) };
+    // SAFETY: the word is alive and aligned, the timeout null or a local.
+    let answer = unsafe {
+        let unused = core::ptr::null::<u32>();
+        syscall(libc::SYS_futex, word.as_ptr(), operation, expected, timeout, unused, u32::MAX)
+    };
+    // SAFETY: as above.
+    unsafe { pthread_setcanceltype(before, core::ptr::null_mut()) };
+    // SAFETY: the calling thread's own.
+    let is_timeout = answer < 0 && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT;
+    if is_timeout { Waited::TimedOut } else { Waited::Woken }
+}
+
+fn is_real_time(clock: clockid_t) -> bool {
+    clock == libc::CLOCK_REALTIME
+}
+
+/// The kernel refuses what is before its clock began; that has passed.
+fn sane(at: timespec) -> timespec {
+    if at.tv_sec < 0 { timespec { tv_sec: 0, tv_nsec: 0 } } else { at }
+}
+
+/// Wakes everybody who sleeps on the address, which is not looked at.
+pub(crate) fn wake(word: *const AtomicU32, n: c_int, sharing: Sharing) {
+    // SAFETY: a wake uses the address as a key; of shared memory it is looked up, and an error if that is gone.
+    unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | sharing.flag(), n) };
+}

@@ -1,0 +1,305 @@
+//! The 48 bytes of a `pthread_cond_t`, whose waiters are moved to their mutex when they are notified.
+//!
+//! # Why they are ours
+//! The C library's wait unlocks the mutex by a function of its own that we cannot stand in for. And it is here that
+//! programs gain: a signal under the mutex wakes a thread that must wait for the mutex at once, and a broadcast all of them.
+//! Here a notified waiter becomes a sleeper of its mutex, and is called by a release.
+//!
+//! # Whose are the bytes
+//!
+//! | bytes | in one of a single process | in a shared one |
+//! |---|---|---|
+//! | 0-15 | the list of waiters and its lock | 0-3: counts notifications |
+//! | 16-19 | how many threads are in a wait and may touch it | the same |
+//! | 36-39 | bit 0: shared; bit 1: timed waits go by the monotonic clock, as in the C library | the same |
+//!
+//! # Whoever waits with a mutex of the C library
+//! or of another lock of the family, is woken by its notification and locks it by itself.
+//!
+//! # The end
+//! A condition variable may be destroyed as soon as nobody is blocked on it, which a broadcaster knows of those that it has
+//! notified, though they sleep in the mutex now, which it may have itself. So a notified waiter does not touch it any more,
+//! with one exception: if it is cancelled it passes its notification on, lest that be lost for others. Who is in a wait
+//! is counted (`n_inside`), and stands in the table of `process`. `pthread_cond_destroy` waits until the list is empty, and
+//! takes whoever is still counted out of the table: cuts it off. A waiter on its way out, or a cancelled one, first takes
+//! itself out of the table, or marks its place there; who finds itself cut off leaves the condition variable alone.
+
+mod shared;
+
+use crate::cancel::{self, Handler, Sharing};
+use crate::mutex::{Kind, Mutex};
+use crate::time::Deadline;
+use crate::{Answer, process, real};
+use core::ffi::c_void;
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
+use ondeck_locks::ondeck::{RawCondvar, Waiter};
+use ondeck_platform::{Hardware, Platform};
+
+/// A `pthread_cond_t`.
+#[repr(C)]
+pub(crate) struct Cond {
+    waiters: RawCondvar<Hardware>,
+    n_inside: AtomicU32,
+    _unused: [u32; 4],
+    flags: AtomicU32,
+    _rest: u64,
+}
+
+const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
+const _: () = assert!(core::mem::offset_of!(Cond, flags) == 36);
+
+const SHARED: u32 = 1;
+const MONOTONIC: u32 = 2;
+
+impl Cond {
+    fn is_shared(&self) -> bool {
+        self.flags.load(Relaxed) & SHARED != 0
+    }
+
+    /// The clock that `pthread_cond_timedwait` goes by.
+    pub(crate) fn clock(&self) -> clockid_t {
+        if self.flags.load(Relaxed) & MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+    }
+
+    /// Makes one that nobody waits for out of anything.
+    pub(crate) fn init(&self, is_shared: bool, is_monotonic: bool) {
+        self.clear();
+        self.flags.store(if is_shared { SHARED } else { 0 } | if is_monotonic { MONOTONIC } else { 0 }, Relaxed);
+    }
+
+    fn clear(&self) {
+        let words = (&raw const self.waiters).cast::<[AtomicU64; 2]>();
+        // SAFETY: the list is two words of eight bytes that may hold zero.
+        for word in unsafe { &*words } {
+            word.store(0, Relaxed);
+        }
+        self.n_inside.store(0, Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn signal(&self) {
+        if self.is_shared() {
+            return shared::notify(self);
+        }
+        process::be_prepared();
+        self.waiters.notify_one();
+    }
+
+    #[inline(always)]
+    pub(crate) fn broadcast(&self) {
+        if self.is_shared() {
+            return shared::notify(self);
+        }
+        process::be_prepared();
+        self.waiters.notify_all();
+    }
+
+    /// Waits until nobody will touch it any more. Who still waits for a notification keeps its destroyer waiting, as with
+    /// the C library; see the head of the file.
+    pub(crate) fn destroy(&self) {
+        const SHORTEST_NS: u32 = 10_000;
+        const LONGEST_NS: u32 = 1_000_000;
+        process::be_prepared();
+        let mut gap_ns = SHORTEST_NS;
+        // Ended by those who leave, of whom none waits for us.
+        while self.n_inside.load(Acquire) != 0 {
+            if !self.is_shared() && self.waiters.is_idle() {
+                self.n_inside.fetch_sub(process::cut_off(self), Relaxed);
+            }
+            if self.n_inside.load(Acquire) != 0 {
+                Hardware::nap_ns(gap_ns);
+                gap_ns = (gap_ns * 2).min(LONGEST_NS);
+            }
+        }
+    }
+}
+
+/// In the child of a fork nobody waits.
+///
+/// # Safety
+/// It exists, and no other thread uses it at this moment.
+pub(crate) unsafe fn forget_waiters(cond: *const Cond) {
+    // SAFETY: as the caller says.
+    let cond = unsafe { &*cond };
+    if !cond.is_shared() {
+        cond.clear();
+    }
+}
+
+// -- The mutex of a wait ----------------------------------------------------------------------------------------------
+
+/// How the mutex was had before the wait, and is to be had again.
+#[derive(Clone, Copy)]
+pub(crate) struct Had {
+    mutex: *const Mutex,
+    /// How often beyond the first time, for one of ours.
+    count: Option<u32>,
+}
+
+impl Had {
+    /// Unlocks it. An error, if it is the C library's and that refuses.
+    ///
+    /// # Safety
+    /// The mutex exists until the wait is over.
+    unsafe fn leave(mutex: *const Mutex) -> Result<Self, Answer> {
+        // SAFETY: as the caller says.
+        let here = unsafe { &*mutex };
+        if here.kind().is_some() {
+            return Ok(Had { mutex, count: Some(here.leave_for_wait()) });
+        }
+        here.expect_waiter();
+        // SAFETY: as the caller says, and it is one that the C library made.
+        let answer = unsafe { real::pthread_mutex_unlock(mutex.cast_mut().cast()) };
+        if answer == 0 {
+            return Ok(Had { mutex, count: None });
+        }
+        here.forget_waiter();
+        Err(answer)
+    }
+
+    /// Has it again. `acquire` does that for one of ours.
+    ///
+    /// # Safety
+    /// As for [`leave`](Self::leave).
+    unsafe fn again(self, acquire: impl FnOnce(&Mutex)) -> Answer {
+        // SAFETY: as the caller says.
+        let mutex = unsafe { &*self.mutex };
+        let Some(count) = self.count else {
+            // SAFETY: as the caller says, and it is one that the C library made.
+            let answer = unsafe { real::pthread_mutex_lock(self.mutex.cast_mut().cast()) };
+            mutex.forget_waiter();
+            return answer;
+        };
+        acquire(mutex);
+        mutex.enter_after_wait(count);
+        0
+    }
+}
+
+// -- Waiting ----------------------------------------------------------------------------------------------------------
+
+/// Waits as the C library's functions do: `at` on `clock` is the deadline, null for none.
+///
+/// # Safety
+/// Both exist until the wait is over, and `at` is null or a point of time.
+pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid_t, at: *const timespec) -> Answer {
+    // SAFETY: as the caller says.
+    let deadline = match unsafe { at.as_ref() } {
+        None => None,
+        Some(at) => match Deadline::new(clock, *at) {
+            None => return EINVAL,
+            deadline => deadline,
+        },
+    };
+    // SAFETY: as the caller says.
+    let here = unsafe { &*mutex };
+    if here.kind().is_some_and(|kind| kind != Kind::Normal && !here.is_mine()) {
+        return EPERM;
+    }
+    cancel::test();
+    // SAFETY: as the caller says.
+    let cond = unsafe { &*cond };
+    process::be_prepared();
+    if cond.is_shared() {
+        // SAFETY: as the caller says.
+        unsafe { shared::wait(cond, mutex, deadline) }
+    } else {
+        // SAFETY: as the caller says.
+        unsafe { wait_in_list(cond, mutex, deadline) }
+    }
+}
+
+/// What a cancelled waiter must put in order. In the frame of the wait, which is still whole when the handler runs.
+struct Waiting<'a> {
+    cond: &'a Cond,
+    waiter: &'a Waiter<Hardware>,
+    had: Had,
+    place: Option<&'static process::Place>,
+}
+
+impl Waiting<'_> {
+    /// The last touch of the condition variable, unless that is gone.
+    fn leave(&self) {
+        if self.place.is_some_and(|place| place.leave(self.cond)) {
+            self.cond.n_inside.fetch_sub(1, Release);
+        }
+    }
+
+    /// The wait is over: has the mutex again.
+    fn finish(&self, is_notified: bool) -> Answer {
+        self.leave();
+        // SAFETY: the caller of the wait keeps the mutex.
+        let answer = unsafe {
+            self.had.again(|mutex| match mutex.raw() {
+                Some(raw) => self.waiter.reacquire(raw, is_notified),
+                None => mutex.acquire(),
+            })
+        };
+        process::done(self.place);
+        answer
+    }
+}
+
+/// # Safety
+/// As for [`wait`].
+unsafe fn wait_in_list(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadline>) -> Answer {
+    // SAFETY: as the caller says.
+    let here = unsafe { &*mutex };
+    let raw = here.kind().and_then(|_| here.raw());
+    let waiter = Waiter::new(raw);
+    let place = process::wait_for(mutex, cond);
+    // Nobody could cut off one that stands nowhere, and it does without what it would have to be cut off from.
+    if place.is_some() {
+        cond.n_inside.fetch_add(1, Relaxed);
+    }
+    // SAFETY: fresh, and it stays here until the wait is over; the caller has the mutex.
+    unsafe { cond.waiters.join(&waiter) };
+    // SAFETY: as the caller says.
+    let had = match unsafe { Had::leave(mutex) } {
+        Ok(had) => had,
+        Err(error) => {
+            if !cond.waiters.withdraw(&waiter) {
+                waiter.outlast();
+            }
+            if place.is_some_and(|place| place.leave(cond)) {
+                cond.n_inside.fetch_sub(1, Release);
+            }
+            process::done(place);
+            return error;
+        }
+    };
+    let waiting = Waiting { cond, waiter: &waiter, had, place };
+    let mut handler = Handler::new();
+    // SAFETY: popped below, in this frame.
+    unsafe { handler.push(cancelled, (&raw const waiting).cast_mut().cast()) };
+    let is_notified =
+        cond.waiters.sleep(&waiter, |word, waiting| cancel::sleep(word, waiting, Sharing::OneProcess, deadline));
+    // SAFETY: pushed above, and nothing since.
+    unsafe { handler.pop() };
+    match waiting.finish(is_notified) {
+        0 if !is_notified => ETIMEDOUT,
+        answer => answer,
+    }
+}
+
+/// The thread has been cancelled in its sleep: it must not have eaten a notification while others wait, and its own
+/// handlers expect it to have the mutex.
+unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
+    // SAFETY: pushed with this type, and the frame that it is in is whole.
+    let waiting = unsafe { &*waiting.cast::<Waiting<'_>>() };
+    // Holds the condition variable fast, if it is there still; if not, we have been notified.
+    let is_there = waiting.place.is_some_and(|place| place.hold(waiting.cond));
+    let is_notified = !(waiting.waiter.is_queued() && waiting.cond.waiters.withdraw(waiting.waiter));
+    if is_notified && is_there {
+        waiting.cond.waiters.notify_one();
+    }
+    if is_notified {
+        waiting.leave();
+        waiting.waiter.outlast();
+    }
+    waiting.finish(is_notified);
+}

@@ -1,0 +1,49 @@
+//! ondeck's locks in place of the C library's mutexes and condition variables, for programs that cannot be changed.
+//!
+//! Loaded before the C library (`ondeck run`, or `LD_PRELOAD`), this library answers a program's `pthread_mutex_*`,
+//! `pthread_cond_*`, `mtx_*` and `cnd_*`. What it does, why in this way, and what it cannot do: docs/pthread.md.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `mutex` | the 40 bytes of a `pthread_mutex_t`, whose are which, and the operations on them |
+//! | `cond` | the 48 bytes of a `pthread_cond_t`: waiters of one process, moved to their mutex when they are notified |
+//! | `cond::shared` | the same for condition variables that processes share |
+//! | `cancel` | sleeping so that `pthread_cancel` can end it |
+//! | `process` | what holds for the whole process: which lock, and what a fork leaves behind |
+//! | `family` | any other lock of the family in the place of the flagship |
+//! | `thread` | who the calling thread is, and whether it is the only one |
+//! | `time` | the two clocks that a deadline may be written in |
+//! | `real` | the C library's own functions |
+//! | `names` | what is exported |
+//!
+//! Nothing here allocates, prints (but for the last words of a process that cannot go on), takes a lock of the standard
+//! library, panics, or looks up a symbol while a plain mutex is locked: all of that may lock a mutex itself.
+
+// One C library, on one system. Elsewhere there is nothing to stand in for, and this is an empty library.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+mod cancel;
+mod cond;
+mod family;
+mod mutex;
+mod names;
+mod process;
+mod real;
+mod thread;
+mod time;
+
+use core::ffi::c_int;
+
+/// The last words of a process that cannot go on, and its end.
+#[cold]
+fn die(words: &[&str]) -> ! {
+    for text in ["ondeck: "].iter().chain(words).chain(&["\n"]) {
+        // SAFETY: the text is alive, and of that length.
+        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    }
+    // SAFETY: always may be called.
+    unsafe { libc::abort() }
+}
+
+/// What the functions of this family answer: 0, or a number of `errno.h`.
+type Answer = c_int;

@@ -1,0 +1,312 @@
+//! The 40 bytes of a `pthread_mutex_t`, whose are which, and the operations on them.
+//!
+//! # Whose is a mutex
+//! Its kind says so, which the C library writes when it is initialised, or which is in the static initializer. Ours are
+//! those of one process without a protocol: normal, recursive, errorcheck, adaptive. The C library keeps the robust ones,
+//! those that inherit or protect priorities, and those that processes share.
+//!
+//! # Whose are the bytes
+//!
+//! | bytes | the C library's name | in a mutex of ours |
+//! |---|---|---|
+//! | 0-3 | `__lock` | 0. Anything else: the C library has locked it behind our back |
+//! | 4-7 | `__count` | how often a recursive mutex is locked beyond the first time |
+//! | 8-11 | `__owner` | the kernel's number of the thread that has it, as debuggers know it; 0 while it is free |
+//! | 12-15 | `__nusers` | how many threads wait on condition variables with it |
+//! | 16-19 | `__kind` | as there |
+//! | 20-23 | `__spins`, `__elision` | not touched |
+//! | 24-39 | `__list`, of robust mutexes only | the lock, 8 bytes of the flagship |
+//!
+//! Zeros are a free mutex, so the static initializers need no first use.
+//!
+//! # Two masters
+//! A program can reach the C library's own functions past us: by `dlvsym`, or from a library loaded with `RTLD_DEEPBIND`.
+//! If such a function locks a mutex that we have, the C library's own assertion that it has no owner ends the process, or
+//! leaves a mark in `__lock` that ends it at our next operation. If it locks one that is free, that mark is found too.
+//!
+//! # After an unlock
+//! The write that frees the lock is the last touch of the 40 bytes: kind and owner come before it.
+
+use crate::time::Deadline;
+use crate::{Answer, die, process, thread};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT};
+use ondeck_locks::{RawLock, RawOndeck};
+use ondeck_platform::Hardware;
+
+pub(crate) type Raw = RawOndeck<Hardware>;
+
+/// A `pthread_mutex_t`.
+#[repr(C)]
+pub(crate) struct Mutex {
+    theirs: AtomicU32,
+    count: AtomicU32,
+    owner: AtomicU32,
+    n_waiting: AtomicU32,
+    kind: AtomicU32,
+    _spins: u32,
+    raw: Raw,
+    _rest: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+const _: () = assert!(core::mem::offset_of!(Mutex, raw) + crate::family::ROOM == size_of::<Mutex>());
+
+/// What a mutex of ours does when its owner locks it again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It waits for ever; anybody may unlock it. Adaptive ones too.
+    Normal,
+    /// It counts.
+    Recursive,
+    /// It refuses.
+    ErrorCheck,
+}
+
+const NORMAL: u32 = 0;
+const RECURSIVE: u32 = 1;
+const ERRORCHECK: u32 = 2;
+const ADAPTIVE: u32 = 3;
+/// The part of the kind that says whose a mutex is: type, robustness, protocol, and whether processes share it. What lies
+/// above is about lock elision.
+const WHOSE: u32 = 0xff;
+const DESTROYED: u32 = u32::MAX;
+
+impl Mutex {
+    /// `None` if it is the C library's.
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match self.kind.load(Relaxed) & WHOSE {
+            NORMAL | ADAPTIVE => Some(Kind::Normal),
+            RECURSIVE => Some(Kind::Recursive),
+            ERRORCHECK => Some(Kind::ErrorCheck),
+            _ => None,
+        }
+    }
+
+    /// The lock, for condition variables that move waiters to it; `None` if that is another one than the flagship.
+    pub(crate) fn raw(&self) -> Option<&Raw> {
+        if process::is_ondeck() || process::lock().is_none() { Some(&self.raw) } else { None }
+    }
+
+    /// Makes a free mutex of that kind out of anything.
+    pub(crate) fn init(&self, is_recursive: bool) {
+        for word in [&self.theirs, &self.count, &self.owner, &self.n_waiting] {
+            word.store(0, Relaxed);
+        }
+        self.clear();
+        self.kind.store(if is_recursive { RECURSIVE } else { NORMAL }, Relaxed);
+    }
+
+    /// Writes zeros over the lock.
+    fn clear(&self) {
+        let word = (&raw const self.raw).cast::<AtomicU64>();
+        // SAFETY: the lock is a word of eight bytes that may hold zero.
+        unsafe { &*word }.store(0, Relaxed);
+        self._rest.store(0, Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_mine(&self) -> bool {
+        // A child has another number than its parent, and must know that it is one.
+        process::be_prepared();
+        self.owner.load(Relaxed) == thread::id()
+    }
+
+    // -- The lock itself ----------------------------------------------------------------------------------------------
+
+    #[inline(always)]
+    fn try_acquire(&self) -> bool {
+        if process::is_ondeck() {
+            // SAFETY: there is no other thread.
+            return if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
+        }
+        self.try_acquire_other()
+    }
+
+    #[cold]
+    fn try_acquire_other(&self) -> bool {
+        match process::lock() {
+            None => self.raw.grab(),
+            // SAFETY: zeros or a lock of this process's kind.
+            Some(lock) => unsafe { lock.try_acquire(self.place()) },
+        }
+    }
+
+    /// Waits, as the first attempt has failed. False if the deadline has passed.
+    #[cold]
+    #[inline(never)]
+    fn acquire_contended(&self, deadline: Option<Deadline>) -> bool {
+        let lock = process::lock();
+        let place = process::wait_for(self, core::ptr::null());
+        let acquire_until = |deadline_ns| match lock {
+            None => self.raw.acquire_contended(Some(deadline_ns)),
+            // SAFETY: zeros or a lock of this process's kind.
+            Some(lock) => unsafe { lock.try_acquire_until(self.place(), deadline_ns) },
+        };
+        let is_acquired = match (deadline, lock) {
+            (Some(deadline), _) => deadline.keep(acquire_until),
+            (None, None) => self.raw.acquire_contended(None),
+            (None, Some(lock)) => {
+                // SAFETY: as above.
+                unsafe { lock.acquire(self.place()) };
+                true
+            }
+        };
+        process::done(place);
+        is_acquired
+    }
+
+    #[inline(always)]
+    fn release(&self) {
+        // Before the owner is gone: a child that must prepare first keeps a mutex locked that has one.
+        let other = if process::is_ondeck() { None } else { process::lock() };
+        if self.theirs.load(Relaxed) != 0 {
+            self.complain();
+        }
+        self.owner.store(0, Relaxed);
+        match other {
+            // SAFETY: there is no other thread, and the caller has seen that the lock is taken.
+            None if thread::is_alone() => unsafe { self.raw.release_alone() },
+            // SAFETY: the caller has seen that it is taken. If by another thread, the program unlocks for that one, as it
+            // may do with normal mutexes.
+            None => unsafe { self.raw.release() },
+            // SAFETY: as above.
+            Some(lock) => unsafe { lock.release(self.place()) },
+        }
+    }
+
+    fn place(&self) -> *const u8 {
+        (&raw const self.raw).cast()
+    }
+
+    /// The lock is the caller's from here on.
+    #[inline(always)]
+    fn enter(&self) -> Answer {
+        if self.theirs.load(Relaxed) != 0 {
+            self.complain();
+        }
+        self.owner.store(thread::id(), Relaxed);
+        0
+    }
+
+    #[cold]
+    fn complain(&self) {
+        die(&[
+            "a mutex is locked by the C library's own functions and by ondeck's at once. The program reaches the former ",
+            "by dlvsym, or from a library loaded with RTLD_DEEPBIND; run it without ondeck",
+        ]);
+    }
+
+    // -- Operations ---------------------------------------------------------------------------------------------------
+
+    #[inline(always)]
+    pub(crate) fn lock(&self, kind: Kind, deadline: Option<Deadline>) -> Answer {
+        if kind != Kind::Normal && self.is_mine() {
+            return self.lock_again(kind);
+        }
+        if self.try_acquire() || self.acquire_contended(deadline) { self.enter() } else { ETIMEDOUT }
+    }
+
+    fn lock_again(&self, kind: Kind) -> Answer {
+        if kind == Kind::ErrorCheck {
+            return EDEADLK;
+        }
+        let count = self.count.load(Relaxed);
+        if count == u32::MAX - 1 {
+            return EAGAIN;
+        }
+        self.count.store(count + 1, Relaxed);
+        0
+    }
+
+    #[inline(always)]
+    pub(crate) fn try_lock(&self, kind: Kind) -> Answer {
+        if kind == Kind::Recursive && self.is_mine() {
+            return self.lock_again(kind);
+        }
+        if self.try_acquire() { self.enter() } else { EBUSY }
+    }
+
+    #[inline(always)]
+    pub(crate) fn unlock(&self, kind: Kind) -> Answer {
+        match kind {
+            // To unlock a free one is undefined, and some programs do it; the C library lets it pass.
+            Kind::Normal if self.owner.load(Relaxed) == 0 => return 0,
+            Kind::Normal => {}
+            _ if !self.is_mine() => return EPERM,
+            Kind::Recursive => {
+                let count = self.count.load(Relaxed);
+                if count > 0 {
+                    self.count.store(count - 1, Relaxed);
+                    return 0;
+                }
+            }
+            Kind::ErrorCheck => {}
+        }
+        self.release();
+        0
+    }
+
+    pub(crate) fn destroy(&self) -> Answer {
+        if self.owner.load(Relaxed) != 0 || self.n_waiting.load(Relaxed) != 0 {
+            return EBUSY;
+        }
+        self.kind.store(DESTROYED, Relaxed);
+        0
+    }
+
+    // -- For condition variables --------------------------------------------------------------------------------------
+
+    /// Unlocks it wholly, for a wait, in which it is not to be destroyed. Gives what [`enter_after_wait`] needs.
+    pub(crate) fn leave_for_wait(&self) -> u32 {
+        self.expect_waiter();
+        let count = self.count.load(Relaxed);
+        self.count.store(0, Relaxed);
+        self.release();
+        count
+    }
+
+    /// The lock has been acquired again.
+    pub(crate) fn enter_after_wait(&self, count: u32) {
+        self.enter();
+        self.count.store(count, Relaxed);
+        self.forget_waiter();
+    }
+
+    /// Counts one more that waits on a condition variable, so that the mutex is not destroyed. Of a mutex that is the C
+    /// library's too, which keeps its own count of users there.
+    pub(crate) fn expect_waiter(&self) {
+        self.n_waiting.fetch_add(1, Relaxed);
+    }
+
+    /// Counts one less.
+    pub(crate) fn forget_waiter(&self) {
+        self.n_waiting.fetch_sub(1, Relaxed);
+    }
+
+    /// Acquires the lock after a wait that has not done so.
+    pub(crate) fn acquire(&self) {
+        if !self.try_acquire() {
+            self.acquire_contended(None);
+        }
+    }
+}
+
+/// In the child of a fork: whoever waited for it does not exist here. If anybody has it, it stays locked, as with the C
+/// library: the thread that forked may have it, and will unlock it.
+///
+/// # Safety
+/// It is a mutex of ours, and no other thread uses it at this moment.
+pub(crate) unsafe fn forget_waiters(mutex: *const Mutex) {
+    // SAFETY: as the caller says.
+    let mutex = unsafe { &*mutex };
+    if mutex.kind().is_none() {
+        return;
+    }
+    mutex.clear();
+    mutex.n_waiting.store(0, Relaxed);
+    if mutex.owner.load(Relaxed) != 0 {
+        process::acquire_in_child(&mutex.raw, mutex.place());
+    }
+}

@@ -1,0 +1,333 @@
+//! What is exported: the names of the C library that a program's calls are bound to instead.
+//!
+//! Without versions: the linker takes an unversioned definition for a versioned reference. `dlvsym` does not, and so
+//! finds the C library's own; see `mutex`, Two masters.
+//!
+//! All of them are as in POSIX and C11, for callers that keep what those ask for; that is the one condition of safety.
+#![allow(clippy::missing_safety_doc, reason = "the head of the file has it, for all of them")]
+
+use crate::cond::{self, Cond};
+use crate::mutex::Mutex;
+use crate::time::Deadline;
+use crate::{Answer, real};
+use core::ffi::{c_int, c_uint};
+use libc::{
+    EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
+    timespec,
+};
+
+/// # Safety
+/// The caller's mutex exists.
+#[inline(always)]
+unsafe fn ours<'a>(mutex: *const pthread_mutex_t) -> &'a Mutex {
+    // SAFETY: as the caller says; all fields may be changed by others, and are atomic.
+    unsafe { &*mutex.cast() }
+}
+
+/// # Safety
+/// The caller's condition variable exists.
+#[inline(always)]
+unsafe fn cond<'a>(cond: *const pthread_cond_t) -> &'a Cond {
+    // SAFETY: as the caller says.
+    unsafe { &*cond.cast() }
+}
+
+// -- Mutexes ----------------------------------------------------------------------------------------------------------
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_init(
+    mutex: *mut pthread_mutex_t,
+    attributes: *const pthread_mutexattr_t,
+) -> c_int {
+    if !attributes.is_null() {
+        // Sets the kind, and zeros in all else.
+        // SAFETY: as POSIX says.
+        return unsafe { real::pthread_mutex_init(mutex, attributes) };
+    }
+    // SAFETY: as POSIX says.
+    unsafe { ours(mutex) }.init(false);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as POSIX says.
+    let here = unsafe { ours(mutex) };
+    match here.kind() {
+        Some(_) => here.destroy(),
+        // SAFETY: as POSIX says.
+        None => unsafe { real::pthread_mutex_destroy(mutex) },
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as POSIX says.
+    let here = unsafe { ours(mutex) };
+    match here.kind() {
+        Some(kind) => here.lock(kind, None),
+        // SAFETY: as POSIX says.
+        None => unsafe { real::pthread_mutex_lock(mutex) },
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as POSIX says.
+    let here = unsafe { ours(mutex) };
+    match here.kind() {
+        Some(kind) => here.try_lock(kind),
+        // SAFETY: as POSIX says.
+        None => unsafe { real::pthread_mutex_trylock(mutex) },
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) -> c_int {
+    // SAFETY: as POSIX says.
+    let here = unsafe { ours(mutex) };
+    match here.kind() {
+        // SAFETY: as POSIX says.
+        Some(_) => unsafe { lock_until(here, libc::CLOCK_REALTIME, at) },
+        // SAFETY: as POSIX says.
+        None => unsafe { real::pthread_mutex_timedlock(mutex, at) },
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
+    mutex: *mut pthread_mutex_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: as POSIX says.
+    let here = unsafe { ours(mutex) };
+    match here.kind() {
+        Some(_) if !Deadline::is_clock(clock) => EINVAL,
+        // SAFETY: as POSIX says.
+        Some(_) => unsafe { lock_until(here, clock, at) },
+        // SAFETY: as POSIX says.
+        None => unsafe { real::pthread_mutex_clocklock(mutex, clock, at) },
+    }
+}
+
+/// A time that is none is an error only for who must wait.
+///
+/// # Safety
+/// `at` is a time, of any content, and the mutex is of ours.
+unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> Answer {
+    let Some(kind) = mutex.kind() else { return EINVAL };
+    // SAFETY: as the caller says.
+    let Some(deadline) = Deadline::new(clock, unsafe { *at }) else {
+        return match mutex.try_lock(kind) {
+            EBUSY => EINVAL,
+            answer => answer,
+        };
+    };
+    mutex.lock(kind, Some(deadline))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as POSIX says.
+    let here = unsafe { ours(mutex) };
+    match here.kind() {
+        Some(kind) => here.unlock(kind),
+        // SAFETY: as POSIX says.
+        None => unsafe { real::pthread_mutex_unlock(mutex) },
+    }
+}
+
+/// The names that old binaries use.
+macro_rules! old_names {
+    ($($old:ident = $new:ident($($argument:ident: $type:ty),*);)*) => {$(
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $old($($argument: $type),*) -> c_int {
+            // SAFETY: the caller's.
+            unsafe { $new($($argument),*) }
+        }
+    )*};
+}
+
+old_names! {
+    __pthread_mutex_init = pthread_mutex_init(mutex: *mut pthread_mutex_t, attributes: *const pthread_mutexattr_t);
+    __pthread_mutex_destroy = pthread_mutex_destroy(mutex: *mut pthread_mutex_t);
+    __pthread_mutex_lock = pthread_mutex_lock(mutex: *mut pthread_mutex_t);
+    __pthread_mutex_trylock = pthread_mutex_trylock(mutex: *mut pthread_mutex_t);
+    __pthread_mutex_unlock = pthread_mutex_unlock(mutex: *mut pthread_mutex_t);
+}
+
+// -- Condition variables ----------------------------------------------------------------------------------------------
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_init(
+    condition: *mut pthread_cond_t,
+    attributes: *const pthread_condattr_t,
+) -> c_int {
+    // The C library's attributes are an int: bit 0 is sharing, the clock is above it.
+    // SAFETY: as POSIX says.
+    let bits = if attributes.is_null() { 0 } else { unsafe { *attributes.cast::<c_uint>() } };
+    // SAFETY: as POSIX says.
+    unsafe { cond(condition) }.init(bits & 1 != 0, (bits >> 1) & 1 == libc::CLOCK_MONOTONIC as c_uint);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as POSIX says.
+    unsafe { cond(condition) }.destroy();
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as POSIX says.
+    unsafe { cond(condition) }.signal();
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as POSIX says.
+    unsafe { cond(condition) }.broadcast();
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+) -> c_int {
+    // SAFETY: as POSIX says.
+    unsafe { cond::wait(condition.cast(), mutex.cast(), libc::CLOCK_REALTIME, core::ptr::null()) }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: as POSIX says.
+    let clock = unsafe { cond(condition) }.clock();
+    // SAFETY: as POSIX says.
+    unsafe { cond::wait(condition.cast(), mutex.cast(), clock, at) }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    if !Deadline::is_clock(clock) {
+        return EINVAL;
+    }
+    // SAFETY: as POSIX says.
+    unsafe { cond::wait(condition.cast(), mutex.cast(), clock, at) }
+}
+
+// -- C11: the same objects under other names, with answers of their own -------------------------------------------------
+
+const SUCCESS: c_int = 0;
+const BUSY: c_int = 1;
+const ERROR: c_int = 2;
+const TIMED_OUT: c_int = 4;
+
+/// The type of a mutex that its owner may lock again, a bit.
+const RECURSIVE: c_int = 1;
+/// All types: plain and timed ones, recursive or not.
+const TYPES: core::ops::RangeInclusive<c_int> = 0..=3;
+
+fn c11(answer: Answer) -> c_int {
+    match answer {
+        0 => SUCCESS,
+        EBUSY => BUSY,
+        ETIMEDOUT => TIMED_OUT,
+        _ => ERROR,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_int) -> c_int {
+    if !TYPES.contains(&kind) {
+        return ERROR;
+    }
+    // SAFETY: as C says; the two types are one in the C library.
+    unsafe { ours(mutex) }.init(kind & RECURSIVE != 0);
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_destroy(mutex: *mut pthread_mutex_t) {
+    // SAFETY: as C says.
+    unsafe { pthread_mutex_destroy(mutex) };
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as C says.
+    c11(unsafe { pthread_mutex_lock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as C says.
+    c11(unsafe { pthread_mutex_trylock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) -> c_int {
+    // SAFETY: as C says.
+    c11(unsafe { pthread_mutex_timedlock(mutex, at) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as C says.
+    c11(unsafe { pthread_mutex_unlock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_init(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as C says.
+    unsafe { cond(condition) }.init(false, false);
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_destroy(condition: *mut pthread_cond_t) {
+    // SAFETY: as C says.
+    unsafe { cond(condition) }.destroy();
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_signal(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as C says.
+    unsafe { cond(condition) }.signal();
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as C says.
+    unsafe { cond(condition) }.broadcast();
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn cnd_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as C says.
+    c11(unsafe { pthread_cond_wait(condition, mutex) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn cnd_timedwait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: as C says.
+    c11(unsafe { pthread_cond_timedwait(condition, mutex, at) })
+}

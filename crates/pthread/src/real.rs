@@ -1,0 +1,69 @@
+//! The C library's own functions, for the mutexes that stay with it.
+//!
+//! They are looked up when they are first needed: a plain mutex needs none of them, so it works before anything is set up,
+//! and inside an allocator that the look-up may call.
+
+use crate::die;
+use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+
+/// One of them, as an address that is looked up once. Threads that race to do it store the same.
+struct Symbol {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Symbol {
+    const fn new(name: &'static CStr) -> Self {
+        Symbol { name, address: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+
+    fn address(&self) -> *mut c_void {
+        let address = self.address.load(Relaxed);
+        if address.is_null() { self.look_up() } else { address }
+    }
+
+    #[cold]
+    fn look_up(&self) -> *mut c_void {
+        // SAFETY: the name is a string of C.
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        if address.is_null() {
+            die(&["the C library has no ", self.name.to_str().unwrap_or_default()]);
+        }
+        self.address.store(address, Relaxed);
+        address
+    }
+}
+
+macro_rules! real {
+    ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {$(
+        /// As in the C library.
+        ///
+        /// # Safety
+        /// As there.
+        pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
+            static SYMBOL: Symbol =
+                Symbol::new(match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a name has no zero inside"),
+                });
+            // SAFETY: the C library's function of this name has this type.
+            let function = unsafe {
+                core::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(SYMBOL.address())
+            };
+            // SAFETY: the caller keeps what the function asks for.
+            unsafe { function($($argument),*) }
+        }
+    )*};
+}
+
+real! {
+    fn pthread_mutex_init(mutex: *mut pthread_mutex_t, attributes: *const pthread_mutexattr_t);
+    fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t);
+    fn pthread_mutex_lock(mutex: *mut pthread_mutex_t);
+    fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t);
+    fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec);
+    fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, at: *const timespec);
+    fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t);
+}
