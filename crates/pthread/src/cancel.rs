@@ -104,9 +104,11 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     };
     // SAFETY: as above.
     unsafe { pthread_setcanceltype(before, core::ptr::null_mut()) };
+    // SAFETY: always may be called.
+    let error = unsafe { libc::__errno_location() };
     // SAFETY: the calling thread's own.
-    let is_timeout = answer < 0 && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT;
-    if is_timeout { Waited::TimedOut } else { Waited::Woken }
+    let error = unsafe { *error };
+    if answer < 0 && error == libc::ETIMEDOUT { Waited::TimedOut } else { Waited::Woken }
 }
 
 fn is_real_time(clock: clockid_t) -> bool {

@@ -106,16 +106,12 @@ impl Mutex {
         self._rest.store(0, Relaxed);
     }
 
-    #[inline(always)]
     pub(crate) fn is_mine(&self) -> bool {
-        // A child has another number than its parent, and must know that it is one.
-        process::be_prepared();
         self.owner.load(Relaxed) == thread::id()
     }
 
     // -- The lock itself ----------------------------------------------------------------------------------------------
 
-    #[inline(always)]
     fn try_acquire(&self) -> bool {
         if process::is_ondeck() {
             // SAFETY: there is no other thread.
@@ -157,7 +153,6 @@ impl Mutex {
         is_acquired
     }
 
-    #[inline(always)]
     fn release(&self) {
         // Before the owner is gone: a child that must prepare first keeps a mutex locked that has one.
         let other = if process::is_ondeck() { None } else { process::lock() };
@@ -181,7 +176,6 @@ impl Mutex {
     }
 
     /// The lock is the caller's from here on.
-    #[inline(always)]
     fn enter(&self) -> Answer {
         if self.theirs.load(Relaxed) != 0 {
             self.complain();
@@ -198,9 +192,55 @@ impl Mutex {
         ]);
     }
 
+    // -- The fast paths: a normal mutex, the flagship, a process that is prepared, and nobody else there --------------------
+
+    /// False if the mutex, or the process, is of another kind than most are.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.kind.load(Relaxed) & WHOSE == NORMAL
+    }
+
+    /// Locks a mutex of the most frequent kind; `None` if nothing has been done.
+    #[inline(always)]
+    pub(crate) fn lock_plain(&self) -> Option<Answer> {
+        let id = thread::id_in_ondeck().filter(|_| self.is_plain())?;
+        // SAFETY: there is no other thread.
+        let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
+        if is_in {
+            self.owner.store(id, Relaxed);
+            return Some(0);
+        }
+        Some(self.wait_plain())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_plain(&self) -> Answer {
+        self.acquire_contended(None);
+        self.enter()
+    }
+
+    /// Unlocks a mutex of the most frequent kind; `None` if nothing has been done.
+    #[inline(always)]
+    pub(crate) fn unlock_plain(&self) -> Option<Answer> {
+        let is_usual = process::is_ondeck() && self.is_plain() && self.theirs.load(Relaxed) == 0;
+        if !is_usual || self.owner.load(Relaxed) == 0 {
+            return None;
+        }
+        self.owner.store(0, Relaxed);
+        if thread::is_alone() {
+            // SAFETY: there is no other thread, and one that has an owner is taken.
+            unsafe { self.raw.release_alone() };
+        } else {
+            // SAFETY: one that has an owner is taken. If by another thread, the program unlocks for that one, as it may do
+            // with normal mutexes.
+            unsafe { self.raw.release() };
+        }
+        Some(0)
+    }
+
     // -- Operations ---------------------------------------------------------------------------------------------------
 
-    #[inline(always)]
     pub(crate) fn lock(&self, kind: Kind, deadline: Option<Deadline>) -> Answer {
         if kind != Kind::Normal && self.is_mine() {
             return self.lock_again(kind);
@@ -220,7 +260,6 @@ impl Mutex {
         0
     }
 
-    #[inline(always)]
     pub(crate) fn try_lock(&self, kind: Kind) -> Answer {
         if kind == Kind::Recursive && self.is_mine() {
             return self.lock_again(kind);
@@ -228,7 +267,6 @@ impl Mutex {
         if self.try_acquire() { self.enter() } else { EBUSY }
     }
 
-    #[inline(always)]
     pub(crate) fn unlock(&self, kind: Kind) -> Answer {
         match kind {
             // To unlock a free one is undefined, and some programs do it; the C library lets it pass.

@@ -64,9 +64,20 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
+    // SAFETY: as POSIX says.
+    here.lock_plain().unwrap_or_else(|| unsafe { lock_any(mutex) })
+}
+
+/// # Safety
+/// As POSIX says.
+#[cold]
+#[inline(never)]
+unsafe fn lock_any(mutex: *mut pthread_mutex_t) -> Answer {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
     match here.kind() {
         Some(kind) => here.lock(kind, None),
-        // SAFETY: as POSIX says.
+        // SAFETY: as the caller says.
         None => unsafe { real::pthread_mutex_lock(mutex) },
     }
 }
@@ -131,9 +142,20 @@ unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> An
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
+    // SAFETY: as POSIX says.
+    here.unlock_plain().unwrap_or_else(|| unsafe { unlock_any(mutex) })
+}
+
+/// # Safety
+/// As POSIX says.
+#[cold]
+#[inline(never)]
+unsafe fn unlock_any(mutex: *mut pthread_mutex_t) -> Answer {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
     match here.kind() {
         Some(kind) => here.unlock(kind),
-        // SAFETY: as POSIX says.
+        // SAFETY: as the caller says.
         None => unsafe { real::pthread_mutex_unlock(mutex) },
     }
 }

@@ -33,6 +33,9 @@ const ONDECK: u32 = 1;
 const ANOTHER: u32 = 2;
 /// Somebody prepares.
 const BUSY: u32 = 3;
+/// These are the lower bits of a state; above them forks are counted.
+const CHOICES: u32 = 3;
+const ONE_FORK: u32 = 4;
 
 const PAGE: usize = 4096;
 
@@ -49,13 +52,19 @@ static STATE: Wiped = Wiped { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] 
 /// What a child keeps: which lock was chosen, FRESH before that.
 static CHOICE: AtomicU32 = AtomicU32::new(FRESH);
 static OTHER: AtomicPtr<Operations> = AtomicPtr::new(ptr::null_mut());
-/// Counts the forks that lead to this process, from 1.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// Counts the forks that lead to this process, in the units of a state.
+static N_FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the flagship is the lock, and nothing is left to be prepared: what each operation asks first.
 #[inline(always)]
 pub(crate) fn is_ondeck() -> bool {
-    STATE.state.load(Relaxed) == ONDECK
+    state() & CHOICES == ONDECK
+}
+
+/// Another number in each process that forks lead to; 0 before it is prepared.
+#[inline(always)]
+pub(crate) fn state() -> u32 {
+    STATE.state.load(Relaxed)
 }
 
 /// Prepares if that has not been done.
@@ -66,18 +75,12 @@ pub(crate) fn be_prepared() {
     }
 }
 
-/// Another number in each process that forks lead to, once it is prepared.
-#[inline(always)]
-pub(crate) fn generation() -> u32 {
-    GENERATION.load(Relaxed)
-}
-
 /// Prepares if that has not been done, and gives the operations of the lock; `None` for the flagship.
 #[cold]
 pub(crate) fn lock() -> Option<&'static Operations> {
     // Ended by whoever prepares, which waits for nobody.
     loop {
-        match STATE.state.load(Acquire) {
+        match STATE.state.load(Acquire) & CHOICES {
             ONDECK => return None,
             // SAFETY: stored before the state was, and never freed.
             ANOTHER => return unsafe { OTHER.load(Relaxed).as_ref() },
@@ -105,19 +108,14 @@ fn without_signals(act: impl FnOnce()) {
 }
 
 fn prepare() -> u32 {
-    GENERATION.store(GENERATION.load(Relaxed) + 1, Relaxed);
-    match CHOICE.load(Relaxed) {
-        FRESH => {
-            let choice = choose();
-            CHOICE.store(choice, Relaxed);
-            watch_forks();
-            choice
-        }
-        choice => {
-            forget_waiters();
-            choice
-        }
+    if CHOICE.load(Relaxed) == FRESH {
+        CHOICE.store(choose(), Relaxed);
+        watch_forks();
+    } else {
+        N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
+        forget_waiters();
     }
+    N_FORKS.load(Relaxed) | CHOICE.load(Relaxed)
 }
 
 fn choose() -> u32 {

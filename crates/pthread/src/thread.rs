@@ -1,27 +1,36 @@
 //! Who the calling thread is, and whether it is the only one.
 
 use crate::process;
-use core::cell::Cell;
 use core::ffi::c_char;
 
-std::thread_local! {
-    /// The kernel's number of this thread, above it the generation of the process that it was asked in: the child of a
-    /// fork has another number. Without a destructor, so that there is nothing to register, and it is there to the end.
-    static OWN: Cell<u64> = const { Cell::new(0) };
+/// What a thread knows without asking: its number by the kernel, below the state of the process that it was asked in. The
+/// child of a fork has another state, as another lock than the flagship has.
+#[inline(always)]
+fn known() -> u64 {
+    own::get()
+}
+
+/// The kernel's number of the calling thread, if it knows that, the process is prepared and the flagship is the lock.
+#[inline(always)]
+pub(crate) fn id_in_ondeck() -> Option<u32> {
+    let known = known();
+    ((known >> 32) as u32 == process::state()).then_some(known as u32).filter(|id| *id != 0)
 }
 
 /// The kernel's number of the calling thread, as the C library keeps it in a mutex's owner.
 #[inline(always)]
 pub(crate) fn id() -> u32 {
-    let own = OWN.get();
-    if (own >> 32) as u32 == process::generation() { own as u32 } else { ask() }
+    id_in_ondeck().unwrap_or_else(ask)
 }
 
 #[cold]
 fn ask() -> u32 {
+    process::lock();
     // SAFETY: always may be called.
     let id = unsafe { libc::gettid() } as u32;
-    OWN.set(u64::from(process::generation()) << 32 | u64::from(id));
+    if process::is_ondeck() {
+        own::set(u64::from(process::state()) << 32 | u64::from(id));
+    }
     id
 }
 
@@ -36,4 +45,69 @@ unsafe extern "C" {
 pub(crate) fn is_alone() -> bool {
     // SAFETY: a byte that is written before the first thread is started, or after the last other one is gone.
     unsafe { __libc_single_threaded != 0 }
+}
+
+/// Eight bytes of each thread, 0 at first, at an offset from its pointer that is fixed when the library is loaded. The
+/// compiler's own thread-locals call a function for each look from a library, which costs as much as an atomic operation.
+#[cfg(target_arch = "x86_64")]
+mod own {
+    use core::arch::{asm, global_asm};
+
+    global_asm!(
+        ".pushsection .tbss,\"awT\",@nobits",
+        ".balign 8",
+        ".hidden ondeck_thread",
+        ".globl ondeck_thread",
+        ".type ondeck_thread, @object",
+        ".size ondeck_thread, 8",
+        "ondeck_thread: .zero 8",
+        ".popsection",
+    );
+
+    #[inline(always)]
+    pub(super) fn get() -> u64 {
+        let value: u64;
+        // SAFETY: reads the calling thread's eight bytes, which nobody else has.
+        unsafe {
+            asm!(
+                "mov {value}, qword ptr [rip + ondeck_thread@GOTTPOFF]",
+                "mov {value}, qword ptr fs:[{value}]",
+                value = out(reg) value,
+                options(readonly, nostack, preserves_flags),
+            );
+        }
+        value
+    }
+
+    pub(super) fn set(value: u64) {
+        // SAFETY: writes the calling thread's eight bytes, which nobody else has.
+        unsafe {
+            asm!(
+                "mov {offset}, qword ptr [rip + ondeck_thread@GOTTPOFF]",
+                "mov qword ptr fs:[{offset}], {value}",
+                offset = out(reg) _,
+                value = in(reg) value,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// Without a destructor, so that there is nothing to register, and it is there to the end.
+#[cfg(not(target_arch = "x86_64"))]
+mod own {
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static OWN: Cell<u64> = const { Cell::new(0) };
+    }
+
+    #[inline(always)]
+    pub(super) fn get() -> u64 {
+        OWN.get()
+    }
+
+    pub(super) fn set(value: u64) {
+        OWN.set(value);
+    }
 }
