@@ -15,7 +15,7 @@ struct Condvar(RawCondvar<Hardware>);
 
 impl Condvar {
     const fn new() -> Self {
-        Condvar(RawCondvar::new())
+        Condvar(RawCondvar::INIT)
     }
 }
 
