@@ -180,4 +180,12 @@ mod tests {
         assert!(programs.iter().filter(|program| program.is_example).count() >= 8);
         assert!(programs.iter().all(|program| !program.prints.is_empty()));
     }
+
+    #[test]
+    fn the_first_program_of_the_page_is_the_example() {
+        let read = |path: &str| fs::read_to_string(crate::root().join(path)).expect(path);
+        let example = read("crates/capi/examples/counter.c");
+        let (_, program) = example.split_once("*/\n").expect("a first comment");
+        assert!(read("docs/c.md").contains(&format!("```c\n{program}```")));
+    }
 }
