@@ -50,7 +50,7 @@ static void count(struct worker *me, int i) {
     }
 }
 
-/* Each thread puts in as much as it takes out: odd ones put first, even ones take first. */
+/* Half of the threads put as often as the other half takes. */
 static void put(int i) {
     ondeck_mutex_lock(&queue.lock);
     while (queue.n == PLACES)
