@@ -5,9 +5,11 @@
 mod asm;
 mod browser;
 mod build_cost;
+mod capi;
 mod docs;
 #[cfg(feature = "lab")]
 mod figures;
+mod install;
 mod lexer;
 #[cfg(feature = "lab")]
 mod matrix;
@@ -38,6 +40,8 @@ usage: cargo xtask TOOL
   figures    computes what docs/scaling.md and docs/policies.md show, on simulated machines, and draws it [--policies]
   build-cost what a clean build and a small change cost, and how large the program is; minutes
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
+  capi       the C and C++ interface: installed, compiled in every way that users have, and run
+  install    the libraries for C and C++, with headers, pkg-config and CMake files: --prefix DIRECTORY
   matrix     every lock in sections of every length on every large simulated machine; half an hour [--machine NAME]...
              [--lock NAME]... [--shard i/n | --gather]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
@@ -76,6 +80,8 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "asm" => asm::run(root),
         "build-cost" => build_cost::run(root),
         "browser" => browser::run(root, rest),
+        "capi" => capi::run(root),
+        "install" => install::run(root, rest),
         "models" => models::run(root, rest),
         "mutants" => mutants::run(root, rest),
         "net" => net::run(root, rest),

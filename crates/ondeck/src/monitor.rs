@@ -3,6 +3,7 @@
 mod pool;
 
 use crate::raw::{deadline_at, deadline_in};
+use ondeck_locks::RawLock;
 use ondeck_platform::Hardware;
 use pool::Slabs;
 use std::fmt;
@@ -167,6 +168,26 @@ impl<T: ?Sized> Monitor<T> {
     #[inline]
     pub fn is_entered(&self) -> bool {
         self.raw.is_entered()
+    }
+
+    /// Leaves one level whose guard has been forgotten. For code that enters and leaves by separate calls, as C does.
+    ///
+    /// # Safety
+    /// - The calling thread is inside, by a guard of which [`forget`](std::mem::forget) has been called, once for each
+    ///   call of this; and nothing is used any more that is borrowed through it.
+    ///
+    /// # Example
+    /// ```
+    /// let monitor = ondeck::Monitor::new(1);
+    /// std::mem::forget(monitor.enter());
+    /// // SAFETY: entered above, by this thread; nothing is borrowed.
+    /// unsafe { monitor.force_exit() };
+    /// assert!(!monitor.is_entered());
+    /// ```
+    #[inline]
+    pub unsafe fn force_exit(&self) {
+        // SAFETY: the calling thread is inside, and the level that is left has no guard that would leave it again.
+        unsafe { self.raw.release() };
     }
 
     /// Ends the wait of the thread that has waited longest; false if nobody waits. It enters when the monitor is free.

@@ -1,0 +1,40 @@
+//! The functions of `include/ondeck.h`, which documents them; `include/ondeck.hpp` is C++ on top.
+//!
+//! The objects are the raw locks themselves: C sees words of their size, and an object of zeros is a free one. What can
+//! be checked in a few instructions is: a caller that is not what it should be gets EPERM or EINVAL where pthread has such
+//! an answer, and the process ends with a message where it has none, since continuing would corrupt the caller's data.
+//!
+//! A panic that reaches C ends the process, with its message: a monitor that finds no memory, or cannot count any further.
+
+// Clocks and error numbers are those of POSIX; the headers are for nothing else.
+#![cfg(unix)]
+
+mod clock;
+mod condvar;
+mod monitor;
+mod mutex;
+
+use std::ffi::{CStr, c_char};
+
+/// What the functions answer when all went well, as those of pthread.
+const OK: std::ffi::c_int = 0;
+
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => panic!("a version has no zero in it"),
+};
+
+/// The version of the library, as `1.2.3`.
+#[unsafe(no_mangle)]
+extern "C" fn ondeck_version() -> *const c_char {
+    VERSION.as_ptr()
+}
+
+/// Ends the process after `message`, which ends its line. Allocates nothing: the caller may be an allocator.
+#[cold]
+#[inline(never)]
+fn misused(message: &str) -> ! {
+    // SAFETY: the bytes are borrowed for as long as the call takes. Whether they arrive changes nothing.
+    unsafe { libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len()) };
+    std::process::abort()
+}
