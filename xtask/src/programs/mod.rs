@@ -112,7 +112,7 @@ impl Ground {
 
     /// How long a program may take that takes seconds alone: it may have a slow machine, and others beside it.
     fn limit(&self) -> Duration {
-        Duration::from_secs(90)
+        Duration::from_secs(self.either(90, 45))
     }
 }
 

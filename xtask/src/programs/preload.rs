@@ -10,7 +10,7 @@ const CRATE: &str = "crates/pthread/Cargo.toml";
 const PACKAGE: &str = "ondeck-pthread";
 const FILE: &str = "libondeck_pthread.so";
 /// Tells the library which lock takes the mutexes' place.
-pub(super) const CHOICE: &str = "ONDECK_PTHREAD_LOCK";
+pub(super) const CHOICE: &str = "ONDECK_LOCK";
 
 /// With which locks a program runs.
 #[derive(Clone, Debug)]
