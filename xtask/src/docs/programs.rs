@@ -12,6 +12,8 @@ pub(super) const PATH: &str = "docs/programs.md";
 pub(crate) const FILE: &str = "programs.csv";
 /// The variant that the others are compared with.
 const PLAIN: &str = "plain";
+/// A ratio this far from 1 is worth a reader's eye.
+const LOUD: f64 = 0.05;
 
 /// One run of a program in one setting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,9 +85,10 @@ impl Spread {
         format!("{:.2} ({:.2} to {:.2})", self.median, self.low, self.high)
     }
 
-    /// In bold, if every round says the same.
+    /// In bold, if every round says the same, and so loudly that it is not chance: five rounds agree once in 16 times anyway.
     fn marked(&self) -> String {
-        if self.low > 1.0 || self.high < 1.0 {
+        let is_agreed = self.low > 1.0 || self.high < 1.0;
+        if is_agreed && (self.median - 1.0).abs() > LOUD {
             format!("**{:.2}** ({:.2} to {:.2})", self.median, self.low, self.high)
         } else {
             self.text()

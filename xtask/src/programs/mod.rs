@@ -96,7 +96,8 @@ impl Ground {
         let memory = Path::new("/dev/shm");
         // In memory, so that no disk is measured.
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let place = parent.join(format!("ondeck-programs-{}-{name}", std::process::id()));
+        sweep(&parent);
+        let place = parent.join(format!("{PLACE}{}-{name}", std::process::id()));
         std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
         Ok(Ground { root: root.to_owned(), place, is_short })
     }
@@ -119,6 +120,20 @@ impl Ground {
 impl Drop for Ground {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.place);
+    }
+}
+
+/// What places are called, before the number of the process that uses one.
+const PLACE: &str = "ondeck-programs-";
+
+/// Removes the places of processes that were killed, and so left theirs behind.
+fn sweep(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix(PLACE).and_then(|rest| rest.split('-').next());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A file by which a package is known to be there, whoever has installed it.
 pub(super) enum Sign {
-    /// A program in one of the directories of PATH, or among the administrator's.
+    /// A program among Debian's, or in one of the directories of PATH.
     Program(&'static str),
     /// A header of C or C++.
     Header(&'static str),
@@ -40,15 +40,16 @@ impl Need {
 }
 
 const HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
-/// Where Debian puts servers; a user's PATH may lack them.
-const SERVERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+/// Where Debian puts programs. They come first: a user's PATH may lack the servers, and begin with scripts that choose among
+/// several versions of a program.
+const PROGRAMS: [&str; 2] = ["/usr/bin", "/usr/sbin"];
 /// A compilation may wait for other work on the machine.
 const COMPILING: Duration = Duration::from_secs(120);
 
 /// Where a program is.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain(SERVERS.iter().map(PathBuf::from));
+    let places = PROGRAMS.iter().map(PathBuf::from).chain(std::env::split_paths(&path));
     places.map(|place| place.join(name)).find(|file| file.is_file())
 }
 
