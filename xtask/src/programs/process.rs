@@ -169,9 +169,9 @@ impl Process {
             return Err(format!("{}: wait4: {}", self.name, std::io::Error::last_os_error()));
         }
         self.has_ended = true;
-        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+        let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
         let usage = Usage {
-            cpu_s: seconds(rusage.ru_utime) + seconds(rusage.ru_stime),
+            cpu_s: (micros(rusage.ru_utime) + micros(rusage.ru_stime)) as f64 / 1e6,
             voluntary: u64::try_from(rusage.ru_nvcsw).unwrap_or_default(),
             involuntary: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
         };
