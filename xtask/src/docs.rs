@@ -9,6 +9,7 @@ mod names;
 mod picture;
 pub(crate) mod policies;
 pub(crate) mod ports;
+pub(crate) mod programs;
 mod promises;
 pub(crate) mod scaling;
 
@@ -57,6 +58,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
+        (programs::PATH.into(), filled(programs::PATH, &read(programs::PATH)?, "programs", &programs::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);
     Ok(pages)

@@ -19,6 +19,8 @@ mod net;
 mod package;
 #[cfg(feature = "lab")]
 mod ports;
+#[cfg(feature = "lab")]
+mod programs;
 mod sanitize;
 #[cfg(feature = "lab")]
 mod scaling;
@@ -50,6 +52,8 @@ usage: cargo xtask TOOL
              [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
   package    the crates that are published, as their users get them
   ports      our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
+  programs   other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
+             [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check]
   scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
@@ -88,7 +92,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "package" => package::run(root),
         "sanitize" => sanitize::run(root, rest),
         "verdicts" => verdicts::run(root, rest),
-        "figures" | "matrix" | "ports" | "scaling" | "validate" => with_lab(root, words),
+        "figures" | "matrix" | "ports" | "programs" | "scaling" | "validate" => with_lab(root, words),
         _ => return None,
     })
 }
@@ -101,6 +105,7 @@ fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
         "figures" => figures::run(root, rest),
         "matrix" => matrix::run(root, rest),
         "ports" => ports::run(root, rest),
+        "programs" => programs::run(root, rest),
         "scaling" => scaling::run(root, rest),
         _ => validate::run(root, rest),
     }

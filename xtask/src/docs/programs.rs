@@ -1,0 +1,240 @@
+//! docs/programs.md: what programs of others do with our locks in the place of glibc's, as a part of what they do without.
+
+use super::table;
+use ondeck_report::fingerprint::Fingerprint;
+use ondeck_report::stats;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(super) const PATH: &str = "docs/programs.md";
+/// The rows of a machine, in its directory of `results/`.
+pub(crate) const FILE: &str = "programs.csv";
+/// The variant that the others are compared with.
+const PLAIN: &str = "plain";
+/// A ratio this far from 1 is worth a reader's eye.
+const LOUD: f64 = 0.05;
+
+/// One run of a program in one setting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) machine: String,
+    pub(crate) program: String,
+    pub(crate) setting: String,
+    pub(crate) threads: u32,
+    /// With which locks: glibc's, or the name of ours.
+    pub(crate) variant: String,
+    pub(crate) round: u32,
+    pub(crate) seconds: f64,
+    pub(crate) ops: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
+}
+
+impl Row {
+    #[cfg(any(test, feature = "lab"))]
+    pub(crate) fn new(program: &str, setting: (&str, u32), variant: &str, round: u32) -> Row {
+        let (setting, threads) = (setting.0.to_owned(), setting.1);
+        Row { program: program.to_owned(), setting, threads, variant: variant.to_owned(), round, ..Row::default() }
+    }
+
+    /// The row with its seconds and operations, and with CPU seconds and switches, voluntary and not.
+    #[cfg(any(test, feature = "lab"))]
+    pub(crate) fn with(self, (seconds, ops): (f64, f64), cost: (f64, u64, u64)) -> Row {
+        Row { seconds, ops, cpu_s: cost.0, voluntary_switches: cost.1, involuntary_switches: cost.2, ..self }
+    }
+
+    pub(crate) fn ops_per_s(&self) -> f64 {
+        self.ops / self.seconds
+    }
+
+    pub(crate) fn cpu_us_per_op(&self) -> f64 {
+        self.cpu_s / self.ops * 1e6
+    }
+
+    fn switches_per_op(&self) -> f64 {
+        (self.voluntary_switches + self.involuntary_switches) as f64 / self.ops
+    }
+}
+
+/// A median and the range around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Option<Spread> {
+        let median = stats::median(values)?;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        Some(Spread { median, low, high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max) })
+    }
+
+    /// Of the ratios within rounds: ours by glibc's. A round with only one of them has none.
+    pub(crate) fn of_ratios(rows: &[&Row], figure: fn(&Row) -> f64) -> Option<Spread> {
+        let plain = |round| rows.iter().find(|row| row.variant == PLAIN && row.round == round);
+        let ours = rows.iter().filter(|row| row.variant != PLAIN);
+        let ratio = |row: &&Row| Some(figure(row) / figure(plain(row.round)?)).filter(|ratio| ratio.is_finite());
+        Spread::of(&ours.filter_map(ratio).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        format!("{:.2} ({:.2} to {:.2})", self.median, self.low, self.high)
+    }
+
+    /// In bold, if every round says the same, and so loudly that it is not chance: five rounds agree once in 16 times anyway.
+    fn marked(&self) -> String {
+        let is_agreed = self.low > 1.0 || self.high < 1.0;
+        if is_agreed && (self.median - 1.0).abs() > LOUD {
+            format!("**{:.2}** ({:.2} to {:.2})", self.median, self.low, self.high)
+        } else {
+            self.text()
+        }
+    }
+}
+
+/// The rows as text.
+#[cfg(any(test, feature = "lab"))]
+pub(crate) fn to_csv(rows: &[Row]) -> Result<String, String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).map_err(|error| error.to_string())?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}
+
+/// What stands between the markers of the page: a table for each machine that has figures.
+pub(super) fn part(root: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    for file in files(root)? {
+        text += &machine(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    if text.is_empty() {
+        text = "\nNothing is on record yet; `cargo xtask programs` makes the record of a machine.\n".into();
+    }
+    Ok(text + "\n")
+}
+
+fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let results = root.join("results");
+    let entries = fs::read_dir(&results).map_err(|error| format!("{}: {error}", results.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join(FILE)).collect();
+    files.retain(|file| file.is_file());
+    files.sort();
+    Ok(files)
+}
+
+fn machine(file: &Path) -> Result<String, String> {
+    let mut reader = csv::Reader::from_path(file).map_err(|error| error.to_string())?;
+    let rows: Vec<Row> = reader.deserialize().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let origin = fs::read_to_string(file.with_extension("csv.fingerprint.json")).map_err(|error| error.to_string())?;
+    let origin: serde_json::Value = serde_json::from_str(&origin).map_err(|error| error.to_string())?;
+    let fingerprint: Fingerprint =
+        serde_json::from_value(origin["fingerprint"].clone()).map_err(|error| error.to_string())?;
+    let n_rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or_default();
+    let mut text = format!("\nOn {}; {n_rounds} rounds in turn.\n", fingerprint.line());
+    for warning in origin["warnings"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_str) {
+        text += &format!("\nNot run: {warning}\n");
+    }
+    Ok(text + "\n" + &rows_of(&rows))
+}
+
+fn rows_of(rows: &[Row]) -> String {
+    let head = [
+        "program",
+        "threads",
+        "operations/s, glibc",
+        "throughput, ratio",
+        "CPU us/operation, glibc",
+        "CPU per operation, ratio",
+        "switches/operation, glibc",
+        "ours",
+    ];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    let mut settings: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        let setting = (row.program.as_str(), row.setting.as_str());
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    for (program, setting) in settings {
+        let of = |row: &&Row| (row.program.as_str(), row.setting.as_str()) == (program, setting);
+        let rows: Vec<&Row> = rows.iter().filter(of).collect();
+        lines.push(line(program, setting, &rows));
+    }
+    table(&lines)
+}
+
+fn line(program: &str, setting: &str, rows: &[&Row]) -> Vec<String> {
+    let median = |is_plain: bool, figure: fn(&Row) -> f64| {
+        let values: Vec<f64> =
+            rows.iter().filter(|row| (row.variant == PLAIN) == is_plain).map(|row| figure(row)).collect();
+        stats::median(&values).map_or("-".into(), short)
+    };
+    let ratio = |figure: fn(&Row) -> f64| Spread::of_ratios(rows, figure).map_or("-".into(), |spread| spread.marked());
+    vec![
+        format!("`{program}`"),
+        setting.to_owned(),
+        median(true, Row::ops_per_s),
+        ratio(Row::ops_per_s),
+        median(true, Row::cpu_us_per_op),
+        ratio(Row::cpu_us_per_op),
+        median(true, Row::switches_per_op),
+        median(false, Row::switches_per_op),
+    ]
+}
+
+/// Three digits, in the unit that a reader would choose.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 1e6 => format!("{:.2} M", value / 1e6),
+        value if value >= 1e4 => format!("{:.0} k", value / 1e3),
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 1.0 => format!("{value:.2}"),
+        value if value >= 0.0005 => format!("{value:.3}"),
+        value if value > 0.0 => format!("{value:.0e}"),
+        _ => "0".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Row> {
+        let row =
+            |variant: &str, round, ops, cpu| Row::new("x", ("2", 2), variant, round).with((2.0, ops), (cpu, 5, 5));
+        let figures = [("plain", 100.0, 1.0), ("ondeck", 120.0, 1.0)];
+        (0..3u32)
+            .flat_map(|round| figures.map(|(name, ops, cpu)| row(name, round, ops + f64::from(round), cpu)))
+            .collect()
+    }
+
+    #[test]
+    fn ratios_are_taken_within_rounds() {
+        let mut rows = rows();
+        rows[5].variant = "ondeck".into();
+        let line = "| `x` | 2 | 50.50 | **1.20** (1.20 to 1.20) | 9901 | **0.83** (0.83 to 0.84) | 0.099 | 0.083 |\n";
+        assert!(rows_of(&rows).ends_with(line), "{}", rows_of(&rows));
+        rows.retain(|row| row.variant == "plain");
+        assert_eq!(Spread::of_ratios(&rows.iter().collect::<Vec<_>>(), Row::ops_per_s), None);
+    }
+
+    #[test]
+    fn rows_survive_their_file() {
+        let text = to_csv(&rows()).unwrap();
+        let back: Vec<Row> = csv::Reader::from_reader(text.as_bytes()).deserialize().map(Result::unwrap).collect();
+        assert_eq!(back, rows());
+    }
+
+    #[test]
+    fn figures_have_three_digits_or_so() {
+        let texts = [1_234_567.0, 45_678.0, 123.4, 1.234, 0.0123, 0.000012, 0.0].map(short);
+        assert_eq!(texts, ["1.23 M", "46 k", "123", "1.23", "0.012", "1e-5", "0"]);
+    }
+}

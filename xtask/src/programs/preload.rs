@@ -1,0 +1,113 @@
+//! The library that takes the place of glibc's locks: built or given, and known to be loadable before anything is measured.
+
+use super::Wish;
+use super::process::maps_name;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The crate that makes it, if the workspace has it.
+const CRATE: &str = "crates/pthread/Cargo.toml";
+const PACKAGE: &str = "ondeck-pthread";
+const FILE: &str = "libondeck_pthread.so";
+/// Tells the library which lock takes the mutexes' place.
+pub(super) const CHOICE: &str = "ONDECK_LOCK";
+
+/// With which locks a program runs.
+#[derive(Clone, Debug)]
+pub(super) struct Variant {
+    /// As in the records.
+    pub(super) name: String,
+    /// What is preloaded; `None` for glibc's own locks.
+    pub(super) library: Option<PathBuf>,
+    lock: Option<String>,
+}
+
+impl Variant {
+    /// glibc's own locks.
+    pub(super) fn plain() -> Variant {
+        Variant { name: "plain".into(), library: None, lock: None }
+    }
+
+    /// Those of the library.
+    pub(super) fn preloaded(library: &Path, lock: Option<&str>) -> Variant {
+        let name = lock.unwrap_or("ondeck").to_owned();
+        Variant { name, library: Some(library.to_owned()), lock: lock.map(str::to_owned) }
+    }
+
+    /// Says so in the program's environment, and nothing else: who has exported one of these measures the other anyway.
+    pub(super) fn apply(&self, command: &mut Command) {
+        command.env_remove("LD_PRELOAD").env_remove(CHOICE);
+        if let Some(library) = &self.library {
+            command.env("LD_PRELOAD", library);
+        }
+        if let Some(lock) = &self.lock {
+            command.env(CHOICE, lock);
+        }
+    }
+}
+
+/// The library that is asked for, absolute and loadable.
+pub(super) fn library(root: &Path, wish: &Wish) -> Result<PathBuf, String> {
+    let path = match &wish.library {
+        Some(path) => path.clone(),
+        None if root.join(CRATE).is_file() => build(root)?,
+        None => return Err(format!("there is no {CRATE} to build {FILE} from; give one by --library PATH")),
+    };
+    // As the kernel names it in a process's maps.
+    let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+    // The loader takes these two for the ends of a name.
+    if path.to_string_lossy().contains([':', ' ']) {
+        return Err(format!("{}: the loader cannot preload a path with a colon or a space", path.display()));
+    }
+    probe(&path, wish.lock.as_deref())?;
+    Ok(path)
+}
+
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let cargo = || Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let status = cargo().args(["build", "--quiet", "--release", "--package", PACKAGE]).current_dir(root).status();
+    if !status.map_err(|error| format!("cannot run cargo: {error}"))?.success() {
+        return Err(format!("`cargo build --release --package {PACKAGE}` failed"));
+    }
+    let words = ["metadata", "--format-version", "1", "--no-deps"];
+    let output = cargo().args(words).current_dir(root).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("`cargo metadata`: {error}"))?;
+    let target = metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
+    Ok(Path::new(target).join("release").join(FILE))
+}
+
+/// Lets a small program say what it has mapped: the loader only warns about a library that it cannot load, and runs the
+/// program without it, which would then be measured as the library.
+fn probe(library: &Path, lock: Option<&str>) -> Result<(), String> {
+    let mut cat = Command::new("cat");
+    cat.arg("/proc/self/maps").stdin(Stdio::null());
+    Variant::preloaded(library, lock).apply(&mut cat);
+    let output = cat.output().map_err(|error| format!("cannot run cat: {error}"))?;
+    if output.status.success() && maps_name(&String::from_utf8_lossy(&output.stdout), library) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said = if said.is_empty() { output.status.to_string() } else { said };
+    Err(format!("{} cannot be preloaded: {said}", library.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_library_is_refused_with_the_reason() {
+        let file = std::env::temp_dir().join(format!("ondeck-no-library-{}.so", std::process::id()));
+        std::fs::write(&file, "text").unwrap();
+        let wish = |path: &Path| Wish { library: Some(path.to_owned()), ..Wish::default() };
+        let fault = library(Path::new("nowhere"), &wish(&file)).unwrap_err();
+        assert!(fault.contains("cannot be preloaded"), "{fault}");
+        std::fs::remove_file(&file).unwrap();
+        let fault = library(Path::new("nowhere"), &wish(&file)).unwrap_err();
+        assert!(fault.contains("No such file"), "{fault}");
+        let fault = library(Path::new("nowhere"), &Wish::default()).unwrap_err();
+        assert!(fault.contains("--library PATH"), "{fault}");
+    }
+}

@@ -1,0 +1,321 @@
+//! A program that runs: with or without the library, watched until it ends, and what it has used.
+
+use super::Variant;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the loader gets to map the library.
+const LOADING: Duration = Duration::from_secs(3);
+/// How long a server gets to end after it was asked to. MariaDB writes its pages then.
+const ENDING: Duration = Duration::from_secs(20);
+/// How many bytes of what a program wrote stand in an error.
+const TAIL: usize = 600;
+
+/// CPU time and context switches of a process with all its threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Usage {
+    pub(super) cpu_s: f64,
+    pub(super) voluntary: u64,
+    pub(super) involuntary: u64,
+}
+
+impl Usage {
+    /// What was used since `earlier`.
+    pub(super) fn since(self, earlier: Usage) -> Usage {
+        Usage {
+            cpu_s: self.cpu_s - earlier.cpu_s,
+            // A thread that has ended meanwhile took its count with it.
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+        }
+    }
+}
+
+/// What is left of a process that has ended well.
+pub(super) struct Ended {
+    pub(super) seconds: f64,
+    pub(super) usage: Usage,
+    /// Its standard output.
+    pub(super) text: String,
+}
+
+/// A running process. Dropped, it is killed, with all that it has started.
+pub(super) struct Process {
+    name: String,
+    pid: libc::pid_t,
+    log: PathBuf,
+    started: Instant,
+    /// The library that it must have mapped, until that was seen.
+    unseen: Option<PathBuf>,
+    has_ended: bool,
+}
+
+impl Process {
+    /// Starts `command` with the locks that `variant` says; what it writes goes to `log` and `log.err`.
+    pub(super) fn start(command: &mut Command, variant: &Variant, log: &Path) -> Result<Process, String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+        command.stdin(Stdio::null()).stdout(file(log)?).stderr(file(&errors_of(log))?).process_group(0);
+        variant.apply(command);
+        // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
+        command.env("HOME", log.parent().unwrap_or(log));
+        die_with_us(command);
+        let started = Instant::now();
+        let child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
+        let pid = libc::pid_t::try_from(child.id()).map_err(|error| format!("{name}: {error}"))?;
+        let unseen = variant.library.clone();
+        let mut process = Process { name, pid, log: log.to_owned(), started, unseen, has_ended: false };
+        process.await_library();
+        Ok(process)
+    }
+
+    /// Looks for the library until it is mapped, or the process has ended, or time is up.
+    fn await_library(&mut self) {
+        while self.unseen.is_some() && self.started.elapsed() < LOADING && !self.is_over(Duration::ZERO) {
+            if self.has_mapped() {
+                self.unseen = None;
+            } else {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+    }
+
+    /// Whether the library that it was started with is mapped now. Always, if there is none.
+    pub(super) fn has_mapped(&self) -> bool {
+        let Some(library) = &self.unseen else { return true };
+        let maps = fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        maps_name(&String::from_utf8_lossy(&maps), library)
+    }
+
+    /// Forgets that the library was seen: what is mapped now may belong to a program that has run another one in its place.
+    pub(super) fn look_again(&mut self, variant: &Variant) -> Result<(), String> {
+        self.unseen.clone_from(&variant.library);
+        if self.has_mapped() {
+            self.unseen = None;
+        }
+        self.must_have_library()
+    }
+
+    fn must_have_library(&self) -> Result<(), String> {
+        match &self.unseen {
+            None => Ok(()),
+            Some(library) => Err(format!("{} has run without {}: it was never mapped", self.name, library.display())),
+        }
+    }
+
+    /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
+    fn is_over(&self, within: Duration) -> bool {
+        // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
+        let Ok(fd) = libc::c_int::try_from(fd) else { return true };
+        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let timeout = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: `poll` is one entry, as said, and outlives the call.
+        let n_ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
+        // SAFETY: this function has opened `fd`, and nobody else knows it.
+        unsafe { libc::close(fd) };
+        n_ready > 0
+    }
+
+    /// Whether it runs still.
+    pub(super) fn must_run(&self) -> Result<(), String> {
+        if self.is_over(Duration::ZERO) { Err(format!("{} has ended: {}", self.name, self.tail())) } else { Ok(()) }
+    }
+
+    /// Waits until it ends by itself. Everything but success is an error, and so is an end without the library.
+    pub(super) fn finish(mut self, limit: Duration) -> Result<Ended, String> {
+        if !self.is_over(limit) {
+            return Err(format!("{} had not ended after {} s: {}", self.name, limit.as_secs(), self.tail()));
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        let (status, usage) = self.reap()?;
+        if !status.success() {
+            return Err(format!("{} failed with {status}: {}", self.name, self.tail()));
+        }
+        self.must_have_library()?;
+        Ok(Ended { seconds, usage, text: text_of(&self.log) })
+    }
+
+    /// Asks a server to end, and waits until it has.
+    pub(super) fn stop(mut self) -> Result<(), String> {
+        self.must_have_library()?;
+        self.must_run()?;
+        // SAFETY: takes numbers only; our child has not been waited for, so the number is its own.
+        unsafe { libc::kill(self.pid, libc::SIGTERM) };
+        if !self.is_over(ENDING) {
+            return Err(format!("{} had not ended {} s after SIGTERM: {}", self.name, ENDING.as_secs(), self.tail()));
+        }
+        let (status, _) = self.reap()?;
+        // Who has no handler ends by the signal, which is as good.
+        if status.success() || status.signal() == Some(libc::SIGTERM) {
+            Ok(())
+        } else {
+            Err(format!("{} failed with {status} after SIGTERM: {}", self.name, self.tail()))
+        }
+    }
+
+    /// Takes the status of the ended process.
+    fn reap(&mut self) -> Result<(ExitStatus, Usage), String> {
+        let mut status = 0;
+        // SAFETY: numbers only, for which all zeroes is a value.
+        let mut rusage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: both places outlive the call; the process is our child and was not waited for.
+        let pid = unsafe { libc::wait4(self.pid, &raw mut status, 0, &raw mut rusage) };
+        if pid != self.pid {
+            return Err(format!("{}: wait4: {}", self.name, std::io::Error::last_os_error()));
+        }
+        self.has_ended = true;
+        let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
+        let usage = Usage {
+            cpu_s: (micros(rusage.ru_utime) + micros(rusage.ru_stime)) as f64 / 1e6,
+            voluntary: u64::try_from(rusage.ru_nvcsw).unwrap_or_default(),
+            involuntary: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
+        };
+        Ok((ExitStatus::from_raw(status), usage))
+    }
+
+    /// What it has used until now, by the kernel's books.
+    pub(super) fn usage(&self) -> Result<Usage, String> {
+        let path = format!("/proc/{}", self.pid);
+        let stat = fs::read_to_string(format!("{path}/stat")).map_err(|error| format!("{path}/stat: {error}"))?;
+        let mut usage = Usage { cpu_s: cpu_seconds(&stat).ok_or(format!("{path}/stat: {stat}"))?, ..Usage::default() };
+        for task in fs::read_dir(format!("{path}/task")).map_err(|error| format!("{path}/task: {error}"))?.flatten() {
+            // A thread may end between the two.
+            let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            usage.voluntary += switches(&status, "voluntary_ctxt_switches:");
+            usage.involuntary += switches(&status, "nonvoluntary_ctxt_switches:");
+        }
+        Ok(usage)
+    }
+
+    /// The end of what it has written.
+    fn tail(&self) -> String {
+        let all = text_of(&self.log) + &text_of(&errors_of(&self.log));
+        let text = all.trim();
+        let from = text.char_indices().rev().nth(TAIL).map_or(0, |(at, _)| at);
+        if text.is_empty() { "it has written nothing".to_owned() } else { text[from..].to_owned() }
+    }
+
+    /// All that it has written to its standard error so far.
+    pub(super) fn errors(&self) -> String {
+        text_of(&errors_of(&self.log))
+    }
+
+    /// All that it has written to its standard output so far.
+    pub(super) fn text(&self) -> String {
+        text_of(&self.log)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        // SAFETY: takes numbers only; the process leads the group, and was not waited for, so both numbers are its own.
+        unsafe { libc::kill(-self.pid, libc::SIGKILL) };
+        let _ = self.reap();
+    }
+}
+
+/// Lets the kernel end the program when we end in a way that drops nothing.
+fn die_with_us(command: &mut Command) {
+    let die = || {
+        // SAFETY: takes numbers only.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
+    unsafe { command.pre_exec(die) };
+}
+
+/// Runs a program without the library and without taking its figures: what prepares, or loads a server.
+pub(super) fn run_plain(command: &mut Command, log: &Path, limit: Duration) -> Result<Ended, String> {
+    Process::start(command, &Variant::plain(), log)?.finish(limit)
+}
+
+fn errors_of(log: &Path) -> PathBuf {
+    log.with_extension("err")
+}
+
+/// As text whatever it is: some programs write bytes.
+fn text_of(file: &Path) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(file) {
+        let _ = file.read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether the file is one of those in the text of a `/proc/PID/maps`.
+pub(super) fn maps_name(maps: &str, library: &Path) -> bool {
+    maps.lines().any(|line| line.split_once('/').is_some_and(|(_, rest)| Path::new(&format!("/{rest}")) == library))
+}
+
+/// User and system time in the text of a `/proc/PID/stat`, in ticks of 10 ms.
+fn cpu_seconds(stat: &str) -> Option<f64> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let ticks: Option<u64> = fields.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().ok()).sum();
+    Some(ticks? as f64 / 100.0)
+}
+
+fn switches(status: &str, name: &str) -> u64 {
+    let count = status.lines().find_map(|line| line.strip_prefix(name));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("ondeck-process-{name}-{}", std::process::id()))
+    }
+
+    fn sh(text: &str, log: &Path) -> Process {
+        Process::start(Command::new("sh").args(["-c", text]), &Variant::plain(), log).unwrap()
+    }
+
+    #[test]
+    fn an_end_has_its_output_and_its_cost() {
+        let log = log("end");
+        let ended =
+            sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i", &log).finish(LOADING * 10).unwrap();
+        assert_eq!(ended.text, "100000\n");
+        assert!(ended.usage.cpu_s > 0.0 && ended.seconds > 0.0);
+        let fault = sh("echo why >&2; exit 3", &log).finish(LOADING).err().unwrap();
+        assert!(fault.contains("exit status: 3") && fault.contains("why"), "{fault}");
+        fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
+    }
+
+    #[test]
+    fn who_hangs_is_killed_with_its_children() {
+        let log = log("hang");
+        let process = sh("sleep 60 & echo $!; wait", &log);
+        while process.text().is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let child = process.text().trim().to_owned();
+        let fault = process.finish(Duration::from_millis(10)).err().unwrap();
+        assert!(fault.starts_with("sh had not ended"), "{fault}");
+        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z ") || stat.contains(") X "), "{stat}");
+        fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
+    }
+
+    #[test]
+    fn books_are_read() {
+        let stat = "7 (a) b) S 1 2 3 4 5 6 7 8 9 10 150 50 0";
+        assert_eq!(cpu_seconds(stat), Some(2.0));
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(switches(status, "voluntary_ctxt_switches:"), 12);
+        assert_eq!(switches(status, "nonvoluntary_ctxt_switches:"), 3);
+        let maps = "7f00-7f01 r-xp 00000000 fd:00 12 /lib/libc.so.6\n7f02-7f03 rw-p 0 00:00 0 \n";
+        assert!(maps_name(maps, Path::new("/lib/libc.so.6")));
+        assert!(!maps_name(maps, Path::new("/lib/libc.so")));
+    }
+}

@@ -1,0 +1,40 @@
+//! What a run leaves: rows, and beside them the machine, the command and what did not run.
+
+use crate::docs::programs::{FILE, Row, to_csv};
+use ondeck_lab::this_machine;
+use ondeck_report::fingerprint;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Writes the rows: to the record of this machine, if they are of all programs.
+pub(super) fn write(
+    root: &Path,
+    is_whole: bool,
+    mut rows: Vec<Row>,
+    command: &str,
+    warnings: Vec<String>,
+) -> Result<(), String> {
+    let fingerprint = this_machine::fingerprint();
+    for row in &mut rows {
+        row.machine.clone_from(&fingerprint.machine);
+    }
+    let path =
+        if is_whole { Path::new("results").join(&fingerprint.machine) } else { PathBuf::from("target") }.join(FILE);
+    let text = to_csv(&rows)?;
+    let origin = json!({
+        "fingerprint": fingerprint,
+        "command": command,
+        "warnings": warnings,
+        "rows_hash": fingerprint::hash(&text),
+    });
+    let origin = serde_json::to_string_pretty(&origin).map_err(|error| error.to_string())? + "\n";
+    let file = root.join(&path);
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    if let Some(directory) = file.parent() {
+        std::fs::create_dir_all(directory).map_err(failed)?;
+    }
+    std::fs::write(&file, text).map_err(failed)?;
+    std::fs::write(file.with_extension("csv.fingerprint.json"), origin).map_err(failed)?;
+    println!("{} is written", path.display());
+    Ok(())
+}
