@@ -145,6 +145,8 @@ static void mixed_with_pthread(void)
     CHECK(mtx_lock(&both) == thrd_success);
     GIVES(pthread_mutex_trylock((pthread_mutex_t *)(void *)&both), EBUSY);
     OK(pthread_mutex_unlock((pthread_mutex_t *)(void *)&both));
+    CHECK(mtx_trylock(&both) == thrd_success);
+    CHECK(mtx_unlock(&both) == thrd_success);
     OK(pthread_mutex_lock((pthread_mutex_t *)(void *)&both));
     CHECK(mtx_trylock(&both) == thrd_busy);
     CHECK(mtx_unlock(&both) == thrd_success);

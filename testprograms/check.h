@@ -33,6 +33,9 @@
 
 #define UNUSED __attribute__((unused))
 
+// What the program is at; a failure and a watchdog that bites say it.
+static const char *volatile doing = "start";
+
 // One line, by write alone: stdio and malloc may be what the failing program breaks.
 UNUSED __attribute__((noreturn, format(printf, 3, 4))) static void fail(const char *file, int line, const char *text, ...)
 {
@@ -43,6 +46,8 @@ UNUSED __attribute__((noreturn, format(printf, 3, 4))) static void fail(const ch
     va_start(list, text);
     length += vsnprintf(out + length, sizeof out - (size_t)length - 1, text, list);
     va_end(list);
+    if (length < (int)sizeof out)
+        length += snprintf(out + length, sizeof out - (size_t)length, " (at: %s)", doing);
     if (length > (int)sizeof out - 2)
         length = (int)sizeof out - 2;
     out[length++] = '\n';
@@ -77,9 +82,6 @@ UNUSED static const char *code_name(int code)
 #define OK(call) GIVES(call, 0)
 
 // ---- the watchdog
-
-// What the program is at; a watchdog that bites says it.
-static const char *volatile doing = "start";
 
 UNUSED static void watchdog_bites(int signal_number)
 {

@@ -1,6 +1,9 @@
 // Mutexes and condition variables that are shared by code which found its functions in different ways: by linking, by a
-// library opened at run time with and without its own scope first, by dlsym and by dlvsym, which finds glibc's. Whoever locks,
-// the others must see it.
+// library opened at run time, by dlsym. Whoever locks, the others must see it.
+//
+// The variant finds them past a preloaded library too: by dlvsym, which passes over symbols without a version, and in a
+// library that looks into its own scope first. Then glibc's functions and an interposer's meet on one mutex.
+// variant: past -DPAST
 #include "check.h"
 #include <dlfcn.h>
 
@@ -40,6 +43,7 @@ static void add_way(const char *name, void *scope)
     CHECK(way->lock && way->trylock && way->unlock && way->wait && way->signal);
 }
 
+#ifdef PAST
 // The versions that programs of long ago are linked with, and whatever asks for a version.
 static void add_versioned_way(void)
 {
@@ -53,6 +57,7 @@ static void add_versioned_way(void)
     // Other machines have other versions.
     n_ways += way->lock && way->trylock && way->unlock && way->wait && way->signal;
 }
+#endif
 
 static void *fight(void *argument)
 {
@@ -93,7 +98,7 @@ static void each_sees_the_others(void)
 {
     for (int i = 0; i < n_ways; i++)
         for (int k = 0; k < n_ways; k++) {
-            doing = ways[k].name;
+            doing = ways[k > i ? k : i].name;
             OK(ways[i].lock(&mutex));
             GIVES(ways[k].trylock(&mutex), EBUSY);
             OK(ways[k].unlock(&mutex));
@@ -121,7 +126,8 @@ static void *open_library(int flags)
 
 static void with_library(int flags)
 {
-    doing = flags & RTLD_DEEPBIND ? "a library that prefers its own scope" : "a library";
+    const char *what = flags & RTLD_DEEPBIND ? "a library that prefers its own scope" : "a library";
+    doing = what;
     void *library = open_library(flags);
     pthread_t threads[MOST_WAYS + 1];
     count = 0;
@@ -129,7 +135,7 @@ static void with_library(int flags)
         threads[i] = start(fight, &ways[i]);
     threads[n_ways] = start(fight_in_library, NULL);
     for (int i = 0; i <= n_ways; i++)
-        join_soon(threads[i], doing);
+        join_soon(threads[i], what);
     CHECK(count == (long)N_ROUNDS * (n_ways + 1));
     for (int i = 0; i < n_ways; i++) {
         turn = 0;
@@ -150,10 +156,17 @@ int main(void)
     ways[n_ways++] = linked;
     add_way("RTLD_DEFAULT", RTLD_DEFAULT);
     add_way("RTLD_NEXT", RTLD_NEXT);
+#ifdef PAST
     add_versioned_way();
+#endif
     each_sees_the_others();
     with_library(RTLD_NOW);
     with_library(RTLD_LAZY);
+#ifdef PAST
     with_library(RTLD_NOW | RTLD_DEEPBIND);
+#endif
+    // For its destructor, at the end of the process.
+    doing = "a library that stays open";
+    open_library(RTLD_NOW);
     return 0;
 }

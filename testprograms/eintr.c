@@ -36,14 +36,32 @@ static void *hold(void *argument)
     return NULL;
 }
 
+// Out of step with the others, so that each kind of wait comes upon a mutex that is taken.
+static void *stand_in_the_way(void *argument)
+{
+    (void)argument;
+    uint64_t seed = 8;
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
+        OK(pthread_mutex_lock(&mutex));
+        sleep_ns(chance(&seed) % (2 * MS));
+        OK(pthread_mutex_unlock(&mutex));
+        sleep_ns(chance(&seed) % (MS / 4));
+    }
+    return NULL;
+}
+
 static void *wait_in_all_ways(void *argument)
 {
     (void)argument;
     int64_t stop = now_ns(CLOCK_MONOTONIC) + 250 * MS;
     while (now_ns(CLOCK_MONOTONIC) < stop) {
-        OK(pthread_mutex_lock(&mutex));
-        OK(pthread_mutex_unlock(&mutex));
-
+        // Who comes right back from an unlock finds the mutex free: others have to have come in between.
+        for (int i = 0; i < 4; i++) {
+            sleep_ns(MS / 4);
+            OK(pthread_mutex_lock(&mutex));
+            OK(pthread_mutex_unlock(&mutex));
+        }
+        sleep_ns(MS / 4);
         struct timespec far = in_ns(CLOCK_REALTIME, 50 * SECOND);
         OK(pthread_mutex_timedlock(&mutex, &far));
         while (!token)
@@ -51,6 +69,7 @@ static void *wait_in_all_ways(void *argument)
         token--;
         OK(pthread_mutex_unlock(&mutex));
 
+        sleep_ns(MS / 4);
         struct timespec near = in_ns(CLOCK_MONOTONIC, MS);
         int code = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &near);
         if (code == ETIMEDOUT) {
@@ -88,7 +107,7 @@ int main(void)
         token = 0;
         doing = flags[i] ? "with SA_RESTART" : "without SA_RESTART";
         pthread_t waiter = start(wait_in_all_ways, NULL);
-        pthread_t others[2] = {start(hold, NULL), start(hammer, &waiter)};
+        pthread_t others[3] = {start(hold, NULL), start(hammer, &waiter), start(stand_in_the_way, NULL)};
         // The hammer stops first: it must not hit a thread that is gone.
         sleep_ns(270 * MS);
         __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
@@ -102,6 +121,7 @@ int main(void)
             sleep_ns(MS);
         }
         join(others[0]);
+        join(others[2]);
         CHECK(n_handled > 0);
     }
     return 0;

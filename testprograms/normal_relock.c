@@ -3,6 +3,7 @@
 
 // A wait may begin awake; what it may use for that of the 300 ms it is watched.
 #define MOST_CPU (60 * MS)
+#define N_LOOKS 20
 
 struct locker {
     pthread_mutex_t mutex;
@@ -43,10 +44,19 @@ int main(void)
             sleep_ns(MS);
         before[i] = cpu_ns(threads[i]);
     }
-    sleep_ns(300 * MS);
+    // A thread that is always ready to run waits awake, however little of a busy machine it gets.
+    int n_asleep[3] = {0, 0, 0};
+    sleep_ns(100 * MS);
+    for (int look = 0; look < N_LOOKS; look++) {
+        for (int i = 0; i < 3; i++)
+            n_asleep[i] += is_asleep(lockers[i].id);
+        sleep_ns(10 * MS);
+    }
     for (int i = 0; i < 3; i++) {
         int64_t used = cpu_ns(threads[i]) - before[i];
         CHECK(!__atomic_load_n(&lockers[i].came_through, __ATOMIC_ACQUIRE));
+        if (n_asleep[i] < N_LOOKS / 2)
+            FAIL("a wait that does not end was asleep at %d of %d looks", n_asleep[i], N_LOOKS);
         if (used > MOST_CPU)
             FAIL("a wait of 300 ms used %lld us of CPU time", (long long)used / 1000);
     }

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #define N_THREADS 3
-#define N_ROUNDS 20000
+#define N_ROUNDS 40000
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -39,6 +39,9 @@ static void *run(void *argument)
     for (int round = 0; round < N_ROUNDS; round++) {
         OK(pthread_mutex_lock(&mutex));
         count++;
+        // The others come to wait, and are interrupted there.
+        if (round % 8 == 4)
+            sched_yield();
         if (round % 16 == 0) {
             struct timespec end = in_ns(CLOCK_MONOTONIC, 20000);
             int code = pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &end);

@@ -1,5 +1,5 @@
 // Any error of the futex call is a time-out, also the EAGAIN of a word that has changed already.
-// fails: exclusion
+// fails: word_changes
 #include "wrong.h"
 
 static int lock_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *end)

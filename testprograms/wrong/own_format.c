@@ -1,5 +1,5 @@
 // Another meaning of the lock word, by some of the functions only: glibc's, reached in other ways, understand it in theirs.
-// fails: dl c11 exclusion
+// fails: dl+past c11 exclusion
 #include "wrong.h"
 
 #define HELD 4

@@ -1,5 +1,5 @@
 // Takes its state down in its destructor, though others' destructors and threads come after it.
-// fails: early_late
+// fails: dl
 #include "wrong.h"
 
 static int is_gone;
