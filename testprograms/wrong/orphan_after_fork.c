@@ -1,6 +1,6 @@
 // One waiter spins and has a flag in the mutex that says so; the others sleep until that flag is given back. In the child of
 // a fork the spinner is gone, and its flag is not.
-// fails: fork fork_free
+// fails: fork fork+raw fork_free
 #include "wrong.h"
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
