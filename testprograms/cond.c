@@ -1,0 +1,193 @@
+// Condition variables: what signal, broadcast and wait do, and what wait answers when the mutex is not the caller's.
+#include "check.h"
+
+#define N_WAITERS 8
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    int n_waiting, n_tokens, n_woken, is_over, is_inside;
+} room;
+
+static void make_room(int type)
+{
+    pthread_mutexattr_t attr;
+    OK(pthread_mutexattr_init(&attr));
+    OK(pthread_mutexattr_settype(&attr, type));
+    memset(&room, 0, sizeof room);
+    OK(pthread_mutex_init(&room.mutex, &attr));
+    OK(pthread_cond_init(&room.cond, NULL));
+}
+
+static void close_room(void)
+{
+    OK(pthread_cond_destroy(&room.cond));
+    OK(pthread_mutex_destroy(&room.mutex));
+}
+
+static void *take_a_token(void *argument)
+{
+    (void)argument;
+    OK(pthread_mutex_lock(&room.mutex));
+    room.n_waiting++;
+    while (room.n_tokens == 0 && !room.is_over) {
+        OK(pthread_cond_wait(&room.cond, &room.mutex));
+        // Who comes back has the mutex: nobody else is inside.
+        CHECK(room.is_inside == 0);
+        room.is_inside = 1;
+        dally(100);
+        room.is_inside = 0;
+    }
+    room.n_tokens -= !room.is_over;
+    room.n_waiting--;
+    room.n_woken++;
+    OK(pthread_mutex_unlock(&room.mutex));
+    return NULL;
+}
+
+static int locked_read(const int *value)
+{
+    OK(pthread_mutex_lock(&room.mutex));
+    int found = *value;
+    OK(pthread_mutex_unlock(&room.mutex));
+    return found;
+}
+
+static void until(const int *value, int wanted)
+{
+    int64_t end = now_ns(CLOCK_MONOTONIC) + LATEST;
+    while (locked_read(value) != wanted) {
+        if (now_ns(CLOCK_MONOTONIC) > end)
+            FAIL("hung: %s", doing);
+        sched_yield();
+    }
+}
+
+static void signals(int type, int signal_inside)
+{
+    pthread_t threads[N_WAITERS];
+    make_room(type);
+    for (int i = 0; i < N_WAITERS; i++)
+        threads[i] = start(take_a_token, NULL);
+    until(&room.n_waiting, N_WAITERS);
+    doing = "a signal wakes at least one";
+    for (int i = 1; i <= N_WAITERS / 2; i++) {
+        OK(pthread_mutex_lock(&room.mutex));
+        room.n_tokens++;
+        if (signal_inside)
+            OK(pthread_cond_signal(&room.cond));
+        OK(pthread_mutex_unlock(&room.mutex));
+        if (!signal_inside)
+            OK(pthread_cond_signal(&room.cond));
+        until(&room.n_woken, i);
+    }
+    doing = "a broadcast wakes all";
+    OK(pthread_mutex_lock(&room.mutex));
+    room.is_over = 1;
+    if (signal_inside)
+        OK(pthread_cond_broadcast(&room.cond));
+    OK(pthread_mutex_unlock(&room.mutex));
+    if (!signal_inside)
+        OK(pthread_cond_broadcast(&room.cond));
+    until(&room.n_woken, N_WAITERS);
+    for (int i = 0; i < N_WAITERS; i++)
+        join(threads[i]);
+    close_room();
+}
+
+// Signals are not stored: who comes afterwards waits.
+static void nobody_there(void)
+{
+    make_room(PTHREAD_MUTEX_NORMAL);
+    OK(pthread_cond_signal(&room.cond));
+    OK(pthread_cond_broadcast(&room.cond));
+    OK(pthread_mutex_lock(&room.mutex));
+    struct timespec end = in_ns(CLOCK_REALTIME, 5 * MS);
+    int code;
+    while ((code = pthread_cond_timedwait(&room.cond, &room.mutex, &end)) == 0) {
+    }
+    GIVES(code, ETIMEDOUT);
+    OK(pthread_mutex_unlock(&room.mutex));
+    close_room();
+}
+
+static void *hold_for_a_while(void *argument)
+{
+    sem_t *held = argument;
+    OK(pthread_mutex_lock(&room.mutex));
+    sem_post(held);
+    sleep_ns(20 * MS);
+    OK(pthread_mutex_unlock(&room.mutex));
+    return NULL;
+}
+
+// The mutex is free, or another thread's: refused, and the condition variable is as before.
+static void not_the_owner(int type)
+{
+    make_room(type);
+    struct timespec end = in_ns(CLOCK_REALTIME, 50 * SECOND);
+    GIVES(pthread_cond_wait(&room.cond, &room.mutex), EPERM);
+    GIVES(pthread_cond_timedwait(&room.cond, &room.mutex, &end), EPERM);
+    GIVES(pthread_cond_clockwait(&room.cond, &room.mutex, CLOCK_REALTIME, &end), EPERM);
+    sem_t held;
+    sem_init(&held, 0, 0);
+    pthread_t holder = start(hold_for_a_while, &held);
+    while (sem_wait(&held) != 0) {
+    }
+    GIVES(pthread_cond_wait(&room.cond, &room.mutex), EPERM);
+    GIVES(pthread_cond_timedwait(&room.cond, &room.mutex, &end), EPERM);
+    join(holder);
+
+    pthread_t waiter = start(take_a_token, NULL);
+    until(&room.n_waiting, 1);
+    GIVES(pthread_cond_wait(&room.cond, &room.mutex), EPERM);
+    OK(pthread_mutex_lock(&room.mutex));
+    room.n_tokens = 1;
+    OK(pthread_cond_signal(&room.cond));
+    OK(pthread_mutex_unlock(&room.mutex));
+    join_soon(waiter, "a signal after a refused wait");
+    close_room();
+}
+
+// The codes of the three waits tell time-outs from wakes, and the mutex is held after each.
+static void holds_after_timeout(int type)
+{
+    make_room(type);
+    OK(pthread_mutex_lock(&room.mutex));
+    for (int i = 0; i < 20; i++) {
+        struct timespec end = in_ns(CLOCK_MONOTONIC, i * 10000);
+        int code = pthread_cond_clockwait(&room.cond, &room.mutex, CLOCK_MONOTONIC, &end);
+        CHECK(code == ETIMEDOUT || code == 0);
+        if (type == PTHREAD_MUTEX_ERRORCHECK)
+            GIVES(pthread_mutex_lock(&room.mutex), EDEADLK);
+        if (type == PTHREAD_MUTEX_NORMAL)
+            GIVES(pthread_mutex_trylock(&room.mutex), EBUSY);
+    }
+    // The count of a recursive mutex is 1 again, no more and no less.
+    OK(pthread_mutex_unlock(&room.mutex));
+    if (type != PTHREAD_MUTEX_NORMAL)
+        GIVES(pthread_mutex_unlock(&room.mutex), EPERM);
+    close_room();
+}
+
+int main(void)
+{
+    watchdog();
+    static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
+                                PTHREAD_MUTEX_ADAPTIVE_NP};
+    nobody_there();
+    for (int i = 0; i < 4; i++) {
+        signals(types[i], 0);
+        signals(types[i], 1);
+    }
+    not_the_owner(PTHREAD_MUTEX_ERRORCHECK);
+    not_the_owner(PTHREAD_MUTEX_RECURSIVE);
+    holds_after_timeout(PTHREAD_MUTEX_NORMAL);
+    holds_after_timeout(PTHREAD_MUTEX_RECURSIVE);
+    holds_after_timeout(PTHREAD_MUTEX_ERRORCHECK);
+
+    pthread_condattr_t attr;
+    OK(pthread_condattr_init(&attr));
+    GIVES(pthread_condattr_setclock(&attr, CLOCK_PROCESS_CPUTIME_ID), EINVAL);
+    return 0;
+}

@@ -1,0 +1,119 @@
+// A condition variable may be destroyed, and its memory used for something else, as soon as all its waiters have been
+// broadcast to: destroy has to see to it that those who are still on their way out do not touch it any more.
+#include "check.h"
+
+#define N_WAITERS 4
+#define N_ROUNDS 400
+#define PATTERN 0xa5
+
+struct room {
+    pthread_cond_t cond;
+    int is_over;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t begin, end;
+static struct room *room;
+static int n_waiting, n_left, with_deadlines;
+
+static void *wait_each_round(void *argument)
+{
+    uint64_t seed = 5 + (uint64_t)(long)argument;
+    for (int round = 0; round < 2 * N_ROUNDS; round++) {
+        pthread_barrier_wait(&begin);
+        OK(pthread_mutex_lock(&mutex));
+        n_waiting++;
+        // What the loop looks at is not in the memory that goes away.
+        if (with_deadlines) {
+            struct timespec until = in_ns(CLOCK_MONOTONIC, chance(&seed) % 60000);
+            int code = 0;
+            while (!room->is_over && code == 0)
+                code = pthread_cond_clockwait(&room->cond, &mutex, CLOCK_MONOTONIC, &until);
+            CHECK(code == 0 || code == ETIMEDOUT);
+        } else {
+            for (struct room *mine = room; mine == room;)
+                OK(pthread_cond_wait(&mine->cond, &mutex));
+        }
+        n_left++;
+        OK(pthread_mutex_unlock(&mutex));
+        pthread_barrier_wait(&end);
+    }
+    return NULL;
+}
+
+static void until(const int *value)
+{
+    for (int all = 0; !all;) {
+        OK(pthread_mutex_lock(&mutex));
+        all = *value == N_WAITERS;
+        OK(pthread_mutex_unlock(&mutex));
+        if (!all)
+            sched_yield();
+    }
+}
+
+static void is_untouched(const unsigned char *memory)
+{
+    for (size_t i = 0; i < sizeof(struct room); i++)
+        if (memory[i] != PATTERN)
+            FAIL("byte %zu of a condition variable changed after its end", i);
+}
+
+// The mutex is held from the broadcast until the memory is another's: waiters wake while it is taken away, and each of
+// them sees by `room` that it is over.
+static void after_a_broadcast(void)
+{
+    until(&n_waiting);
+    OK(pthread_mutex_lock(&mutex));
+    struct room *old = room;
+    room = NULL;
+    OK(pthread_cond_broadcast(&old->cond));
+    OK(pthread_cond_destroy(&old->cond));
+    memset(old, PATTERN, sizeof *old);
+    OK(pthread_mutex_unlock(&mutex));
+    pthread_barrier_wait(&end);
+    is_untouched((unsigned char *)old);
+    free(old);
+}
+
+// Some have timed out, some are woken; all have said that they left, none has to have returned from unlock.
+static void after_timeouts(void)
+{
+    until(&n_waiting);
+    OK(pthread_mutex_lock(&mutex));
+    room->is_over = 1;
+    OK(pthread_cond_broadcast(&room->cond));
+    OK(pthread_mutex_unlock(&mutex));
+    until(&n_left);
+    OK(pthread_cond_destroy(&room->cond));
+    memset(room, PATTERN, sizeof *room);
+    pthread_barrier_wait(&end);
+    is_untouched((unsigned char *)room);
+    free(room);
+}
+
+int main(void)
+{
+    watchdog();
+    OK(pthread_barrier_init(&begin, NULL, N_WAITERS + 1));
+    OK(pthread_barrier_init(&end, NULL, N_WAITERS + 1));
+    pthread_t threads[N_WAITERS];
+    for (long i = 0; i < N_WAITERS; i++)
+        threads[i] = start(wait_each_round, (void *)i);
+    for (with_deadlines = 0; with_deadlines < 2; with_deadlines++) {
+        doing = with_deadlines ? "destroy after time-outs" : "destroy after a broadcast";
+        for (int round = 0; round < N_ROUNDS; round++) {
+            room = calloc(1, sizeof *room);
+            OK(pthread_cond_init(&room->cond, NULL));
+            n_waiting = n_left = 0;
+            pthread_barrier_wait(&begin);
+            if (with_deadlines)
+                after_timeouts();
+            else
+                after_a_broadcast();
+        }
+    }
+    for (int i = 0; i < N_WAITERS; i++)
+        join(threads[i]);
+    return 0;
+}

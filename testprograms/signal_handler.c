@@ -1,0 +1,95 @@
+// A handler that comes at any instruction of lock, unlock, wait and signal, and uses other mutexes itself. POSIX promises
+// nothing here, but glibc's functions keep no state of their own in the thread, and programs have come to rely on it.
+#include "check.h"
+
+#define N_THREADS 3
+#define N_ROUNDS 40000
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static volatile long count;
+
+// Only handlers use these. Threads in handlers may contend: what they interrupted is none of these.
+static pthread_mutex_t of_handlers = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER;
+static volatile long count_of_handlers, n_locked;
+static int is_over;
+
+static void handle(int signal_number)
+{
+    (void)signal_number;
+    int saved = errno;
+    int code = pthread_mutex_trylock(&tried);
+    if (code == 0) {
+        dally(50);
+        OK(pthread_mutex_unlock(&tried));
+    } else {
+        GIVES(code, EBUSY);
+    }
+    OK(pthread_mutex_lock(&of_handlers));
+    count_of_handlers++;
+    OK(pthread_mutex_unlock(&of_handlers));
+    __atomic_fetch_add(&n_locked, 1, __ATOMIC_RELAXED);
+    errno = saved;
+}
+
+static void *run(void *argument)
+{
+    (void)argument;
+    for (int round = 0; round < N_ROUNDS; round++) {
+        OK(pthread_mutex_lock(&mutex));
+        count++;
+        // The others come to wait, and are interrupted there.
+        if (round % 8 == 4)
+            sched_yield();
+        if (round % 16 == 0) {
+            struct timespec end = in_ns(CLOCK_MONOTONIC, 20000);
+            int code = pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &end);
+            CHECK(code == 0 || code == ETIMEDOUT);
+        } else if (round % 16 == 8) {
+            OK(pthread_cond_signal(&cond));
+        }
+        OK(pthread_mutex_unlock(&mutex));
+    }
+    return NULL;
+}
+
+static void *hammer(void *argument)
+{
+    pthread_t *threads = argument;
+    uint64_t seed = 4711;
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
+        pthread_kill(threads[chance(&seed) % N_THREADS], SIGUSR1);
+        dally((int)(chance(&seed) % 20000));
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    watchdog();
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_t threads[N_THREADS];
+    for (int i = 0; i < N_THREADS; i++)
+        threads[i] = start(run, NULL);
+    pthread_t hammerer = start(hammer, threads);
+    doing = "handlers that lock";
+    // Threads that ended but are not joined yet may still be hit, which does nothing: so the hammer stops only then.
+    for (;;) {
+        OK(pthread_mutex_lock(&mutex));
+        long now = count;
+        OK(pthread_mutex_unlock(&mutex));
+        if (now == (long)N_THREADS * N_ROUNDS)
+            break;
+        sleep_ns(MS);
+    }
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    join(hammerer);
+    for (int i = 0; i < N_THREADS; i++)
+        join(threads[i]);
+    CHECK(count_of_handlers == n_locked);
+    OK(pthread_mutex_trylock(&of_handlers));
+    OK(pthread_mutex_trylock(&tried));
+    return 0;
+}
