@@ -3,6 +3,7 @@
 use crate::choice::{self, Locks, Out, Shard, Workloads};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use ondeck_lab::plan::Pin;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Locks that keep their speed under contention, and the tools to see whether yours do.
@@ -26,6 +27,15 @@ pub(crate) enum Command {
     /// hardware. One run is one point with one seed; runs are computed in parallel, one on each core of this machine, and
     /// what comes out does not depend on it.
     Sim(SimArgs),
+    /// Run any program with ondeck's locks in place of the C library's mutexes and condition variables
+    ///
+    /// The program is not changed: a library that is loaded first answers its pthread_mutex_*, pthread_cond_*, mtx_* and
+    /// cnd_* calls. It must be dynamically linked with glibc. Its input, output, signals and exit status are its own, and
+    /// so are its children, which get the same locks.
+    ///
+    /// ONDECK_SPIN=0 in the environment keeps waiters from spinning, for containers with a CPU quota.
+    #[command(override_usage = "ondeck run [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
+    Run(LaunchArgs),
     /// Name the locks, workloads or machines, one line each
     List {
         /// What to list
@@ -234,6 +244,24 @@ pub(crate) struct CalibrateArgs {
     /// Machine file to write, in TOML, or - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LaunchArgs {
+    /// The lock: any of the family whose form allows it [default: ondeck]
+    ///
+    /// It must fit into a mutex, let whoever it lets in free it at once, and have waiters that sleep. Another one is
+    /// refused with the reason.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) lock: Option<String>,
+
+    /// The library that is loaded first, if it is neither beside this program nor in ../lib/ondeck
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

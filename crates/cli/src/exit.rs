@@ -6,6 +6,8 @@ pub(crate) enum Exit {
     Usage(String),
     /// The run failed; one line that says what was seen.
     Failed(String),
+    /// A program has not been started; one line that says why, and the exit code for it.
+    NotStarted(String, i32),
     /// A signal has ended the run, Ctrl-C say; what was ready has been written.
     Interrupted(i32),
     /// Whoever reads our output has gone.
@@ -24,6 +26,10 @@ pub(crate) fn code(done: Result<(), Exit>) -> i32 {
         Err(Exit::Usage(what)) => {
             eprintln!("error: {what}");
             2
+        }
+        Err(Exit::NotStarted(what, code)) => {
+            eprintln!("error: {what}");
+            code
         }
         // As a shell says of a program that the signal has killed.
         Err(Exit::Interrupted(signal)) => 128 + signal,

@@ -2,7 +2,8 @@
 //!
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
-//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is.
+//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run` gives its program's; 126 if that cannot be run,
+//! 127 if there is none.
 
 mod args;
 mod bench;
@@ -14,6 +15,7 @@ mod exit;
 mod list;
 mod plan;
 mod report;
+mod run;
 mod sim;
 mod terminal;
 
@@ -27,6 +29,7 @@ fn main() {
         Ok(cli) => match cli.command {
             Command::Bench(args) => bench::run(&args),
             Command::Sim(args) => sim::run(&args),
+            Command::Run(args) => run::run(&args),
             Command::List { what, sources } => list::run(what, sources),
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),

@@ -27,7 +27,7 @@
 mod shared;
 
 use crate::cancel::{self, Handler, Sharing};
-use crate::mutex::{Kind, Mutex};
+use crate::mutex::{Kind, Mutex, Unmodified};
 use crate::time::Deadline;
 use crate::{Answer, process, real};
 use core::ffi::c_void;
@@ -42,7 +42,7 @@ use ondeck_platform::{Hardware, Platform};
 /// A `pthread_cond_t`.
 #[repr(C)]
 pub(crate) struct Cond {
-    waiters: RawCondvar<Hardware>,
+    waiters: RawCondvar<Hardware, Unmodified>,
     n_inside: AtomicU32,
     _unused: [u32; 4],
     flags: AtomicU32,
@@ -216,7 +216,7 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
 /// What a cancelled waiter must put in order. In the frame of the wait, which is still whole when the handler runs.
 struct Waiting<'a> {
     cond: &'a Cond,
-    waiter: &'a Waiter<Hardware>,
+    waiter: &'a Waiter<Hardware, Unmodified>,
     had: Had,
     place: Option<&'static process::Place>,
 }

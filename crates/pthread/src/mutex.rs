@@ -31,10 +31,22 @@ use crate::time::Deadline;
 use crate::{Answer, die, process, thread};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT};
+use ondeck_locks::ondeck::{BALANCED, Policy, Tuning};
 use ondeck_locks::{RawLock, RawOndeck};
 use ondeck_platform::Hardware;
 
-pub(crate) type Raw = RawOndeck<Hardware>;
+pub(crate) type Raw = RawOndeck<Hardware, Unmodified>;
+
+/// The constants for programs that were not written with this lock in mind.
+#[derive(Debug)]
+pub(crate) struct Unmodified;
+
+impl Policy for Unmodified {
+    fn tuning() -> &'static Tuning {
+        const TUNING: Tuning = Tuning { yields: 0, ..BALANCED };
+        &TUNING
+    }
+}
 
 /// A `pthread_mutex_t`.
 #[repr(C)]

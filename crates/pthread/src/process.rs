@@ -11,17 +11,23 @@
 //! child touches its first mutex, all that are in its copy of the table lose their waiters (`mutex::forget_waiters`,
 //! `cond::forget_waiters`).
 //!
+//! A child's memory is no picture of one moment: pages are copied one after the other while the parent's other threads go
+//! on. So that no waiter is in the copy of a word and not in that of the table, who has just written itself into the
+//! table waits for the end of a fork that is under way ([`wait_for`], `forks`).
+//!
 //! How the child knows that it is one: [`STATE`] lies in a page that the kernel gives to a child as zeros. Each operation
 //! looks at it for the lock's sake anyway. So it works for children of `clone` too, and no handler has to be the first of
-//! all handlers of a fork. Where the kernel refuses such a page, a handler of `pthread_atfork` does the same.
+//! all handlers of a fork. Where the kernel refuses such a page, a handler of the fork does the same.
+
+mod forks;
 
 use crate::family::{self, Operations};
 use crate::{cond, die, mutex};
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicUsize,
-    Ordering::{Acquire, Relaxed, Release},
+    AtomicPtr, AtomicU32, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 use ondeck_platform::{Hardware, Platform};
 
@@ -46,7 +52,7 @@ struct Wiped {
     rest: [u8; PAGE - 4],
 }
 
-// Two pages of padding: where pages are larger than 4 KiB, the kernel refuses, and the handler of a fork does the work.
+// Where pages are larger than 4 KiB, the kernel refuses, and the handler of a fork does the work.
 static STATE: Wiped = Wiped { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] };
 
 /// What a child keeps: which lock was chosen, FRESH before that.
@@ -138,19 +144,10 @@ fn choose() -> u32 {
 
 /// Sees to it that a child finds [`STATE`] fresh.
 fn watch_forks() {
-    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
-    extern "C" fn in_child() {
-        STATE.state.store(FRESH, Relaxed);
-    }
-    if IS_WATCHED.swap(true, Relaxed) {
-        return;
-    }
     let page = (&raw const STATE).cast_mut().cast::<c_void>();
     // SAFETY: the page is ours, whole, and holds nothing but the state.
-    if unsafe { libc::madvise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) } != 0 {
-        // SAFETY: the handler only stores.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    }
+    let is_refused = unsafe { libc::madvise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) } != 0;
+    forks::IS_PAGE_COPIED.store(is_refused, Relaxed);
 }
 
 // -- Who waits for what -----------------------------------------------------------------------------------------------
@@ -177,12 +174,14 @@ pub(crate) fn wait_for(mutex: *const mutex::Mutex, cond: *const cond::Cond) -> O
         let idx = (first + n) % PLACES;
         let place = &WAITING[idx];
         let is_free = place.mutex.load(Relaxed) == 0;
-        if is_free && place.mutex.compare_exchange(0, mutex.expose_provenance().max(1), Relaxed, Relaxed).is_ok() {
+        // SeqCst: either a fork that begins sees this, or we see the fork.
+        if is_free && place.mutex.compare_exchange(0, mutex.expose_provenance().max(1), SeqCst, Relaxed).is_ok() {
             // Before the place counts: who cuts off, or forgets, looks at no others.
             if END.load(Relaxed) <= idx {
                 END.fetch_max(idx + 1, Relaxed);
             }
             place.cond.store(cond.expose_provenance(), Relaxed);
+            forks::let_pass();
             return Some(place);
         }
     }

@@ -1,0 +1,137 @@
+//! Starts unmodified programs with ondeck's locks in place of the C library's: finds the library, judges the program, and
+//! becomes it.
+//!
+//! The program takes the place of the caller, so signals, exit status, standard input and terminal are its own.
+
+#[cfg(target_os = "linux")]
+mod library;
+#[cfg(target_os = "linux")]
+mod program;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What is to be started, and how.
+#[derive(Debug, Default)]
+pub struct Launch {
+    /// The program, by path or by name, and its arguments.
+    pub command: Vec<OsString>,
+    /// The lock; the flagship if `None`.
+    pub lock: Option<String>,
+    /// The library, if it is not where it is looked for.
+    pub library: Option<PathBuf>,
+}
+
+/// Why a program has not been started.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// What was asked for makes no sense: a lock that cannot be, a library that is not there.
+    Wish(String),
+    /// The program is there, and cannot be started, or not with other locks than its own.
+    Program(String),
+    /// There is no such program.
+    NotFound(String),
+}
+
+impl Refusal {
+    /// The exit status that shells, `env` and `timeout` give for it; 2 for a wrong command line, as elsewhere.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Refusal::Wish(_) => 2,
+            Refusal::Program(_) => 126,
+            Refusal::NotFound(_) => 127,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Refusal::Wish(what) | Refusal::Program(what) | Refusal::NotFound(what)) = self;
+        f.write_str(what)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The variable that names the lock to the library.
+#[cfg(target_os = "linux")]
+const LOCK: &str = "ONDECK_LOCK";
+
+/// Becomes the program. Returns only if that has failed.
+#[cfg(target_os = "linux")]
+pub fn become_it(launch: &Launch) -> Refusal {
+    use std::os::unix::process::CommandExt;
+
+    let prepared = prepare(launch);
+    match prepared {
+        Ok(mut command) => {
+            let error = command.exec();
+            Refusal::Program(format!("{}: {error}", command.get_program().to_string_lossy()))
+        }
+        Err(refusal) => refusal,
+    }
+}
+
+/// Says that there is nothing to be done here.
+#[cfg(not(target_os = "linux"))]
+pub fn become_it(_launch: &Launch) -> Refusal {
+    Refusal::Program("programs are run with other locks on Linux only, where the C library is glibc".to_owned())
+}
+
+/// Everything but the start.
+#[cfg(target_os = "linux")]
+fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
+    let name = launch.lock.as_deref().unwrap_or("ondeck");
+    check_lock(name)?;
+    let library = library::find(launch.library.as_deref())?;
+    let Some((program, arguments)) = launch.command.split_first() else {
+        return Err(Refusal::Wish("which program? `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
+    };
+    let path = program::find(program)?;
+    program::judge(&path)?;
+    let mut command = std::process::Command::new(&path);
+    // A program may look at the name that it was called by.
+    std::os::unix::process::CommandExt::arg0(&mut command, program);
+    command.args(arguments).env(LOCK, name).env("LD_PRELOAD", library::before_others(&library));
+    Ok(command)
+}
+
+/// Whether the lock called `name` can be a program's mutex.
+pub fn check_lock(name: &str) -> Result<(), Refusal> {
+    let possible = || {
+        let names = ondeck_locks::LOCKS.iter().filter(|entry| entry.refusal_as_posix_mutex().is_none());
+        names.map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+    };
+    let reason = match ondeck_locks::LOCKS.iter().find(|entry| entry.name == name) {
+        Some(entry) => entry.refusal_as_posix_mutex(),
+        None => Some("there is no lock of that name that a program can be given"),
+    };
+    match reason {
+        Some(reason) => Err(Refusal::Wish(format!("--lock {name}: {reason}; accepted: {}", possible()))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_cannot_be_a_mutex_is_refused_with_the_reason_and_the_others() {
+        for (name, reason) in [
+            ("tas", "never sleep"),
+            ("coreclr-monitor", "side objects"),
+            ("go-spinbit", "freed by then"),
+            ("parking-lot", "no lock of that name"),
+        ] {
+            let refusal = check_lock(name).unwrap_err();
+            let text = refusal.to_string();
+            assert!(text.contains(name) && text.contains(reason) && text.contains("go-spinbit-futex"), "{text}");
+            assert_eq!(refusal.exit_code(), 2);
+        }
+        for name in ["ondeck", "go-tristate-futex", "std-port", "swift"] {
+            assert_eq!(check_lock(name), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Which file a command means, and whether the loader will put our library into it.
+//!
+//! The loader leaves LD_PRELOAD alone where there is no loader (static programs), and where the program has more rights
+//! than its user. Both would run as ever, and a measurement would compare the C library with itself; so both are refused.
+
+use crate::Refusal;
+use object::elf;
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, FileKind};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The file that a shell would start: a path, or a name that is looked for in PATH.
+pub(crate) fn find(program: &OsStr) -> Result<PathBuf, Refusal> {
+    let name = program.to_string_lossy();
+    if program.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(program);
+        return if path.exists() { Ok(path) } else { Err(Refusal::NotFound(format!("{name}: there is no such file"))) };
+    }
+    let list = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let candidates: Vec<PathBuf> = std::env::split_paths(&list).map(|directory| directory.join(program)).collect();
+    let is_program = |path: &&PathBuf| path.is_file() && is_executable(path);
+    match candidates.iter().find(is_program).or_else(|| candidates.iter().find(|path| path.is_file())) {
+        Some(path) => Ok(path.clone()),
+        None => Err(Refusal::NotFound(format!("{name}: there is no such program in the directories of PATH"))),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Refuses a program that the library would not get into.
+pub(crate) fn judge(path: &Path) -> Result<(), Refusal> {
+    /// Interpreters of interpreters; the kernel allows four.
+    const DEPTH: usize = 5;
+    let mut path = path.to_owned();
+    for _ in 0..DEPTH {
+        let refuse = |why: String| Refusal::Program(format!("{}: {why}", path.display()));
+        let metadata = path.metadata().map_err(|error| refuse(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(refuse("it is no file".to_owned()));
+        }
+        if !is_executable(&path) {
+            return Err(refuse("it may not be executed".to_owned()));
+        }
+        let content = read(&path).map_err(|error| refuse(error.to_string()))?;
+        if let Some(line) = content.strip_prefix(b"#!") {
+            path = interpreter(line).map_err(refuse)?;
+            continue;
+        }
+        return judge_binary(&content).and_then(|()| judge_rights(&path, &metadata)).map_err(refuse);
+    }
+    Err(Refusal::Program(format!("{}: too many interpreters of interpreters", path.display())))
+}
+
+/// As much of a file as has the headers of any linker: they stand at the beginning.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    const ENOUGH: u64 = 1 << 20;
+    let mut content = Vec::new();
+    File::open(path)?.take(ENOUGH).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// What a script's first line starts. `env` starts what it finds by a name.
+fn interpreter(line: &[u8]) -> Result<PathBuf, String> {
+    let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let first = PathBuf::from(OsString::from_vec(words.next().ok_or("its first line names no interpreter")?.to_vec()));
+    let is_name = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
+    match words.find(is_name) {
+        Some(name) if first.file_name() == Some(OsStr::new("env")) => {
+            find(OsStr::from_bytes(name)).map_err(|refusal| refusal.to_string())
+        }
+        _ => Ok(first),
+    }
+}
+
+fn judge_binary(content: &[u8]) -> Result<(), String> {
+    match FileKind::parse(content) {
+        Ok(FileKind::Elf64) => {}
+        Ok(FileKind::Elf32) => return Err("it is a program of 32 bits, and the library of 64".to_owned()),
+        // A script without a first line is started by a shell, or not at all.
+        _ => return Err("it is neither a program of this system nor a script that names its interpreter".to_owned()),
+    }
+    let file = ElfFile64::<Endianness>::parse(content);
+    // The section table stands at the end, which has not been read.
+    let header = file.as_ref().map(ElfFile64::elf_header).or_else(|_| elf::FileHeader64::<Endianness>::parse(content));
+    let header = header.map_err(|error| format!("its header cannot be read: {error}"))?;
+    let endian = header.endian().map_err(|error| error.to_string())?;
+    if header.e_machine(endian) != MACHINE {
+        return Err("it is a program for another processor".to_owned());
+    }
+    let segments = header.program_headers(endian, content).map_err(|error| error.to_string())?;
+    let loader = segments.iter().find_map(|segment| segment.interpreter(endian, content).ok().flatten());
+    match loader {
+        None => Err("it is a static program, which has the C library's locks inside and loads no other".to_owned()),
+        Some(loader) if is_glibc(loader) => Ok(()),
+        Some(loader) => Err(format!(
+            "its loader is {}, and the library stands in for the locks of glibc only",
+            String::from_utf8_lossy(loader)
+        )),
+    }
+}
+
+const MACHINE: u16 = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
+
+fn is_glibc(loader: &[u8]) -> bool {
+    let name = loader.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    name.starts_with(b"ld-linux") || name.starts_with(b"ld-2.") || name.starts_with(b"ld64.so")
+}
+
+/// With other rights than its user's, the loader ignores a library that is named by its path.
+fn judge_rights(path: &Path, metadata: &std::fs::Metadata) -> Result<(), String> {
+    const SET_USER: u32 = 0o4000;
+    const SET_GROUP: u32 = 0o2000;
+    // SAFETY: always may be called.
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let has = |bit: u32| metadata.mode() & bit != 0;
+    if has(SET_USER) && metadata.uid() != user || has(SET_GROUP) && metadata.gid() != group {
+        return Err("it runs with the rights of another user or group, and then the loader takes no library".to_owned());
+    }
+    if user != 0 && has_capabilities(path) {
+        return Err("it runs with capabilities of its own, and then the loader takes no library".to_owned());
+    }
+    Ok(())
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: strings of C; without room for a value the call tells its length.
+    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(directory: &tempfile::TempDir, name: &str, content: &str, mode: u32) -> PathBuf {
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    fn refusal(path: &Path) -> String {
+        match judge(path) {
+            Err(Refusal::Program(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_program_of_this_system_may_run() {
+        assert_eq!(judge(&find(OsStr::new("sh")).unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn a_script_is_what_its_interpreter_is() {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, line) in [("a", "#!/bin/sh\n"), ("b", "#! /usr/bin/env -S FOO=1 sh -e\n"), ("c", "#!/bin/sh -e")] {
+            assert_eq!(judge(&script(&directory, name, line, 0o755)), Ok(()), "{line}");
+        }
+        let lost = script(&directory, "d", "#!/nowhere/at/all\n", 0o755);
+        assert!(refusal(&lost).contains("/nowhere/at/all"));
+        assert!(refusal(&script(&directory, "e", "#!\n", 0o755)).contains("no interpreter"));
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(refusal(&script(&directory, "text", "hello", 0o755)).contains("neither a program"));
+        assert!(refusal(&script(&directory, "shut", "#!/bin/sh\n", 0o644)).contains("may not be executed"));
+        assert!(refusal(directory.path()).contains("no file"));
+        assert!(matches!(find(OsStr::new("no-such-program-here")), Err(Refusal::NotFound(_))));
+        assert!(matches!(find(OsStr::new("./no/such/program")), Err(Refusal::NotFound(_))));
+    }
+
+    #[test]
+    fn loaders_are_known_by_their_names() {
+        for (loader, is_ours) in [
+            (&b"/lib64/ld-linux-x86-64.so.2"[..], true),
+            (b"/lib/ld-linux-aarch64.so.1", true),
+            (b"/lib/ld-musl-x86_64.so.1", false),
+            (b"/system/bin/linker64", false),
+        ] {
+            assert_eq!(is_glibc(loader), is_ours);
+        }
+    }
+
+    #[test]
+    fn more_rights_than_the_user_has_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = script(&directory, "mine", "#!/bin/sh\n", 0o4755);
+        assert_eq!(judge_rights(&path, &path.metadata().unwrap()), Ok(()), "its user is the caller");
+        let su = Path::new("/bin/su");
+        // SAFETY: always may be called.
+        if su.exists() && unsafe { libc::geteuid() } != 0 {
+            assert!(judge_rights(su, &su.metadata().unwrap()).unwrap_err().contains("rights"));
+        }
+    }
+}
