@@ -22,7 +22,8 @@
 //! # Two masters
 //! A program can reach the C library's own functions past us: by `dlvsym`, or from a library loaded with `RTLD_DEEPBIND`.
 //! If such a function locks a mutex that we have, the C library's own assertion that it has no owner ends the process, or
-//! leaves a mark in `__lock` that ends it at our next operation. If it locks one that is free, that mark is found too.
+//! leaves a mark in `__lock` that ends it at our next operation. If it locks one that is free, that mark is found too; and if
+//! it unlocks one of ours, that one is found locked without an owner.
 //!
 //! # After an unlock
 //! The write that frees the lock is the last touch of the 40 bytes: kind and owner come before it.
@@ -33,17 +34,19 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT};
 use ondeck_locks::ondeck::{BALANCED, Policy, Tuning};
 use ondeck_locks::{RawLock, RawOndeck};
-use ondeck_platform::Hardware;
+use ondeck_platform::{Hardware, Platform};
 
 pub(crate) type Raw = RawOndeck<Hardware, Unmodified>;
 
-/// The constants for programs that were not written with this lock in mind.
+/// The constants for programs that were not written with this lock in mind. Their holders are often not running: they
+/// yield, sleep or are preempted inside. So who waits looks for a shorter time and naps sooner, and no arrival yields, since
+/// what it would make room for is mostly another arrival. docs/pthread.md has the figures.
 #[derive(Debug)]
 pub(crate) struct Unmodified;
 
 impl Policy for Unmodified {
     fn tuning() -> &'static Tuning {
-        const TUNING: Tuning = Tuning { yields: 0, ..BALANCED };
+        const TUNING: Tuning = Tuning { yields: 0, look_ns: 100, quiet_ns: 5_000, nap_after_ns: 10_000, ..BALANCED };
         &TUNING
     }
 }
@@ -281,8 +284,7 @@ impl Mutex {
 
     pub(crate) fn unlock(&self, kind: Kind) -> Answer {
         match kind {
-            // To unlock a free one is undefined, and some programs do it; the C library lets it pass.
-            Kind::Normal if self.owner.load(Relaxed) == 0 => return 0,
+            Kind::Normal if self.owner.load(Relaxed) == 0 => return self.unlock_ownerless(),
             Kind::Normal => {}
             _ if !self.is_mine() => return EPERM,
             Kind::Recursive => {
@@ -295,6 +297,23 @@ impl Mutex {
             Kind::ErrorCheck => {}
         }
         self.release();
+        0
+    }
+
+    /// To unlock a free mutex is undefined, and some programs do it; the C library lets it pass. But one that is locked, and
+    /// stays so without an owner, has lost that to the C library's own unlock. An owner that is new writes its number soon.
+    #[cold]
+    fn unlock_ownerless(&self) -> Answer {
+        const LOOKS: u32 = 20;
+        const GAP_NS: u32 = 100_000;
+        for _ in 0..LOOKS {
+            let is_locked = self.raw().is_some_and(Raw::is_taken);
+            if !is_locked || self.owner.load(Relaxed) != 0 {
+                return 0;
+            }
+            Hardware::nap_ns(GAP_NS);
+        }
+        self.complain();
         0
     }
 

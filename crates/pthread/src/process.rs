@@ -119,6 +119,7 @@ fn prepare() -> u32 {
         watch_forks();
     } else {
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
+        forks::end_in_child();
         forget_waiters();
     }
     N_FORKS.load(Relaxed) | CHOICE.load(Relaxed)

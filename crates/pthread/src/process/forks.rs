@@ -43,9 +43,13 @@ extern "C" fn after_in_parent() {
     N_UNDER_WAY.fetch_sub(1, Release);
 }
 
-extern "C" fn after_in_child() {
-    // Who else forked in the parent does not exist here.
+/// Who else forked in the parent does not exist here.
+pub(super) fn end_in_child() {
     N_UNDER_WAY.store(0, Relaxed);
+}
+
+extern "C" fn after_in_child() {
+    end_in_child();
     if IS_PAGE_COPIED.load(Relaxed) {
         STATE.state.store(FRESH, Relaxed);
     }

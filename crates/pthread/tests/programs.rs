@@ -1,0 +1,87 @@
+//! The programs of `testprograms/`, one for each behaviour that a stand-in for the C library's locks must keep: plain, which
+//! shows that they ask for nothing that the C library does not keep, and with the library.
+//!
+//! They are in C and C++, and need `cc` and `c++`. Without a compiler for C++ those in C++ are left out, and named.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The library as its users have it. Cargo makes none for tests, since they could not be linked with it.
+fn library() -> &'static str {
+    static LIBRARY: OnceLock<String> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--package", "ondeck-pthread", "--target-dir"])
+            .arg(&target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .unwrap();
+        assert!(status.success(), "the library cannot be built");
+        target.join("release/libondeck_pthread.so").to_str().unwrap().to_owned()
+    })
+}
+
+fn run(directory: &str, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join(directory);
+    let output = Command::new(root.join("testprograms/run"))
+        .arg(&built)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("{text}");
+    (output.status.success(), text)
+}
+
+fn all_pass(directory: &str, arguments: &[&str], environment: &[(&str, &str)]) {
+    let (is_ok, text) = run(directory, arguments, environment);
+    assert!(is_ok, "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    let n_programs: u32 = last.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    assert!(n_programs >= 1 && last.ends_with("programs, 0 failed"), "{text}");
+}
+
+#[test]
+fn the_programs_pass_with_the_c_librarys_locks() {
+    all_pass("plain", &[], &[]);
+}
+
+#[test]
+fn the_programs_pass_with_ondecks_locks() {
+    all_pass("ondeck", &[library()], &[]);
+}
+
+/// Whatever else of the family may be a program's mutex keeps what depends on the kinds, the waits and the ends of mutexes.
+#[test]
+fn other_locks_of_the_family_stand_in_too() {
+    for lock in ["go-tristate-sema", "std-port", "swift"] {
+        let only = "kinds exclusion cond cancel cond_destroy destroy_after_unlock fork moved timeouts";
+        all_pass("family", &[library()], &[("ONDECK_LOCK", lock), ("ONLY", only)]);
+    }
+}
+
+#[test]
+fn a_lock_that_cannot_be_ends_the_program_with_the_reason() {
+    for (lock, reason) in [("tas", "never sleep"), ("no-such-lock", "no lock of this name")] {
+        let (is_ok, text) = run("refused", &[library()], &[("ONDECK_LOCK", lock), ("ONLY", "normal_relock")]);
+        assert!(!is_ok && text.contains(reason), "{text}");
+    }
+}
+
+/// Each wrong library must fail the programs that are there to notice it: minutes, and only with `ONDECK_LONG=1`.
+#[test]
+fn wrong_libraries_are_noticed() {
+    if std::env::var_os("ONDECK_LONG").is_none() {
+        // Those that fail at once.
+        let few = "unlock_nothing forgets_recursion early_timeout eintr touch_after_release";
+        let (is_ok, text) = run("wrong", &["--wrong"], &[("WRONG", few)]);
+        return assert!(is_ok && text.contains("5 wrong interposers, 0 missed"), "{text}");
+    }
+    let (is_ok, text) = run("wrong", &["--wrong"], &[]);
+    assert!(is_ok && text.contains(", 0 missed"), "{text}");
+}
