@@ -6,6 +6,7 @@
 mod lineage;
 pub(crate) mod matrix;
 mod names;
+pub(crate) mod patched;
 mod picture;
 pub(crate) mod policies;
 pub(crate) mod ports;
@@ -57,6 +58,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
+        (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);
     Ok(pages)
