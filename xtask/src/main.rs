@@ -47,7 +47,8 @@ usage: cargo xtask TOOL
              [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
   package    the crates that are published, as their users get them
   patched    crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and
-             dashmap; half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--bench [ROUNDS]]
+             dashmap; half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]...
+             [--bench [ROUNDS]]
   ports      our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
   scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]

@@ -14,7 +14,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const USAGE: &str = "usage: cargo xtask patched [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... | --bench [ROUNDS]";
+const USAGE: &str = "\
+usage: cargo xtask patched [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]...
+       cargo xtask patched --bench [ROUNDS]";
 /// Below the root of the workspace.
 const GROUND: &str = "target/patched";
 /// What is replaced.
@@ -64,19 +66,32 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         };
         return bench::run(root, &ground, n_rounds.ok_or(USAGE)?);
     }
-    let is_known = |word: &&str| *word == ORIGINAL.key || trees::TREES.iter().any(|tree| tree.package.key == *word);
-    if !words.iter().all(is_known) {
-        return Err(USAGE.to_owned());
-    }
-    let is_wanted = |key: &str| words.is_empty() || words.contains(&key);
+    let (names, globs) = options(&words).ok_or(USAGE)?;
+    let is_wanted = |key: &str| names.is_empty() || names.contains(&key);
     let mut faults = Vec::new();
     if is_wanted(ORIGINAL.key) {
         faults.extend(suite::run(&ground)?);
     }
     for tree in trees::TREES.iter().filter(|tree| is_wanted(tree.package.key)) {
-        faults.extend(trees::run(&ground, tree)?);
+        faults.extend(trees::run(&ground, tree, &globs)?);
     }
     if faults.is_empty() { Ok(()) } else { Err(format!("{}\npatched: {} faults", faults.join("\n"), faults.len())) }
+}
+
+/// Names of packages, none for all; and which of their test programs to run, none for all.
+fn options<'a>(words: &[&'a str]) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+    let (mut names, mut globs) = (Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if *word == "--test" {
+            globs.push(*words.next()?);
+        } else if *word == ORIGINAL.key || trees::TREES.iter().any(|tree| tree.package.key == *word) {
+            names.push(*word);
+        } else {
+            return None;
+        }
+    }
+    Some((names, globs))
 }
 
 impl Ground {
@@ -210,6 +225,14 @@ mod tests {
         let text = "running 4 tests\ntest b ... FAILED\ntest a - should panic ... ok\ntest c ... ignored\n\
                     test a ... FAILED\ntest result: FAILED. 1 passed\n";
         assert_eq!(Tests::read(text), Tests { n_passed: 1, failed: vec!["a".into(), "b".into()] });
+    }
+
+    #[test]
+    fn options_are_taken_or_refused() {
+        assert_eq!(options(&["tokio", "--test", "rt_*", "moka"]), Some((vec!["tokio", "moka"], vec!["rt_*"])));
+        for wrong in [&["--test"][..], &["serde"], &["--bench"]] {
+            assert_eq!(options(wrong), None, "{wrong:?}");
+        }
     }
 
     #[test]

@@ -51,15 +51,17 @@ pub(super) const TREES: [Tree; 4] = [
 ];
 
 /// Runs the tests, and says which fail that do not fail with the original.
-pub(super) fn run(ground: &Ground, tree: &Tree) -> Result<Vec<String>, String> {
+pub(super) fn run(ground: &Ground, tree: &Tree, globs: &[&str]) -> Result<Vec<String>, String> {
     let key = tree.package.key;
     let directory = unpack(ground, tree, Side::Patched)?;
     if tree.has_ours {
         ground.prove(&directory)?;
     } else if ground.prove(&directory).is_ok() {
         return Ok(vec![format!("{key}: parking_lot is in its tree after all")]);
+    } else {
+        println!("{key}: no parking_lot in its tree, as it should be");
     }
-    let (patched, is_good) = run_tests(ground, tree, &directory)?;
+    let (patched, is_good) = run_tests(ground, tree, globs, &directory)?;
     println!(
         "{key} {} with ours: {} tests passed, {} failed",
         tree.package.version,
@@ -72,15 +74,19 @@ pub(super) fn run(ground: &Ground, tree: &Tree) -> Result<Vec<String>, String> {
     if is_good {
         return Ok(Vec::new());
     }
-    let (original, _) = run_tests(ground, tree, &unpack(ground, tree, Side::Original)?)?;
+    let (original, _) = run_tests(ground, tree, globs, &unpack(ground, tree, Side::Original)?)?;
     println!("{key} with the original: {} tests passed; {} failed", original.n_passed, original.failed.join(", "));
     let ours: Vec<_> = patched.failed.iter().filter(|name| !original.failed.contains(name)).collect();
     Ok(ours.into_iter().map(|name| format!("{key}: `{name}` fails with ours only")).collect())
 }
 
-fn run_tests(ground: &Ground, tree: &Tree, directory: &Path) -> Result<(Tests, bool), String> {
-    let words = ["test", "--no-fail-fast", "--lib", "--tests", "--features", tree.features];
-    test(&mut ground.cargo(directory, &words))
+/// The tests inside the package, and its test programs.
+fn run_tests(ground: &Ground, tree: &Tree, globs: &[&str], directory: &Path) -> Result<(Tests, bool), String> {
+    let mut cargo = ground.cargo(directory, &["test", "--no-fail-fast", "--lib", "--features", tree.features]);
+    if globs.is_empty() {
+        cargo.arg("--tests");
+    }
+    test(cargo.args(globs.iter().flat_map(|glob| ["--test", glob])))
 }
 
 /// A copy of the package that is a workspace of its own.
@@ -94,7 +100,10 @@ fn unpack(ground: &Ground, tree: &Tree, side: Side) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
-/// Copies what a build needs. A toolchain that a package asks for is not: this one is to be tested.
+/// What of a package is not copied: its manifest is written anew, a toolchain that it asks for is not the one to be tested,
+/// and its lock file may hold versions that are too old for ours.
+const NOT_COPIED: [&str; 3] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"];
+
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let say = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     fs::create_dir_all(to).map_err(|error| say(to, error))?;
@@ -102,7 +111,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         let (path, name) = (entry.path(), entry.file_name());
         if path.is_dir() {
             copy(&path, &to.join(name))?;
-        } else if name != "Cargo.toml" && name != "rust-toolchain.toml" && !to.join(&name).exists() {
+        } else if NOT_COPIED.iter().all(|not| name != *not) && !to.join(&name).exists() {
             fs::copy(&path, to.join(name)).map_err(|error| say(&path, error))?;
         }
     }
