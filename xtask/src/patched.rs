@@ -135,9 +135,9 @@ impl Ground {
     }
 
     /// Fails unless the tree in `directory` has one parking_lot 0.12, which is ours; shows who depends on it.
-    fn prove(&self, directory: &Path) -> Result<(), String> {
+    fn prove(&self, directory: &Path, features: &str) -> Result<(), String> {
         let spec = format!("{}@{}", ORIGINAL.name, ORIGINAL.version);
-        let words = ["tree", "--quiet", "--edges", "normal,dev", "--depth", "2", "--invert", &spec];
+        let words = ["tree", "--edges", "normal,dev", "--depth", "2", "--features", features, "--invert", &spec];
         let tree = output(self.cargo(directory, &words).stderr(Stdio::inherit()))?;
         println!("{tree}");
         // Two of one version are ambiguous, which cargo refuses; and without a path it is the registry's.

@@ -57,7 +57,7 @@ fn build(ground: &Ground, side: Side) -> Result<std::path::PathBuf, String> {
     write(&directory.join("src/main.rs"), PROGRAM)?;
     output(ground.cargo(&directory, &["build", "--release", "--quiet"]).stderr(Stdio::inherit()))?;
     if side == Side::Patched {
-        ground.prove(&directory)?;
+        ground.prove(&directory, "")?;
     }
     Ok(ground.directory.join("target/release").join(name))
 }

@@ -46,7 +46,7 @@ pub(super) fn run(ground: &Ground) -> Result<Vec<String>, String> {
     let directory = ground.directory.join("suite");
     let sources = ground.fetch(&ORIGINAL)?;
     generate(ground, &sources, &directory)?;
-    ground.prove(&directory)?;
+    ground.prove(&directory, "")?;
     let mut faults = Vec::new();
     for features in FEATURES {
         let words = ["test", "--no-fail-fast", "--features", features];

@@ -55,8 +55,8 @@ pub(super) fn run(ground: &Ground, tree: &Tree, globs: &[&str]) -> Result<Vec<St
     let key = tree.package.key;
     let directory = unpack(ground, tree, Side::Patched)?;
     if tree.has_ours {
-        ground.prove(&directory)?;
-    } else if ground.prove(&directory).is_ok() {
+        ground.prove(&directory, tree.features)?;
+    } else if ground.prove(&directory, tree.features).is_ok() {
         return Ok(vec![format!("{key}: parking_lot is in its tree after all")]);
     } else {
         println!("{key}: no parking_lot in its tree, as it should be");
