@@ -17,7 +17,7 @@ pub(super) struct Tree {
 pub(super) const TREES: [Tree; 4] = [
     Tree {
         package: Package { key: "tokio", name: "tokio", version: "1.54.1" },
-        features: "full",
+        features: "full,test-util",
         without: &[],
         has_ours: true,
     },
