@@ -6,6 +6,7 @@
 mod lineage;
 pub(crate) mod matrix;
 mod names;
+pub(crate) mod patched;
 mod picture;
 pub(crate) mod policies;
 pub(crate) mod ports;
@@ -59,6 +60,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
         (programs::PATH.into(), filled(programs::PATH, &read(programs::PATH)?, "programs", &programs::part(root)?)?),
+        (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);
     Ok(pages)

@@ -17,6 +17,7 @@ mod models;
 mod mutants;
 mod net;
 mod package;
+mod patched;
 #[cfg(feature = "lab")]
 mod ports;
 #[cfg(feature = "lab")]
@@ -51,6 +52,9 @@ usage: cargo xtask TOOL
   net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]
              [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
   package    the crates that are published, as their users get them
+  patched    crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and
+             dashmap; half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]...
+             [--bench [ROUNDS]]
   ports      our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
   programs   other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
              [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check]
@@ -90,6 +94,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "mutants" => mutants::run(root, rest),
         "net" => net::run(root, rest),
         "package" => package::run(root),
+        "patched" => patched::run(root, rest),
         "sanitize" => sanitize::run(root, rest),
         "verdicts" => verdicts::run(root, rest),
         "figures" | "matrix" | "ports" | "programs" | "scaling" | "validate" => with_lab(root, words),

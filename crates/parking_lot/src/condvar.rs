@@ -1,0 +1,214 @@
+//! The condition variable: `ondeck`'s, and the count that refuses a second mutex.
+
+mod room;
+
+use crate::{MutexGuard, RawMutex};
+use ondeck::RawCondvar;
+use ondeck::lock_api::{GuardNoSend, RawCondvar as _, RawCondvarTimed as _};
+use room::Room;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Whether a wait has ended with its deadline.
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the deadline has passed, and nobody has notified this thread before.
+    #[inline]
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+/// When a wait gives up.
+#[derive(Clone, Copy)]
+enum Deadline {
+    Never,
+    In(Duration),
+    At(Instant),
+}
+
+/// A condition variable for [`Mutex`](crate::Mutex): 24 bytes.
+///
+/// A notification moves its waiters to the mutex's own, to be woken one by one as it becomes free. A wait ends with a
+/// notification or its deadline, never for no reason, and `notify_one` takes the thread that has waited longest.
+///
+/// # Panics
+/// A wait panics if another thread waits here with a different mutex, as in the original:
+/// all waits of one time are for one mutex. While a notification is under way, or if two addresses look alike, which one in
+/// a million does, it is let in; the wait is right then all the same, as in `ondeck`.
+///
+/// # Example
+/// ```
+/// use parking_lot::{Condvar, Mutex};
+/// use std::time::Duration;
+///
+/// let (is_ready, changed) = (Mutex::new(false), Condvar::new());
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         *is_ready.lock() = true;
+///         changed.notify_all();
+///     });
+///     let mut guard = is_ready.lock();
+///     changed.wait_while(&mut guard, |is_ready| !*is_ready);
+///     assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
+/// });
+/// ```
+pub struct Condvar {
+    raw: RawCondvar,
+    room: Room,
+}
+
+impl Condvar {
+    /// A condition variable for which nobody waits.
+    #[inline]
+    pub const fn new() -> Self {
+        Condvar { raw: RawCondvar::INIT, room: Room::new() }
+    }
+
+    /// Ends the oldest wait. Whether there was one.
+    #[inline]
+    pub fn notify_one(&self) -> bool {
+        !self.room.is_empty() && self.room.call(|| usize::from(self.raw.notify_one())) == 1
+    }
+
+    /// Ends all waits. How many there were.
+    #[inline]
+    pub fn notify_all(&self) -> usize {
+        if self.room.is_empty() { 0 } else { self.room.call(|| self.raw.notify_all()) }
+    }
+
+    /// Releases the mutex, sleeps until a notification comes, and acquires the mutex again.
+    ///
+    /// # Panics
+    /// If another thread waits here with a different mutex.
+    #[inline]
+    pub fn wait<T: ?Sized>(&self, mutex_guard: &mut MutexGuard<'_, T>) {
+        self.wait_once(mutex_guard, Deadline::Never);
+    }
+
+    /// As [`wait`](Condvar::wait), until `timeout` at the longest.
+    ///
+    /// # Panics
+    /// As [`wait`](Condvar::wait).
+    #[inline]
+    pub fn wait_until<T: ?Sized>(&self, mutex_guard: &mut MutexGuard<'_, T>, timeout: Instant) -> WaitTimeoutResult {
+        self.wait_once(mutex_guard, Deadline::At(timeout))
+    }
+
+    /// As [`wait`](Condvar::wait), for `timeout` at the longest.
+    ///
+    /// # Panics
+    /// As [`wait`](Condvar::wait).
+    #[inline]
+    pub fn wait_for<T: ?Sized>(&self, mutex_guard: &mut MutexGuard<'_, T>, timeout: Duration) -> WaitTimeoutResult {
+        self.wait_once(mutex_guard, Deadline::In(timeout))
+    }
+
+    /// Waits again and again while `condition` is true of the data.
+    ///
+    /// # Panics
+    /// As [`wait`](Condvar::wait).
+    #[inline]
+    pub fn wait_while<T, F>(&self, mutex_guard: &mut MutexGuard<'_, T>, condition: F)
+    where
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        self.wait_again(mutex_guard, condition, Deadline::Never);
+    }
+
+    /// As [`wait_while`](Condvar::wait_while), until `timeout` at the longest.
+    ///
+    /// # Panics
+    /// As [`wait`](Condvar::wait).
+    #[inline]
+    pub fn wait_while_until<T, F>(
+        &self,
+        mutex_guard: &mut MutexGuard<'_, T>,
+        condition: F,
+        timeout: Instant,
+    ) -> WaitTimeoutResult
+    where
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        self.wait_again(mutex_guard, condition, Deadline::At(timeout))
+    }
+
+    /// As [`wait_while`](Condvar::wait_while), for `timeout` at the longest, however often it waits.
+    ///
+    /// # Panics
+    /// As [`wait`](Condvar::wait).
+    #[inline]
+    pub fn wait_while_for<T: ?Sized, F>(
+        &self,
+        mutex_guard: &mut MutexGuard<'_, T>,
+        condition: F,
+        timeout: Duration,
+    ) -> WaitTimeoutResult
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        // What no clock reaches is no deadline.
+        let deadline = Instant::now().checked_add(timeout).map_or(Deadline::Never, Deadline::At);
+        self.wait_again(mutex_guard, condition, deadline)
+    }
+
+    fn wait_again<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        deadline: Deadline,
+    ) -> WaitTimeoutResult {
+        let mut result = WaitTimeoutResult(false);
+        // Ends with the condition or the deadline.
+        while !result.timed_out() && condition(guard) {
+            result = self.wait_once(guard, deadline);
+        }
+        result
+    }
+
+    fn wait_once<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, deadline: Deadline) -> WaitTimeoutResult {
+        let mutex = MutexGuard::mutex(guard);
+        // SAFETY: the guard stands for a lock that is held, and `wait_raw` returns with it held, by this thread.
+        let raw = unsafe { mutex.raw() };
+        self.wait_raw(raw, deadline)
+    }
+
+    /// Called with `mutex` held. Compiled once, whatever the data.
+    fn wait_raw(&self, mutex: &RawMutex, deadline: Deadline) -> WaitTimeoutResult {
+        // If this panics, the guard is dropped with the mutex held, which is as it should be.
+        self.room.enter(mutex);
+        let (mutex, held) = (&mutex.0, &mut GuardNoSend::new());
+        let is_late = match deadline {
+            Deadline::Never => {
+                // SAFETY: the caller holds the lock, of which the token says nothing more.
+                unsafe { self.raw.wait(mutex, held) };
+                false
+            }
+            // SAFETY: as above.
+            Deadline::In(timeout) => unsafe { self.raw.wait_for(mutex, held, &timeout) },
+            // SAFETY: as above.
+            Deadline::At(timeout) => unsafe { self.raw.wait_until(mutex, held, &timeout) },
+        };
+        if is_late {
+            self.room.leave();
+        }
+        WaitTimeoutResult(is_late)
+    }
+}
+
+impl Default for Condvar {
+    #[inline]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}

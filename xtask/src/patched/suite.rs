@@ -1,0 +1,170 @@
+//! parking_lot's own tests and examples as a crate that depends on a parking_lot.
+//!
+//! Its tests stand in its sources and name the crate as `crate`; that word is all that is exchanged. A crate is generated
+//! that has them as test programs, one for each file, and the examples of its documentation as its own documentation.
+
+use super::{Ground, ORIGINAL, Side, test, write};
+use std::path::Path;
+use std::{fs, iter};
+use syn::spanned::Spanned;
+
+/// Tests that must fail, with the reason: those that expect a deadlock of mutexes to be found, which ours does not
+/// record. One that passes is a fault as well.
+const EXPECTED_TO_FAIL: [&str; 3] =
+    ["tests::test_mutex_deadlock", "tests::test_mutex_deadlock_reentrant", "tests::test_remutex_deadlock"];
+
+/// Before the tests of each file: an internal method that tests of the condition variable call, made of public ones.
+const PRELUDE: &str = r"#![allow(warnings)]
+trait Internal {
+    fn wait_while_until_internal<T: ?Sized>(
+        &self,
+        guard: &mut parking_lot::MutexGuard<'_, T>,
+        condition: impl FnMut(&mut T) -> bool,
+        timeout: Option<std::time::Instant>,
+    ) -> parking_lot::WaitTimeoutResult;
+}
+impl Internal for parking_lot::Condvar {
+    fn wait_while_until_internal<T: ?Sized>(
+        &self,
+        guard: &mut parking_lot::MutexGuard<'_, T>,
+        condition: impl FnMut(&mut T) -> bool,
+        timeout: Option<std::time::Instant>,
+    ) -> parking_lot::WaitTimeoutResult {
+        match timeout {
+            Some(timeout) => self.wait_while_until(guard, condition, timeout),
+            None => self.wait_while_for(guard, condition, std::time::Duration::MAX),
+        }
+    }
+}
+";
+
+/// Features to run with, each time the whole suite; `send_guard` and `deadlock_detection` exclude each other.
+const FEATURES: [&str; 3] = ["", "arc_lock,serde,owning_ref,send_guard,hardware-lock-elision", "deadlock_detection"];
+
+/// Runs the suite, and says what came out otherwise than it should.
+pub(super) fn run(ground: &Ground) -> Result<Vec<String>, String> {
+    let directory = ground.directory.join("suite");
+    let sources = ground.fetch(&ORIGINAL)?;
+    generate(ground, &sources, &directory)?;
+    ground.prove(&directory, "")?;
+    let mut faults = Vec::new();
+    for features in FEATURES {
+        let words = ["test", "--no-fail-fast", "--features", features];
+        let (tests, is_good) = test(&mut ground.cargo(&directory, &words))?;
+        let expected = if features == "deadlock_detection" { &EXPECTED_TO_FAIL[..] } else { &[] };
+        println!(
+            "parking_lot's own tests [{features}]: {} passed, {} failed: {}",
+            tests.n_passed,
+            tests.failed.len(),
+            tests.failed.join(", ")
+        );
+        if tests.n_passed == 0 || tests.failed != expected || is_good != expected.is_empty() {
+            faults.push(format!("parking_lot's tests with [{features}]: not those failed that must, {expected:?}"));
+        }
+    }
+    Ok(faults)
+}
+
+fn generate(ground: &Ground, sources: &Path, directory: &Path) -> Result<(), String> {
+    let manifest = format!(
+        "[package]\nname = \"suite\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[features]\n\
+         arc_lock = [\"parking_lot/arc_lock\"]\ndeadlock_detection = [\"parking_lot/deadlock_detection\"]\n\
+         hardware-lock-elision = [\"parking_lot/hardware-lock-elision\"]\nowning_ref = [\"parking_lot/owning_ref\"]\n\
+         send_guard = [\"parking_lot/send_guard\"]\nserde = [\"parking_lot/serde\"]\n\n[dependencies]\n\
+         parking_lot = \"={}\"\n\n[dev-dependencies]\nbincode = \"1.3.3\"\nrand = \"0.8.3\"\n{}",
+        ORIGINAL.version,
+        ground.patch(Side::Patched)
+    );
+    write(&directory.join("Cargo.toml"), &manifest)?;
+    let mut examples = "#![allow(warnings)]\n".to_owned();
+    for (name, text) in rust_files(&sources.join("src"))? {
+        let tests = test_modules(&text).map_err(|error| format!("{name}: {error}"))?;
+        if !tests.is_empty() {
+            write(&directory.join("tests").join(&name), &format!("{PRELUDE}{tests}"))?;
+        }
+        examples.push_str(&documentation(&text));
+    }
+    for (name, text) in rust_files(&sources.join("tests"))? {
+        write(&directory.join("tests").join(name), &text)?;
+    }
+    write(&directory.join("src/lib.rs"), &examples)
+}
+
+/// Names and texts.
+fn rust_files(directory: &Path) -> Result<Vec<(String, String)>, String> {
+    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut files = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            files.push((name, super::read(&path)?));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The modules that are compiled for tests only, with the crate named from outside.
+fn test_modules(text: &str) -> Result<String, syn::Error> {
+    let file = syn::parse_file(text)?;
+    let is_for_tests = |attribute: &syn::Attribute| {
+        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    };
+    // One name of another crate's stands for this crate's.
+    let outside = |module: &str| {
+        module.replace("crate::", "parking_lot::").replace("parking_lot_core::deadlock", "parking_lot::deadlock")
+    };
+    let mut modules = String::new();
+    for item in &file.items {
+        let syn::Item::Mod(module) = item else { continue };
+        let Some((brace, _)) = module.content.as_ref().filter(|_| module.attrs.iter().any(is_for_tests)) else {
+            continue;
+        };
+        let (whole, start) = (module.span().byte_range(), brace.span.open().byte_range().end);
+        let (head, body) = (&text[whole.start..start], &text[start..whole.end]);
+        modules.push_str(&format!("{head}\n    use super::Internal as _;{}\n", outside(body)));
+    }
+    Ok(modules)
+}
+
+/// Each block of documentation, on an item of its own; that of the file is as good as another's.
+fn documentation(text: &str) -> String {
+    let mut found = String::new();
+    let mut is_open = false;
+    for line in text.lines().chain(iter::once("")) {
+        let line = line.trim_start();
+        match line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) {
+            Some(words) => {
+                found.push_str(&format!("///{words}\n"));
+                is_open = true;
+            }
+            None if is_open => {
+                found.push_str("const _: () = ();\n");
+                is_open = false;
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_for_tests_are_found_with_the_crate_named_from_outside() {
+        let text = "mod a { use crate::B; }\n#[cfg(test)]\nmod tests {\n    use crate::{C, D};\n}\n";
+        let found = test_modules(text).expect("parses");
+        assert_eq!(
+            found,
+            "#[cfg(test)]\nmod tests {\n    use super::Internal as _;\n    use parking_lot::{C, D};\n}\n"
+        );
+    }
+
+    #[test]
+    fn blocks_of_documentation_stay_apart() {
+        let text = "//! one\nfn a() {}\n    /// two\n    /// more\n    fn b() {}\n";
+        assert_eq!(documentation(text), "/// one\nconst _: () = ();\n/// two\n/// more\nconst _: () = ();\n");
+    }
+}
