@@ -23,8 +23,7 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, Refusal> {
     };
     // The program may start in another directory, and its children in others again.
     let path = found.canonicalize().map_err(|error| Refusal::Wish(format!("{}: {error}", found.display())))?;
-    let is_list = |byte: &u8| b": \t\n".contains(byte);
-    if path.as_os_str().as_encoded_bytes().iter().any(|byte| is_list(byte)) {
+    if path.as_os_str().as_encoded_bytes().iter().any(|byte| b": \t\n".contains(byte)) {
         return Err(Refusal::Wish(format!(
             "{}: the loader takes spaces and colons for ends of a path in LD_PRELOAD; put the library where there are none",
             path.display()

@@ -119,7 +119,9 @@ fn judge_rights(path: &Path, metadata: &std::fs::Metadata) -> Result<(), String>
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
     // SAFETY: always may be called.
-    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let user = unsafe { libc::geteuid() };
+    // SAFETY: always may be called.
+    let group = unsafe { libc::getegid() };
     let has = |bit: u32| metadata.mode() & bit != 0;
     if has(SET_USER) && metadata.uid() != user || has(SET_GROUP) && metadata.gid() != group {
         return Err("it runs with the rights of another user or group, and then the loader takes no library".to_owned());
