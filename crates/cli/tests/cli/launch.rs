@@ -1,0 +1,106 @@
+//! `ondeck run`: the program is started as it would be without us, with the library in it, or there is one line that says why
+//! not.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{Run, Scratch, command, ondeck};
+use crate::usage::refused;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// The library, which cargo does not make for the tests of this crate.
+fn library() -> &'static str {
+    static LIBRARY: OnceLock<String> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--package", "ondeck-pthread", "--target-dir"])
+            .arg(&target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .unwrap();
+        assert!(status.success(), "the library cannot be built");
+        target.join("release/libondeck_pthread.so").to_str().unwrap().to_owned()
+    })
+}
+
+/// `ondeck run` with the library, and what it is to run.
+fn run(arguments: &[&str]) -> Run {
+    ondeck(&[&["run", "--library", library()], arguments].concat())
+}
+
+#[track_caller]
+fn not_started(arguments: &[&str], code: i32, words: &[&str]) {
+    let run = run(arguments);
+    assert_eq!(run.code, Some(code), "{}", run.stderr);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    for word in words {
+        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_library_is_in_the_program_and_in_its_children() {
+    for arguments in [&["cat", "/proc/self/maps"][..], &["--", "sh", "-c", "cat /proc/self/maps; true"]] {
+        let run = run(arguments);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(run.stdout.contains("libondeck_pthread.so"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn the_lock_is_handed_on_by_name() {
+    for (arguments, lock) in [(&["--lock", "std-port"][..], "std-port"), (&[], "ondeck")] {
+        let run = run(&[arguments, &["--", "sh", "-c", "echo $ONDECK_LOCK"]].concat());
+        assert_eq!(run.stdout.trim(), lock);
+    }
+}
+
+#[test]
+fn status_signals_and_input_are_the_programs_own() {
+    assert_eq!(run(&["--", "sh", "-c", "exit 42"]).code, Some(42));
+    let killed = command(&["run", "--library", library(), "--", "sh", "-c", "kill -TERM $$"]).status().unwrap();
+    assert_eq!(killed.signal(), Some(15));
+    let mut cat = command(&["run", "--library", library(), "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    cat.stdin.take().unwrap().write_all(b"through").unwrap();
+    assert_eq!(cat.wait_with_output().unwrap().stdout, b"through");
+}
+
+#[test]
+fn arguments_after_the_program_are_its_own() {
+    let run = run(&["--", "sh", "-c", "echo \"$0 $@\"", "--lock", "--help", "-x"]);
+    assert_eq!(run.stdout.trim(), "--lock --help -x");
+}
+
+#[test]
+fn a_program_that_cannot_be_run_with_our_locks_is_refused() {
+    let scratch = Scratch::new("launch");
+    not_started(&["no-such-program-at-all"], 127, &["no-such-program-at-all", "PATH"]);
+    not_started(&["./no/such/file"], 127, &["./no/such/file"]);
+    let text = scratch.write("text", "hello");
+    not_started(&[&text], 126, &["may not be executed"]);
+    std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o755)).unwrap();
+    not_started(&[&text], 126, &["neither a program"]);
+    let source = scratch.write("static.c", "int main(void) { return 0; }");
+    let program = scratch.path("static");
+    // Not every system has what is needed for static programs.
+    let is_built = Command::new("cc").args(["-static", "-o", &program, &source]).stderr(Stdio::null()).status();
+    if is_built.is_ok_and(|status| status.success()) {
+        not_started(&[&program], 126, &["static program"]);
+    }
+}
+
+#[test]
+fn wishes_that_make_no_sense_are_refused() {
+    refused(&["run"], &["PROGRAM"]);
+    refused(&["run", "--lock", "tas", "--", "true"], &["--lock tas", "never sleep", "accepted: ", "ondeck"]);
+    refused(&["run", "--lock", "no-such", "--", "true"], &["--lock no-such", "accepted: "]);
+    refused(&["run", "--library", "/nowhere/x.so", "--", "true"], &["/nowhere/x.so", "--library"]);
+}
