@@ -64,11 +64,8 @@ fn status_signals_and_input_are_the_programs_own() {
     assert_eq!(run(&["--", "sh", "-c", "exit 42"]).code, Some(42));
     let killed = command(&["run", "--library", library(), "--", "sh", "-c", "kill -TERM $$"]).status().unwrap();
     assert_eq!(killed.signal(), Some(15));
-    let mut cat = command(&["run", "--library", library(), "cat"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut cat =
+        command(&["run", "--library", library(), "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     cat.stdin.take().unwrap().write_all(b"through").unwrap();
     assert_eq!(cat.wait_with_output().unwrap().stdout, b"through");
 }
