@@ -393,11 +393,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// As [`try_acquire`](RawLock::try_acquire), without an atomic read-modify-write.
     ///
     /// # Safety
-    /// The process has no other thread.
+    /// The process has no other thread, and no signal handler acquires or releases the lock between the look and the write.
     #[inline(always)]
     pub unsafe fn try_acquire_alone(&self) -> bool {
         let state = self.load();
-        self.word.store(state.with(LOCKED).0, Relaxed);
+        // Nothing is written to a taken one: a signal handler may release that meanwhile.
+        if !state.has(LOCKED) {
+            self.word.store(state.with(LOCKED).0, Relaxed);
+        }
         !state.has(LOCKED)
     }
 
@@ -408,6 +411,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     #[inline(always)]
     pub unsafe fn release_alone(&self) {
         self.word.store(self.load().released().0, Relaxed);
+    }
+
+    /// How often the lock was released or passed, modulo 1024; stale at once.
+    pub fn n_releases(&self) -> u64 {
+        self.load().count()
     }
 
     /// Whether some thread holds the lock; stale at once.

@@ -94,6 +94,10 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     let operation = libc::FUTEX_WAIT_BITSET | sharing.flag() | clock;
     let at = deadline.map(|deadline| sane(deadline.at));
     let timeout = at.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+    // SAFETY: always may be called.
+    let error = unsafe { libc::__errno_location() };
+    // SAFETY: the calling thread's own.
+    let error_before = unsafe { *error };
     let mut before = 0;
     // SAFETY: always may be called, by frames that may be unwound.
     unsafe { pthread_setcanceltype(ASYNCHRONOUS, &mut before) };
@@ -104,11 +108,12 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     };
     // SAFETY: as above.
     unsafe { pthread_setcanceltype(before, core::ptr::null_mut()) };
-    // SAFETY: always may be called.
-    let error = unsafe { libc::__errno_location() };
-    // SAFETY: the calling thread's own.
-    let error = unsafe { *error };
-    if answer < 0 && error == libc::ETIMEDOUT { Waited::TimedOut } else { Waited::Woken }
+    // SAFETY: as above.
+    let is_timeout = answer < 0 && unsafe { *error } == libc::ETIMEDOUT;
+    // None of the functions that sleep here changes it.
+    // SAFETY: as above.
+    unsafe { *error = error_before };
+    if is_timeout { Waited::TimedOut } else { Waited::Woken }
 }
 
 fn is_real_time(clock: clockid_t) -> bool {

@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | 0-15 | the list of waiters and its lock | 0-3: counts notifications |
 //! | 16-19 | how many threads are in a wait and may touch it | the same |
+//! | 20-23 | which process has touched it last, see `process` | not used |
 //! | 36-39 | bit 0: shared; bit 1: timed waits go by the monotonic clock, as in the C library | the same |
 //!
 //! # Whoever waits with a mutex of the C library
@@ -20,7 +21,7 @@
 //! A condition variable may be destroyed as soon as nobody is blocked on it, which a broadcaster knows of those that it has
 //! notified, though they sleep in the mutex now, which it may have itself. So a notified waiter does not touch it any more,
 //! with one exception: if it is cancelled it passes its notification on, lest that be lost for others. Who is in a wait
-//! is counted (`n_inside`), and stands in the table of `process`. `pthread_cond_destroy` waits until the list is empty, and
+//! is counted (`n_inside`), and stands in the table of `places`. `pthread_cond_destroy` waits until the list is empty, and
 //! takes whoever is still counted out of the table: cuts it off. A waiter on its way out, or a cancelled one, first takes
 //! itself out of the table, or marks its place there; who finds itself cut off leaves the condition variable alone.
 
@@ -28,23 +29,25 @@ mod shared;
 
 use crate::cancel::{self, Handler, Sharing};
 use crate::mutex::{Kind, Mutex, Unmodified};
+use crate::platform::Preloaded;
 use crate::time::Deadline;
-use crate::{Answer, process, real};
+use crate::{Answer, places, process, real};
 use core::ffi::c_void;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 use ondeck_locks::ondeck::{RawCondvar, Waiter};
-use ondeck_platform::{Hardware, Platform};
+use ondeck_platform::Platform;
 
 /// A `pthread_cond_t`.
 #[repr(C)]
 pub(crate) struct Cond {
-    waiters: RawCondvar<Hardware, Unmodified>,
+    waiters: RawCondvar<Preloaded, Unmodified>,
     n_inside: AtomicU32,
-    _unused: [u32; 4],
+    generation: AtomicU32,
+    _unused: [u32; 3],
     flags: AtomicU32,
     _rest: u64,
 }
@@ -68,6 +71,8 @@ impl Cond {
     /// Makes one that nobody waits for out of anything.
     pub(crate) fn init(&self, is_shared: bool, is_monotonic: bool) {
         self.clear();
+        process::lock();
+        self.generation.store(process::generation_of(process::state()), Relaxed);
         self.flags.store(if is_shared { SHARED } else { 0 } | if is_monotonic { MONOTONIC } else { 0 }, Relaxed);
     }
 
@@ -85,7 +90,7 @@ impl Cond {
         if self.is_shared() {
             return shared::notify(self);
         }
-        process::be_prepared();
+        self.prepare();
         self.waiters.notify_one();
     }
 
@@ -94,8 +99,23 @@ impl Cond {
         if self.is_shared() {
             return shared::notify(self);
         }
-        process::be_prepared();
+        self.prepare();
         self.waiters.notify_all();
+    }
+
+    /// Makes process and condition variable ready: in the child of a fork, whoever waited does not exist.
+    #[inline(always)]
+    fn prepare(&self) {
+        if !process::is_ondeck() {
+            process::lock();
+        }
+        if self.generation.load(Acquire) != process::generation_of(process::state()) {
+            process::revive(
+                || self.generation.load(Acquire),
+                |from, to| self.generation.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
+                || self.clear(),
+            );
+        }
     }
 
     /// Waits until nobody will touch it any more. Who still waits for a notification keeps its destroyer waiting, as with
@@ -103,30 +123,23 @@ impl Cond {
     pub(crate) fn destroy(&self) {
         const SHORTEST_NS: u32 = 10_000;
         const LONGEST_NS: u32 = 1_000_000;
-        process::be_prepared();
+        let is_shared = self.is_shared();
+        if !is_shared {
+            self.prepare();
+        }
         let mut gap_ns = SHORTEST_NS;
         // Ended by those who leave, of whom none waits for us.
-        while self.n_inside.load(Acquire) != 0 {
-            if !self.is_shared() && self.waiters.is_idle() {
-                self.n_inside.fetch_sub(process::cut_off(self), Relaxed);
+        loop {
+            let is_idle = is_shared || self.waiters.is_idle();
+            if is_idle && !is_shared && self.n_inside.load(Acquire) != 0 {
+                self.n_inside.fetch_sub(places::cut_off(self), Relaxed);
             }
-            if self.n_inside.load(Acquire) != 0 {
-                Hardware::nap_ns(gap_ns);
-                gap_ns = (gap_ns * 2).min(LONGEST_NS);
+            if is_idle && self.n_inside.load(Acquire) == 0 {
+                return;
             }
+            Preloaded::nap_ns(gap_ns);
+            gap_ns = (gap_ns * 2).min(LONGEST_NS);
         }
-    }
-}
-
-/// In the child of a fork nobody waits.
-///
-/// # Safety
-/// It exists, and no other thread uses it at this moment.
-pub(crate) unsafe fn forget_waiters(cond: *const Cond) {
-    // SAFETY: as the caller says.
-    let cond = unsafe { &*cond };
-    if !cond.is_shared() {
-        cond.clear();
     }
 }
 
@@ -138,6 +151,8 @@ pub(crate) struct Had {
     mutex: *const Mutex,
     /// How often beyond the first time, for one of ours.
     count: Option<u32>,
+    /// Whether it is kept from being destroyed meanwhile.
+    is_counted: bool,
 }
 
 impl Had {
@@ -149,15 +164,21 @@ impl Had {
         // SAFETY: as the caller says.
         let here = unsafe { &*mutex };
         if here.kind().is_some() {
-            return Ok(Had { mutex, count: Some(here.leave_for_wait()) });
+            return Ok(Had { mutex, count: Some(here.leave_for_wait()), is_counted: true });
         }
-        here.expect_waiter();
+        // The count of users is changed by whoever has the mutex.
+        let is_counted = here.is_mine();
+        if is_counted {
+            here.expect_waiter();
+        }
         // SAFETY: as the caller says, and it is one that the C library made.
         let answer = unsafe { real::pthread_mutex_unlock(mutex.cast_mut().cast()) };
         if answer == 0 {
-            return Ok(Had { mutex, count: None });
+            return Ok(Had { mutex, count: None, is_counted });
         }
-        here.forget_waiter();
+        if is_counted {
+            here.forget_waiter();
+        }
         Err(answer)
     }
 
@@ -171,7 +192,9 @@ impl Had {
         let Some(count) = self.count else {
             // SAFETY: as the caller says, and it is one that the C library made.
             let answer = unsafe { real::pthread_mutex_lock(self.mutex.cast_mut().cast()) };
-            mutex.forget_waiter();
+            if self.is_counted {
+                mutex.forget_waiter();
+            }
             return answer;
         };
         acquire(mutex);
@@ -203,7 +226,6 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
     cancel::test();
     // SAFETY: as the caller says.
     let cond = unsafe { &*cond };
-    process::be_prepared();
     if cond.is_shared() {
         // SAFETY: as the caller says.
         unsafe { shared::wait(cond, mutex, deadline) }
@@ -216,43 +238,41 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
 /// What a cancelled waiter must put in order. In the frame of the wait, which is still whole when the handler runs.
 struct Waiting<'a> {
     cond: &'a Cond,
-    waiter: &'a Waiter<Hardware, Unmodified>,
+    waiter: &'a Waiter<Preloaded, Unmodified>,
     had: Had,
-    place: Option<&'static process::Place>,
+    place: Option<&'static places::Place>,
 }
 
 impl Waiting<'_> {
-    /// The last touch of the condition variable, unless that is gone.
+    /// The last touch of the condition variable, unless that is gone. Once.
     fn leave(&self) {
-        if self.place.is_some_and(|place| place.leave(self.cond)) {
+        if self.place.is_some_and(|place| place.leave()) {
             self.cond.n_inside.fetch_sub(1, Release);
         }
     }
 
-    /// The wait is over: has the mutex again.
+    /// The wait is over, and left: has the mutex again.
     fn finish(&self, is_notified: bool) -> Answer {
-        self.leave();
         // SAFETY: the caller of the wait keeps the mutex.
-        let answer = unsafe {
+        unsafe {
             self.had.again(|mutex| match mutex.raw() {
                 Some(raw) => self.waiter.reacquire(raw, is_notified),
                 None => mutex.acquire(),
             })
-        };
-        process::done(self.place);
-        answer
+        }
     }
 }
 
 /// # Safety
 /// As for [`wait`].
 unsafe fn wait_in_list(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadline>) -> Answer {
+    cond.prepare();
     // SAFETY: as the caller says.
     let here = unsafe { &*mutex };
     let raw = here.kind().and_then(|_| here.raw());
     let waiter = Waiter::new(raw);
-    let place = process::wait_for(mutex, cond);
-    // Nobody could cut off one that stands nowhere, and it does without what it would have to be cut off from.
+    let place = places::take(cond);
+    // Who stands nowhere cannot be cut off, and touches nothing that it would have to be cut off from.
     if place.is_some() {
         cond.n_inside.fetch_add(1, Relaxed);
     }
@@ -265,10 +285,9 @@ unsafe fn wait_in_list(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadli
             if !cond.waiters.withdraw(&waiter) {
                 waiter.outlast();
             }
-            if place.is_some_and(|place| place.leave(cond)) {
+            if place.is_some_and(|place| place.leave()) {
                 cond.n_inside.fetch_sub(1, Release);
             }
-            process::done(place);
             return error;
         }
     };
@@ -280,6 +299,7 @@ unsafe fn wait_in_list(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadli
         cond.waiters.sleep(&waiter, |word, waiting| cancel::sleep(word, waiting, Sharing::OneProcess, deadline));
     // SAFETY: pushed above, and nothing since.
     unsafe { handler.pop() };
+    waiting.leave();
     match waiting.finish(is_notified) {
         0 if !is_notified => ETIMEDOUT,
         answer => answer,
@@ -297,8 +317,8 @@ unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
     if is_notified && is_there {
         waiting.cond.waiters.notify_one();
     }
+    waiting.leave();
     if is_notified {
-        waiting.leave();
         waiting.waiter.outlast();
     }
     waiting.finish(is_notified);

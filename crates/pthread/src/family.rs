@@ -1,9 +1,10 @@
 //! Any other lock of the family in the place of the flagship: for comparisons, not for speed.
 
+use crate::platform::Preloaded;
 use core::ffi::CStr;
 use core::ptr;
 use ondeck_locks::{RawLock, Visit, with_lock};
-use ondeck_platform::{Hardware, Platform};
+use ondeck_platform::Platform;
 
 /// Bytes of a mutex that a lock may have: those that the C library uses for robust mutexes only, which are not ours.
 pub(crate) const ROOM: usize = 16;
@@ -44,11 +45,11 @@ impl Operations {
             if unsafe { self.try_acquire(lock) } {
                 return true;
             }
-            let left_ns = deadline_ns.saturating_sub(Hardware::now_ns());
+            let left_ns = deadline_ns.saturating_sub(Preloaded::now_ns());
             if left_ns == 0 {
                 return false;
             }
-            Hardware::nap_ns(gap_ns.min(u32::try_from(left_ns).unwrap_or(LONGEST_NS)));
+            Preloaded::nap_ns(gap_ns.min(u32::try_from(left_ns).unwrap_or(LONGEST_NS)));
             gap_ns = (gap_ns * 2).min(LONGEST_NS);
         }
     }
@@ -64,7 +65,7 @@ impl Operations {
 /// The lock called `name`, or why it cannot be a program's mutex.
 pub(crate) fn choose(name: &CStr) -> Result<&'static Operations, &'static str> {
     let name = name.to_str().unwrap_or_default();
-    with_lock::<Hardware, _>(name, Choose).unwrap_or(Err("there is no lock of this name"))
+    with_lock::<Preloaded, _>(name, Choose).unwrap_or(Err("there is no lock of this name"))
 }
 
 struct Choose;

@@ -10,6 +10,8 @@
 //! | `cond::shared` | the same for condition variables that processes share |
 //! | `cancel` | sleeping so that `pthread_cancel` can end it |
 //! | `process` | what holds for the whole process: which lock, and what a fork leaves behind |
+//! | `places` | who waits on which condition variable, for who destroys one |
+//! | `platform` | the seam without what may surprise a program |
 //! | `family` | any other lock of the family in the place of the flagship |
 //! | `thread` | who the calling thread is, and whether it is the only one |
 //! | `time` | the two clocks that a deadline may be written in |
@@ -20,13 +22,15 @@
 //! library, panics, or looks up a symbol while a plain mutex is locked: all of that may lock a mutex itself.
 
 // One C library, on one system. Elsewhere there is nothing to stand in for, and this is an empty library.
-#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", target_endian = "little"))]
 
 mod cancel;
 mod cond;
 mod family;
 mod mutex;
 mod names;
+mod places;
+mod platform;
 mod process;
 mod real;
 mod thread;

@@ -14,7 +14,7 @@
 //! | 8-11 | `__owner` | the kernel's number of the thread that has it, as debuggers know it; 0 while it is free |
 //! | 12-15 | `__nusers` | how many threads wait on condition variables with it |
 //! | 16-19 | `__kind` | as there |
-//! | 20-23 | `__spins`, `__elision` | not touched |
+//! | 20-23 | `__spins`, `__elision` | which process has touched it last, see `process`; 0 if no fork leads to that |
 //! | 24-39 | `__list`, of robust mutexes only | the lock, 8 bytes of the flagship |
 //!
 //! Zeros are a free mutex, so the static initializers need no first use.
@@ -28,15 +28,20 @@
 //! # After an unlock
 //! The write that frees the lock is the last touch of the 40 bytes: kind and owner come before it.
 
+use crate::family::Operations;
+use crate::platform::Preloaded;
 use crate::time::Deadline;
 use crate::{Answer, die, process, thread};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use ondeck_locks::ondeck::{BALANCED, Policy, Tuning};
 use ondeck_locks::{RawLock, RawOndeck};
-use ondeck_platform::{Hardware, Platform};
+use ondeck_platform::Platform;
 
-pub(crate) type Raw = RawOndeck<Hardware, Unmodified>;
+pub(crate) type Raw = RawOndeck<Preloaded, Unmodified>;
 
 /// The constants for programs that were not written with this lock in mind. Their holders are often not running: they
 /// yield, sleep or are preempted inside. So who waits looks for a shorter time and naps sooner, and no arrival yields, since
@@ -58,8 +63,8 @@ pub(crate) struct Mutex {
     count: AtomicU32,
     owner: AtomicU32,
     n_waiting: AtomicU32,
-    kind: AtomicU32,
-    _spins: u32,
+    /// The kind, and above it the process.
+    shape: AtomicU64,
     raw: Raw,
     _rest: AtomicU64,
 }
@@ -87,11 +92,15 @@ const ADAPTIVE: u32 = 3;
 const WHOSE: u32 = 0xff;
 const DESTROYED: u32 = u32::MAX;
 
+const fn shape(kind: u32, generation: u32) -> u64 {
+    (generation as u64) << 32 | kind as u64
+}
+
 impl Mutex {
     /// `None` if it is the C library's.
     #[inline(always)]
     pub(crate) fn kind(&self) -> Option<Kind> {
-        match self.kind.load(Relaxed) & WHOSE {
+        match self.shape.load(Relaxed) as u32 & WHOSE {
             NORMAL | ADAPTIVE => Some(Kind::Normal),
             RECURSIVE => Some(Kind::Recursive),
             ERRORCHECK => Some(Kind::ErrorCheck),
@@ -99,18 +108,20 @@ impl Mutex {
         }
     }
 
-    /// The lock, for condition variables that move waiters to it; `None` if that is another one than the flagship.
-    pub(crate) fn raw(&self) -> Option<&Raw> {
-        if process::is_ondeck() || process::lock().is_none() { Some(&self.raw) } else { None }
+    /// Makes a free mutex of that type, one of the four, out of anything.
+    pub(crate) fn init(&self, kind: u32) {
+        process::lock();
+        self.theirs.store(0, Relaxed);
+        self.forget();
+        self.shape.store(shape(kind, process::generation_of(process::state())), Relaxed);
     }
 
-    /// Makes a free mutex of that kind out of anything.
-    pub(crate) fn init(&self, is_recursive: bool) {
-        for word in [&self.theirs, &self.count, &self.owner, &self.n_waiting] {
+    /// Nobody has it, and nobody waits.
+    fn forget(&self) {
+        for word in [&self.count, &self.owner, &self.n_waiting] {
             word.store(0, Relaxed);
         }
         self.clear();
-        self.kind.store(if is_recursive { RECURSIVE } else { NORMAL }, Relaxed);
     }
 
     /// Writes zeros over the lock.
@@ -127,17 +138,47 @@ impl Mutex {
 
     // -- The lock itself ----------------------------------------------------------------------------------------------
 
-    fn try_acquire(&self) -> bool {
-        if process::is_ondeck() {
-            // SAFETY: there is no other thread.
-            return if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
+    /// The operations of the lock, `None` for the flagship, once process and mutex are ready for them.
+    fn prepare(&self) -> Option<&'static Operations> {
+        let other = if process::is_ondeck() { None } else { process::lock() };
+        let generation = process::generation_of(process::state());
+        if (self.shape.load(Acquire) >> 32) as u32 != generation {
+            self.revive();
         }
-        self.try_acquire_other()
+        other
     }
 
+    /// The first touch in the child of a fork: whoever waited does not exist here. If anybody has it, it stays locked, as with
+    /// the C library: the thread that forked may have it, and will unlock it.
     #[cold]
-    fn try_acquire_other(&self) -> bool {
-        match process::lock() {
+    fn revive(&self) {
+        let kind = self.shape.load(Relaxed) as u32;
+        process::revive(
+            || (self.shape.load(Acquire) >> 32) as u32,
+            |from, to| self.shape.compare_exchange(shape(kind, from), shape(kind, to), AcqRel, Relaxed).is_ok(),
+            || {
+                let is_held = self.owner.load(Relaxed) != 0;
+                self.clear();
+                self.n_waiting.store(0, Relaxed);
+                match process::lock() {
+                    _ if !is_held => {}
+                    None => drop(self.raw.grab()),
+                    // SAFETY: zeros.
+                    Some(lock) => drop(unsafe { lock.try_acquire(self.place()) }),
+                }
+            },
+        );
+    }
+
+    /// The lock, for condition variables that move waiters to it; `None` if that is another one than the flagship.
+    pub(crate) fn raw(&self) -> Option<&Raw> {
+        if self.prepare().is_none() { Some(&self.raw) } else { None }
+    }
+
+    fn try_acquire(&self) -> bool {
+        match self.prepare() {
+            // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
+            None if thread::is_alone() => unsafe { self.raw.try_acquire_alone() },
             None => self.raw.grab(),
             // SAFETY: zeros or a lock of this process's kind.
             Some(lock) => unsafe { lock.try_acquire(self.place()) },
@@ -148,14 +189,13 @@ impl Mutex {
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, deadline: Option<Deadline>) -> bool {
-        let lock = process::lock();
-        let place = process::wait_for(self, core::ptr::null());
+        let lock = self.prepare();
         let acquire_until = |deadline_ns| match lock {
             None => self.raw.acquire_contended(Some(deadline_ns)),
             // SAFETY: zeros or a lock of this process's kind.
             Some(lock) => unsafe { lock.try_acquire_until(self.place(), deadline_ns) },
         };
-        let is_acquired = match (deadline, lock) {
+        match (deadline, lock) {
             (Some(deadline), _) => deadline.keep(acquire_until),
             (None, None) => self.raw.acquire_contended(None),
             (None, Some(lock)) => {
@@ -163,14 +203,12 @@ impl Mutex {
                 unsafe { lock.acquire(self.place()) };
                 true
             }
-        };
-        process::done(place);
-        is_acquired
+        }
     }
 
     fn release(&self) {
-        // Before the owner is gone: a child that must prepare first keeps a mutex locked that has one.
-        let other = if process::is_ondeck() { None } else { process::lock() };
+        // Before the owner is gone: the first touch in a child keeps a mutex locked that has one.
+        let other = self.prepare();
         if self.theirs.load(Relaxed) != 0 {
             self.complain();
         }
@@ -209,23 +247,36 @@ impl Mutex {
 
     // -- The fast paths: a normal mutex, the flagship, a process that is prepared, and nobody else there --------------------
 
-    /// False if the mutex, or the process, is of another kind than most are.
+    /// Whether it is of the most frequent kind, and has been touched in this process before.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.kind.load(Relaxed) & WHOSE == NORMAL
+    fn is_plain(&self, state: u32) -> bool {
+        self.shape.load(Acquire) & shape(WHOSE, u32::MAX) == shape(NORMAL, process::generation_of(state))
     }
 
     /// Locks a mutex of the most frequent kind; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn lock_plain(&self) -> Option<Answer> {
-        let id = thread::id_in_ondeck().filter(|_| self.is_plain())?;
-        // SAFETY: there is no other thread.
+        let (id, _) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
+        // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
         let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
         if is_in {
             self.owner.store(id, Relaxed);
             return Some(0);
         }
         Some(self.wait_plain())
+    }
+
+    /// Tries to lock a mutex of the most frequent kind; `None` if nothing has been done.
+    #[inline(always)]
+    pub(crate) fn try_lock_plain(&self) -> Option<Answer> {
+        let (id, _) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
+        // SAFETY: as in `lock_plain`.
+        let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.try_acquire() };
+        if !is_in {
+            return Some(EBUSY);
+        }
+        self.owner.store(id, Relaxed);
+        Some(0)
     }
 
     #[cold]
@@ -238,7 +289,7 @@ impl Mutex {
     /// Unlocks a mutex of the most frequent kind; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn unlock_plain(&self) -> Option<Answer> {
-        let is_usual = process::is_ondeck() && self.is_plain() && self.theirs.load(Relaxed) == 0;
+        let is_usual = process::is_ondeck() && self.is_plain(process::state()) && self.theirs.load(Relaxed) == 0;
         if !is_usual || self.owner.load(Relaxed) == 0 {
             return None;
         }
@@ -282,6 +333,17 @@ impl Mutex {
         if self.try_acquire() { self.enter() } else { EBUSY }
     }
 
+    /// Locks it as one whose deadline is no time does: an error only for who must wait.
+    pub(crate) fn lock_at_no_time(&self, kind: Kind) -> Answer {
+        match kind {
+            Kind::ErrorCheck if self.is_mine() => EDEADLK,
+            _ => match self.try_lock(kind) {
+                EBUSY => EINVAL,
+                answer => answer,
+            },
+        }
+    }
+
     pub(crate) fn unlock(&self, kind: Kind) -> Answer {
         match kind {
             Kind::Normal if self.owner.load(Relaxed) == 0 => return self.unlock_ownerless(),
@@ -301,17 +363,19 @@ impl Mutex {
     }
 
     /// To unlock a free mutex is undefined, and some programs do it; the C library lets it pass. But one that is locked, and
-    /// stays so without an owner, has lost that to the C library's own unlock. An owner that is new writes its number soon.
+    /// stays so without an owner and without being released, has lost that to the C library's own unlock. An owner that is
+    /// new writes its number soon.
     #[cold]
     fn unlock_ownerless(&self) -> Answer {
-        const LOOKS: u32 = 20;
-        const GAP_NS: u32 = 100_000;
+        const LOOKS: u32 = 50;
+        const GAP_NS: u32 = 1_000_000;
+        let Some(raw) = self.raw() else { return 0 };
+        let releases = raw.n_releases();
         for _ in 0..LOOKS {
-            let is_locked = self.raw().is_some_and(Raw::is_taken);
-            if !is_locked || self.owner.load(Relaxed) != 0 {
+            if !raw.is_taken() || raw.n_releases() != releases || self.owner.load(Relaxed) != 0 {
                 return 0;
             }
-            Hardware::nap_ns(GAP_NS);
+            Preloaded::nap_ns(GAP_NS);
         }
         self.complain();
         0
@@ -321,7 +385,7 @@ impl Mutex {
         if self.owner.load(Relaxed) != 0 || self.n_waiting.load(Relaxed) != 0 {
             return EBUSY;
         }
-        self.kind.store(DESTROYED, Relaxed);
+        self.shape.store(shape(DESTROYED, 0), Relaxed);
         0
     }
 
@@ -329,10 +393,16 @@ impl Mutex {
 
     /// Unlocks it wholly, for a wait, in which it is not to be destroyed. Gives what [`enter_after_wait`] needs.
     pub(crate) fn leave_for_wait(&self) -> u32 {
+        self.prepare();
         self.expect_waiter();
         let count = self.count.load(Relaxed);
         self.count.store(0, Relaxed);
-        self.release();
+        if self.owner.load(Relaxed) == 0 {
+            // Some programs sleep on a condition variable with a mutex that nobody has.
+            self.unlock_ownerless();
+        } else {
+            self.release();
+        }
         count
     }
 
@@ -344,7 +414,7 @@ impl Mutex {
     }
 
     /// Counts one more that waits on a condition variable, so that the mutex is not destroyed. Of a mutex that is the C
-    /// library's too, which keeps its own count of users there.
+    /// library's too, which keeps its own count of users there; by whoever has it.
     pub(crate) fn expect_waiter(&self) {
         self.n_waiting.fetch_add(1, Relaxed);
     }
@@ -359,23 +429,5 @@ impl Mutex {
         if !self.try_acquire() {
             self.acquire_contended(None);
         }
-    }
-}
-
-/// In the child of a fork: whoever waited for it does not exist here. If anybody has it, it stays locked, as with the C
-/// library: the thread that forked may have it, and will unlock it.
-///
-/// # Safety
-/// It is a mutex of ours, and no other thread uses it at this moment.
-pub(crate) unsafe fn forget_waiters(mutex: *const Mutex) {
-    // SAFETY: as the caller says.
-    let mutex = unsafe { &*mutex };
-    if mutex.kind().is_none() {
-        return;
-    }
-    mutex.clear();
-    mutex.n_waiting.store(0, Relaxed);
-    if mutex.owner.load(Relaxed) != 0 {
-        process::acquire_in_child(&mutex.raw, mutex.place());
     }
 }

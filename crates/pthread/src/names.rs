@@ -39,13 +39,18 @@ pub(crate) unsafe extern "C" fn pthread_mutex_init(
     mutex: *mut pthread_mutex_t,
     attributes: *const pthread_mutexattr_t,
 ) -> c_int {
-    if !attributes.is_null() {
+    /// The C library's attributes are an int: the type in its lower bits, and in these sharing, robustness and protocol.
+    const THEIRS: c_uint = 0xf000_0000;
+    const TYPE: c_uint = 3;
+    // SAFETY: as POSIX says.
+    let bits = if attributes.is_null() { 0 } else { unsafe { *attributes.cast::<c_uint>() } };
+    if bits & THEIRS != 0 {
         // Sets the kind, and zeros in all else.
         // SAFETY: as POSIX says.
         return unsafe { real::pthread_mutex_init(mutex, attributes) };
     }
     // SAFETY: as POSIX says.
-    unsafe { ours(mutex) }.init(false);
+    unsafe { ours(mutex) }.init(bits & TYPE);
     0
 }
 
@@ -86,9 +91,20 @@ unsafe fn lock_any(mutex: *mut pthread_mutex_t) -> Answer {
 pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
+    // SAFETY: as POSIX says.
+    here.try_lock_plain().unwrap_or_else(|| unsafe { try_lock_any(mutex) })
+}
+
+/// # Safety
+/// As POSIX says.
+#[cold]
+#[inline(never)]
+unsafe fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
     match here.kind() {
         Some(kind) => here.try_lock(kind),
-        // SAFETY: as POSIX says.
+        // SAFETY: as the caller says.
         None => unsafe { real::pthread_mutex_trylock(mutex) },
     }
 }
@@ -130,10 +146,7 @@ unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> An
     let Some(kind) = mutex.kind() else { return EINVAL };
     // SAFETY: as the caller says.
     let Some(deadline) = Deadline::new(clock, unsafe { *at }) else {
-        return match mutex.try_lock(kind) {
-            EBUSY => EINVAL,
-            answer => answer,
-        };
+        return mutex.lock_at_no_time(kind);
     };
     mutex.lock(kind, Some(deadline))
 }
@@ -257,7 +270,7 @@ const BUSY: c_int = 1;
 const ERROR: c_int = 2;
 const TIMED_OUT: c_int = 4;
 
-/// The type of a mutex that its owner may lock again, a bit.
+/// The type of a mutex that its owner may lock again, a bit; the number of that kind, too.
 const RECURSIVE: c_int = 1;
 /// All types: plain and timed ones, recursive or not.
 const TYPES: core::ops::RangeInclusive<c_int> = 0..=3;
@@ -277,7 +290,7 @@ pub(crate) unsafe extern "C" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_in
         return ERROR;
     }
     // SAFETY: as C says; the two types are one in the C library.
-    unsafe { ours(mutex) }.init(kind & RECURSIVE != 0);
+    unsafe { ours(mutex) }.init((kind & RECURSIVE) as u32);
     SUCCESS
 }
 

@@ -1,7 +1,7 @@
 //! The C library's own functions, for the mutexes that stay with it.
 //!
-//! They are looked up when they are first needed: a plain mutex needs none of them, so it works before anything is set up,
-//! and inside an allocator that the look-up may call.
+//! They are looked up before the program starts: the loader's lock, which that takes, may be held by a thread that waits for
+//! ours. Who needs one even earlier, in the constructor of another library, looks it up then. A plain mutex needs none of them.
 
 use crate::die;
 use core::ffi::{CStr, c_int, c_void};
@@ -37,25 +37,37 @@ impl Symbol {
 }
 
 macro_rules! real {
-    ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {$(
+    ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
+        /// Looks up whatever may be needed.
+        pub(crate) fn look_up_all() {
+            $(symbols::$name.address();)*
+        }
+
+        #[allow(non_upper_case_globals, reason = "named as what they stand for")]
+        mod symbols {
+            use super::{CStr, Symbol};
+            $(pub(super) static $name: Symbol =
+                Symbol::new(match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a name has no zero inside"),
+                });)*
+        }
+
+        $(
         /// As in the C library.
         ///
         /// # Safety
         /// As there.
         pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
-            static SYMBOL: Symbol =
-                Symbol::new(match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!("a name has no zero inside"),
-                });
             // SAFETY: the C library's function of this name has this type.
             let function = unsafe {
-                core::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(SYMBOL.address())
+                core::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(symbols::$name.address())
             };
             // SAFETY: the caller keeps what the function asks for.
             unsafe { function($($argument),*) }
         }
-    )*};
+        )*
+    };
 }
 
 real! {

@@ -10,17 +10,19 @@ fn known() -> u64 {
     own::get()
 }
 
-/// The kernel's number of the calling thread, if it knows that, the process is prepared and the flagship is the lock.
+/// The kernel's number of the calling thread, and the state of the process, if it knows them, the process is prepared and
+/// the flagship is the lock.
 #[inline(always)]
-pub(crate) fn id_in_ondeck() -> Option<u32> {
+pub(crate) fn id_in_ondeck() -> Option<(u32, u32)> {
     let known = known();
-    ((known >> 32) as u32 == process::state()).then_some(known as u32).filter(|id| *id != 0)
+    let (id, state) = (known as u32, (known >> 32) as u32);
+    (state == process::state() && id != 0).then_some((id, state))
 }
 
 /// The kernel's number of the calling thread, as the C library keeps it in a mutex's owner.
 #[inline(always)]
 pub(crate) fn id() -> u32 {
-    id_in_ondeck().unwrap_or_else(ask)
+    id_in_ondeck().map_or_else(ask, |(id, _)| id)
 }
 
 #[cold]

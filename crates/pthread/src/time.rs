@@ -1,7 +1,8 @@
 //! The two clocks that a deadline may be written in.
 
+use crate::platform::Preloaded;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
-use ondeck_platform::{Hardware, Platform};
+use ondeck_platform::Platform;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -38,7 +39,7 @@ impl Deadline {
     pub(crate) fn keep(self, mut acquire: impl FnMut(u64) -> bool) -> bool {
         loop {
             let left_ns = self.left_ns();
-            if acquire(Hardware::now_ns().saturating_add(left_ns)) {
+            if acquire(Preloaded::now_ns().saturating_add(left_ns)) {
                 return true;
             }
             if self.left_ns() == 0 {

@@ -4,10 +4,10 @@
 //! and each looks for itself: a wake of one might be taken by a thread of higher priority that has come after it.
 
 use super::{Cond, Had};
+use crate::Answer;
 use crate::cancel::{self, Handler, Sharing};
 use crate::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, process};
 use core::ffi::c_void;
 use core::sync::atomic::{
     AtomicU32,
@@ -36,23 +36,19 @@ pub(super) fn notify(cond: &Cond) {
 struct Waiting<'a> {
     cond: &'a Cond,
     had: Had,
-    place: Option<&'static process::Place>,
 }
 
 impl Waiting<'_> {
     fn finish(&self) -> Answer {
         self.cond.n_inside.fetch_sub(1, Release);
         // SAFETY: the caller of the wait keeps the mutex.
-        let answer = unsafe { self.had.again(Mutex::acquire) };
-        process::done(self.place);
-        answer
+        unsafe { self.had.again(Mutex::acquire) }
     }
 }
 
 /// # Safety
 /// As for [`wait`](super::wait).
 pub(super) unsafe fn wait(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadline>) -> Answer {
-    let place = process::wait_for(mutex, core::ptr::null());
     cond.n_inside.fetch_add(1, Relaxed);
     let seen = cond.counter().load(Relaxed);
     // SAFETY: as the caller says.
@@ -60,11 +56,10 @@ pub(super) unsafe fn wait(cond: &Cond, mutex: *const Mutex, deadline: Option<Dea
         Ok(had) => had,
         Err(error) => {
             cond.n_inside.fetch_sub(1, Release);
-            process::done(place);
             return error;
         }
     };
-    let waiting = Waiting { cond, had, place };
+    let waiting = Waiting { cond, had };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.
     unsafe { handler.push(cancelled, (&raw const waiting).cast_mut().cast()) };
