@@ -1,15 +1,19 @@
 /* How long a program holds its mutexes and stays away from them: preloaded, with ONDECK_SECTIONS=FILE in the environment.
  *
  * Stands before glibc's functions and calls them. At the end of each process, and when it gets SIGUSR2, FILE.PID has a line for
- * each of the five mutexes that were held longest in all. A section lasts from the return of one function that acquires to the
- * call of the next one that releases, condition variables' waits among them; a thread is outside from the return of unlock to
- * its next attempt, so neither has a wait in it. After a condition variable's wait nothing is known of the time outside. What
- * the measuring itself costs where a thread takes other mutexes meanwhile is known from a try at the beginning, and left out. */
+ * each of the five mutexes whose mean section, times acquisitions, is longest, of those that several threads take often.
+ *
+ * A section lasts from the return of one function that acquires to the call of the next one that releases, condition
+ * variables' waits among them; a thread is outside from the return of unlock to its next attempt, so neither has a wait in it.
+ * Both are means of all but the longest hundredth. After a condition variable's wait nothing is known of the time outside. What the measuring itself costs where a thread takes
+ * other mutexes meanwhile is known from a try at the beginning, and left out. All threads run on one CPU, so that nobody waits
+ * for a cache line of another one: what that costs depends on the machine, and is added by who predicts for one. */
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MUTEXES = 4096, PROBES = 16, VISITS = 128, BUCKETS = 192, SHOWN = 5, FILE_MOST = 512 };
+enum { MUTEXES = 4096, PROBES = 16, VISITS = 128, BUCKETS = 192, SHOWN = 5, OFTEN = 100, FILE_MOST = 512 };
 
 /* Times of one kind, in ticks: four buckets for each power of two, and their sum in all. */
 struct times {
@@ -32,7 +36,7 @@ struct times {
 struct mutex {
     _Atomic(void *) address;
     void *user;
-    atomic_ullong acquisitions, contended, blocked;
+    atomic_ullong acquisitions, contended, blocked, users;
     struct times section, outside;
 };
 
@@ -43,7 +47,7 @@ struct visit {
     uint64_t arrived, acquired, released;
     /* How many acquisitions of any mutex the thread had left behind when it last had this one, and gave it back. */
     uint64_t pairs_when_acquired, pairs_when_released;
-    unsigned depth;
+    unsigned depth, times;
     bool was_contended;
 };
 
@@ -134,16 +138,17 @@ static void record(struct times *times, uint64_t from, uint64_t to, uint64_t n_p
     add(&times->total, time);
 }
 
-static uint64_t median(const struct times *times) {
-    uint64_t n = 0, below = 0;
+/* Of all but the longest hundredth: who lost its CPU, or waited for work, was away for milliseconds. A median would not do: a
+ * thread that takes its mutex twice in quick succession, and then goes away, is away for the short time by it. */
+static double mean(const struct times *times) {
+    double n = 0, seen = 0, sum = 0;
     for (unsigned i = 0; i < BUCKETS; i++) n += times->counts[i];
-    for (unsigned i = 0; i < BUCKETS; below += times->counts[i++]) {
-        if ((below + times->counts[i]) * 2 < n || times->counts[i] == 0) continue;
-        unsigned power = i < 4 ? 2 : i / 4 + 1;
-        double low = i < 4 ? i : (double)((uint64_t)(4 + i % 4) << (power - 2)), width = (double)(1ull << (power - 2));
-        return (uint64_t)(low + width * ((double)n / 2 - (double)below) / (double)times->counts[i]);
+    for (unsigned i = 0; i < BUCKETS && seen < n * 0.99; i++) {
+        double left = n * 0.99 - seen, taken = times->counts[i] < left ? times->counts[i] : left;
+        double middle = i < 4 ? i : ((double)(4 + i % 4) + 0.5) * (double)(1ull << (i / 4 - 1));
+        seen += taken, sum += taken * middle;
     }
-    return 0;
+    return n > 0 ? sum / seen : 0;
 }
 
 static struct visit *visit_of(void *address) {
@@ -169,6 +174,7 @@ static void left(struct visit *visit, uint64_t released, bool is_for_a_wait) {
     struct mutex *entry = entry_of(visit->address, visit->user);
     if (entry) {
         add(&entry->acquisitions, 1);
+        if (++visit->times == OFTEN) add(&entry->users, 1);
         record(&entry->section, visit->acquired, released, pairs - visit->pairs_when_acquired);
         if (visit->released && visit->arrived) {
             record(&entry->outside, visit->released, visit->arrived, visit->pairs_when_acquired - visit->pairs_when_released);
@@ -179,7 +185,8 @@ static void left(struct visit *visit, uint64_t released, bool is_for_a_wait) {
     visit->released = is_for_a_wait ? 0 : ticks();
 }
 
-/* One that is free is acquired by trylock, so that the others are known to be contended. */
+/* One that is free is acquired by trylock, so that the others are known to be contended. With a robust mutex whose state is
+ * lost for good glibc 2.36 hangs then; no program that is measured has one. */
 #define ACQUIRE(call)                                                                                                          \
     do {                                                                                                                       \
         if (!is_ready()) return 0;                                                                                             \
@@ -204,6 +211,8 @@ int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *deadl
 }
 
 int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline) {
+    /* A clock that is none is an error even where the mutex is free, so this call cannot begin with trylock. */
+    if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && is_ready()) return real.clocklock(mutex, clock, deadline);
     ACQUIRE(real.clocklock(mutex, clock, deadline));
 }
 
@@ -245,11 +254,11 @@ static void write_line(int to, const struct mutex *mutex, double ps_per_tick, bo
     Dl_info info;
     bool is_known = may_ask_loader && dladdr(mutex->user, &info);
     const char *user = !is_known ? "" : info.dli_sname ? info.dli_sname : info.dli_fname;
-    int n = snprintf(line, sizeof line, "%p,%llu,%llu,%llu,%llu,%llu,%llu,%.200s\n", mutex->address, mutex->acquisitions,
-                     mutex->contended, (unsigned long long)((double)mutex->section.total * ps_per_tick / 1e3),
+    int n = snprintf(line, sizeof line, "%p,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%.200s\n", mutex->address, mutex->users,
+                     mutex->acquisitions, mutex->contended, (unsigned long long)((double)mutex->section.total * ps_per_tick / 1e3),
                      (unsigned long long)((double)mutex->blocked * ps_per_tick / 1e3),
-                     (unsigned long long)((double)median(&mutex->section) * ps_per_tick),
-                     (unsigned long long)((double)median(&mutex->outside) * ps_per_tick), user);
+                     (unsigned long long)(mean(&mutex->section) * ps_per_tick),
+                     (unsigned long long)(mean(&mutex->outside) * ps_per_tick), user);
     if (n > 0 && write(to, line, (size_t)n) < 0) return;
 }
 
@@ -259,18 +268,21 @@ static void write_all(bool may_ask_loader) {
     snprintf(name, sizeof name, "%s.%d", file, (int)getpid());
     int to = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (to < 0) return;
-    static const char head[] = "mutex,acquisitions,contended,held_ns,blocked_ns,section_ps,outside_ps,user\n";
+    static const char head[] = "mutex,users,acquisitions,contended,held_ns,blocked_ns,section_ps,outside_ps,user\n";
     if (write(to, head, sizeof head - 1) < 0) return;
     double ps_per_tick = (double)(monotonic_ns() - first_ns) * 1e3 / (double)(ticks() - first_tick);
-    uint64_t limit = UINT64_MAX;
+    double limit = 1e300;
     for (int shown = 0; shown < SHOWN; shown++) {
         const struct mutex *most = NULL;
+        double longest = 0;
         for (size_t i = 0; i < MUTEXES; i++) {
-            uint64_t total = mutexes[i].section.total;
-            if (total && total < limit && (!most || total > most->section.total)) most = &mutexes[i];
+            /* Who has a mutex for itself waits for nobody, however many others there are. */
+            if (mutexes[i].users < 2) continue;
+            double all = mean(&mutexes[i].section) * (double)mutexes[i].acquisitions;
+            if (all < limit && all > longest) most = &mutexes[i], longest = all;
         }
         if (!most) break;
-        limit = most->section.total;
+        limit = longest;
         write_line(to, most, ps_per_tick, may_ask_loader);
     }
     close(to);
@@ -313,6 +325,10 @@ __attribute__((constructor)) static void begin(void) {
     struct sigaction action;
     if (!name || strlen(name) >= sizeof file) return;
     strcpy(file, name);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
     pthread_atfork(NULL, NULL, begin_anew);
     if (sigaction(SIGUSR2, NULL, &action) != 0 || action.sa_handler != SIG_DFL) return;
     action = (struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART };

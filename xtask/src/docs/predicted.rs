@@ -12,7 +12,7 @@ pub(crate) const FILE: &str = "predictions.csv";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) program: String,
-    /// Medians, measured.
+    /// Measured: means of all but the longest hundredth.
     pub(crate) section_ns: f64,
     pub(crate) outside_ns: f64,
     /// The simulated machine.
