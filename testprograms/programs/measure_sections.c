@@ -5,9 +5,11 @@
  *
  * A section lasts from the return of one function that acquires to the call of the next one that releases, condition
  * variables' waits among them; a thread is outside from the return of unlock to its next attempt, so neither has a wait in it.
- * Both are means of all but the longest hundredth. After a condition variable's wait nothing is known of the time outside. What the measuring itself costs where a thread takes
- * other mutexes meanwhile is known from a try at the beginning, and left out. All threads run on one CPU, so that nobody waits
- * for a cache line of another one: what that costs depends on the machine, and is added by who predicts for one. */
+ * Both are means of all but the longest hundredth. After a condition variable's wait nothing is known of the time outside.
+ *
+ * What the measuring itself costs where a thread takes other mutexes meanwhile is known from a try at the beginning, and left
+ * out. All threads run on one CPU, so that nobody waits for a cache line of another one: what that costs depends on the
+ * machine, and is added by who predicts for one. */
 
 #include <dlfcn.h>
 #include <errno.h>
