@@ -10,6 +10,7 @@ pub(crate) mod patched;
 mod picture;
 pub(crate) mod policies;
 pub(crate) mod ports;
+pub(crate) mod predicted;
 pub(crate) mod programs;
 mod promises;
 pub(crate) mod scaling;
@@ -52,6 +53,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     let (mut pages, figures) = scaling::parts(root)?;
     let (heat_maps, cells) = matrix::parts(root)?;
     pages.extend(heat_maps);
+    let with_predictions = filled(programs::PATH, &read(programs::PATH)?, "predicted", &predicted::part(root)?)?;
     pages.extend([
         (promises::PATH.into(), promises::page(&tests, &configs)?),
         (lineage::PATH.into(), lineage),
@@ -59,7 +61,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
-        (programs::PATH.into(), filled(programs::PATH, &read(programs::PATH)?, "programs", &programs::part(root)?)?),
+        (programs::PATH.into(), filled(programs::PATH, &with_predictions, "programs", &programs::part(root)?)?),
         (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);

@@ -110,7 +110,7 @@ pub(crate) fn to_csv(rows: &[Row]) -> Result<String, String> {
 /// What stands between the markers of the page: a table for each machine that has figures.
 pub(super) fn part(root: &Path) -> Result<String, String> {
     let mut text = String::new();
-    for file in files(root)? {
+    for file in files(root, FILE)? {
         text += &machine(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if text.is_empty() {
@@ -119,10 +119,11 @@ pub(super) fn part(root: &Path) -> Result<String, String> {
     Ok(text + "\n")
 }
 
-fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
+/// The files of that name, one for each machine that has it.
+pub(super) fn files(root: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
     let results = root.join("results");
     let entries = fs::read_dir(&results).map_err(|error| format!("{}: {error}", results.display()))?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join(FILE)).collect();
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join(name)).collect();
     files.retain(|file| file.is_file());
     files.sort();
     Ok(files)
@@ -190,7 +191,7 @@ fn line(program: &str, setting: &str, rows: &[&Row]) -> Vec<String> {
 }
 
 /// Three digits, in the unit that a reader would choose.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     match value {
         value if value >= 1e6 => format!("{:.2} M", value / 1e6),
         value if value >= 1e4 => format!("{:.0} k", value / 1e3),

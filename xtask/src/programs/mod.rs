@@ -8,6 +8,7 @@
 mod batch;
 mod correct;
 mod needs;
+mod predict;
 mod preload;
 mod process;
 mod record;
@@ -23,14 +24,16 @@ use std::time::{Duration, SystemTime};
 use table::{PROGRAMS, Program, Setting};
 
 const USAGE: &str = "\
-usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check]
+usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check | --predict]
 
 Runs programs with glibc's locks and with a preloaded library, in turn.
   --only NAME,...   some of the programs; the figures go to target/programs.csv, and the record stays as it is
   --rounds N        how often each setting runs with each kind of locks; 5
   --library PATH    what is preloaded, if not libondeck_pthread.so as built from here
   --lock NAME       the lock that the library shall put in the mutexes' place; figures as with --only
-  --check           each program once, briefly: only compares what comes out, and writes nothing";
+  --check           each program once, briefly: only compares what comes out, and writes nothing
+  --predict         with glibc's locks and few threads, to measure sections, of which a simulated machine of many cores
+                    tells what those locks and ours would do there; takes no other flag than --only";
 
 /// What the words after `cargo xtask programs` ask for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,6 +43,7 @@ struct Wish {
     library: Option<PathBuf>,
     lock: Option<String>,
     is_check: bool,
+    is_predict: bool,
 }
 
 impl Wish {
@@ -47,18 +51,14 @@ impl Wish {
         let mut wish = Wish::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            if word == "--check" {
-                wish.is_check = true;
-                continue;
-            }
-            let is_known = ["--only", "--rounds", "--library", "--lock"].contains(&word.as_str());
-            let value = words.next().filter(|_| is_known).ok_or(USAGE)?;
             match word.as_str() {
-                "--only" => wish.only.extend(value.split(',').map(str::to_owned)),
-                "--rounds" => wish.rounds = Some(rounds(value)?),
-                "--library" => wish.library = Some(value.into()),
-                _ => wish.lock = Some(value.clone()),
+                "--check" => wish.is_check = true,
+                "--predict" => wish.is_predict = true,
+                _ => wish.set(word, words.next())?,
             }
+        }
+        if wish.is_predict && wish != (Wish { only: wish.only.clone(), is_predict: true, ..Wish::default() }) {
+            return Err(USAGE.into());
         }
         let name = wish.only.iter().find(|name| PROGRAMS.iter().all(|program| program.name != **name));
         match name {
@@ -68,6 +68,19 @@ impl Wish {
                 Err(format!("no program is called `{name}`; there are {}", names.join(", ")))
             }
         }
+    }
+
+    /// A flag that has a value.
+    fn set(&mut self, flag: &str, value: Option<&String>) -> Result<(), String> {
+        let value = value.ok_or(USAGE)?;
+        match flag {
+            "--only" => self.only.extend(value.split(',').map(str::to_owned)),
+            "--rounds" => self.rounds = Some(rounds(value)?),
+            "--library" => self.library = Some(value.into()),
+            "--lock" => self.lock = Some(value.clone()),
+            _ => return Err(USAGE.into()),
+        }
+        Ok(())
     }
 
     /// Whether the figures are those of all programs with what is built from here, as the page shows them.
@@ -156,6 +169,9 @@ enum Fault {
 
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let wish = Wish::parse(words)?;
+    if wish.is_predict {
+        return predict::run(root, &wish.only);
+    }
     let library = preload::library(root, &wish)?;
     let variants = [Variant::plain(), Variant::preloaded(&library, wish.lock.as_deref())];
     let n_rounds = if wish.is_check { 1 } else { wish.rounds.unwrap_or(5) };
@@ -299,6 +315,8 @@ mod tests {
         assert!(parse("--rounds 0").unwrap_err().contains("from 1"));
         assert_eq!(parse("--rounds"), Err(USAGE.into()));
         assert_eq!(parse("--quick yes"), Err(USAGE.into()));
+        assert!(parse("--predict --only node").is_ok_and(|wish| wish.is_predict));
+        assert_eq!(parse("--predict --rounds 3"), Err(USAGE.into()));
     }
 
     #[test]

@@ -11,6 +11,8 @@ const PACKAGE: &str = "ondeck-pthread";
 const FILE: &str = "libondeck_pthread.so";
 /// Tells the library which lock takes the mutexes' place.
 pub(super) const CHOICE: &str = "ONDECK_LOCK";
+/// Tells `measure_sections.c` where to write.
+const SECTIONS: &str = "ONDECK_SECTIONS";
 
 /// With which locks a program runs.
 #[derive(Clone, Debug)]
@@ -20,28 +22,37 @@ pub(super) struct Variant {
     /// What is preloaded; `None` for glibc's own locks.
     pub(super) library: Option<PathBuf>,
     lock: Option<String>,
+    sections: Option<PathBuf>,
 }
 
 impl Variant {
     /// glibc's own locks.
     pub(super) fn plain() -> Variant {
-        Variant { name: "plain".into(), library: None, lock: None }
+        Variant { name: "plain".into(), library: None, lock: None, sections: None }
     }
 
     /// Those of the library.
     pub(super) fn preloaded(library: &Path, lock: Option<&str>) -> Variant {
         let name = lock.unwrap_or("ondeck").to_owned();
-        Variant { name, library: Some(library.to_owned()), lock: lock.map(str::to_owned) }
+        Variant { name, library: Some(library.to_owned()), lock: lock.map(str::to_owned), sections: None }
+    }
+
+    /// glibc's own, whose sections a library writes to files that begin with `sections`.
+    pub(super) fn measured(library: &Path, sections: &Path) -> Variant {
+        Variant { sections: Some(sections.to_owned()), ..Variant::preloaded(library, None) }
     }
 
     /// Says so in the program's environment, and nothing else: who has exported one of these measures the other anyway.
     pub(super) fn apply(&self, command: &mut Command) {
-        command.env_remove("LD_PRELOAD").env_remove(CHOICE);
+        command.env_remove("LD_PRELOAD").env_remove(CHOICE).env_remove(SECTIONS);
         if let Some(library) = &self.library {
             command.env("LD_PRELOAD", library);
         }
         if let Some(lock) = &self.lock {
             command.env(CHOICE, lock);
+        }
+        if let Some(sections) = &self.sections {
+            command.env(SECTIONS, sections);
         }
     }
 }
@@ -53,13 +64,17 @@ pub(super) fn library(root: &Path, wish: &Wish) -> Result<PathBuf, String> {
         None if root.join(CRATE).is_file() => build(root)?,
         None => return Err(format!("there is no {CRATE} to build {FILE} from; give one by --library PATH")),
     };
-    // As the kernel names it in a process's maps.
+    loadable(&path, wish.lock.as_deref())
+}
+
+/// The library as the kernel names it in a process's maps, if the loader takes it.
+pub(super) fn loadable(path: &Path, lock: Option<&str>) -> Result<PathBuf, String> {
     let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
     // The loader takes these two for the ends of a name.
     if path.to_string_lossy().contains([':', ' ']) {
         return Err(format!("{}: the loader cannot preload a path with a colon or a space", path.display()));
     }
-    probe(&path, wish.lock.as_deref())?;
+    probe(&path, lock)?;
     Ok(path)
 }
 

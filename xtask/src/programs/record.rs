@@ -14,18 +14,30 @@ pub(super) fn write(
     command: &str,
     warnings: Vec<String>,
 ) -> Result<(), String> {
-    let fingerprint = this_machine::fingerprint();
+    let machine = this_machine::fingerprint().machine;
     for row in &mut rows {
-        row.machine.clone_from(&fingerprint.machine);
+        row.machine.clone_from(&machine);
     }
+    keep(root, is_whole, FILE, &to_csv(&rows)?, command, &warnings)
+}
+
+/// Writes such a text, as the file `name`.
+pub(super) fn keep(
+    root: &Path,
+    is_whole: bool,
+    name: &str,
+    text: &str,
+    command: &str,
+    warnings: &[String],
+) -> Result<(), String> {
+    let fingerprint = this_machine::fingerprint();
     let path =
-        if is_whole { Path::new("results").join(&fingerprint.machine) } else { PathBuf::from("target") }.join(FILE);
-    let text = to_csv(&rows)?;
+        if is_whole { Path::new("results").join(&fingerprint.machine) } else { PathBuf::from("target") }.join(name);
     let origin = json!({
         "fingerprint": fingerprint,
         "command": command,
         "warnings": warnings,
-        "rows_hash": fingerprint::hash(&text),
+        "rows_hash": fingerprint::hash(text),
     });
     let origin = serde_json::to_string_pretty(&origin).map_err(|error| error.to_string())? + "\n";
     let file = root.join(&path);
