@@ -69,6 +69,18 @@ fn own(ground: &Ground, variant: &Variant, command: &mut Command) -> Result<Samp
     Ok(Sample { seconds: number(&ended.text, "seconds")?, ops, usage: ended.usage, result: String::new() })
 }
 
+const UNCONTENDED: &str = "uncontended.c";
+
+pub(super) fn prepare_uncontended(ground: &Ground) -> Result<(), String> {
+    needs::compile(ground, UNCONTENDED, &[])
+}
+
+pub(super) fn uncontended(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
+    let mut command = Command::new(needs::compiled(ground, UNCONTENDED));
+    command.arg((setting.threads - 1).to_string());
+    own(ground, variant, command.arg(ground.either("0.8", "0.1")))
+}
+
 const LEVELDB: &str = "leveldb_reader.cpp";
 
 pub(super) fn prepare_leveldb(ground: &Ground) -> Result<(), String> {

@@ -31,6 +31,7 @@ const fn threads(label: &'static str, threads: u32) -> Setting {
     Setting { label, threads, is_busy: false }
 }
 
+const ALONE: &[Setting] = &[threads("1", 1), threads("1 + 1 asleep", 2)];
 const UP_TO_64: &[Setting] = &[threads("2", 2), threads("16", 16), threads("64", 64)];
 const FROM_ONE: &[Setting] = &[threads("1", 1), threads("2", 2), threads("16", 16), threads("64", 64)];
 const POOLS: &[Setting] = &[threads("4", 4), threads("8", 8), threads("16", 16), threads("64", 64)];
@@ -47,6 +48,14 @@ fn nothing(_: &Ground) -> Result<(), String> {
 
 /// In the order in which they run and are shown.
 pub(super) const PROGRAMS: &[Program] = &[
+    Program {
+        name: "uncontended",
+        needs: &[C],
+        settings: ALONE,
+        is_measured: true,
+        prepare: batch::prepare_uncontended,
+        run: batch::uncontended,
+    },
     Program {
         name: "sysbench-mutex",
         needs: &[SYSBENCH],
