@@ -132,7 +132,7 @@ pub(super) fn files(root: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
 fn machine(file: &Path) -> Result<String, String> {
     let mut reader = csv::Reader::from_path(file).map_err(|error| error.to_string())?;
     let rows: Vec<Row> = reader.deserialize().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    let origin = fs::read_to_string(file.with_extension("csv.fingerprint.json")).map_err(|error| error.to_string())?;
+    let origin = fs::read_to_string(file.with_extension("csv.origin.json")).map_err(|error| error.to_string())?;
     let origin: serde_json::Value = serde_json::from_str(&origin).map_err(|error| error.to_string())?;
     let fingerprint: Fingerprint =
         serde_json::from_value(origin["fingerprint"].clone()).map_err(|error| error.to_string())?;

@@ -46,7 +46,7 @@ pub(super) fn keep(
         std::fs::create_dir_all(directory).map_err(failed)?;
     }
     std::fs::write(&file, text).map_err(failed)?;
-    std::fs::write(file.with_extension("csv.fingerprint.json"), origin).map_err(failed)?;
+    std::fs::write(file.with_extension("csv.origin.json"), origin).map_err(failed)?;
     println!("{} is written", path.display());
     Ok(())
 }
