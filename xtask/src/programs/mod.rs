@@ -311,7 +311,7 @@ mod tests {
         assert_eq!((wish.only.len(), wish.rounds, wish.is_check), (2, Some(3), true));
         assert_eq!((wish.library, wish.lock.as_deref()), (Some("a.so".into()), Some("std")));
         assert!(parse("--only leveldb").is_ok_and(|wish| !wish.is_whole()));
-        assert!(parse("--only redis").unwrap_err().contains("`redis`; there are sysbench-mutex"));
+        assert!(parse("--only redis").unwrap_err().contains("`redis`; there are uncontended, sysbench-mutex"));
         assert!(parse("--rounds 0").unwrap_err().contains("from 1"));
         assert_eq!(parse("--rounds"), Err(USAGE.into()));
         assert_eq!(parse("--quick yes"), Err(USAGE.into()));
