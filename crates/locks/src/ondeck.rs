@@ -163,7 +163,8 @@
 //!
 //! # Orderings
 //! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`, `revoke`, `break_line`: everything
-//!   the last holder wrote. All writes to the word are RMWs, so those in between continue the release sequence.
+//!   the last holder wrote. All writes to the word are RMWs, so those in between continue the release sequence; but for
+//!   those of a process with one thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
 //! - E2 `enqueue`, `detach` -> the loads of the head under the latch: the fields of the sleeper, and the links.
 //! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `hand_down`, `latch`: the links that the last latch holder edited.
 //! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
