@@ -17,12 +17,16 @@ struct Row {
 /// The direction is `platform <- locks <- ondeck <- lab <- cli`, `platform <- sim <- lab` and `report <- lab`: locks know no
 /// simulator, the simulator knows no lock, and a report knows nothing that runs. `capi` is `ondeck` for C, and `pthread` the
 /// locks without it. `conformance` looks at these and at the simulator.
-const ALLOWED: [Row; 13] = [
+const ALLOWED: [Row; 15] = [
     Row { name: "ondeck-platform", ours: &[], others: Some(&["libc", "windows-sys"]) },
     Row { name: "ondeck-locks", ours: &["ondeck-platform"], others: Some(&[]) },
     Row { name: "ondeck", ours: &["ondeck-platform", "ondeck-locks"], others: Some(&["lock_api", "serde"]) },
     // In every program that it is loaded into.
-    Row { name: "ondeck-pthread", ours: &["ondeck-platform", "ondeck-locks"], others: Some(&["libc"]) },
+    Row {
+        name: "ondeck-pthread",
+        ours: &["ondeck-platform", "ondeck-locks", "ondeck-record"],
+        others: Some(&["libc"]),
+    },
     Row { name: "ondeck-capi", ours: &["ondeck-platform", "ondeck-locks", "ondeck"], others: Some(&["libc"]) },
     // In a user's program it is what parking_lot was, on the parking core of the next parking_lot.
     Row { name: "parking_lot", ours: &["ondeck"], others: Some(&["lock_api", "parking_lot"]) },
@@ -33,7 +37,10 @@ const ALLOWED: [Row; 13] = [
         ours: &["ondeck-platform", "ondeck-locks", "ondeck", "ondeck-sim", "ondeck-report"],
         others: None,
     },
-    Row { name: "ondeck-cli", ours: &["ondeck-lab", "ondeck-launch", "ondeck-report"], others: None },
+    // In every program that is profiled.
+    Row { name: "ondeck-record", ours: &[], others: Some(&["libc", "framehop"]) },
+    Row { name: "ondeck-profile", ours: &["ondeck-record", "ondeck-report", "ondeck-lab"], others: None },
+    Row { name: "ondeck-cli", ours: &["ondeck-lab", "ondeck-launch", "ondeck-report", "ondeck-profile"], others: None },
     Row { name: "ondeck-launch", ours: &["ondeck-locks"], others: None },
     Row {
         name: "ondeck-conformance",

@@ -1,0 +1,282 @@
+//! What a run told: the one form that terminal, page, pprof, flame graphs and comparisons are made from, and that
+//! `--format json` writes.
+//!
+//! # What is charged to whom
+//! - A **wait** begins when a thread finds a mutex locked and ends when it has it, or gives up. It belongs to the stack of
+//!   who waits.
+//! - Each instant of a wait is **charged** to the hold that is in progress at that instant: to the stack that releases it.
+//!   A hold during which three threads wait for 1 ms is charged 3 ms. So what a lock's holders are charged and what passes
+//!   while it is free ([`Lock::handing_on_ns`]: woken threads that do not run yet) is what its waiters waited, and a hold is
+//!   never charged what was waited before it or after it, whoever releases last.
+//! - Waits on condition variables are no lock waits, and stand apart.
+//!
+//! All counts and sums are estimates of the whole from samples, without bias: a sample stands for as much as it was
+//! unlikely to be taken.
+
+use serde::{Deserialize, Serialize};
+
+/// Changes with the meaning of a field; a reader refuses others.
+pub const VERSION: u32 = 1;
+
+/// What one run of a program, and its children, told of their locks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The program and its arguments, as started.
+    pub command: Vec<String>,
+    /// When it was started, in seconds since 1970.
+    pub started_at: f64,
+    /// From its start to the end, or to this snapshot, in seconds.
+    pub seconds: f64,
+    /// Cores that could run it.
+    pub cores: u32,
+    /// Which lock answered its calls: `glibc` (recorded only), `ondeck`.
+    pub lock: String,
+    /// One of so many acquisitions was looked at; see docs/profile.md for waits.
+    pub rate: u32,
+    /// The processes that recorded.
+    pub processes: Vec<Process>,
+    /// Each frame once.
+    pub frames: Vec<Frame>,
+    /// Stacks as numbers of frames, the innermost first; functions that were inlined have frames of their own.
+    pub stacks: Vec<Vec<u32>>,
+    /// Mutexes that were seen, those that were waited for longest first.
+    pub locks: Vec<Lock>,
+    /// Condition variables that were waited on, longest first.
+    pub conditions: Vec<Condition>,
+    /// What could not be recorded.
+    pub dropped: Dropped,
+    /// What else a reader has to know: what could not be seen, what is estimated.
+    pub notes: Vec<String>,
+}
+
+/// One process image that recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number by the kernel.
+    pub pid: u32,
+    /// That of its parent, when it began to record.
+    pub parent: u32,
+    /// The program's file.
+    pub program: String,
+    /// When it began to record, in seconds after the start of the run.
+    pub from: f64,
+    /// When it was last known to run, on the same scale.
+    pub to: f64,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// How a process ended, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// By `exit`, or by returning from `main`.
+    Exit,
+    /// Otherwise: killed, crashed, `_exit`, or another program in its place.
+    Abruptly,
+    /// It still ran.
+    Running,
+}
+
+/// A place in the program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function, demangled; where it is not known, `module+0x1234`.
+    pub function: String,
+    /// The file name of the module (program or library); empty where no module is known.
+    pub module: String,
+    /// The source file; empty where it is not known.
+    pub file: String,
+    /// The line there; 0 where it is not known.
+    pub line: u32,
+    /// The address as the module's file has it (not as it was loaded).
+    pub address: u64,
+    /// The module's build id in hexadecimal digits; empty where it has none.
+    pub build_id: String,
+    /// Whether the compiler put the function into its caller, which is the next frame.
+    pub is_inlined: bool,
+    /// Whether the function's name is known.
+    pub is_named: bool,
+}
+
+/// A mutex.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lock {
+    /// How it is called: a symbol with an offset, or the function that initialised it or touched it first, with its line.
+    /// Unique in a profile.
+    pub name: String,
+    /// Index of the process in [`Profile::processes`].
+    pub process: u32,
+    /// Its address there.
+    pub address: u64,
+    /// Where it was initialised or first seen.
+    pub origin: Option<Origin>,
+    /// How often it was acquired.
+    pub acquisitions: f64,
+    /// How often a thread had to wait for it.
+    pub waits: f64,
+    /// How long threads waited for it, in ns, all together.
+    pub wait_ns: f64,
+    /// The longest wait, in ns.
+    pub longest_ns: u64,
+    /// Waits by length; its counts add up to [`waits`](Self::waits).
+    pub wait_histogram: Histogram,
+    /// Holds by length.
+    pub hold_histogram: Histogram,
+    /// How long it was held, in ns, all together.
+    pub hold_ns: f64,
+    /// The part of the waiting in which it was free: who was to have it next did not run yet.
+    pub handing_on_ns: f64,
+    /// Most threads that were seen waiting at once.
+    pub most_waiting: u32,
+    /// Threads that were seen acquiring it.
+    pub threads: u32,
+    /// Turns of waiting loops, sleeps and wake-ups; `None` where the lock does not tell.
+    pub spins: Option<f64>,
+    /// See [`spins`](Self::spins).
+    pub parks: Option<f64>,
+    /// See [`spins`](Self::spins).
+    pub wakes: Option<f64>,
+    /// How often the flagship changed who is on deck.
+    pub rotations: Option<f64>,
+    /// Who waited: count is of waits.
+    pub waiters: Vec<Site>,
+    /// Who held it meanwhile: count is of holds that were waited for, ns is the waiting that is charged to them.
+    pub holders: Vec<Site>,
+    /// Who acquired it: count is of acquisitions, ns is how long they held it.
+    pub takers: Vec<Site>,
+    /// Waiting over time, in ns of waiting.
+    pub timeline: Timeline,
+}
+
+/// Where a lock comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Index in [`Profile::stacks`].
+    pub stack: u32,
+    /// What happened there.
+    pub spot: Spot,
+}
+
+/// What happened at an [`Origin`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spot {
+    /// It was initialised.
+    Initialised,
+    /// It was first seen.
+    FirstSeen,
+}
+
+/// A condition variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// As [`Lock::name`].
+    pub name: String,
+    /// Index of the process in [`Profile::processes`].
+    pub process: u32,
+    /// Its address there.
+    pub address: u64,
+    /// How often a thread waited on it.
+    pub waits: f64,
+    /// How long, in ns, all together.
+    pub wait_ns: f64,
+    /// The longest wait, in ns.
+    pub longest_ns: u64,
+    /// Waits by length.
+    pub wait_histogram: Histogram,
+    /// Who waited.
+    pub waiters: Vec<Site>,
+}
+
+/// A stack, and what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// Index in [`Profile::stacks`].
+    pub stack: u32,
+    /// How often.
+    pub count: f64,
+    /// How long, in ns, all together.
+    pub ns: f64,
+}
+
+/// Durations by length, shortest first; empty bars are left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Histogram(pub Vec<Bar>);
+
+/// Durations of at least `from` and less than `to` ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bar {
+    /// In ns.
+    pub from: u64,
+    /// In ns.
+    pub to: u64,
+    /// How many.
+    pub count: f64,
+}
+
+/// Amounts over time, in slices of the same length from the start of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Length of a slice, in seconds; the same for all locks of a profile.
+    pub slice: f64,
+    /// One figure for each slice, up to the last that is not 0.
+    pub amounts: Vec<f64>,
+}
+
+/// What could not be recorded, and is missing in the figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// Samples, as the memory for them was full.
+    pub samples: u64,
+    /// Stacks; what happened there has an empty one.
+    pub stacks: u64,
+    /// Locks.
+    pub locks: u64,
+    /// Processes that could not record.
+    pub processes: u64,
+}
+
+impl Histogram {
+    /// The length that a part `p` of the durations does not exceed; `None` without any.
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        let total: f64 = self.0.iter().map(|bar| bar.count).sum();
+        let mut left = p * total;
+        let bar = self.0.iter().find(|bar| {
+            left -= bar.count;
+            left <= 0.0
+        });
+        bar.or(self.0.last()).filter(|_| total > 0.0).map(|bar| {
+            let part = (bar.count + left).max(0.0) / bar.count;
+            bar.from as f64 + part * (bar.to - bar.from) as f64
+        })
+    }
+}
+
+impl Lock {
+    /// The mean wait in ns; `None` without any.
+    pub fn mean_wait_ns(&self) -> Option<f64> {
+        (self.waits > 0.0).then(|| self.wait_ns / self.waits)
+    }
+
+    /// The mean hold in ns; `None` if none was seen.
+    pub fn mean_hold_ns(&self) -> Option<f64> {
+        let (count, ns) = self.takers.iter().fold((0.0, 0.0), |(count, ns), site| (count + site.count, ns + site.ns));
+        (count > 0.0).then(|| ns / count)
+    }
+}
+
+impl Profile {
+    /// All waiting for locks, in ns.
+    pub fn wait_ns(&self) -> f64 {
+        self.locks.iter().map(|lock| lock.wait_ns).sum()
+    }
+
+    /// The frames of a stack, the innermost first.
+    pub fn frames_of(&self, stack: u32) -> impl DoubleEndedIterator<Item = &Frame> + Clone {
+        let numbers = self.stacks.get(stack as usize).map_or(&[][..], Vec::as_slice);
+        numbers.iter().filter_map(|number| self.frames.get(*number as usize))
+    }
+}
