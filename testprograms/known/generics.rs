@@ -110,7 +110,7 @@ fn meet<T: Fruit>(guarded: &'static Guarded<T>) -> (Times, Times) {
     (held, waiter.and_then(|waiter| waiter.join().ok()).expect("the waiter ends"))
 }
 
-fn truth_of<T: Fruit>(guarded: &'static Guarded<T>, begin: (Instant, f64)) -> String {
+fn truth_of<T: Fruit>(guarded: &'static Guarded<T>, name: &str, begin: (Instant, f64)) -> String {
     let rounds: Vec<(Times, Times)> = (0..3).map(|_| meet(guarded)).collect();
     let sum = |of: &dyn Fn(&(Times, Times)) -> Duration| rounds.iter().map(|round| of(round).as_nanos()).sum::<u128>();
     let wait_ns = sum(&|(_, waiter)| waiter.have - waiter.want);
@@ -120,7 +120,7 @@ fn truth_of<T: Fruit>(guarded: &'static Guarded<T>, begin: (Instant, f64)) -> St
     let at = |time: Instant| begin.1 + (time - begin.0).as_secs_f64();
     let (from, to) = (at(rounds[0].1.want), at(rounds[2].1.have));
     format!(
-        r#"{{"name":"*","address":"{:p}","waits":3,"wait_ns":{wait_ns},"longest_ns":{longest_ns},"handing_on_ns":{},
+        r#"{{"name":"{name}","address":"{:p}","waits":3,"wait_ns":{wait_ns},"longest_ns":{longest_ns},"handing_on_ns":{},
 "threads":4,"most_waiting":1,"waits_from":{from:.6},"waits_to":{to:.6},"sites":[{{"function":"take_inside","line":0,"acquisitions":6,
 "taken_back":0,"waits":3,"wait_ns":{wait_ns},"hold_ns":{held_ns}}}],"holders":[{{"function":"take_inside","line":0,
 "charged_ns":{charged_ns},"holds_least":3,"holds_most":6}}]}}"#,
@@ -135,7 +135,7 @@ fn main() {
     let program = arguments[0].rsplit('/').next().unwrap_or_default();
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970").as_secs_f64();
     let begin = (Instant::now(), since_1970);
-    let truth = [truth_of(&APPLES, begin), truth_of(&PEARS, begin)];
+    let truth = [truth_of(&APPLES, "*APPLES*", begin), truth_of(&PEARS, "*PEARS*", begin)];
     let pid = std::process::id();
     let text = format!(
         r#"{{"program":"{program}","pid":{pid},"ended":"exit","locks":[{}],"conditions":[],"facts":{{}}}}"#,

@@ -1,0 +1,328 @@
+//! A profile beside what the program knows of itself.
+
+use crate::truth::{Giver, Known, Taker, Truth};
+use ondeck_profile::{Condition, Frame, Lock, Profile, Site};
+use std::ops::RangeInclusive;
+
+/// How far a figure may be off.
+#[derive(Clone, Copy)]
+pub(crate) struct Tolerance {
+    /// Of a sum of times, as a part of it.
+    pub(crate) times: f64,
+    /// Of each event in it besides, in ns: between the program's clock and the recorder's lies some work.
+    pub(crate) event_ns: f64,
+    /// One of so many acquisitions was looked at; with 1 all counts are exact.
+    pub(crate) rate: u32,
+    /// Of counts of waits, as a part, where not all are looked at.
+    pub(crate) waits: f64,
+}
+
+/// Every acquisition is looked at: counts are exact, sums of milliseconds within a tenth.
+pub(crate) const EXACT: Tolerance = Tolerance { times: 0.1, event_ns: 20_000.0, rate: 1, waits: 0.0 };
+
+/// What is not as it should be, each with the place where.
+pub(crate) struct Compared<'a> {
+    pub(crate) profile: &'a Profile,
+    truth: &'a Truth,
+    tolerance: Tolerance,
+    pub(crate) faults: Vec<String>,
+}
+
+impl<'a> Compared<'a> {
+    /// Compares all that the process knows of itself.
+    pub(crate) fn new(profile: &'a Profile, truth: &'a Truth, tolerance: Tolerance) -> Self {
+        let mut compared = Compared { profile, truth, tolerance, faults: Vec::new() };
+        let Some(process) = compared.process() else {
+            compared.fault(format!("the process is missing, found {:?}", profile.processes));
+            return compared;
+        };
+        let ended = profile.processes[process as usize].ended;
+        if ended != truth.ended {
+            compared.fault(format!("its end: {:?} expected, {ended:?} found", truth.ended));
+        }
+        let mut locks = truth.locks.clone();
+        while let Some(known) = locks.first().cloned() {
+            let at_the_place: Vec<Known> =
+                locks.iter().filter(|other| other.address == known.address).cloned().collect();
+            locks.retain(|other| other.address != known.address);
+            compared.place(process, &at_the_place);
+        }
+        for known in &truth.conditions {
+            let found: Vec<&Condition> = profile
+                .conditions
+                .iter()
+                .filter(|condition| condition.process == process && condition.address == known.address())
+                .collect();
+            match found[..] {
+                [condition] => compared.condition(condition, known),
+                [] if known.waits == 0 => {}
+                _ => compared.fault(format!("condition variable {}: found {} times", known.name, found.len())),
+            }
+        }
+        compared
+    }
+
+    fn fault(&mut self, what: String) {
+        self.faults.push(format!("{} ({}): {what}", self.truth.program, self.truth.pid));
+    }
+
+    fn process(&self) -> Option<u32> {
+        let is_it = |program: &str| program.rsplit('/').next() == Some(&self.truth.program);
+        let found =
+            self.profile.processes.iter().position(|process| process.pid == self.truth.pid && is_it(&process.program));
+        found.and_then(|found| u32::try_from(found).ok())
+    }
+
+    /// The locks of one place in memory: one mostly; two, if it was used again.
+    fn place(&mut self, process: u32, known: &[Known]) {
+        let address = known[0].address();
+        let found: Vec<&Lock> =
+            self.profile.locks.iter().filter(|lock| lock.process == process && lock.address == address).collect();
+        let names = || known.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(" and ");
+        if found.is_empty() {
+            if known.iter().any(Known::is_used) {
+                self.fault(format!("lock {}: missing at {address:#x}", names()));
+            }
+        } else if found.len() == known.len() {
+            for known in known {
+                let same_name = found.iter().find(|lock| is_named(&lock.name, &known.name));
+                match same_name {
+                    Some(lock) => self.lock(lock, known),
+                    None => {
+                        let names: Vec<&str> = found.iter().map(|lock| lock.name.as_str()).collect();
+                        self.fault(format!("lock {}: name expected, {names:?} found", known.name));
+                        self.lock(found[0], known);
+                    }
+                }
+            }
+        } else if let [lock] = found[..] {
+            let both = known[1..].iter().fold(known[0].clone(), Known::and);
+            self.lock(lock, &both);
+        } else {
+            self.fault(format!("lock {}: found {} times", names(), found.len()));
+        }
+    }
+
+    fn times(&mut self, what: &str, expected: f64, found: f64, n_events: f64) {
+        let tolerance = self.tolerance.times * expected + n_events * self.tolerance.event_ns;
+        if (found - expected).abs() > tolerance {
+            let (expected, found, tolerance) = (expected / 1e6, found / 1e6, tolerance / 1e6);
+            self.fault(format!(
+                "{what}: {expected:.3} ms expected, {found:.3} ms found, off by at most {tolerance:.3} ms"
+            ));
+        }
+    }
+
+    /// `slack` is how far it may be off where not everything is looked at.
+    fn count(&mut self, what: &str, expected: RangeInclusive<u64>, found: f64, slack: f64) {
+        let (least, most) = (*expected.start() as f64, *expected.end() as f64);
+        if found < least - slack - 1e-6 || found > most + slack + 1e-6 {
+            self.fault(format!("{what}: {expected:?} expected, {found} found, off by at most {slack:.0}"));
+        }
+    }
+
+    /// Six standard deviations of what one of `rate` gives, and one sample more.
+    fn acquisitions_slack(&self, n: u64) -> f64 {
+        let rate = f64::from(self.tolerance.rate);
+        if rate <= 1.0 { 0.0 } else { 6.0 * (n as f64 * rate).sqrt() + rate }
+    }
+
+    fn lock(&mut self, lock: &Lock, known: &Known) {
+        let name = format!("lock {}", known.name);
+        if !is_named(&lock.name, &known.name) {
+            self.fault(format!("{name}: called {:?}", lock.name));
+        }
+        let (n, taken_back) = (known.sum(|taker| taker.acquisitions), known.sum(|taker| taker.taken_back));
+        let slack = self.acquisitions_slack(n);
+        self.count(&format!("{name}, acquisitions"), n..=n + taken_back, lock.acquisitions, slack);
+        let slack = self.tolerance.waits * known.waits as f64;
+        self.count(&format!("{name}, waits"), known.waits..=known.waits + taken_back, lock.waits, slack);
+        let n_waits = (known.waits + taken_back) as f64;
+        self.times(&format!("{name}, waiting"), known.wait_ns as f64, lock.wait_ns, n_waits);
+        let n_handings = 5.0 * n_waits;
+        self.times(&format!("{name}, handing on"), known.handing_on_ns as f64, lock.handing_on_ns, n_handings);
+        if let Some(hold_ns) = known.hold_ns() {
+            self.times(&format!("{name}, holding"), hold_ns as f64, lock.hold_ns, (n + taken_back) as f64);
+        }
+        if self.tolerance.rate == 1 {
+            self.times(
+                &format!("{name}, longest wait"),
+                known.longest_ns as f64,
+                lock.longest_ns as f64,
+                n_waits.min(5.0),
+            );
+            self.count(
+                &format!("{name}, most waiting"),
+                known.most_waiting..=known.most_waiting,
+                f64::from(lock.most_waiting),
+                0.0,
+            );
+            if known.threads > 0 {
+                self.count(&format!("{name}, threads"), known.threads..=known.threads, f64::from(lock.threads), 0.0);
+            }
+        }
+        self.timeline(&name, lock, known);
+        self.waiters(&name, &lock.waiters, known);
+        self.takers(&name, &lock.takers, known);
+        self.holders(&name, &lock.holders, known);
+    }
+
+    fn condition(&mut self, condition: &Condition, known: &Known) {
+        let name = format!("condition variable {}", known.name);
+        if !is_named(&condition.name, &known.name) {
+            self.fault(format!("{name}: called {:?}", condition.name));
+        }
+        self.count(&format!("{name}, waits"), known.waits..=known.waits, condition.waits, 0.0);
+        self.times(&format!("{name}, waiting"), known.wait_ns as f64, condition.wait_ns, known.waits as f64);
+        self.times(&format!("{name}, longest wait"), known.longest_ns as f64, condition.longest_ns as f64, 5.0);
+        self.waiters(&name, &condition.waiters, known);
+    }
+
+    /// All waiting is in the time in which the program waited.
+    fn timeline(&mut self, name: &str, lock: &Lock, known: &Known) {
+        let slice = lock.timeline.slice;
+        let (from, to) = (known.waits_from - self.profile.started_at, known.waits_to - self.profile.started_at);
+        for (idx, amount) in lock.timeline.amounts.iter().enumerate() {
+            let (begin, end) = (idx as f64 * slice, (idx + 1) as f64 * slice);
+            // 10 ms for a clock that is set meanwhile, and for the reading of two.
+            if *amount > 1e5 && (end < from - 0.01 || begin > to + 0.01) {
+                let ms = amount / 1e6;
+                self.fault(format!("{name}: waits from {from:.3} to {to:.3} s, {ms:.3} ms found at {begin:.3} s"));
+            }
+        }
+    }
+
+    /// The sites of a list that belong to each of the functions, and what belongs to none.
+    fn by_function(&self, sites: &[Site], functions: &[&str]) -> (Vec<Vec<Site>>, Vec<Site>) {
+        let mut known = vec![Vec::new(); functions.len()];
+        let mut others = Vec::new();
+        for site in sites {
+            let frame = self.profile.frames_of(site.stack).find(|frame| {
+                functions.iter().any(|function| self.is_function(frame, function)) || !is_of_a_library(frame)
+            });
+            let idx = frame.and_then(|frame| functions.iter().position(|function| self.is_function(frame, function)));
+            idx.map_or(&mut others, |idx| &mut known[idx]).push(*site);
+        }
+        (known, others)
+    }
+
+    fn is_function(&self, frame: &Frame, function: &str) -> bool {
+        match self.truth.bounds(function) {
+            Some((from, to)) => {
+                !frame.is_named && frame.module == self.truth.program && (from..to).contains(&frame.address)
+            }
+            None => frame.is_named && has_name(&frame.function, function),
+        }
+    }
+
+    fn line(&mut self, name: &str, sites: &[Site], function: &str, line: u32) {
+        // Without debug information there is none.
+        if line == 0 || self.truth.bounds(function).is_some() {
+            return;
+        }
+        for site in sites {
+            let frame = self.profile.frames_of(site.stack).find(|frame| self.is_function(frame, function)).cloned();
+            if let Some(frame) = frame.filter(|frame| frame.line != line) {
+                self.fault(format!("{name}: line {line} expected, {}:{} found", frame.file, frame.line));
+            }
+        }
+    }
+
+    fn nobody_else(&mut self, name: &str, others: &[Site], least_ns: f64) {
+        for site in others.iter().filter(|site| site.ns > least_ns || (least_ns < 0.0 && site.count > 0.0)) {
+            let stack = stack_text(self.profile, site.stack);
+            self.fault(format!(
+                "{name}: {} times and {:.3} ms of nobody who is known: {stack}",
+                site.count,
+                site.ns / 1e6
+            ));
+        }
+    }
+
+    fn waiters(&mut self, name: &str, sites: &[Site], known: &Known) {
+        let takers: Vec<&Taker> = known.sites.iter().collect();
+        let functions: Vec<&str> = takers.iter().map(|taker| taker.function.as_str()).collect();
+        let (found, others) = self.by_function(sites, &functions);
+        for (taker, found) in takers.iter().zip(&found) {
+            let name = format!("{name}, {}", taker.function);
+            let count = found.iter().map(|site| site.count).sum();
+            let slack = self.tolerance.waits * taker.waits as f64;
+            self.count(&format!("{name}, waits"), taker.waits..=taker.waits + taker.taken_back, count, slack);
+            let ns = found.iter().map(|site| site.ns).sum();
+            let n_events = (taker.waits + taker.taken_back) as f64;
+            self.times(&format!("{name}, waiting"), taker.wait_ns as f64, ns, n_events);
+            self.line(&format!("{name}, waits"), found, &taker.function, taker.line);
+        }
+        self.nobody_else(&format!("{name}, waiters"), &others, -1.0);
+    }
+
+    fn takers(&mut self, name: &str, sites: &[Site], known: &Known) {
+        let takers: Vec<&Taker> = known.sites.iter().collect();
+        let functions: Vec<&str> = takers.iter().map(|taker| taker.function.as_str()).collect();
+        let (found, others) = self.by_function(sites, &functions);
+        for (taker, found) in takers.iter().zip(&found) {
+            let name = format!("{name}, {}", taker.function);
+            let count = found.iter().map(|site| site.count).sum();
+            let most = taker.acquisitions + taker.taken_back;
+            let slack = self.acquisitions_slack(most);
+            self.count(&format!("{name}, acquisitions"), taker.acquisitions..=most, count, slack);
+            if taker.hold_ns >= 0 {
+                let ns = found.iter().map(|site| site.ns).sum();
+                self.times(&format!("{name}, holding"), taker.hold_ns as f64, ns, most as f64);
+            }
+            self.line(&format!("{name}, acquisitions"), found, &taker.function, taker.line);
+        }
+        self.nobody_else(&format!("{name}, takers"), &others, -1.0);
+    }
+
+    fn holders(&mut self, name: &str, sites: &[Site], known: &Known) {
+        let givers: Vec<&Giver> = known.holders.iter().collect();
+        let functions: Vec<&str> = givers.iter().map(|giver| giver.function.as_str()).collect();
+        let (found, others) = self.by_function(sites, &functions);
+        for (giver, found) in givers.iter().zip(&found) {
+            let name = format!("{name}, {}", giver.function);
+            let ns = found.iter().map(|site| site.ns).sum();
+            let n_events = known.waits as f64 + giver.holds_most as f64;
+            self.times(&format!("{name}, charged"), giver.charged_ns as f64, ns, n_events);
+            if self.tolerance.rate == 1 {
+                let count = found.iter().map(|site| site.count).sum();
+                let expected = giver.holds_least..=giver.holds_most;
+                self.count(&format!("{name}, holds that were waited for"), expected, count, 0.0);
+            }
+            self.line(&format!("{name}, releases"), found, &giver.function, giver.line);
+        }
+        self.nobody_else(&format!("{name}, holders"), &others, 1e5);
+    }
+}
+
+/// Whether a name is as expected, where a `*` at either end stands for anything.
+pub(crate) fn is_named(found: &str, expected: &str) -> bool {
+    match (expected.strip_prefix('*'), expected.strip_suffix('*')) {
+        (Some(_), Some(_)) => found.contains(expected.trim_matches('*')),
+        (Some(end), None) => found.ends_with(end),
+        (None, Some(begin)) => found.starts_with(begin),
+        (None, None) => found == expected,
+    }
+}
+
+/// Whether a demangled function, with namespaces, arguments and what else languages write, has this name.
+pub(crate) fn has_name(function: &str, name: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    function.match_indices(name).any(|(at, _)| {
+        !is_word(function[..at].chars().next_back()) && !is_word(function[at + name.len()..].chars().next())
+    })
+}
+
+/// Between a program's function and pthread's there may be a language's library.
+fn is_of_a_library(frame: &Frame) -> bool {
+    frame.function.contains("std::") || frame.function.starts_with("__gthread")
+}
+
+/// A stack on one line, the innermost function first.
+pub(crate) fn stack_text(profile: &Profile, stack: u32) -> String {
+    let frames = profile.frames_of(stack).map(|frame| {
+        let inlined = if frame.is_inlined { " (inlined)" } else { "" };
+        format!("{}{inlined}", frame.function)
+    });
+    frames.collect::<Vec<_>>().join(" < ")
+}
