@@ -29,7 +29,8 @@ fn cpp(symbol: &str) -> Option<String> {
     if !symbol.starts_with("_Z") {
         return None;
     }
-    let name = Symbol::new(symbol).ok()?;
+    // gcc makes copies of functions for some of their callers, as `.isra.0`. To its debug information they are one.
+    let name = Symbol::new(symbol.split('.').next()?).ok()?;
     capped(|text| name.structured_demangle(text, &DemangleOptions::new().hide_expression_literal_types()))
 }
 
@@ -64,6 +65,7 @@ mod tests {
             ("_ZN5space4workEi", "space::work(int)"),
             ("_ZN12_GLOBAL__N_15guardE", "(anonymous namespace)::guard"),
             ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)"),
+            ("_ZN5space4workEi.isra.0.cold", "space::work(int)"),
             ("_Z3fixILi3EEvv", "void fix<3>()"),
             ("_Zgarbage", "_Zgarbage"),
             ("_Rgarbage", "_Rgarbage"),
