@@ -3,8 +3,10 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of; the JSON form |
+//! | `symbols` | names for addresses |
 
 mod profile;
+pub mod symbols;
 
 pub use profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,

@@ -16,6 +16,8 @@
 //! | `thread` | who the calling thread is, and whether it is the only one |
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `real` | the C library's own functions |
+//! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
+//! | `room` | memory for the recorder |
 //! | `names` | what is exported |
 //!
 //! Nothing here allocates, prints (but for the last words of a process that cannot go on), takes a lock of the standard
@@ -33,6 +35,8 @@ mod places;
 mod platform;
 mod process;
 mod real;
+mod room;
+mod theirs;
 mod thread;
 mod time;
 
