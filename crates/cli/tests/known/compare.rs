@@ -15,10 +15,15 @@ pub(crate) struct Tolerance {
     pub(crate) rate: u32,
     /// Of counts of waits, as a part, where not all are looked at.
     pub(crate) waits: f64,
+    /// Of what is charged to each, as a part of all the waiting for the lock, where charging is at instants.
+    pub(crate) charges: f64,
+    /// Of a lock's figures only waits and waiting are compared.
+    pub(crate) only_waits: bool,
 }
 
 /// Every acquisition is looked at: counts are exact, sums of milliseconds within a tenth.
-pub(crate) const EXACT: Tolerance = Tolerance { times: 0.1, event_ns: 20_000.0, rate: 1, waits: 0.0 };
+pub(crate) const EXACT: Tolerance =
+    Tolerance { times: 0.1, event_ns: 20_000.0, rate: 1, waits: 0.0, charges: 0.0, only_waits: false };
 
 /// What is not as it should be, each with the place where.
 pub(crate) struct Compared<'a> {
@@ -104,7 +109,11 @@ impl<'a> Compared<'a> {
     }
 
     fn times(&mut self, what: &str, expected: f64, found: f64, n_events: f64) {
-        let tolerance = self.tolerance.times * expected + n_events * self.tolerance.event_ns;
+        self.times_within(what, expected, found, n_events * self.tolerance.event_ns);
+    }
+
+    fn times_within(&mut self, what: &str, expected: f64, found: f64, slack_ns: f64) {
+        let tolerance = self.tolerance.times * expected + slack_ns;
         if (found - expected).abs() > tolerance {
             let (expected, found, tolerance) = (expected / 1e6, found / 1e6, tolerance / 1e6);
             self.fault(format!(
@@ -127,44 +136,59 @@ impl<'a> Compared<'a> {
         if rate <= 1.0 { 0.0 } else { 6.0 * (n as f64 * rate).sqrt() + rate }
     }
 
+    /// Holds are timed when their acquisitions are looked at.
+    fn holding(&mut self, what: &str, expected: u64, found: f64, n: u64) {
+        let samples = n as f64 / f64::from(self.tolerance.rate);
+        let chance = if self.tolerance.rate <= 1 { 0.0 } else { 8.0 / samples.sqrt() };
+        let slack_ns = chance * expected as f64 + n as f64 * self.tolerance.event_ns;
+        self.times_within(what, expected as f64, found, slack_ns);
+    }
+
     fn lock(&mut self, lock: &Lock, known: &Known) {
         let name = format!("lock {}", known.name);
         if !is_named(&lock.name, &known.name) {
             self.fault(format!("{name}: called {:?}", lock.name));
         }
+        self.waits(&name, lock, known);
+        if self.tolerance.only_waits {
+            return;
+        }
         let (n, taken_back) = (known.sum(|taker| taker.acquisitions), known.sum(|taker| taker.taken_back));
         let slack = self.acquisitions_slack(n);
         self.count(&format!("{name}, acquisitions"), n..=n + taken_back, lock.acquisitions, slack);
-        let slack = self.tolerance.waits * known.waits as f64;
-        self.count(&format!("{name}, waits"), known.waits..=known.waits + taken_back, lock.waits, slack);
-        let n_waits = (known.waits + taken_back) as f64;
-        self.times(&format!("{name}, waiting"), known.wait_ns as f64, lock.wait_ns, n_waits);
-        let n_handings = 5.0 * n_waits;
-        self.times(&format!("{name}, handing on"), known.handing_on_ns as f64, lock.handing_on_ns, n_handings);
+        let slack_ns = 5.0 * known.waits as f64 * self.tolerance.event_ns + self.charges_slack(known);
+        self.times_within(&format!("{name}, handing on"), known.handing_on_ns as f64, lock.handing_on_ns, slack_ns);
         if let Some(hold_ns) = known.hold_ns() {
-            self.times(&format!("{name}, holding"), hold_ns as f64, lock.hold_ns, (n + taken_back) as f64);
+            self.holding(&format!("{name}, holding"), hold_ns, lock.hold_ns, n + taken_back);
         }
         if self.tolerance.rate == 1 {
-            self.times(
-                &format!("{name}, longest wait"),
-                known.longest_ns as f64,
-                lock.longest_ns as f64,
-                n_waits.min(5.0),
-            );
-            self.count(
-                &format!("{name}, most waiting"),
-                known.most_waiting..=known.most_waiting,
-                f64::from(lock.most_waiting),
-                0.0,
-            );
+            let most = u64::from(lock.most_waiting);
+            self.count(&format!("{name}, most waiting"), known.most_waiting..=known.most_waiting, most as f64, 0.0);
             if known.threads > 0 {
                 self.count(&format!("{name}, threads"), known.threads..=known.threads, f64::from(lock.threads), 0.0);
             }
         }
-        self.timeline(&name, lock, known);
-        self.waiters(&name, &lock.waiters, known);
         self.takers(&name, &lock.takers, known);
         self.holders(&name, &lock.holders, known);
+    }
+
+    /// How far what is charged may be off besides.
+    fn charges_slack(&self, known: &Known) -> f64 {
+        self.tolerance.charges * known.wait_ns as f64
+    }
+
+    fn waits(&mut self, name: &str, lock: &Lock, known: &Known) {
+        let taken_back = known.sum(|taker| taker.taken_back);
+        let slack = self.tolerance.waits * known.waits as f64;
+        self.count(&format!("{name}, waits"), known.waits..=known.waits + taken_back, lock.waits, slack);
+        let n_waits = (known.waits + taken_back) as f64;
+        self.times(&format!("{name}, waiting"), known.wait_ns as f64, lock.wait_ns, n_waits);
+        if self.tolerance.rate == 1 {
+            let expected = known.longest_ns as f64;
+            self.times(&format!("{name}, longest wait"), expected, lock.longest_ns as f64, n_waits.min(5.0));
+        }
+        self.timeline(name, lock, known);
+        self.waiters(name, &lock.waiters, known);
     }
 
     fn condition(&mut self, condition: &Condition, known: &Known) {
@@ -266,9 +290,9 @@ impl<'a> Compared<'a> {
             let most = taker.acquisitions + taker.taken_back;
             let slack = self.acquisitions_slack(most);
             self.count(&format!("{name}, acquisitions"), taker.acquisitions..=most, count, slack);
-            if taker.hold_ns >= 0 {
+            if let Ok(hold_ns) = u64::try_from(taker.hold_ns) {
                 let ns = found.iter().map(|site| site.ns).sum();
-                self.times(&format!("{name}, holding"), taker.hold_ns as f64, ns, most as f64);
+                self.holding(&format!("{name}, holding"), hold_ns, ns, most);
             }
             self.line(&format!("{name}, acquisitions"), found, &taker.function, taker.line);
         }
@@ -283,15 +307,16 @@ impl<'a> Compared<'a> {
             let name = format!("{name}, {}", giver.function);
             let ns = found.iter().map(|site| site.ns).sum();
             let n_events = known.waits as f64 + giver.holds_most as f64;
-            self.times(&format!("{name}, charged"), giver.charged_ns as f64, ns, n_events);
-            if self.tolerance.rate == 1 {
+            let slack_ns = n_events * self.tolerance.event_ns + self.charges_slack(known);
+            self.times_within(&format!("{name}, charged"), giver.charged_ns as f64, ns, slack_ns);
+            if self.tolerance.rate == 1 && self.tolerance.charges == 0.0 {
                 let count = found.iter().map(|site| site.count).sum();
                 let expected = giver.holds_least..=giver.holds_most;
                 self.count(&format!("{name}, holds that were waited for"), expected, count, 0.0);
             }
             self.line(&format!("{name}, releases"), found, &giver.function, giver.line);
         }
-        self.nobody_else(&format!("{name}, holders"), &others, 1e5);
+        self.nobody_else(&format!("{name}, holders"), &others, 1e5 + self.charges_slack(known));
     }
 }
 

@@ -43,13 +43,23 @@ fn faults_of(run: &Profiled, lock: &str, tolerance: Tolerance, more: More) -> Ve
     faults
 }
 
+/// Ondeck's own lock is charged for at instants, which comes to the same in the end; the end is far off in a short program.
+const AT_INSTANTS: Tolerance = Tolerance { charges: 0.1, ..EXACT };
+
 /// Runs the program with each of the locks, every acquisition looked at, and compares all that is known.
 #[track_caller]
 fn check(name: &str, argument: Option<&str>, more: More) {
+    check_with(name, argument, AT_INSTANTS, more);
+}
+
+/// `at_instants` is for ondeck's own lock.
+#[track_caller]
+fn check_with(name: &str, argument: Option<&str>, at_instants: Tolerance, more: More) {
     let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut faults = Vec::new();
     for lock in LOCKS {
-        let found = faults_of(&run_profiled(name, argument, lock, Some(1)), lock, EXACT, more);
+        let tolerance = if lock == "ondeck" { at_instants } else { EXACT };
+        let found = faults_of(&run_profiled(name, argument, lock, Some(1)), lock, tolerance, more);
         faults.extend(found.into_iter().map(|fault| format!("--lock {lock}: {fault}")));
     }
     assert!(faults.is_empty(), "{name}:\n{}", faults.join("\n"));
@@ -103,7 +113,8 @@ fn samples_stand_for_all() {
     let _alone = MACHINE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut faults = Vec::new();
     for lock in LOCKS {
-        let tolerance = Tolerance { times: 0.25, event_ns: 20_000.0, rate: 0, waits: 0.25 };
+        let tolerance =
+            Tolerance { times: 0.25, rate: 0, waits: 0.25, charges: if lock == "ondeck" { 0.1 } else { 0.0 }, ..EXACT };
         let run = run_profiled("often", None, lock, None);
         assert!(run.profile.rate > 1, "the default rate is {}", run.profile.rate);
         let found = faults_of(&run, lock, tolerance, nothing_more);
@@ -231,23 +242,25 @@ fn threads_that_end_have_left_what_they_did() {
     check("threads", None, nothing_more);
 }
 
-/// What cannot be recorded of the C library's own kinds has to be said in a note.
+/// Waits for them are recorded, as are who waited and how long. Who holds them cannot be told, which the notes have to say.
 #[test]
-fn robust_inheriting_and_shared_mutexes_are_seen_or_spoken_of() {
+fn waits_for_robust_inheriting_and_shared_mutexes_are_seen() {
     let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let mut all = Vec::new();
+    let mut faults = Vec::new();
     for lock in LOCKS {
-        let run = run_profiled("special", None, lock, Some(1));
-        let words = ["robust", "priority", "process-shared", "shared between processes"];
-        let notes = run.profile.notes.join("\n").to_lowercase();
-        let faults = faults_of(&run, lock, EXACT, nothing_more);
-        if words.iter().any(|word| notes.contains(word)) {
-            println!("--lock {lock}: the notes speak of these kinds: {notes}\nand so these are no faults: {faults:#?}");
-        } else {
-            all.extend(faults.into_iter().map(|fault| format!("--lock {lock}: {fault}")));
+        let mut run = run_profiled("special", None, lock, Some(1));
+        for truth in &mut run.truths {
+            truth.locks.retain(|known| known.waits > 0);
         }
+        let tolerance = Tolerance { only_waits: true, ..EXACT };
+        let mut found = faults_of(&run, lock, tolerance, nothing_more);
+        let notes = run.profile.notes.join("\n").to_lowercase();
+        if !["robust", "process"].iter().all(|word| notes.contains(word)) {
+            found.push(format!("a note on robust, priority-inheritance and process-shared mutexes; found: {notes:?}"));
+        }
+        faults.extend(found.into_iter().map(|fault| format!("--lock {lock}: {fault}")));
     }
-    assert!(all.is_empty(), "special:\n{}", all.join("\n"));
+    assert!(faults.is_empty(), "special:\n{}", faults.join("\n"));
 }
 
 #[test]
