@@ -136,7 +136,7 @@ fn rows_hash(rows: &[Row]) -> String {
     hash(&text)
 }
 
-/// Why a file is not a result file, in one line.
+/// Why a file is not what was asked for, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     file: PathBuf,
@@ -146,7 +146,7 @@ pub struct Unreadable {
 
 impl Unreadable {
     /// About the file as a whole.
-    pub(crate) fn new(file: &Path, what: String) -> Self {
+    pub fn new(file: &Path, what: String) -> Self {
         Unreadable { file: file.to_path_buf(), line: None, what }
     }
 
@@ -307,7 +307,7 @@ fn json_error(error: &serde_json::Error, expected: &str) -> (u64, String) {
 }
 
 /// What the operating system says, without the error number that Rust appends.
-pub(crate) fn reason(error: &std::io::Error) -> String {
+pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
