@@ -57,7 +57,7 @@ pub fn svg(profile: &Profile) -> String {
     let mut graphs = Graphs::new(profile, &tops);
     let sides = Side::BOTH.map(|side| (side, graphs.all(side, DETAIL)));
     let title = format!("Waiting for locks in {}", program(profile));
-    let headline: Vec<String> = wrap("", &headline(profile, ""), 150).lines().map(str::to_string).collect();
+    let headline: Vec<String> = wrap("", &headline(profile), 150).lines().map(str::to_string).collect();
     let mut y = MARGIN + 20;
     let mut line = |pixels: u32| {
         y += pixels;

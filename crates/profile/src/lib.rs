@@ -11,7 +11,7 @@
 
 mod flamegraph;
 mod names;
-
+mod page;
 mod profile;
 mod reading;
 #[cfg(test)]
@@ -21,6 +21,7 @@ mod words;
 mod wrappers;
 
 pub use flamegraph::svg as flamegraph;
+pub use page::page;
 pub use profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
 };
