@@ -179,7 +179,10 @@ pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
 }
 
 /// What is in the file, which is not nothing.
-pub(crate) fn text_of(file: &Path) -> Result<String, Unreadable> {
+///
+/// # Errors
+/// If there is no text in it.
+pub fn text_of(file: &Path) -> Result<String, Unreadable> {
     let fail = |what: String| Unreadable::new(file, what);
     let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {}", reason(&error))))?;
     let text = String::from_utf8(bytes).map_err(|_| fail(format!("is not text; {EXPECTED}")))?;
