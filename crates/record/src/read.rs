@@ -188,6 +188,11 @@ impl Reader {
         Ok(self.bytes(offset_of!(Header, has_exited) as u64, 4)?.u32(0) != 0)
     }
 
+    /// Whether a lock was used at all.
+    pub fn has_locked(&self) -> Result<bool, Unreadable> {
+        Ok(self.bytes(offset_of!(Header, has_locked) as u64, 4)?.u32(0) != 0)
+    }
+
     /// The program's files that are known until now.
     pub fn modules(&self) -> Result<Vec<Module>, Unreadable> {
         use layout::Module as Entry;
