@@ -41,7 +41,7 @@ APART static void holds_long(void)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_wanted = KNOWN_MUTEX("wanted", &wanted);
     for (int round = 0; round < N_ROUNDS; round++)

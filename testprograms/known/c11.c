@@ -76,7 +76,7 @@ APART static void tells_news(void)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     CHECK(mtx_init(&plain, mtx_plain) == thrd_success);
     CHECK(mtx_init(&timed, mtx_timed) == thrd_success);

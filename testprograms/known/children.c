@@ -36,7 +36,7 @@ APART static void holds(void *(*waits)(void *), int64_t ns)
 
 static void be_child(int n_rounds, const char *ended)
 {
-    watchdog();
+    known_begin();
     known_forked();
     for (int round = 0; round < n_rounds; round++)
         holds(waits_in_child, 10 * MS);
@@ -88,7 +88,7 @@ static pid_t start_child(int number, const char *program)
 int main(int n, char **arguments)
 {
     pid_t children[4];
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     path = arguments[1];
     known_everywhere = KNOWN_MUTEX("*everywhere*", &everywhere);

@@ -110,7 +110,7 @@ static void share_while_one_waits(void)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_mutex = KNOWN_MUTEX("mutex", &mutex);
     known_signalled = KNOWN_CONDITION("signalled", &signalled);

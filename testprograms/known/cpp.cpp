@@ -84,7 +84,7 @@ APART static void tells_news(void)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_plain = KNOWN_MUTEX("plain", &plain);
     known_timed = KNOWN_MUTEX("timed", &timed);

@@ -35,7 +35,7 @@ int main(int n, char **arguments)
 {
     pthread_t thread;
     int id;
-    watchdog();
+    known_begin();
     CHECK(n == 3);
     known_used = KNOWN_MUTEX("used", &used);
     for (int round = 0; round < 5; round++)

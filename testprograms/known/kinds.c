@@ -98,7 +98,7 @@ APART static void holds_twice(void)
 int main(int n, char **arguments)
 {
     int unused;
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_recursive = KNOWN_MUTEX("recursive", &recursive);
     known_checked = KNOWN_MUTEX("checked", &checked);

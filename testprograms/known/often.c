@@ -48,7 +48,7 @@ APART static void *holds_for_longer(void *argument)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_often = KNOWN_MUTEX("often", &often);
     known_fought_for = KNOWN_MUTEX("fought_for", &fought_for);

@@ -86,7 +86,7 @@ static void *open_beside(const char *program, const char *library)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_own = KNOWN_MUTEX("own", &own);
     holds_own();

@@ -38,7 +38,7 @@ APART static void makes_the_second(void)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     memory = malloc(sizeof *memory);
     CHECK(memory != NULL);

@@ -68,7 +68,7 @@ static double in_file(const char *address)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_nameless = KNOWN_MUTEX("*", &nameless);
     for (int round = 0; round < 3; round++)

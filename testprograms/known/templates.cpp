@@ -2,7 +2,7 @@
 // stacks, with their whole names.
 #include "known.h"
 
-namespace {
+namespace shop {
 
 template <class T> struct Guarded {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -62,16 +62,17 @@ template <class T> APART void holds(Guarded<T> &guarded, const char *name, void 
     join_all(&thread, 1);
 }
 
-} // namespace
+} // namespace shop
+
+using namespace shop;
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
-    // Names of what lies in no namespace but one without a name are written in several ways.
-    whole.known = KNOWN_MUTEX("*whole*", &whole.mutex);
+    whole.known = KNOWN_MUTEX("shop::whole", &whole.mutex);
     whole.name = "Guarded<int>::put_inside";
-    broken.known = KNOWN_MUTEX("*broken*", &broken.mutex);
+    broken.known = KNOWN_MUTEX("shop::broken", &broken.mutex);
     broken.name = "Guarded<double>::put_inside";
     for (int round = 0; round < 3; round++) {
         holds(whole, "holds<int>", waits_for_the_whole);

@@ -32,7 +32,7 @@ APART static void holds(void)
 
 int main(int n, char **arguments)
 {
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_passed = KNOWN_MUTEX("passed", &passed);
     for (int i = 1; i < 300; i++)

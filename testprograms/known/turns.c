@@ -43,7 +43,7 @@ int main(int n, char **arguments)
     void *(*const turns[N_THREADS])(void *) = {turn_of_the_first, turn_of_the_second, turn_of_the_third, turn_of_the_fourth};
     pthread_t threads[N_THREADS];
     int ids[N_THREADS] = {0};
-    watchdog();
+    known_begin();
     CHECK(n == 2);
     known_shared = KNOWN_MUTEX("shared", &shared);
     for (int i = 0; i < N_THREADS; i++) {

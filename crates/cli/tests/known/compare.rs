@@ -269,10 +269,10 @@ impl<'a> Compared<'a> {
         let (found, others) = self.by_function(sites, &functions);
         for (taker, found) in takers.iter().zip(&found) {
             let name = format!("{name}, {}", taker.function);
-            let count = found.iter().map(|site| site.count).sum();
+            let count = found.iter().map(|site| site.count).sum::<f64>() + 0.0;
             let slack = self.tolerance.waits * taker.waits as f64;
             self.count(&format!("{name}, waits"), taker.waits..=taker.waits + taker.taken_back, count, slack);
-            let ns = found.iter().map(|site| site.ns).sum();
+            let ns = found.iter().map(|site| site.ns).sum::<f64>() + 0.0;
             let n_events = (taker.waits + taker.taken_back) as f64;
             self.times(&format!("{name}, waiting"), taker.wait_ns as f64, ns, n_events);
             self.line(&format!("{name}, waits"), found, &taker.function, taker.line);
@@ -286,12 +286,12 @@ impl<'a> Compared<'a> {
         let (found, others) = self.by_function(sites, &functions);
         for (taker, found) in takers.iter().zip(&found) {
             let name = format!("{name}, {}", taker.function);
-            let count = found.iter().map(|site| site.count).sum();
+            let count = found.iter().map(|site| site.count).sum::<f64>() + 0.0;
             let most = taker.acquisitions + taker.taken_back;
             let slack = self.acquisitions_slack(most);
             self.count(&format!("{name}, acquisitions"), taker.acquisitions..=most, count, slack);
             if let Ok(hold_ns) = u64::try_from(taker.hold_ns) {
-                let ns = found.iter().map(|site| site.ns).sum();
+                let ns = found.iter().map(|site| site.ns).sum::<f64>() + 0.0;
                 self.holding(&format!("{name}, holding"), hold_ns, ns, most);
             }
             self.line(&format!("{name}, acquisitions"), found, &taker.function, taker.line);
@@ -305,12 +305,12 @@ impl<'a> Compared<'a> {
         let (found, others) = self.by_function(sites, &functions);
         for (giver, found) in givers.iter().zip(&found) {
             let name = format!("{name}, {}", giver.function);
-            let ns = found.iter().map(|site| site.ns).sum();
+            let ns = found.iter().map(|site| site.ns).sum::<f64>() + 0.0;
             let n_events = known.waits as f64 + giver.holds_most as f64;
             let slack_ns = n_events * self.tolerance.event_ns + self.charges_slack(known);
             self.times_within(&format!("{name}, charged"), giver.charged_ns as f64, ns, slack_ns);
             if self.tolerance.rate == 1 && self.tolerance.charges == 0.0 {
-                let count = found.iter().map(|site| site.count).sum();
+                let count = found.iter().map(|site| site.count).sum::<f64>() + 0.0;
                 let expected = giver.holds_least..=giver.holds_most;
                 self.count(&format!("{name}, holds that were waited for"), expected, count, 0.0);
             }
