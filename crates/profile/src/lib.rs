@@ -6,8 +6,9 @@
 //! | `symbols` | names for addresses |
 
 mod profile;
-pub mod symbols;
+mod symbols;
 
 pub use profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
 };
+pub use symbols::{Module, Symbols};
