@@ -36,6 +36,7 @@ pub mod symbols;
 mod terminal;
 mod words;
 mod wrappers;
+mod symbols;
 
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run};
@@ -49,3 +50,4 @@ pub use reading::{is_profile as is_profile_text, parse};
 pub use rows::Side;
 pub use summary::Summary;
 pub use terminal::table;
+pub use symbols::{Module, Symbols};

@@ -5,7 +5,7 @@ use super::{debug_file, guarded, names};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
-use object::{Object, ObjectSection, ObjectSegment};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 /// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
 const MOST_MINI_DEBUG: u64 = 256 << 20;
 const MOST_MINI_DEBUG_KIB: u32 = 256 << 10;
+
+/// A byte of a packed section stands for at most so many: the limit of zlib, 1032, and a little. Zstandard's is higher,
+/// and debug information is packed to a third.
+const MOST_PACKED: u64 = 1100;
 
 /// What the file says of a process that it was loaded into.
 pub(super) struct Image {
@@ -108,7 +112,8 @@ impl Image {
 impl Dwarf {
     fn new(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Dwarf {
         let supplement = debug_file::supplement(path, object, debug_directory);
-        Dwarf { path: path.to_owned(), supplement, loader: OnceCell::new() }
+        let loader = check_sizes(object).map_or_else(|fault| OnceCell::from(Err(fault)), |()| OnceCell::new());
+        Dwarf { path: path.to_owned(), supplement, loader }
     }
 
     /// Names are as the compiler wrote them.
@@ -158,6 +163,23 @@ pub(super) fn build_id(object: &object::File<'_>) -> Vec<u8> {
 
 pub(super) fn has_dwarf(object: &object::File<'_>) -> bool {
     object.section_by_name(".debug_info").is_some()
+}
+
+/// Whether packed sections can hold what they say. To unpack one takes, and fills, as much memory as it says that it needs.
+pub(super) fn check_sizes(object: &object::File<'_>) -> Result<(), String> {
+    for section in object.sections() {
+        let Ok(packed) = section.compressed_data() else { continue };
+        let most = (packed.data.len() as u64).saturating_mul(MOST_PACKED);
+        if packed.format != CompressionFormat::None && packed.uncompressed_size > most {
+            let name = section.name().unwrap_or_default();
+            return Err(format!(
+                "{name} says that its {} bytes unpack to {}",
+                packed.data.len(),
+                packed.uncompressed_size
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The symbols that some distributions leave in stripped files, as an ELF file by itself, packed.
