@@ -311,7 +311,7 @@ fn comments(profile: &Profile) -> Vec<String> {
         (dropped.locks, "locks"),
         (dropped.processes, "processes"),
     ];
-    let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
     if !lost.is_empty() {
         comments.push(format!("Not recorded: {}", lost.join(", ")));
     }
