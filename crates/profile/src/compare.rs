@@ -95,7 +95,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
         let alone = pairs.alone[side].iter().map(|lock| {
             let mut locks = [vec![], vec![]];
             locks[side].push(*lock);
-            Row::new(&Known::ByName(lock.name.clone()), both, &locks)
+            Row::new(&Known::Name(lock.name.clone()), both, &locks)
         });
         sorted(alone.collect())
     });
@@ -103,7 +103,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
     let all = [old, new].map(|summary| summary.locks.iter().collect::<Vec<&LockSummary>>());
     Comparison {
         heads: both.map(Summary::head),
-        total: Row::new(&Known::ByName("all locks".to_string()), both, &all),
+        total: Row::new(&Known::Name("all locks".to_string()), both, &all),
         rows,
         only,
         warnings: cores_warning(old, new).into_iter().collect(),

@@ -82,7 +82,7 @@ fn expected(rows: &[Row]) -> BTreeMap<String, (i64, i64)> {
 }
 
 #[test]
-#[ignore = "needs Go: cargo test -p ondeck-profile -- --ignored"]
+#[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
 fn pprof_shows_the_figures_of_the_profile() {
     let scratch = Scratch::new("figures");
     let locks = toy().locks;
@@ -96,7 +96,7 @@ fn pprof_shows_the_figures_of_the_profile() {
 }
 
 #[test]
-#[ignore = "needs Go: cargo test -p ondeck-profile -- --ignored"]
+#[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
 fn pprof_knows_callers_lines_and_labels() {
     let scratch = Scratch::new("words");
     let has = |flags: &[&str], words: &[&str]| {
@@ -121,7 +121,7 @@ fn pprof_knows_callers_lines_and_labels() {
 
 /// What pprof makes of our files is still ours.
 #[test]
-#[ignore = "needs Go: cargo test -p ondeck-profile -- --ignored"]
+#[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
 fn what_pprof_writes_is_read() {
     let scratch = Scratch::new("writes");
     pprof(&scratch.0, &["-proto", "-output=joined.pb.gz", "toy.pb.gz"]);
