@@ -32,11 +32,10 @@ mod rows;
 #[cfg(test)]
 mod sample;
 mod summary;
-pub mod symbols;
+mod symbols;
 mod terminal;
 mod words;
 mod wrappers;
-mod symbols;
 
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run};
@@ -49,5 +48,5 @@ pub use profile::{
 pub use reading::{is_profile as is_profile_text, parse};
 pub use rows::Side;
 pub use summary::Summary;
-pub use terminal::table;
 pub use symbols::{Module, Symbols};
+pub use terminal::table;

@@ -108,6 +108,15 @@ impl Symbols {
         numbered.map(|(index, place)| frame(module, address, place, index + 1 < n_places)).collect()
     }
 
+    /// The frames of a function that is not on the stack any more, as it jumped to the one that the stack was walked in: a
+    /// call in the last place of a function is such a jump. The call before the innermost return address went to it. Empty if
+    /// the call went through a table, as those of other libraries' functions do.
+    pub fn tail_caller(&mut self, modules: &[Module], return_address: u64) -> Vec<Frame> {
+        let Some(module) = find(modules, return_address) else { return Vec::new() };
+        let target = self.image(module).and_then(|image| image.called(return_address.wrapping_sub(module.bias)));
+        target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
+    }
+
     /// `symbol` or `symbol+0x18` (demangled) of a datum, as a name for a static mutex; `None` if it lies in no symbol of a
     /// module.
     pub fn datum(&mut self, modules: &[Module], address: u64) -> Option<String> {

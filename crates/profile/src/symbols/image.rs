@@ -5,11 +5,12 @@ use super::{debug_file, guarded, names};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
-use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
+use object::{Architecture, CompressionFormat, Object, ObjectSection, ObjectSegment};
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
@@ -27,8 +28,10 @@ pub(super) struct Image {
     pub(super) is_stripped: bool,
     /// A debug file that is there, for another build.
     pub(super) misfit: Option<PathBuf>,
-    /// What is loaded of it, by the file's addresses.
-    segments: Vec<Range<u64>>,
+    /// What is loaded of it, by the file's addresses, and where that is in the file.
+    segments: Vec<(Range<u64>, u64)>,
+    path: PathBuf,
+    architecture: Architecture,
     tables: Tables,
     dwarf: Option<Dwarf>,
 }
@@ -70,13 +73,17 @@ impl Image {
             is_stripped = !parse(&unpacked).is_ok_and(|object| tables.add(&object));
         }
         tables.sort();
-        let segments = object.segments().map(|part| part.address()..part.address().saturating_add(part.size()));
-        Ok(Image { build_id, is_stripped, misfit, segments: segments.collect(), tables, dwarf })
+        let segments = object.segments().map(|part| {
+            let (at, length) = part.file_range();
+            (part.address()..part.address().saturating_add(length), at)
+        });
+        let (segments, architecture, path) = (segments.collect(), object.architecture(), path.to_owned());
+        Ok(Image { build_id, is_stripped, misfit, segments, path, architecture, tables, dwarf })
     }
 
     /// The functions that an address of the file lies in, the innermost first, and why debug information could not be used.
     pub(super) fn places(&self, address: u64) -> (Vec<Place>, Option<String>) {
-        if !self.segments.iter().any(|segment| segment.contains(&address)) {
+        if !self.segments.iter().any(|(segment, _)| segment.contains(&address)) {
             return (Vec::new(), None);
         }
         let found = self.dwarf.as_ref().map_or(Ok(Vec::new()), |dwarf| guarded(|| dwarf.places(address)));
@@ -99,6 +106,29 @@ impl Image {
             *name = names::demangle(name);
         }
         (places, fault)
+    }
+
+    /// The address of the function that was called by the instruction before a return address, if the instruction says so
+    /// and the function has a name.
+    pub(super) fn called(&self, return_address: u64) -> Option<u64> {
+        const LONGEST: u64 = 5;
+        let from = return_address.checked_sub(LONGEST)?;
+        let (segment, at) = self.segments.iter().find(|(segment, _)| segment.contains(&from))?;
+        let mut bytes = [0; LONGEST as usize];
+        File::open(&self.path).ok()?.read_exact_at(&mut bytes, at + (from - segment.start)).ok()?;
+        let offset = match self.architecture {
+            // CALL rel32.
+            Architecture::X86_64 if bytes[0] == 0xe8 => i32::from_le_bytes(bytes[1..].try_into().ok()?).into(),
+            Architecture::Aarch64 => {
+                // BL: six bits that say so, and a distance in words of 4 bytes from the instruction.
+                let instruction = u32::from_le_bytes(bytes[1..].try_into().ok()?);
+                let is_call = instruction >> 26 == 0b10_0101;
+                is_call.then_some(i64::from((instruction << 6) as i32 >> 4) - 4)?
+            }
+            _ => return None,
+        };
+        let target = return_address.checked_add_signed(offset)?;
+        self.tables.code.find(target).map(|_| target)
     }
 
     /// The datum that an address of the file lies in, with the offset there.
