@@ -347,9 +347,10 @@ pub(crate) enum ProfileFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Result file of before: CSV or JSON, as `ondeck bench --out` writes it
+    /// Result file of before: CSV or JSON, as `ondeck bench --out` writes it; or a profile of `ondeck profile`, for pprof or in
+    /// JSON
     pub(crate) old: PathBuf,
-    /// Result file of after
+    /// Result file of after; a profile if the other is one
     pub(crate) new: PathBuf,
 }
 

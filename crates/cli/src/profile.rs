@@ -37,8 +37,10 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     let status = session.watch(args.every, &mut outputs);
     session.collector.take(now_ns());
     if session.collector.is_empty() {
-        say("warning: nothing was recorded: the program ended before its libraries were loaded, or it may not write to the \
-             directory of recordings");
+        say(
+            "warning: nothing was recorded: the program ended before its libraries were loaded, or it may not write to the \
+             directory of recordings",
+        );
     }
     let profile = session.collector.profile(now_ns());
     outputs.write_all(&profile)?;

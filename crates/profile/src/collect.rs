@@ -97,7 +97,8 @@ impl Collector {
     fn look_for_files(&mut self) {
         let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-        let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "ondeck")).collect();
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|end| end == "ondeck")).collect();
         paths.retain(|path| !self.seen.contains(path));
         let mut opened: Vec<Recording> = Vec::new();
         for path in paths {

@@ -95,7 +95,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
         let alone = pairs.alone[side].iter().map(|lock| {
             let mut locks = [vec![], vec![]];
             locks[side].push(*lock);
-            Row::new(&Known::ByName(lock.name.clone()), both, &locks)
+            Row::new(&Known::Name(lock.name.clone()), both, &locks)
         });
         sorted(alone.collect())
     });
@@ -103,7 +103,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
     let all = [old, new].map(|summary| summary.locks.iter().collect::<Vec<&LockSummary>>());
     Comparison {
         heads: both.map(Summary::head),
-        total: Row::new(&Known::ByName("all locks".to_string()), both, &all),
+        total: Row::new(&Known::Name("all locks".to_string()), both, &all),
         rows,
         only,
         warnings: cores_warning(old, new).into_iter().collect(),
@@ -156,22 +156,27 @@ fn sum<'a>(all: impl Iterator<Item = &'a Sites>) -> Sites {
     sum
 }
 
+/// The sum, which of no figures is 0: that of the library is -0.
+fn add(figures: impl Iterator<Item = f64>) -> f64 {
+    figures.fold(0.0, |sum, figure| sum + figure)
+}
+
 impl Top {
     /// The place with the most of `sites`, if it is in the program and not a word for what is unknown.
     fn of((names, sites): (&Names, &Sites), (other_names, others): (&Names, &Sites)) -> Option<Top> {
         let is_place = |path: &Path| names.of(*path).first().is_some_and(|name| is_function(name));
         let (path, ns) = sites.iter().filter(|site| is_place(site.0)).max_by(|a, b| a.1.total_cmp(b.1))?;
-        let (total, other_total): (f64, f64) = (sites.values().sum(), others.values().sum());
+        let [total, other_total] = [sites, others].map(|sites| add(sites.values().copied()));
         let functions = names.of(*path);
         let same = others.iter().filter(|site| other_names.of(*site.0) == functions).map(|site| site.1);
-        let elsewhere = if other_total > 0.0 { same.sum::<f64>() / other_total } else { 0.0 };
+        let elsewhere = if other_total > 0.0 { add(same.copied()) / other_total } else { 0.0 };
         (*ns > 0.0).then(|| Top { name: functions.join(" < "), part: ns / total, elsewhere })
     }
 }
 
 impl Figures {
     fn of(run: &Summary, locks: &[&LockSummary]) -> Figures {
-        let sum = |of: fn(&LockSummary) -> f64| locks.iter().map(|lock| of(lock)).sum::<f64>();
+        let sum = |of: fn(&LockSummary) -> f64| add(locks.iter().map(|lock| of(lock)));
         Figures {
             seconds: run.seconds,
             rate: f64::from(run.rate.max(1)),

@@ -32,7 +32,7 @@ mod rows;
 #[cfg(test)]
 mod sample;
 mod summary;
-pub mod symbols;
+mod symbols;
 mod terminal;
 mod words;
 mod wrappers;
@@ -48,4 +48,5 @@ pub use profile::{
 pub use reading::{is_profile as is_profile_text, parse};
 pub use rows::Side;
 pub use summary::Summary;
+pub use symbols::{Module, Symbols};
 pub use terminal::table;

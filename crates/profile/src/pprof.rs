@@ -1,4 +1,4 @@
-//! The file that `pprof` reads, [`write`], and back as far as it takes to compare, [`read`].
+//! The file that `pprof` reads; and back, as far as it takes to compare.
 //!
 //! A stack of a lock, or a condition variable, is a sample. What was seen there stands in four pairs of sample types, each a
 //! count and a time in ns; the first is the default, and named as in Go's mutex and block profiles:
@@ -204,7 +204,7 @@ impl<'a> Writer<'a> {
             line.push(Line { function_id, line: i64::from(frame.line) });
         }
         let (mut mapping_id, mut address) = (0, 0);
-        if let Some(frame) = frames().last() {
+        if let Some(frame) = frames().next_back() {
             address = frame.address;
             mapping_id = self.mapping(&frame.module, &frame.build_id, address);
             if let Some(mapping) = mapping_id.checked_sub(1).and_then(|place| self.file.mapping.get_mut(place as usize))
@@ -311,7 +311,7 @@ fn comments(profile: &Profile) -> Vec<String> {
         (dropped.locks, "locks"),
         (dropped.processes, "processes"),
     ];
-    let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
     if !lost.is_empty() {
         comments.push(format!("Not recorded: {}", lost.join(", ")));
     }

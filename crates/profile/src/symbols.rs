@@ -13,8 +13,11 @@
 //! - A separate debug file is used if its build id is the module's, or, without build ids, if its checksum is the one in
 //!   the link.
 //!
+//! Damaged files are answered for with what can be read of them. What can still end this process is debug information made
+//! for it: inlined functions some ten thousand deep, which `addr2line` follows by recursion.
+//!
 //! Files are mapped, so that a gigabyte of debug information costs no memory. Whoever truncates such a file while it is
-//! read ends this process, by a bus error.
+//! read ends it too, by a bus error.
 
 mod debug_file;
 mod image;
@@ -105,6 +108,15 @@ impl Symbols {
         numbered.map(|(index, place)| frame(module, address, place, index + 1 < n_places)).collect()
     }
 
+    /// The frames of a function that is not on the stack any more, as it jumped to the one that the stack was walked in: a
+    /// call in the last place of a function is such a jump. The call before the innermost return address went to it. Empty if
+    /// the call went through a table, as those of other libraries' functions do.
+    pub fn tail_caller(&mut self, modules: &[Module], return_address: u64) -> Vec<Frame> {
+        let Some(module) = find(modules, return_address) else { return Vec::new() };
+        let target = self.image(module).and_then(|image| image.called(return_address.wrapping_sub(module.bias)));
+        target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
+    }
+
     /// `symbol` or `symbol+0x18` (demangled) of a datum, as a name for a static mutex; `None` if it lies in no symbol of a
     /// module.
     pub fn datum(&mut self, modules: &[Module], address: u64) -> Option<String> {
@@ -170,7 +182,8 @@ impl Known {
             let (n_unnamed, id) = (self.n_unnamed, build_id_text(&image.build_id));
             let misfit = image.misfit.as_ref().map(|file| format!("; {} does not fit", file.display()));
             remarks.push(format!(
-                "{path}: {n_unnamed} places have no names, as it is stripped and there is no debug file for it ({id}{})",
+                "{path}: {n_unnamed} of its addresses have no names, as it is stripped and there is no debug file for it \
+                 ({id}{})",
                 misfit.unwrap_or_default()
             ));
         }
@@ -214,5 +227,6 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it is damaged".to_owned()))
 }
 
-#[cfg(test)]
+// They build programs for it.
+#[cfg(all(test, target_os = "linux"))]
 mod tests;

@@ -3,7 +3,8 @@
 //! # The rule
 //! Each instant of each wait is charged to the hold that is in progress at that instant, or to nobody if the lock is free
 //! then. So a hold of 1 ms during which three threads wait is charged 3 ms, whoever of them waits longer and whoever
-//! releases later. A hold is known by the stack that releases it.
+//! releases later. A hold is known by the stack that acquired the lock, where that was walked: if it was waited for, or looked at.
+//! Else by the stack that releases it.
 //!
 //! # How that is computed
 //! Of the threads that wait, a lock has the number and the sum of the instants from which each is still to be charged for
@@ -68,8 +69,10 @@ impl Tag {
     const TIMED: u32 = 2;
     /// The number is that of the stack where the mutex was initialised; it has none of its own yet.
     const IS_ORIGIN: u32 = 4;
-    const ONE_GENERATION: u32 = 8;
-    const GENERATION: u32 = 0xf8;
+    /// The stack that acquired the mutex is known.
+    const KNOWN: u32 = 8;
+    const ONE_GENERATION: u32 = 0x10;
+    const GENERATION: u32 = 0xf0;
     /// The number is above that.
     const NUMBER_AT: u32 = 8;
 }
@@ -215,7 +218,7 @@ impl Marks {
         let Some((_, lock)) = self.lock(recording, address) else { return };
         lock.taken_by.store(walk::stack(recording), Relaxed);
         lock.taken_at.store(now_ns(), Relaxed);
-        self.tag.fetch_or(Tag::TIMED, Relaxed);
+        self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
     }
 
     /// Somebody waits, and nobody had the lock until now.
@@ -243,7 +246,7 @@ impl Marks {
     /// Whether [`release`](Self::release) is to be called before the mutex is released.
     #[inline(always)]
     pub fn is_marked(&self) -> bool {
-        self.has(Tag::HOT | Tag::TIMED)
+        self.has(Tag::HOT | Tag::TIMED | Tag::KNOWN)
     }
 
     /// The calling thread is about to release the mutex at that address. What is to be done after that is in the answer; the
@@ -254,19 +257,25 @@ impl Marks {
         let recording = current()?;
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == GENERATION.load(Relaxed);
+        if tag & (Tag::TIMED | Tag::KNOWN) != 0 {
+            self.tag.fetch_and(!(Tag::TIMED | Tag::KNOWN), Relaxed);
+        }
+        if tag & (Tag::HOT | Tag::TIMED) == 0 {
+            return None;
+        }
         let Some((number, lock)) = self.lock(recording, address).filter(|_| is_ours) else {
-            self.tag.fetch_and(!(Tag::HOT | Tag::TIMED), Relaxed);
+            self.tag.fetch_and(!Tag::HOT, Relaxed);
             return None;
         };
-        let mut pending = Pending { number, now: now_ns(), woken: own().woken.get(), charged: None, held: None };
+        let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
+        let now = now_ns();
+        let mut pending = Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None };
         if tag & Tag::HOT != 0 {
             pending.charged = Some(charge(lock, pending.now));
             self.cool(lock);
         }
         if tag & Tag::TIMED != 0 {
-            self.tag.fetch_and(!Tag::TIMED, Relaxed);
-            let held = pending.now.saturating_sub(lock.taken_at.load(Relaxed));
-            pending.held = Some((lock.taken_by.load(Relaxed), held));
+            pending.held = Some(now.saturating_sub(lock.taken_at.load(Relaxed)));
         }
         Some(pending)
     }
@@ -323,6 +332,15 @@ impl Wait<'_> {
         record(recording, event, self.number, now, now - self.from, || self.stack(recording));
         if has_it {
             self.marks.taken_with_a_look(address, true);
+            self.tell_stack();
+        }
+    }
+
+    /// Whoever releases it will be known by the stack that has waited, if that was walked.
+    fn tell_stack(&self) {
+        if self.stack.get() != NONE {
+            self.lock.taken_by.store(self.stack.get(), Relaxed);
+            self.marks.tag.fetch_or(Tag::KNOWN, Relaxed);
         }
     }
 
@@ -404,8 +422,10 @@ pub struct Pending {
     now: u64,
     /// What the calling thread had woken by then.
     woken: u64,
+    /// The stack that acquired it, if that is known.
+    taken_by: u32,
     charged: Option<u64>,
-    held: Option<(u32, u64)>,
+    held: Option<u64>,
 }
 
 impl Pending {
@@ -413,15 +433,18 @@ impl Pending {
     pub fn done(self) {
         let Some(recording) = current() else { return };
         let n_woken = own().woken.get().wrapping_sub(self.woken);
-        if n_woken > 0 && let Some(lock) = locks::lock(recording, self.number) {
+        if n_woken > 0
+            && let Some(lock) = locks::lock(recording, self.number)
+        {
             lock.wakes.fetch_add(n_woken as u32, Relaxed);
         }
-        if let Some((stack, ns)) = self.held {
-            let weight = recording.rate as f64;
+        if let Some(ns) = self.held {
+            let (weight, stack) = (recording.rate as f64, self.taken_by);
             push(recording, Sample { event: event::TAKE, lock: self.number, stack, at: self.now, ns, weight });
         }
         if let Some(ns) = self.charged {
-            record(recording, event::CHARGE, self.number, self.now, ns, || walk::stack(recording));
+            let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
+            record(recording, event::CHARGE, self.number, self.now, ns, stack);
         }
     }
 }
@@ -452,8 +475,8 @@ impl Opaque {
     pub fn end(self) {
         let Some(recording) = current() else { return };
         let now = now_ns();
-        let is_condition = locks::lock(recording, self.number)
-            .is_some_and(|lock| lock.kind.load(Relaxed) == kind::CONDITION);
+        let is_condition =
+            locks::lock(recording, self.number).is_some_and(|lock| lock.kind.load(Relaxed) == kind::CONDITION);
         let event = if is_condition { event::CONDITION } else { event::WAIT };
         record(recording, event, self.number, now, now - self.from, || self.stack);
     }

@@ -102,7 +102,8 @@ struct LinkMap {
 /// the call may differ: ask [`known`] afterwards.
 pub(crate) fn is_known(address: u64) -> bool {
     let find = FIND.load(Relaxed);
-    let here = |known: &'static Known| known.modules.iter().find(|module| (module.start..module.end).contains(&address));
+    let here =
+        |known: &'static Known| known.modules.iter().find(|module| (module.start..module.end).contains(&address));
     if find.is_null() {
         return known().and_then(here).is_some();
     }

@@ -10,7 +10,7 @@ use core::sync::atomic::{
     AtomicBool, AtomicPtr,
     Ordering::{Acquire, Relaxed, Release},
 };
-use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, Unwinder, UnwindRegsNative};
+use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 
 type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 

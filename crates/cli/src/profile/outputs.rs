@@ -4,7 +4,7 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Profile, flamegraph, folded, firefox, json, pprof};
+use ondeck_profile::{Profile, firefox, flamegraph, folded, json, pprof};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

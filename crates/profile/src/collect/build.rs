@@ -1,11 +1,9 @@
 //! The profile of what was taken until now: with names.
 
 use super::{Collector, Recording, is_condition, totals::Totals};
-use crate::profile::{
-    Condition, Dropped, Ended, Frame, Lock, Origin, Process, Profile, Spot, VERSION,
-};
-use crate::symbols::{Module, Symbols};
 use crate::names::brief;
+use crate::profile::{Condition, Dropped, Ended, Frame, Lock, Origin, Process, Profile, Spot, VERSION};
+use crate::symbols::{Module, Symbols};
 use crate::wrappers::is_wrapper;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
@@ -22,7 +20,9 @@ impl Collector {
         let mut profile = self.build(now_ns, Since::Snapshot);
         let from = std::mem::replace(&mut self.last_snapshot_ns, Some(now_ns)).unwrap_or(self.run.started_ns);
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
-        profile.notes.push("a snapshot: what happened since the one before; the timelines begin with the run".to_owned());
+        profile
+            .notes
+            .push("a snapshot: what happened since the one before; the timelines begin with the run".to_owned());
         for recording in &mut self.recordings {
             recording.recent.clear();
         }
@@ -187,7 +187,8 @@ impl<'a> Builder<'a> {
             ended: if recording.is_closed { recording.ended } else { Ended::Running },
         });
         let modules: Vec<Module> = recording.reader.modules()?.into_iter().map(module).collect();
-        let mut image = Image { recording, modules, stacks: HashMap::new(), frames: HashMap::new() };
+        let mut image =
+            Image { recording, modules, stacks: HashMap::new(), frames: HashMap::new(), tail_callers: HashMap::new() };
         for lock in recording.reader.locks()? {
             let totals = match self.since {
                 Since::Start => &recording.locks,
@@ -294,10 +295,22 @@ impl<'a> Builder<'a> {
         if addresses.is_empty() {
             return Ok(None);
         }
-        let frames = addresses.iter().flat_map(|address| self.frames_of(image, *address)).collect();
+        let mut frames = self.tail_caller(image, addresses[0]);
+        frames.extend(addresses.iter().flat_map(|address| self.frames_of(image, *address)));
         let known = self.stacks.number(frames);
         image.stacks.insert(number, known);
         Ok(Some(known))
+    }
+
+    /// The function that has jumped to the one that locks or unlocks.
+    fn tail_caller(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
+        if let Some(known) = image.tail_callers.get(&return_address) {
+            return known.clone();
+        }
+        let frames = self.symbols.tail_caller(&image.modules, return_address);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.tail_callers.insert(return_address, numbers.clone());
+        numbers
     }
 
     fn frames_of(&mut self, image: &mut Image, address: u64) -> Vec<u32> {
@@ -318,6 +331,7 @@ struct Image<'a> {
     modules: Vec<Module>,
     stacks: HashMap<u32, u32>,
     frames: HashMap<u64, Vec<u32>>,
+    tail_callers: HashMap<u64, Vec<u32>>,
 }
 
 fn module(module: read::Module) -> Module {

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 /// By what locks of the two runs are known to be the same.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Known {
-    ByName(String),
+    Name(String),
     /// By the functions where they come from; with their names in both runs.
-    ByOrigin(Vec<String>, [Vec<String>; 2]),
+    Origin(Vec<String>, [Vec<String>; 2]),
     /// By the functions where they were waited for longest.
-    ByWaiters(Vec<String>, [Vec<String>; 2]),
+    Waiters(Vec<String>, [Vec<String>; 2]),
 }
 
 /// The locks of both runs, and those of each that the other has not.
@@ -23,10 +23,10 @@ pub(super) struct Pairs<'a> {
 pub(super) fn pairs<'a>(old: &'a Summary, new: &'a Summary) -> Pairs<'a> {
     let all = [old, new].map(|summary| summary.locks.iter().collect::<Vec<&LockSummary>>());
     let mut pairs = Pairs { both: Vec::new(), alone: all };
-    pairs.pair(|_, lock| vec![lock.name.clone()], |mut key, _| Known::ByName(key.pop().unwrap_or_default()));
-    pairs.pair(|_, lock| lock.origin.clone(), Known::ByOrigin);
+    pairs.pair(|_, lock| vec![lock.name.clone()], |mut key, _| Known::Name(key.pop().unwrap_or_default()));
+    pairs.pair(|_, lock| lock.origin.clone(), Known::Origin);
     let names = [&old.names, &new.names];
-    pairs.pair(|side, lock| most_waiting(names[side], lock), Known::ByWaiters);
+    pairs.pair(|side, lock| most_waiting(names[side], lock), Known::Waiters);
     pairs
 }
 
@@ -70,8 +70,8 @@ impl Known {
     /// How the row is called: as the new run has it, where that is one lock.
     pub(super) fn name(&self) -> String {
         match self {
-            Known::ByName(name) => name.clone(),
-            Known::ByOrigin(functions, names) | Known::ByWaiters(functions, names) => match &names[1][..] {
+            Known::Name(name) => name.clone(),
+            Known::Origin(functions, names) | Known::Waiters(functions, names) => match &names[1][..] {
                 [name] => name.clone(),
                 names => format!("{} locks of {}", names.len(), functions.join(" < ")),
             },
@@ -81,9 +81,9 @@ impl Known {
     /// How it is known, where not by its name.
     pub(super) fn explained(&self) -> Option<String> {
         let (how, functions, [old, _]) = match self {
-            Known::ByName(_) => return None,
-            Known::ByOrigin(functions, names) => ("come from", functions, names),
-            Known::ByWaiters(functions, names) => ("were waited for longest at", functions, names),
+            Known::Name(_) => return None,
+            Known::Origin(functions, names) => ("come from", functions, names),
+            Known::Waiters(functions, names) => ("were waited for longest at", functions, names),
         };
         let before = match &old[..] {
             [name] => name.clone(),

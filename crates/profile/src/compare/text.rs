@@ -163,15 +163,12 @@ impl Row {
             let is_notable = old.name != new.name && new.part - new.elsewhere > NOTABLE;
             let percent = |part: f64| format!("{:.0} %", part * 100.0);
             is_notable.then(|| {
+                let (name, [new_part, new_before, old_part, old_now]) =
+                    (&self.name, [new.part, new.elsewhere, old.part, old.elsewhere].map(percent));
+                let (new, old) = (&new.name, &old.name);
                 format!(
-                    "{}: most waiting is {what} {}, {}, which had {}; before it was {}, {}, which has {} now",
-                    self.name,
-                    new.name,
-                    percent(new.part),
-                    percent(new.elsewhere),
-                    old.name,
-                    percent(old.part),
-                    percent(old.elsewhere)
+                    "{name}: most waiting is now {what} {new} ({new_part}, before {new_before}) and no longer {what} {old} \
+                     (before {old_part}, now {old_now})"
                 )
             })
         };

@@ -152,8 +152,8 @@ pub(super) fn table(of: &Intervals) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Bar;
     use crate::made_up;
+    use crate::profile::Bar;
 
     #[test]
     fn fine_bars_become_one_within_a_factor_of_two() {

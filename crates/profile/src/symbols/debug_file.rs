@@ -2,7 +2,7 @@
 //! `.gnu_debuglink`, and what several such files share.
 
 use super::hexadecimal;
-use super::image::{build_id, has_dwarf, map, parse};
+use super::image::{build_id, check_sizes, has_dwarf, map, parse};
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
 use std::path::{Component, Path, PathBuf};
@@ -44,9 +44,9 @@ pub(super) fn supplement(path: &Path, object: &object::File<'_>, debug_directory
     let (name, expected) = object.gnu_debugaltlink().ok()??;
     let path = path.canonicalize().ok()?;
     let named = path.parent()?.join(String::from_utf8_lossy(name).as_ref());
-    by_build_id(expected, debug_directory).into_iter().chain([named]).find(|candidate| {
-        map(candidate).is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| build_id(&object) == expected))
-    })
+    let fits = |object: &object::File<'_>| build_id(object) == expected && check_sizes(object).is_ok();
+    let mut candidates = by_build_id(expected, debug_directory).into_iter().chain([named]);
+    candidates.find(|candidate| map(candidate).is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| fits(&object))))
 }
 
 fn by_build_id(build_id: &[u8], debug_directory: &Path) -> Option<PathBuf> {

@@ -5,16 +5,21 @@ use super::{debug_file, guarded, names};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
-use object::{Object, ObjectSection, ObjectSegment};
+use object::{Architecture, CompressionFormat, Object, ObjectSection, ObjectSegment};
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
 const MOST_MINI_DEBUG: u64 = 256 << 20;
 const MOST_MINI_DEBUG_KIB: u32 = 256 << 10;
+
+/// A byte of a packed section stands for at most so many: the limit of zlib, 1032, and a little. Zstandard's is higher,
+/// and debug information is packed to a third.
+const MOST_PACKED: u64 = 1100;
 
 /// What the file says of a process that it was loaded into.
 pub(super) struct Image {
@@ -23,8 +28,10 @@ pub(super) struct Image {
     pub(super) is_stripped: bool,
     /// A debug file that is there, for another build.
     pub(super) misfit: Option<PathBuf>,
-    /// What is loaded of it, by the file's addresses.
-    segments: Vec<Range<u64>>,
+    /// What is loaded of it, by the file's addresses, and where that is in the file.
+    segments: Vec<(Range<u64>, u64)>,
+    path: PathBuf,
+    architecture: Architecture,
     tables: Tables,
     dwarf: Option<Dwarf>,
 }
@@ -66,13 +73,17 @@ impl Image {
             is_stripped = !parse(&unpacked).is_ok_and(|object| tables.add(&object));
         }
         tables.sort();
-        let segments = object.segments().map(|part| part.address()..part.address().saturating_add(part.size()));
-        Ok(Image { build_id, is_stripped, misfit, segments: segments.collect(), tables, dwarf })
+        let segments = object.segments().map(|part| {
+            let (at, length) = part.file_range();
+            (part.address()..part.address().saturating_add(length), at)
+        });
+        let (segments, architecture, path) = (segments.collect(), object.architecture(), path.to_owned());
+        Ok(Image { build_id, is_stripped, misfit, segments, path, architecture, tables, dwarf })
     }
 
     /// The functions that an address of the file lies in, the innermost first, and why debug information could not be used.
     pub(super) fn places(&self, address: u64) -> (Vec<Place>, Option<String>) {
-        if !self.segments.iter().any(|segment| segment.contains(&address)) {
+        if !self.segments.iter().any(|(segment, _)| segment.contains(&address)) {
             return (Vec::new(), None);
         }
         let found = self.dwarf.as_ref().map_or(Ok(Vec::new()), |dwarf| guarded(|| dwarf.places(address)));
@@ -97,6 +108,29 @@ impl Image {
         (places, fault)
     }
 
+    /// The address of the function that was called by the instruction before a return address, if the instruction says so
+    /// and the function has a name.
+    pub(super) fn called(&self, return_address: u64) -> Option<u64> {
+        const LONGEST: u64 = 5;
+        let from = return_address.checked_sub(LONGEST)?;
+        let (segment, at) = self.segments.iter().find(|(segment, _)| segment.contains(&from))?;
+        let mut bytes = [0; LONGEST as usize];
+        File::open(&self.path).ok()?.read_exact_at(&mut bytes, at + (from - segment.start)).ok()?;
+        let offset = match self.architecture {
+            // CALL rel32.
+            Architecture::X86_64 if bytes[0] == 0xe8 => i32::from_le_bytes(bytes[1..].try_into().ok()?).into(),
+            Architecture::Aarch64 => {
+                // BL: six bits that say so, and a distance in words of 4 bytes from the instruction.
+                let instruction = u32::from_le_bytes(bytes[1..].try_into().ok()?);
+                let is_call = instruction >> 26 == 0b10_0101;
+                is_call.then_some(i64::from((instruction << 6) as i32 >> 4) - 4)?
+            }
+            _ => return None,
+        };
+        let target = return_address.checked_add_signed(offset)?;
+        self.tables.code.find(target).map(|_| target)
+    }
+
     /// The datum that an address of the file lies in, with the offset there.
     pub(super) fn datum(&self, address: u64) -> Option<String> {
         let symbol = self.tables.data.find(address)?;
@@ -108,7 +142,8 @@ impl Image {
 impl Dwarf {
     fn new(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Dwarf {
         let supplement = debug_file::supplement(path, object, debug_directory);
-        Dwarf { path: path.to_owned(), supplement, loader: OnceCell::new() }
+        let loader = check_sizes(object).map_or_else(|fault| OnceCell::from(Err(fault)), |()| OnceCell::new());
+        Dwarf { path: path.to_owned(), supplement, loader }
     }
 
     /// Names are as the compiler wrote them.
@@ -158,6 +193,23 @@ pub(super) fn build_id(object: &object::File<'_>) -> Vec<u8> {
 
 pub(super) fn has_dwarf(object: &object::File<'_>) -> bool {
     object.section_by_name(".debug_info").is_some()
+}
+
+/// Whether packed sections can hold what they say. To unpack one takes, and fills, as much memory as it says that it needs.
+pub(super) fn check_sizes(object: &object::File<'_>) -> Result<(), String> {
+    for section in object.sections() {
+        let Ok(packed) = section.compressed_data() else { continue };
+        let most = (packed.data.len() as u64).saturating_mul(MOST_PACKED);
+        if packed.format != CompressionFormat::None && packed.uncompressed_size > most {
+            let name = section.name().unwrap_or_default();
+            return Err(format!(
+                "{name} says that its {} bytes unpack to {}",
+                packed.data.len(),
+                packed.uncompressed_size
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The symbols that some distributions leave in stripped files, as an ELF file by itself, packed.

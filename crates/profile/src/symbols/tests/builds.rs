@@ -50,7 +50,7 @@ fn a_stripped_program_has_addresses_and_what_it_exports() {
     let symbols = &mut workshop.symbols();
     assert_bare(&run, symbols);
     let id = hexadecimal(&run.module("program").build_id);
-    assert_one_remark(symbols, &[text(&program), "2 places", "stripped", &id]);
+    assert_one_remark(symbols, &[text(&program), "2 of its addresses", "stripped", &id]);
 
     let run = workshop.run(&workshop.compile("gcc", C, &["-O2", "-s", "-rdynamic"]), &[]);
     let symbols = &mut workshop.symbols();
@@ -58,7 +58,7 @@ fn a_stripped_program_has_addresses_and_what_it_exports() {
     assert_eq!(run.datum(symbols, "shared").as_deref(), Some("shared"));
     assert_eq!(symbols.remarks(), [""; 0]);
     assert_eq!(run.places(symbols, "hidden"), [(run.bare("hidden", "program"), 0, false)]);
-    assert_one_remark(symbols, &["1 places", "stripped"]);
+    assert_one_remark(symbols, &["1 of its addresses", "stripped"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Files that are damaged, by accident or on purpose: any answer, but an answer.
 
-use super::workshop::{C, CPP, Run, Workshop};
+use super::workshop::{C, CPP, Run, Workshop, text};
 use crate::symbols::Symbols;
 use std::path::Path;
 
@@ -62,20 +62,40 @@ fn a_damaged_debug_file_is_answered_for() {
     assert!(run.frames(&mut workshop.symbols(), "hidden")[0].is_named);
 }
 
-#[test]
-fn damaged_sections_are_remarked() {
-    let workshop = Workshop::new();
-    let program = workshop.compile("gcc", C, &["-O2", "-g"]);
-    let run = workshop.run(&program, &[]);
-    let sections = workshop.tool("readelf", &["-SW", super::workshop::text(&program)]);
-    let line = sections.lines().find(|line| line.contains(" .debug_info ")).unwrap();
-    let offset = line.split_whitespace().skip_while(|word| *word != "PROGBITS").nth(2).unwrap();
-    let offset = usize::from_str_radix(offset, 16).unwrap();
-    let mut bytes = std::fs::read(&program).unwrap();
-    bytes[offset..offset + 12].fill(0xee);
-    std::fs::write(&program, bytes).unwrap();
+/// Writes over the beginning of a section's bytes in the file.
+fn overwrite(workshop: &Workshop, program: &Path, section: &str, offset: usize, bytes: &[u8]) {
+    let sections = workshop.tool("readelf", &["-SW", text(program)]);
+    let line = sections.lines().find(|line| line.contains(&format!(" {section} "))).unwrap();
+    let start = line.split_whitespace().skip_while(|word| *word != "PROGBITS").nth(2).unwrap();
+    let start = usize::from_str_radix(start, 16).unwrap() + offset;
+    let mut whole = std::fs::read(program).unwrap();
+    whole[start..start + bytes.len()].copy_from_slice(bytes);
+    std::fs::write(program, whole).unwrap();
+}
+
+fn assert_symbols_only(workshop: &Workshop, run: &Run, reason: &str) {
     let symbols = &mut workshop.symbols();
     assert_eq!(run.places(symbols, "outer"), [("outer".to_owned(), 0, false)]);
     let remarks = symbols.remarks();
-    assert!(remarks.len() == 1 && remarks[0].contains("debug information cannot be used"), "{remarks:?}");
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert!(remarks[0].contains("debug information cannot be used") && remarks[0].contains(reason), "{remarks:?}");
+}
+
+#[test]
+fn damaged_debug_information_is_remarked_and_symbols_are_left() {
+    let workshop = Workshop::new();
+    let program = workshop.compile("gcc", C, &["-O2", "-g"]);
+    let run = workshop.run(&program, &[]);
+    overwrite(&workshop, &program, ".debug_info", 0, &[0xee; 12]);
+    assert_symbols_only(&workshop, &run, "");
+}
+
+#[test]
+fn a_section_is_not_unpacked_that_says_that_it_is_huge() {
+    let workshop = Workshop::new();
+    let program = workshop.compile("gcc", C, &["-O2", "-g", "-gz=zlib"]);
+    let run = workshop.run(&program, &[]);
+    // The size is the second field of the header, behind the kind with its padding.
+    overwrite(&workshop, &program, ".debug_info", 8, &(1_u64 << 40).to_le_bytes());
+    assert_symbols_only(&workshop, &run, "1099511627776");
 }
