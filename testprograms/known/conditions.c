@@ -1,12 +1,12 @@
 // Waits on condition variables are no waits for locks: until a signal, until a time is over, and until a broadcast. And a hold
-// ends where such a wait begins: what others wait until then is charged to the call that begins it, and nothing afterwards.
+// ends where such a wait begins: what others wait until then is charged to who took the mutex, and nothing afterwards.
 #include "known.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t signalled = PTHREAD_COND_INITIALIZER, timed = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t broadcast = PTHREAD_COND_INITIALIZER;
 static struct known *known_mutex, *known_signalled, *known_timed, *known_broadcast;
-static int n_items, is_over;
+static int n_items, is_over, is_held, are_there;
 
 APART static void *consumes(void *id)
 {
@@ -66,16 +66,18 @@ APART static void ends_it(void)
     join_all(threads, 3);
 }
 
-// Holds the mutex for 20 ms, and gives it back by a wait that lasts for 50.
+// Holds the mutex for 20 ms from when two others wait, and gives it back by a wait that lasts for 50.
 APART static void *holds_and_waits(void *argument)
 {
     LOCK(known_mutex);
-    __atomic_store_n((int *)argument, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_held, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&are_there, __ATOMIC_ACQUIRE))
+        sleep_ns(MS / 10);
     sleep_ns(20 * MS);
     struct timespec end = in_ns(CLOCK_REALTIME, 50 * MS);
     WAIT_ON(known_timed, known_mutex, pthread_cond_timedwait(&timed, &mutex, &end), ETIMEDOUT);
     UNLOCK(known_mutex);
-    return NULL;
+    return argument;
 }
 
 // Gets it when that wait begins, and is done before it ends; a third waits meanwhile.
@@ -98,12 +100,14 @@ APART static void *waits_twice(void *id)
 
 static void share_while_one_waits(void)
 {
-    int is_held = 0, ids[2];
-    pthread_t holder = start(holds_and_waits, &is_held), threads[2];
+    int ids[2];
+    is_held = are_there = 0;
+    pthread_t holder = start(holds_and_waits, NULL), threads[2];
     while (!__atomic_load_n(&is_held, __ATOMIC_ACQUIRE))
         sleep_ns(MS / 10);
     start_waiters(threads, ids, 1, holds_between);
     start_waiters(threads + 1, ids + 1, 1, waits_twice);
+    __atomic_store_n(&are_there, 1, __ATOMIC_RELEASE);
     join_all(threads, 2);
     join_soon(holder, "who waits for a time");
 }

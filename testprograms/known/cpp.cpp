@@ -19,7 +19,7 @@ APART static void *waits_for_the_plain(void *id)
     int64_t want = known_now();
     std::lock_guard<std::mutex> guard(plain);
     known_took(known_plain, TOOK, want, __func__, __LINE__ - 1);
-    known_gives(known_plain, __func__, 0);
+    known_gives(known_plain);
     return nullptr;
 }
 

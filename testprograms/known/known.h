@@ -1,8 +1,9 @@
 // What the programs share whose use of locks is known: they write down what they do with their locks, by their own clock, and
 // at the end what a profile has to say of it. README.md has the form.
 //
-// A wait is one whose beginning lies in somebody's hold, by the times that were written down; what of it lies in a hold is
-// charged to the function that ended this hold. So nothing here depends on who gets a lock first, and programs only see to it
+// A wait is one whose beginning lies in somebody's hold, by the times that were written down, or one that takes longer than
+// KNOWN_LONGEST_NS, as one does whose beginning lies in a gap between two others' holds; what of it lies in a hold is
+// charged to the function that acquired the lock for this hold. So nothing here depends on who gets a lock first, and programs only see to it
 // that threads wait for long.
 //
 // Nothing in here calls a mutex.
@@ -17,6 +18,9 @@
 #define KNOWN_LOCKS 4096
 #define KNOWN_RECORDS (1 << 18)
 #define KNOWN_SITES 64
+#ifndef KNOWN_LONGEST_NS
+#define KNOWN_LONGEST_NS INT64_MAX
+#endif
 // Waits and holds that overlap by less may or may not count: between our reading of the clock and the lock lies some time.
 #define KNOWN_BLUR (200 * 1000LL)
 
@@ -48,8 +52,8 @@ enum known_kind {
 struct known_record {
     struct known *what;
     int64_t want, have, until;
-    const char *taker, *giver;
-    int taker_line, giver_line;
+    const char *function;
+    int line;
     int thread;
     enum known_kind kind;
 };
@@ -99,10 +103,8 @@ UNUSED static int known_note(struct known *what, enum known_kind kind, int64_t w
     record->want = want;
     record->have = have;
     record->until = kind == TOOK || kind == TOOK_BACK || kind == TOOK_FROM_OUTSIDE ? INT64_MAX : have;
-    record->taker = function;
-    record->taker_line = line;
-    record->giver = "";
-    record->giver_line = 0;
+    record->function = function;
+    record->line = line;
     record->thread = known_thread;
     record->kind = kind;
     return place;
@@ -115,31 +117,28 @@ UNUSED static void known_took(struct known *what, enum known_kind kind, int64_t 
     what->holding = known_note(what, kind, want, have, function, line);
 }
 
-UNUSED static void known_gives(struct known *what, const char *function, int line)
+UNUSED static void known_gives(struct known *what)
 {
     CHECK(what->holding != -1);
     struct known_record *record = &known_records[what->holding];
     what->holding = -1;
-    record->giver = function;
-    record->giver_line = line;
     record->until = known_now();
 }
 
 // TAKE(lock, call): the call acquires the lock. GIVE(lock, call): it releases it. With AS, for functions whose whole name is
-// not __func__. On one line each, which is the line of the call.
+// not __func__. TAKE is on one line, which is the line of the call.
 #define TAKE_AS(what, function, call)                                                                                  \
     do {                                                                                                               \
         int64_t take_want = known_now();                                                                               \
         OK(call);                                                                                                      \
         known_took(what, TOOK, take_want, function, __LINE__);                                                         \
     } while (0)
-#define GIVE_AS(what, function, call)                                                                                  \
+#define TAKE(what, call) TAKE_AS(what, __func__, call)
+#define GIVE(what, call)                                                                                               \
     do {                                                                                                               \
-        known_gives(what, function, __LINE__);                                                                         \
+        known_gives(what);                                                                                             \
         OK(call);                                                                                                      \
     } while (0)
-#define TAKE(what, call) TAKE_AS(what, __func__, call)
-#define GIVE(what, call) GIVE_AS(what, __func__, call)
 #define LOCK(what) TAKE(what, pthread_mutex_lock((pthread_mutex_t *)(what)->address))
 #define UNLOCK(what) GIVE(what, pthread_mutex_unlock((pthread_mutex_t *)(what)->address))
 
@@ -154,7 +153,7 @@ UNUSED static void known_gives(struct known *what, const char *function, int lin
 // The call waits on the condition variable, giving the lock back meanwhile.
 #define WAIT_ON(condition, what, call, code)                                                                           \
     do {                                                                                                               \
-        known_gives(what, __func__, __LINE__);                                                                         \
+        known_gives(what);                                                                                             \
         int64_t wait_on_want = known_now();                                                                            \
         GIVES(call, code);                                                                                             \
         int64_t wait_on_have = known_now();                                                                            \

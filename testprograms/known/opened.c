@@ -7,12 +7,13 @@
 struct times {
     int64_t want, have, until;
     int line, is_holder, thread;
-    int *id;
+    // Who waits, and whether it does; whether it is held.
+    int *id, *is_there, *is_held;
 };
 
 static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 static struct known *known_own;
-static void (*uses_lock)(struct times *times, int64_t hold_ns);
+static void (*uses_lock)(struct times *times);
 
 APART static void *waits_for_own(void *id)
 {
@@ -39,7 +40,7 @@ APART static void *goes_into_library(void *argument)
     if (!times->is_holder)
         comes(times->id);
     times->thread = (int)thread_id();
-    uses_lock(times, times->is_holder ? 40 * MS : 0);
+    uses_lock(times);
     __asm__ volatile("");
     return NULL;
 }
@@ -50,19 +51,19 @@ static void note(struct known *lock, const struct times *times)
         &known_records[known_note(lock, TOOK, times->want, times->have, "waits_in_library", times->line)];
     record->thread = times->thread;
     record->until = times->until;
-    record->giver = record->taker;
 }
 
-// The holder is in the library for 40 ms, and the waiter there from soon after the beginning.
 static void use(struct known *lock)
 {
     for (int round = 0; round < 2; round++) {
-        int id = 0;
-        struct times holder = {.is_holder = 1}, waiter = {.id = &id};
+        int id = 0, is_there = 0, is_held = 0;
+        struct times holder = {.is_holder = 1, .is_there = &is_there, .is_held = &is_held}, waiter = {.id = &id};
         pthread_t holding = start(goes_into_library, &holder);
-        sleep_ns(5 * MS);
+        while (!__atomic_load_n(&is_held, __ATOMIC_ACQUIRE))
+            sleep_ns(MS / 10);
         pthread_t waiting = start(goes_into_library, &waiter);
         until_asleep(&id);
+        __atomic_store_n(&is_there, 1, __ATOMIC_RELEASE);
         join_soon(holding, "a holder in the library");
         join_soon(waiting, "a waiter in the library");
         note(lock, &holder);

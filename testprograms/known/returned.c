@@ -1,4 +1,4 @@
-// One thread locks and another unlocks: what is waited meanwhile is charged to who releases, and held by who took it.
+// One thread locks and another unlocks: what is waited meanwhile is charged to who took it.
 #include "known.h"
 
 #define N_ROUNDS 5

@@ -14,7 +14,7 @@ template <class T> struct Guarded {
     {
         TAKE_AS(known, name, pthread_mutex_lock(&mutex));
         value += more;
-        GIVE_AS(known, name, pthread_mutex_unlock(&mutex));
+        GIVE(known, pthread_mutex_unlock(&mutex));
     }
 
     APART void put(T more)
@@ -58,7 +58,7 @@ template <class T> APART void holds(Guarded<T> &guarded, const char *name, void 
     TAKE_AS(guarded.known, name, pthread_mutex_lock(&guarded.mutex));
     start_waiters(&thread, &id, 1, waits);
     sleep_ns(20 * MS);
-    GIVE_AS(guarded.known, name, pthread_mutex_unlock(&guarded.mutex));
+    GIVE(guarded.known, pthread_mutex_unlock(&guarded.mutex));
     join_all(&thread, 1);
 }
 

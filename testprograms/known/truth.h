@@ -49,6 +49,8 @@ static int truth_is_wait(struct known_record **holds, int n, const struct known_
 {
     if (record->kind == TOOK_FROM_OUTSIDE || record->kind == GAVE_UP)
         return 1;
+    if (record->kind == TOOK && record->have - record->want > KNOWN_LONGEST_NS)
+        return 1;
     int first = truth_first_after(holds, n, record->want);
     return record->kind == TOOK && first < n && holds[first]->have <= record->want && holds[first] != record;
 }
@@ -73,8 +75,8 @@ static struct truth *truth_of(struct truth *sites, int *n, const char *function,
 struct truth_waits {
     long long n, ns, charged_ns, longest_ns, n_threads, most_at_once;
     int64_t first, last;
-    struct truth takers[KNOWN_SITES], givers[KNOWN_SITES];
-    int n_takers, n_givers;
+    struct truth takers[KNOWN_SITES], holders[KNOWN_SITES];
+    int n_takers, n_holders;
 };
 
 static void truth_charge(struct truth_waits *all, struct known_record **holds, int n, const struct known_record *wait)
@@ -84,7 +86,7 @@ static void truth_charge(struct truth_waits *all, struct known_record **holds, i
         long long ns = truth_overlap(wait, holds[i]);
         if (holds[i] == wait || ns <= 0)
             continue;
-        truth_of(all->givers, &all->n_givers, holds[i]->giver, holds[i]->giver_line)->charged_ns += ns;
+        truth_of(all->holders, &all->n_holders, holds[i]->function, holds[i]->line)->charged_ns += ns;
         all->charged_ns += ns;
     }
 }
@@ -107,9 +109,9 @@ static void truth_count_holds(struct truth_waits *all, struct known_record **hol
         for (int j = 0; j < n_waits && n <= 4096; j++)
             if (waits[j] != holds[i] && truth_overlap(waits[j], holds[i]) > most)
                 most = truth_overlap(waits[j], holds[i]);
-        struct truth *giver = truth_of(all->givers, &all->n_givers, holds[i]->giver, holds[i]->giver_line);
-        giver->holds_least += most > KNOWN_BLUR;
-        giver->holds_most += most > -KNOWN_BLUR || n > 4096;
+        struct truth *holder = truth_of(all->holders, &all->n_holders, holds[i]->function, holds[i]->line);
+        holder->holds_least += most > KNOWN_BLUR;
+        holder->holds_most += most > -KNOWN_BLUR || n > 4096;
     }
 }
 
@@ -127,7 +129,7 @@ static void truth_count_threads(struct truth_waits *all, struct known_record **r
 
 static void truth_add(struct truth_waits *all, const struct known_record *record, int is_wait)
 {
-    struct truth *taker = truth_of(all->takers, &all->n_takers, record->taker, record->taker_line);
+    struct truth *taker = truth_of(all->takers, &all->n_takers, record->function, record->line);
     long long wait_ns = record->have - record->want;
     if (record->kind == COUNTED) {
         taker->acquisitions += record->have;
@@ -164,8 +166,8 @@ static void truth_print(FILE *file, const struct known *what, const struct truth
         fprintf(file, "\"hold_ns\":%lld}", site->is_counted ? -1 : site->hold_ns);
     }
     fprintf(file, "],\"holders\":[");
-    for (int i = 0; i < all->n_givers; i++) {
-        const struct truth *site = &all->givers[i];
+    for (int i = 0; i < all->n_holders; i++) {
+        const struct truth *site = &all->holders[i];
         fprintf(file, "%s{\"function\":\"%s\",\"line\":%d,", i ? "," : "", site->function, site->line);
         fprintf(file, "\"charged_ns\":%lld,", site->charged_ns);
         fprintf(file, "\"holds_least\":%lld,\"holds_most\":%lld}", site->holds_least, site->holds_most);

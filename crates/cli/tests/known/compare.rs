@@ -1,6 +1,6 @@
 //! A profile beside what the program knows of itself.
 
-use crate::truth::{Giver, Known, Taker, Truth};
+use crate::truth::{Holder, Known, Taker, Truth};
 use ondeck_profile::{Condition, Frame, Lock, Profile, Site};
 use std::ops::RangeInclusive;
 
@@ -300,21 +300,24 @@ impl<'a> Compared<'a> {
     }
 
     fn holders(&mut self, name: &str, sites: &[Site], known: &Known) {
-        let givers: Vec<&Giver> = known.holders.iter().collect();
-        let functions: Vec<&str> = givers.iter().map(|giver| giver.function.as_str()).collect();
+        let holders: Vec<&Holder> = known.holders.iter().collect();
+        let functions: Vec<&str> = holders.iter().map(|holder| holder.function.as_str()).collect();
         let (found, others) = self.by_function(sites, &functions);
-        for (giver, found) in givers.iter().zip(&found) {
-            let name = format!("{name}, {}", giver.function);
+        for (holder, found) in holders.iter().zip(&found) {
+            let name = format!("{name}, {}", holder.function);
             let ns = found.iter().map(|site| site.ns).sum::<f64>() + 0.0;
-            let n_events = known.waits as f64 + giver.holds_most as f64;
+            let n_events = known.waits as f64 + holder.holds_most as f64;
             let slack_ns = n_events * self.tolerance.event_ns + self.charges_slack(known);
-            self.times_within(&format!("{name}, charged"), giver.charged_ns as f64, ns, slack_ns);
+            self.times_within(&format!("{name}, charged"), holder.charged_ns as f64, ns, slack_ns);
+            // By samples, who has not waited and was not looked at is known by the place of the release.
+            if self.tolerance.rate == 1 {
+                self.line(&format!("{name}, holds"), found, &holder.function, holder.line);
+            }
             if self.tolerance.rate == 1 && self.tolerance.charges == 0.0 {
                 let count = found.iter().map(|site| site.count).sum::<f64>() + 0.0;
-                let expected = giver.holds_least..=giver.holds_most;
+                let expected = holder.holds_least..=holder.holds_most;
                 self.count(&format!("{name}, holds that were waited for"), expected, count, 0.0);
             }
-            self.line(&format!("{name}, releases"), found, &giver.function, giver.line);
         }
         self.nobody_else(&format!("{name}, holders"), &others, 1e5 + self.charges_slack(known));
     }

@@ -149,7 +149,7 @@ fn a_long_hold_is_charged_and_not_who_releases_last() {
 }
 
 #[test]
-fn what_another_gives_back_is_charged_to_who_gives_it_back() {
+fn what_another_gives_back_is_charged_to_who_took_it() {
     check("returned", None, nothing_more);
 }
 

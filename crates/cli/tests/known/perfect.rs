@@ -3,7 +3,7 @@
 
 use crate::compare::{Compared, EXACT};
 use crate::consistent;
-use crate::truth::{Giver, Known, Taker, Truth};
+use crate::truth::{Holder, Known, Taker, Truth};
 use ondeck_profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Process, Profile, Site, Timeline, VERSION,
 };
@@ -12,13 +12,13 @@ fn taker(function: &str, acquisitions: u64, waits: u64, wait_ns: u64, hold_ns: i
     Taker { function: function.to_owned(), line: 7, acquisitions, taken_back: 0, waits, wait_ns, hold_ns }
 }
 
-fn giver(function: &str, charged_ns: u64, holds: u64) -> Giver {
-    Giver { function: function.to_owned(), line: 9, charged_ns, holds_least: holds, holds_most: holds }
+fn holder(function: &str, charged_ns: u64, holds: u64) -> Holder {
+    Holder { function: function.to_owned(), line: 9, charged_ns, holds_least: holds, holds_most: holds }
 }
 
-fn known(name: &str, sites: Vec<Taker>, holders: Vec<Giver>) -> Known {
+fn known(name: &str, sites: Vec<Taker>, holders: Vec<Holder>) -> Known {
     let (waits, wait_ns) = sites.iter().fold((0, 0), |sum, site| (sum.0 + site.waits, sum.1 + site.wait_ns));
-    let charged: u64 = holders.iter().map(|giver| giver.charged_ns).sum();
+    let charged: u64 = holders.iter().map(|holder| holder.charged_ns).sum();
     Known {
         name: name.to_owned(),
         address: format!("{:#x}", 0x1000 + name.len()),
@@ -40,7 +40,7 @@ fn truth() -> Truth {
     let lock = known(
         "hot",
         vec![taker("holds", 3, 0, 0, 60 * ms as i64), taker("waits", 6, 6, 110 * ms, 0)],
-        vec![giver("holds", 100 * ms, 3), giver("waits", 0, 0)],
+        vec![holder("holds", 100 * ms, 3), holder("waits", 0, 0)],
     );
     let condition = known("ready", vec![taker("consumes", 0, 2, 40 * ms, 0)], Vec::new());
     let locks = vec![lock];

@@ -66,7 +66,9 @@ pub(crate) fn generics(run: &Profiled) -> Vec<String> {
 pub(crate) fn stripped(run: &Profiled) -> Vec<String> {
     let (profile, truth) = (&run.profile, &run.truths[0]);
     let mut faults = Vec::new();
-    for site in profile.locks.iter().flat_map(|lock| &lock.waiters) {
+    let address = truth.locks[0].address();
+    let locks = profile.locks.iter().filter(|lock| lock.address == address);
+    for site in locks.flat_map(|lock| &lock.waiters) {
         let frames: Vec<&Frame> = profile.frames_of(site.stack).take(3).collect();
         let is_in = |frame: &Frame, function: &str| {
             let (from, to) = truth.bounds(function).unwrap_or_default();

@@ -30,7 +30,7 @@ pub(crate) struct Known {
     pub(crate) waits_from: f64,
     pub(crate) waits_to: f64,
     pub(crate) sites: Vec<Taker>,
-    pub(crate) holders: Vec<Giver>,
+    pub(crate) holders: Vec<Holder>,
 }
 
 /// What one function did that acquires.
@@ -48,9 +48,9 @@ pub(crate) struct Taker {
     pub(crate) hold_ns: i64,
 }
 
-/// What is charged to one function that releases.
+/// What is charged to one function for what it held.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Giver {
+pub(crate) struct Holder {
     pub(crate) function: String,
     /// 0 where there are several.
     pub(crate) line: u32,
@@ -72,7 +72,7 @@ impl Known {
     }
 
     pub(crate) fn charged_ns(&self) -> u64 {
-        self.holders.iter().map(|giver| giver.charged_ns).sum()
+        self.holders.iter().map(|holder| holder.charged_ns).sum()
     }
 
     /// `None` where a part is not known.
@@ -108,14 +108,14 @@ impl Known {
                 None => self.sites.push(taker.clone()),
             }
         }
-        for giver in &other.holders {
-            match self.holders.iter_mut().find(|mine| mine.function == giver.function) {
+        for holder in &other.holders {
+            match self.holders.iter_mut().find(|mine| mine.function == holder.function) {
                 Some(mine) => {
-                    mine.charged_ns += giver.charged_ns;
-                    mine.holds_least += giver.holds_least;
-                    mine.holds_most += giver.holds_most;
+                    mine.charged_ns += holder.charged_ns;
+                    mine.holds_least += holder.holds_least;
+                    mine.holds_most += holder.holds_most;
                 }
-                None => self.holders.push(giver.clone()),
+                None => self.holders.push(holder.clone()),
             }
         }
         self
@@ -136,7 +136,7 @@ impl Known {
         must((self.waits == 0) == (self.most_waiting == 0), "its waits and how many waited at once");
         let is_cut = self.waits_to - self.waits_from + 1e-3 < self.longest_ns as f64 / 1e9;
         must(!is_cut, "a wait is longer than the time of waits");
-        must(self.holders.iter().all(|giver| giver.holds_least <= giver.holds_most), "its holds");
+        must(self.holders.iter().all(|holder| holder.holds_least <= holder.holds_most), "its holds");
         must(self.charged_ns() + self.handing_on_ns == self.wait_ns, "charges and what is left are not the waiting");
         faults
     }
