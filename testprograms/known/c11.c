@@ -4,7 +4,7 @@
 
 static mtx_t plain, timed, recursive;
 static cnd_t condition;
-static int is_ready;
+static int is_ready, must_hold;
 static struct known *known_plain, *known_timed, *known_recursive, *known_condition;
 
 APART static void *waits_for_the_plain(void *id)
@@ -21,6 +21,7 @@ APART static void *waits_for_the_timed(void *id)
     CHECK(mtx_trylock(&timed) == thrd_busy);
     struct timespec end = in_ns(CLOCK_REALTIME, 20 * MS);
     GIVE_UP(known_timed, mtx_timedlock(&timed, &end), thrd_timedout);
+    __atomic_store_n(&must_hold, 0, __ATOMIC_RELEASE);
     end = in_ns(CLOCK_REALTIME, 10 * SECOND);
     TAKE(known_timed, mtx_timedlock(&timed, &end));
     GIVE(known_timed, mtx_unlock(&timed));
@@ -43,7 +44,9 @@ APART static void holds(mtx_t *mutex, struct known *known, void *(*waits)(void *
     int id;
     TAKE(known, mtx_lock(mutex));
     start_waiters(&thread, &id, 1, waits);
-    sleep_ns(40 * MS);
+    while (__atomic_load_n(&must_hold, __ATOMIC_ACQUIRE))
+        sleep_ns(MS / 10);
+    sleep_ns(30 * MS);
     GIVE(known, mtx_unlock(mutex));
     join_all(&thread, 1);
 }
@@ -88,6 +91,7 @@ int main(int n, char **arguments)
     known_condition = KNOWN_CONDITION("condition", &condition);
     for (int round = 0; round < 2; round++) {
         holds(&plain, known_plain, waits_for_the_plain);
+        must_hold = 1;
         holds(&timed, known_timed, waits_for_the_timed);
         holds(&recursive, known_recursive, waits_for_the_recursive);
         tells_news();

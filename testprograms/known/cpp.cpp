@@ -11,6 +11,7 @@ static std::timed_mutex timed;
 static std::recursive_mutex recursive;
 static std::condition_variable condition;
 static bool is_ready;
+static int must_hold;
 static struct known *known_plain, *known_timed, *known_recursive, *known_condition;
 
 APART static void *waits_for_the_plain(void *id)
@@ -27,6 +28,7 @@ APART static void *waits_for_the_timed(void *id)
 {
     comes(static_cast<int *>(id));
     GIVE_UP(known_timed, timed.try_lock_for(20ms) ? 1 : 0, 0);
+    __atomic_store_n(&must_hold, 0, __ATOMIC_RELEASE);
     TAKE(known_timed, timed.try_lock_for(10s) ? 0 : 1);
     GIVE(known_timed, (timed.unlock(), 0));
     return nullptr;
@@ -48,7 +50,9 @@ template <class Mutex> APART static void holds(Mutex &mutex, struct known *known
     int id;
     TAKE(known, (mutex.lock(), 0));
     start_waiters(&thread, &id, 1, waits);
-    sleep_ns(40 * MS);
+    while (__atomic_load_n(&must_hold, __ATOMIC_ACQUIRE))
+        sleep_ns(MS / 10);
+    sleep_ns(30 * MS);
     GIVE(known, (mutex.unlock(), 0));
     join_all(&thread, 1);
 }
@@ -92,6 +96,7 @@ int main(int n, char **arguments)
     known_condition = KNOWN_CONDITION("condition", &condition);
     for (int round = 0; round < 2; round++) {
         holds(plain, known_plain, waits_for_the_plain);
+        must_hold = 1;
         holds(timed, known_timed, waits_for_the_timed);
         holds(recursive, known_recursive, waits_for_the_recursive);
         tells_news();

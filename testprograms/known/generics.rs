@@ -122,7 +122,7 @@ fn truth_of<T: Fruit>(guarded: &'static Guarded<T>, name: &str, begin: (Instant,
     format!(
         r#"{{"name":"{name}","address":"{:p}","waits":3,"wait_ns":{wait_ns},"longest_ns":{longest_ns},"handing_on_ns":{},
 "threads":4,"most_waiting":1,"waits_from":{from:.6},"waits_to":{to:.6},"sites":[{{"function":"take_inside","line":0,"acquisitions":6,
-"taken_back":0,"waits":3,"wait_ns":{wait_ns},"hold_ns":{held_ns}}}],"holders":[{{"function":"take_inside","line":0,
+"taken_back":0,"waits":3,"wait_ns":{wait_ns},"unsure":0,"unsure_ns":0,"hold_ns":{held_ns}}}],"holders":[{{"function":"take_inside","line":0,
 "charged_ns":{charged_ns},"holds_least":3,"holds_most":6}}]}}"#,
         guarded.mutex.get(),
         wait_ns - charged_ns,

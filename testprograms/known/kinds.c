@@ -7,6 +7,7 @@ static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER, timed = PTHREAD_MUTEX_INITIALIZER;
 static struct known *known_recursive, *known_checked, *known_adaptive, *known_tried, *known_timed;
+static int must_hold;
 
 APART static void *enters_again_and_again(void *id)
 {
@@ -63,6 +64,7 @@ APART static void *gives_up(void *id)
     GIVE_UP(known_timed, pthread_mutex_timedlock(&timed, &end), ETIMEDOUT);
     end = in_ns(CLOCK_MONOTONIC, 15 * MS);
     GIVE_UP(known_timed, pthread_mutex_clocklock(&timed, CLOCK_MONOTONIC, &end), ETIMEDOUT);
+    __atomic_store_n(&must_hold, 0, __ATOMIC_RELEASE);
     end = in_ns(CLOCK_REALTIME, 10 * SECOND);
     TAKE(known_timed, pthread_mutex_timedlock(&timed, &end));
     UNLOCK(known_timed);
@@ -75,6 +77,8 @@ APART static void holds(struct known *lock, void *(*waits)(void *), int64_t ns)
     int id;
     LOCK(lock);
     start_waiters(&thread, &id, 1, waits);
+    while (__atomic_load_n(&must_hold, __ATOMIC_ACQUIRE))
+        sleep_ns(MS / 10);
     sleep_ns(ns);
     UNLOCK(lock);
     join_all(&thread, 1);
@@ -112,7 +116,8 @@ int main(int n, char **arguments)
         holds(known_adaptive, waits_for_the_adaptive, 20 * MS);
         holds(known_tried, tries_in_vain, 10 * MS);
         tries_with_success();
-        holds(known_timed, gives_up, 60 * MS);
+        must_hold = 1;
+        holds(known_timed, gives_up, 20 * MS);
     }
     known_write(arguments[1], "exit");
     return 0;

@@ -8,7 +8,7 @@
 struct truth {
     const char *function;
     int line;
-    long long acquisitions, taken_back, waits, wait_ns, hold_ns, charged_ns, holds_least, holds_most;
+    long long acquisitions, taken_back, waits, wait_ns, unsure, unsure_ns, hold_ns, charged_ns, holds_least, holds_most;
     // Some of its holds are not known.
     int is_counted;
 };
@@ -139,8 +139,13 @@ static void truth_add(struct truth_waits *all, const struct known_record *record
     taker->acquisitions += record->kind == TOOK || record->kind == TOOK_FROM_OUTSIDE;
     taker->taken_back += record->kind == TOOK_BACK;
     taker->hold_ns += truth_is_hold(record) ? record->until - record->have : 0;
-    if (!is_wait)
+    if (!is_wait) {
+        // An arrival between two holds: it waited or it was slow.
+        int is_unsure = record->kind == TOOK && wait_ns > KNOWN_BLUR;
+        taker->unsure += is_unsure;
+        taker->unsure_ns += is_unsure ? wait_ns : 0;
         return;
+    }
     taker->waits++;
     taker->wait_ns += wait_ns;
     all->n++;
@@ -163,6 +168,7 @@ static void truth_print(FILE *file, const struct known *what, const struct truth
         fprintf(file, "%s{\"function\":\"%s\",\"line\":%d,", i ? "," : "", site->function, site->line);
         fprintf(file, "\"acquisitions\":%lld,\"taken_back\":%lld,", site->acquisitions, site->taken_back);
         fprintf(file, "\"waits\":%lld,\"wait_ns\":%lld,", site->waits, site->wait_ns);
+        fprintf(file, "\"unsure\":%lld,\"unsure_ns\":%lld,", site->unsure, site->unsure_ns);
         fprintf(file, "\"hold_ns\":%lld}", site->is_counted ? -1 : site->hold_ns);
     }
     fprintf(file, "],\"holders\":[");

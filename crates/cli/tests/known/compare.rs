@@ -178,11 +178,12 @@ impl<'a> Compared<'a> {
     }
 
     fn waits(&mut self, name: &str, lock: &Lock, known: &Known) {
-        let taken_back = known.sum(|taker| taker.taken_back);
+        let unsure = known.sum(|taker| taker.taken_back + taker.unsure);
         let slack = self.tolerance.waits * known.waits as f64;
-        self.count(&format!("{name}, waits"), known.waits..=known.waits + taken_back, lock.waits, slack);
-        let n_waits = (known.waits + taken_back) as f64;
-        self.times(&format!("{name}, waiting"), known.wait_ns as f64, lock.wait_ns, n_waits);
+        self.count(&format!("{name}, waits"), known.waits..=known.waits + unsure, lock.waits, slack);
+        let n_waits = (known.waits + unsure) as f64;
+        let slack_ns = n_waits * self.tolerance.event_ns + known.sum(|taker| taker.unsure_ns) as f64;
+        self.times_within(&format!("{name}, waiting"), known.wait_ns as f64, lock.wait_ns, slack_ns);
         if self.tolerance.rate == 1 {
             let expected = known.longest_ns as f64;
             self.times(&format!("{name}, longest wait"), expected, lock.longest_ns as f64, n_waits.min(5.0));
@@ -271,10 +272,11 @@ impl<'a> Compared<'a> {
             let name = format!("{name}, {}", taker.function);
             let count = found.iter().map(|site| site.count).sum::<f64>() + 0.0;
             let slack = self.tolerance.waits * taker.waits as f64;
-            self.count(&format!("{name}, waits"), taker.waits..=taker.waits + taker.taken_back, count, slack);
+            let most = taker.waits + taker.taken_back + taker.unsure;
+            self.count(&format!("{name}, waits"), taker.waits..=most, count, slack);
             let ns = found.iter().map(|site| site.ns).sum::<f64>() + 0.0;
-            let n_events = (taker.waits + taker.taken_back) as f64;
-            self.times(&format!("{name}, waiting"), taker.wait_ns as f64, ns, n_events);
+            let slack_ns = most as f64 * self.tolerance.event_ns + taker.unsure_ns as f64;
+            self.times_within(&format!("{name}, waiting"), taker.wait_ns as f64, ns, slack_ns);
             self.line(&format!("{name}, waits"), found, &taker.function, taker.line);
         }
         self.nobody_else(&format!("{name}, waiters"), &others, -1.0);

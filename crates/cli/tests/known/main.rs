@@ -46,22 +46,31 @@ fn faults_of(run: &Profiled, lock: &str, tolerance: Tolerance, more: More) -> Ve
 /// Ondeck's own lock is charged for at instants, which comes to the same in the end; the end is far off in a short program.
 const AT_INSTANTS: Tolerance = Tolerance { charges: 0.1, ..EXACT };
 
+/// Runs a program until its profile agrees with it, three times at most: a thread that loses its core between its own clock
+/// and the recorder's makes both right, and different. What is wrong is wrong three times.
+fn attempts(lock: &str, run: impl Fn() -> Result<Vec<String>, String>) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut faults = Vec::new();
+    for attempt in 1..=MOST {
+        faults = run().unwrap_or_else(|error| vec![error]);
+        faults.iter_mut().for_each(|fault| *fault = format!("--lock {lock}: {fault}"));
+        if faults.is_empty() {
+            break;
+        }
+        println!("attempt {attempt}:\n{}", faults.join("\n"));
+    }
+    faults
+}
+
 /// Runs the program with each of the locks, every acquisition looked at, and compares all that is known.
 #[track_caller]
 fn check(name: &str, argument: Option<&str>, more: More) {
-    check_with(name, argument, AT_INSTANTS, more);
-}
-
-/// `at_instants` is for ondeck's own lock.
-#[track_caller]
-fn check_with(name: &str, argument: Option<&str>, at_instants: Tolerance, more: More) {
     let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let mut faults = Vec::new();
-    for lock in LOCKS {
-        let tolerance = if lock == "ondeck" { at_instants } else { EXACT };
-        let found = faults_of(&run_profiled(name, argument, lock, Some(1)), lock, tolerance, more);
-        faults.extend(found.into_iter().map(|fault| format!("--lock {lock}: {fault}")));
-    }
+    let with = |lock| {
+        let tolerance = if lock == "ondeck" { AT_INSTANTS } else { EXACT };
+        attempts(lock, || Ok(faults_of(&run_profiled(name, argument, lock, Some(1))?, lock, tolerance, more)))
+    };
+    let faults: Vec<String> = LOCKS.into_iter().flat_map(with).collect();
     assert!(faults.is_empty(), "{name}:\n{}", faults.join("\n"));
 }
 
@@ -111,15 +120,18 @@ fn each_lock_and_each_place_has_its_acquisitions_and_waits() {
 #[test]
 fn samples_stand_for_all() {
     let _alone = MACHINE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let mut faults = Vec::new();
-    for lock in LOCKS {
-        let tolerance =
-            Tolerance { times: 0.25, rate: 0, waits: 0.25, charges: if lock == "ondeck" { 0.1 } else { 0.0 }, ..EXACT };
-        let run = run_profiled("often", None, lock, None);
-        assert!(run.profile.rate > 1, "the default rate is {}", run.profile.rate);
-        let found = faults_of(&run, lock, tolerance, nothing_more);
-        faults.extend(found.into_iter().map(|fault| format!("--lock {lock}, --rate {}: {fault}", run.profile.rate)));
-    }
+    let with = |lock| {
+        let charges = if lock == "ondeck" { 0.1 } else { 0.0 };
+        let tolerance = Tolerance { times: 0.25, rate: 0, waits: 0.25, charges, ..EXACT };
+        attempts(lock, || {
+            let run = run_profiled("often", None, lock, None)?;
+            if run.profile.rate <= 1 {
+                return Err(format!("the default rate is {}", run.profile.rate));
+            }
+            Ok(faults_of(&run, lock, tolerance, nothing_more))
+        })
+    };
+    let faults: Vec<String> = LOCKS.into_iter().flat_map(with).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -246,20 +258,21 @@ fn threads_that_end_have_left_what_they_did() {
 #[test]
 fn waits_for_robust_inheriting_and_shared_mutexes_are_seen() {
     let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let mut faults = Vec::new();
-    for lock in LOCKS {
-        let mut run = run_profiled("special", None, lock, Some(1));
-        for truth in &mut run.truths {
-            truth.locks.retain(|known| known.waits > 0);
-        }
-        let tolerance = Tolerance { only_waits: true, ..EXACT };
-        let mut found = faults_of(&run, lock, tolerance, nothing_more);
-        let notes = run.profile.notes.join("\n").to_lowercase();
-        if !["robust", "process"].iter().all(|word| notes.contains(word)) {
-            found.push(format!("a note on robust, priority-inheritance and process-shared mutexes; found: {notes:?}"));
-        }
-        faults.extend(found.into_iter().map(|fault| format!("--lock {lock}: {fault}")));
-    }
+    let with = |lock| {
+        attempts(lock, || {
+            let mut run = run_profiled("special", None, lock, Some(1))?;
+            for truth in &mut run.truths {
+                truth.locks.retain(|known| known.waits > 0);
+            }
+            let mut faults = faults_of(&run, lock, Tolerance { only_waits: true, ..EXACT }, nothing_more);
+            let notes = run.profile.notes.join("\n").to_lowercase();
+            if !["robust", "process", "priority"].iter().all(|word| notes.contains(word)) {
+                faults.push(format!("a note on robust, priority and process-shared mutexes; found: {notes:?}"));
+            }
+            Ok(faults)
+        })
+    };
+    let faults: Vec<String> = LOCKS.into_iter().flat_map(with).collect();
     assert!(faults.is_empty(), "special:\n{}", faults.join("\n"));
 }
 

@@ -96,7 +96,7 @@ pub(crate) struct Profiled {
 }
 
 /// A program under the recorder. `rate` is the default without.
-pub(crate) fn run_profiled(name: &str, argument: Option<&str>, lock: &str, rate: Option<u32>) -> Profiled {
+pub(crate) fn run_profiled(name: &str, argument: Option<&str>, lock: &str, rate: Option<u32>) -> Result<Profiled, String> {
     let ground = Ground::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
     let out = ground.path("profile.json");
     let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), ground.path("truth")];
@@ -108,11 +108,15 @@ pub(crate) fn run_profiled(name: &str, argument: Option<&str>, lock: &str, rate:
     }
     let output = ondeck.arg("--").args(&command).stdin(Stdio::null()).output().unwrap();
     let text = output_text(&output);
-    assert!(argument.is_some() || output.status.success(), "{name} ({lock}): {:?}: {text}", output.status);
-    let json =
-        std::fs::read_to_string(&out).unwrap_or_else(|error| panic!("{name} ({lock}): no profile: {error}: {text}"));
-    let profile: Profile = serde_json::from_str(&json).unwrap_or_else(|error| panic!("{name} ({lock}): {error}"));
+    // Those with an argument do not end well.
+    if argument.is_none() && !output.status.success() {
+        return Err(format!("{}: {text}", output.status));
+    }
+    let json = std::fs::read_to_string(&out).map_err(|error| format!("no profile: {error}: {text}"))?;
+    let profile: Profile = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     let truths = ground.truths();
-    assert!(!truths.is_empty(), "{name} ({lock}): it wrote nothing of itself: {text}");
-    Profiled { profile, truths, command }
+    if truths.is_empty() {
+        return Err(format!("it wrote nothing of itself: {text}"));
+    }
+    Ok(Profiled { profile, truths, command })
 }

@@ -44,6 +44,9 @@ pub(crate) struct Taker {
     pub(crate) taken_back: u64,
     pub(crate) waits: u64,
     pub(crate) wait_ns: u64,
+    /// Acquisitions that were slow, and may have been waits.
+    pub(crate) unsure: u64,
+    pub(crate) unsure_ns: u64,
     /// -1 where it is not known.
     pub(crate) hold_ns: i64,
 }
@@ -103,6 +106,8 @@ impl Known {
                     mine.taken_back += taker.taken_back;
                     mine.waits += taker.waits;
                     mine.wait_ns += taker.wait_ns;
+                    mine.unsure += taker.unsure;
+                    mine.unsure_ns += taker.unsure_ns;
                     mine.hold_ns += taker.hold_ns;
                 }
                 None => self.sites.push(taker.clone()),
