@@ -17,6 +17,7 @@
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `real` | the C library's own functions |
 //! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
+//! | `probes` | places for bpftrace, perf and gdb |
 //! | `room` | memory for the recorder |
 //! | `names` | what is exported |
 //!
@@ -33,6 +34,7 @@ mod mutex;
 mod names;
 mod places;
 mod platform;
+mod probes;
 mod process;
 mod real;
 mod room;

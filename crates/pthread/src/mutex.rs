@@ -32,7 +32,7 @@
 use crate::family::Operations;
 use crate::platform::Preloaded;
 use crate::time::Deadline;
-use crate::{Answer, die, platform, process, thread};
+use crate::{Answer, die, platform, probes, process, thread};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed},
@@ -202,8 +202,10 @@ impl Mutex {
     fn acquire_contended(&self, deadline: Option<Deadline>) -> bool {
         let wait = if process::is_recorded(process::state()) { self.marks.wait(self.address()) } else { None };
         let Some(wait) = wait else { return self.wait(deadline) };
+        probes::contended(self.address());
         let has_it = wait.told(|| self.wait(deadline));
-        wait.end(has_it, self.address());
+        let waited_ns = wait.end(has_it, self.address());
+        probes::acquired(self.address(), waited_ns, has_it);
         has_it
     }
 
@@ -227,6 +229,9 @@ impl Mutex {
 
     fn release(&self) {
         let pending = if self.is_marked(process::state()) { self.marks.release(self.address()) } else { None };
+        if pending.is_some() {
+            probes::release(self.address());
+        }
         self.release_unrecorded();
         if let Some(pending) = pending {
             pending.done();

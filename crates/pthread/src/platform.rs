@@ -4,6 +4,7 @@
 //! one has not, and opens descriptors, which a sandbox or a program that closes all of them does not expect. Here files are
 //! asked once, before the program starts; later only the affinity is, by one system call.
 
+use crate::probes;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use ondeck_platform::{Hardware, Platform, Running, Step, ThreadId, Waited};
@@ -87,6 +88,7 @@ impl Platform for Preloaded {
     #[inline]
     fn wake(word: *const Self::U32, n: u32) {
         ondeck_record::woke(n);
+        probes::wake(word as u64, n);
         Hardware::wake(word, n);
     }
 
@@ -99,6 +101,7 @@ impl Platform for Preloaded {
     #[inline]
     fn wake_upper(word: *const Self::U64, n: u32) {
         ondeck_record::woke(n);
+        probes::wake(word as u64, n);
         Hardware::wake_upper(word, n);
     }
 

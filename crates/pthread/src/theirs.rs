@@ -9,7 +9,7 @@
 
 use crate::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, process, real, thread};
+use crate::{Answer, probes, process, real, thread};
 use core::ffi::c_int;
 use libc::{
     EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec,
@@ -77,11 +77,11 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     if here.is_mine() {
         return act();
     }
-    let wait = marks.wait(mutex as u64);
+    let Some(wait) = marks.wait(mutex as u64) else { return act() };
+    probes::contended(mutex as u64);
     let answer = act();
-    if let Some(wait) = wait {
-        wait.end(answer == 0, mutex as u64);
-    }
+    let waited_ns = wait.end(answer == 0, mutex as u64);
+    probes::acquired(mutex as u64, waited_ns, answer == 0);
     answer
 }
 
@@ -151,7 +151,10 @@ fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::Pending> {
     if mutex.is_locked_again() || mutex.refuses_others() {
         return None;
     }
-    marks.release((&raw const *mutex) as u64)
+    let address = (&raw const *mutex) as u64;
+    let pending = marks.release(address)?;
+    probes::release(address);
+    Some(pending)
 }
 
 // -- Condition variables ----------------------------------------------------------------------------------------------

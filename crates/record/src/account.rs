@@ -341,9 +341,9 @@ impl Wait<'_> {
         result
     }
 
-    /// It is over: the calling thread has the lock, or has given up.
-    pub fn end(self, has_it: bool, address: u64) {
-        let Some(recording) = current() else { return };
+    /// It is over: the calling thread has the lock, or has given up. Gives how long it took, in ns.
+    pub fn end(self, has_it: bool, address: u64) -> u64 {
+        let Some(recording) = current() else { return 0 };
         let now = now_ns();
         if has_it {
             self.enter(recording, now);
@@ -356,6 +356,7 @@ impl Wait<'_> {
             self.marks.taken_with_a_look(address, true);
             self.tell_stack();
         }
+        now - self.from
     }
 
     /// Whoever releases it will be known by the stack that has waited, if that was walked.

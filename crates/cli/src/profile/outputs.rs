@@ -143,8 +143,9 @@ pub(super) fn probes(pid: u32, launch: &Launch) -> Result<String, Refusal> {
     let library = ondeck_launch::library(launch)?;
     let library = library.display();
     Ok(format!(
-        "probes: bpftrace -p {pid} -e 'usdt:{library}:ondeck:contended {{ @[ustack] = count(); }}', or perf probe -x {library} \
-         sdt_ondeck:contended; also ondeck:acquired, ondeck:wake and ondeck:release"
+        "probes: ondeck:contended, ondeck:acquired, ondeck:release, ondeck:wake in {library}\n  \
+         bpftrace -p {pid} -e 'usdt:{library}:ondeck:contended {{ @[ustack] = count(); }}'\n  \
+         perf buildid-cache --add {library} && perf record -e sdt_ondeck:acquired -g -p {pid}"
     ))
 }
 
