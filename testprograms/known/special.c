@@ -3,6 +3,8 @@
 #include "known.h"
 
 static pthread_mutex_t robust, inheriting, *shared;
+// In the same memory: whether the child is about to wait.
+static int *is_coming;
 static struct known *known_robust, *known_inheriting, *known_shared;
 static const char *path;
 
@@ -35,6 +37,7 @@ APART static void holds(struct known *lock, void *(*waits)(void *))
 
 APART static void waits_for_the_parent(void)
 {
+    __atomic_store_n(is_coming, 1, __ATOMIC_RELEASE);
     int64_t want = known_now();
     OK(pthread_mutex_lock(shared));
     known_took(known_shared, TOOK_FROM_OUTSIDE, want, __func__, __LINE__ - 1);
@@ -53,6 +56,8 @@ APART static void holds_the_shared(void)
         known_write(path, "exit");
         exit(0);
     }
+    while (!__atomic_load_n(is_coming, __ATOMIC_ACQUIRE))
+        sleep_ns(MS / 10);
     sleep_ns(60 * MS);
     UNLOCK(known_shared);
     child_is_well(child, "who shares a mutex");
@@ -74,6 +79,7 @@ int main(int n, char **arguments)
     OK(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
+    is_coming = (int *)(shared + 1);
     OK(pthread_mutex_init(shared, &attributes));
     known_robust = KNOWN_MUTEX("robust", &robust);
     known_inheriting = KNOWN_MUTEX("inheriting", &inheriting);
