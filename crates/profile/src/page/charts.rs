@@ -15,7 +15,7 @@ const MOST_LOCKS: usize = 5;
 /// The colour of the others.
 const OTHERS: usize = 5;
 /// Longer names leave no room for a legend.
-const MOST_NAME: usize = 40;
+const MOST_NAME: usize = 32;
 
 fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
     Axis { label: label.into(), unit, scale, ticks: Vec::new() }
