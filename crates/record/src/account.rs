@@ -18,7 +18,10 @@
 //! release that is waited for is a system call anyway. *At instants*: ondeck's lock is released and acquired again by whoever
 //! runs, many times while others sleep, and two looks at a clock would be most of such a hold. There a waiter asks for a
 //! charge when it begins to wait and whenever it goes to sleep; the hold in progress then is charged for all since the last
-//! charge. Over many instants the shares are the same.
+//! charge. Over many instants the shares are the same. Where a look costs little beside what it measures, the next step is
+//! looked at as well, and charged for itself alone: the release by who has waited or was the first to find the lock free, and
+//! what follows a hold that was long. So what is long is charged exactly. What a waiter finds that nobody looked at is left
+//! over for the next instant.
 //!
 //! # What an uncontended acquisition costs
 //! One counter is counted down, and one word looked at, both in the mutex. One acquisition of many, by chance, is timed.
@@ -63,7 +66,7 @@ pub struct Marks {
 struct Tag;
 
 impl Tag {
-    /// Whoever acquires or releases is to charge.
+    /// Whoever acquires or releases is to charge, what was left over too.
     const HOT: u32 = 1;
     /// The acquisition is looked at.
     const TIMED: u32 = 2;
@@ -71,8 +74,10 @@ impl Tag {
     const IS_ORIGIN: u32 = 4;
     /// The stack that acquired the mutex is known.
     const KNOWN: u32 = 8;
-    const ONE_GENERATION: u32 = 0x10;
-    const GENERATION: u32 = 0xf0;
+    /// Whoever acquires or releases is to charge what has passed since the last charge, which was the step before.
+    const NEXT: u32 = 0x10;
+    const ONE_GENERATION: u32 = 0x20;
+    const GENERATION: u32 = 0xe0;
     /// The number is above that.
     const NUMBER_AT: u32 = 8;
 }
@@ -104,12 +109,22 @@ mod waiting {
     }
 }
 
+/// What somebody is charged.
+struct Charged {
+    ns: u64,
+    /// Whether it is for a time beside which a look at the clock is nothing.
+    is_long: bool,
+}
+
 /// Charges what is waited for up to now, and says how much that is.
-fn charge(lock: &Lock, now: u64) -> u64 {
+fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
+    /// Two looks at a clock, and a sample, are a hundredth of that.
+    const LONG_NS: u64 = 20_000;
     let area = waiting::area(lock.waiting.load(Relaxed), now);
     lock.waiting.fetch_add(waiting::charged(area), Relaxed);
-    lock.charged_until.store(now, Relaxed);
-    area + lock.left_over.swap(0, Relaxed)
+    let since = lock.charged_until.swap(now, Relaxed);
+    let left_over = if with_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
+    Charged { ns: area + left_over, is_long: now.saturating_sub(since) >= LONG_NS }
 }
 
 /// Waits and charges of at least that are always recorded, shorter ones in proportion: about as many in a second of waiting
@@ -163,7 +178,7 @@ impl Marks {
             (kind::SEEN, walk::stack(recording))
         };
         let number = locks::add(recording, address, kind, origin);
-        let next = number << Tag::NUMBER_AT | generation | tag & Tag::HOT;
+        let next = number << Tag::NUMBER_AT | generation | tag & (Tag::HOT | Tag::NEXT);
         // If another thread has been faster, our entry stays without samples, which readers leave out. It fails if a flag
         // has changed, too: then the other's is the number next time.
         if self.tag.compare_exchange(tag, next, AcqRel, Relaxed).is_err() {
@@ -181,7 +196,7 @@ impl Marks {
     #[inline(always)]
     pub fn taken(&self, address: u64) {
         let left = self.countdown.load(Relaxed);
-        if left > 1 && !self.has(Tag::HOT) {
+        if left > 1 && !self.has(Tag::HOT | Tag::NEXT) {
             self.countdown.store(left - 1, Relaxed);
         } else {
             self.taken_with_a_look(address, false);
@@ -192,7 +207,7 @@ impl Marks {
     #[inline(never)]
     fn taken_with_a_look(&self, address: u64, has_waited: bool) {
         let Some(recording) = current() else { return };
-        if self.has(Tag::HOT) && !has_waited {
+        if self.has(Tag::HOT | Tag::NEXT) && !has_waited {
             self.found_free(recording, address);
         }
         recording.has_locked.store(1, Relaxed);
@@ -225,18 +240,24 @@ impl Marks {
     fn found_free(&self, recording: &Recording, address: u64) {
         let Some((number, lock)) = self.lock(recording, address) else { return };
         let now = now_ns();
-        let area = charge(lock, now);
-        self.cool(lock);
-        record(recording, event::HANDING_ON, number, now, area, || NONE);
+        let charged = charge(lock, now, self.has(Tag::HOT));
+        self.cool(lock, true);
+        record(recording, event::HANDING_ON, number, now, charged.ns, || NONE);
     }
 
-    /// Charged: the next is to charge only if that is to be exact, or if it is asked for.
-    fn cool(&self, lock: &Lock) {
+    /// Charged: the next is to charge only if that is to be exact, if it `goes_on` for this step, or if it is asked for.
+    fn cool(&self, lock: &Lock, goes_on: bool) {
         let is_exact = IS_EXACT.load(Relaxed);
-        if is_exact && waiting::number(lock.waiting.load(Relaxed)) > 0 {
+        let is_waited_for = waiting::number(lock.waiting.load(Relaxed)) > 0;
+        if is_exact && is_waited_for {
             return;
         }
-        self.tag.fetch_and(!Tag::HOT, Relaxed);
+        if goes_on && is_waited_for {
+            self.tag.fetch_or(Tag::NEXT, Relaxed);
+            self.tag.fetch_and(!Tag::HOT, Relaxed);
+            return;
+        }
+        self.tag.fetch_and(!(Tag::HOT | Tag::NEXT), Relaxed);
         // Who began to wait meanwhile may have set it before it was cleared.
         if is_exact && waiting::number(lock.waiting.load(Relaxed)) > 0 {
             self.tag.fetch_or(Tag::HOT, Relaxed);
@@ -246,7 +267,7 @@ impl Marks {
     /// Whether [`release`](Self::release) is to be called before the mutex is released.
     #[inline(always)]
     pub fn is_marked(&self) -> bool {
-        self.has(Tag::HOT | Tag::TIMED | Tag::KNOWN)
+        self.has(Tag::HOT | Tag::NEXT | Tag::TIMED | Tag::KNOWN)
     }
 
     /// The calling thread is about to release the mutex at that address. What is to be done after that is in the answer; the
@@ -260,19 +281,20 @@ impl Marks {
         if tag & (Tag::TIMED | Tag::KNOWN) != 0 {
             self.tag.fetch_and(!(Tag::TIMED | Tag::KNOWN), Relaxed);
         }
-        if tag & (Tag::HOT | Tag::TIMED) == 0 {
+        if tag & (Tag::HOT | Tag::NEXT | Tag::TIMED) == 0 {
             return None;
         }
         let Some((number, lock)) = self.lock(recording, address).filter(|_| is_ours) else {
-            self.tag.fetch_and(!Tag::HOT, Relaxed);
+            self.tag.fetch_and(!(Tag::HOT | Tag::NEXT), Relaxed);
             return None;
         };
         let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
         let now = now_ns();
         let mut pending = Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None };
-        if tag & Tag::HOT != 0 {
-            pending.charged = Some(charge(lock, pending.now));
-            self.cool(lock);
+        if tag & (Tag::HOT | Tag::NEXT) != 0 {
+            let charged = charge(lock, now, tag & Tag::HOT != 0);
+            self.cool(lock, charged.is_long);
+            pending.charged = Some(charged.ns);
         }
         if tag & Tag::TIMED != 0 {
             pending.held = Some(now.saturating_sub(lock.taken_at.load(Relaxed)));
@@ -346,15 +368,16 @@ impl Wait<'_> {
     }
 
     fn enter(&self, recording: &Recording, now: u64) {
-        let is_exact = IS_EXACT.load(Relaxed);
-        if is_exact || self.marks.has(Tag::HOT) {
-            let area = charge(self.lock, now);
-            self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
-            self.marks.cool(self.lock);
-            record(recording, event::HANDING_ON, self.number, now, area, || NONE);
+        let is_instant = IS_EXACT.load(Relaxed) || self.marks.has(Tag::HOT);
+        let is_looked_at = is_instant || self.marks.has(Tag::NEXT);
+        let charged = charge(self.lock, now, is_instant);
+        self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
+        self.marks.cool(self.lock, true);
+        if is_looked_at {
+            record(recording, event::HANDING_ON, self.number, now, charged.ns, || NONE);
         } else {
-            // Others have had it since the last charge, who are not known: left for the next that is.
-            self.give_up(now);
+            // Others may have had it since the last charge, who are not known.
+            self.lock.left_over.fetch_add(charged.ns, Relaxed);
         }
     }
 

@@ -85,6 +85,8 @@ pub struct Lock {
     pub kind: u32,
     /// The number of a stack.
     pub origin: u32,
+    /// What was waited for in the end and nobody is charged for, in ns.
+    pub left_over: u64,
     /// Most threads that waited at once.
     pub most_waiting: u32,
     /// What its waiters did.
@@ -232,11 +234,13 @@ impl Reader {
                     return Ok(locks);
                 }
                 let field = |at: usize| entries.u32(index * size + at);
+                let left_over = entries.u64(index * size + offset_of!(Entry, left_over));
                 locks.push(Lock {
                     number: first as u32 + index as u32,
                     address,
                     kind: field(offset_of!(Entry, kind)),
                     origin: field(offset_of!(Entry, origin)),
+                    left_over,
                     most_waiting: field(offset_of!(Entry, most_waiting)),
                     parks: field(offset_of!(Entry, parks)),
                     wakes: field(offset_of!(Entry, wakes)),

@@ -212,6 +212,8 @@ impl<'a> Builder<'a> {
         let tells = image.recording.reader.about.lock != "glibc";
         let told = |count: u32| tells.then_some(f64::from(count));
         let name = self.name(image, lock.address, origin);
+        // What the last to wait found that nobody had looked at.
+        let left_over = if self.since == Since::Start { lock.left_over as f64 } else { 0.0 };
         let built = Lock {
             name,
             process: self.processes.len() as u32 - 1,
@@ -224,7 +226,7 @@ impl<'a> Builder<'a> {
             wait_histogram: totals.wait_lengths.histogram(),
             hold_histogram: totals.hold_lengths.histogram(),
             hold_ns: totals.takes.ns,
-            handing_on_ns: totals.handing_on_ns,
+            handing_on_ns: totals.handing_on_ns + left_over,
             most_waiting: lock.most_waiting,
             threads: totals.threads.len() as u32,
             spins: told(lock.spins),
