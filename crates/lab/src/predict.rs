@@ -4,6 +4,10 @@
 //! All threads do the same again and again: a section, then work outside. What that leaves out stands in
 //! docs/programs.md and docs/profile.md.
 
+mod seen;
+
+pub use seen::{KEPT, Seen};
+
 use crate::lock::LockSpec;
 use crate::plan::{Cut, Pin, Plan, Point};
 use crate::simulate::{self, Machine, MachinePlan};
