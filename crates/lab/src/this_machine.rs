@@ -2,6 +2,7 @@
 //!
 //! Everything is read from files that Linux offers; what is not there stays unknown rather than guessed.
 
+use ondeck_report::date::utc;
 use ondeck_report::fingerprint::Fingerprint;
 use std::fs;
 use std::path::Path;
@@ -117,34 +118,6 @@ fn read(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-/// Seconds since 1970 as `2026-11-20T23:50:52Z`.
-fn utc(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date_of(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Year, month and day of the Gregorian calendar, `days` after 1 January 1970.
-fn date_of(mut days: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 1;
-    for length in lengths {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,15 +154,6 @@ mod tests {
             CpuInfo { model: Some("Xeon".into()), cpus: 2, cores: Some(16), sockets: Some(2), hypervisor: true };
         assert_eq!(info, expected);
         assert_eq!(CpuInfo::parse("garbage"), CpuInfo::default());
-    }
-
-    #[test]
-    fn dates() {
-        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(utc(1_795_218_652), "2026-11-20T23:50:52Z");
-        assert_eq!(utc(4_107_542_399), "2100-02-28T23:59:59Z");
-        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! machine, its fonts included. What is written is text, and gets the room that it needs in the widest usual font.
 
 mod axes;
+mod intervals;
 mod lanes;
 mod legend;
 mod lettering;
@@ -13,13 +14,15 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
+pub use intervals::{Interval, Intervals, Size, intervals_in_page};
 pub use lanes::{lanes_in_page, lanes_svg};
+pub use lettering::clean;
 
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series};
 use crate::palette::{DARK, HUES, LIGHT};
 use crate::timeline::Lanes;
 use legend::Legend;
-use lettering::{clean, fit, lines, tick};
+use lettering::{fit, lines, tick};
 use scale::{Ends, Ruler};
 use svg::Document;
 use svg::node::element::{Definitions, Description, Group, Line, Rectangle, Style, Text, Title};

@@ -13,11 +13,15 @@ use crate::document::{Document, Finding, Origin};
 use crate::figure::Figure;
 use crate::palette::{DARK, Ground, HUES, Hue, LIGHT};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
 
 const STYLE: &str = include_str!("html/page.css");
+/// For every page of ours: numbers as the tables write them, and elements whose text is never taken for markup.
+pub const BASICS: &str = concat!(include_str!("html/format.js"), include_str!("html/elements.js"));
 /// The parts share one scope, that of a module.
 const SCRIPT: &str = concat!(
     include_str!("html/format.js"),
+    include_str!("html/elements.js"),
     include_str!("html/scale.js"),
     include_str!("html/style.js"),
     include_str!("html/series.js"),
@@ -45,7 +49,7 @@ pub fn page(document: &Document) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&document.title))
+            (head(&document.title, ""))
             body {
                 main {
                     (header(document))
@@ -63,14 +67,18 @@ pub fn page(document: &Document) -> String {
     .into_string()
 }
 
-/// The document as JSON that can stand inside a script element: no `<`, with which the element could be ended, and no
+/// Anything as JSON that can stand inside a script element: no `<`, with which the element could be ended, and no
 /// line separator, which older readers of scripts take for the end of a string.
-fn json(document: &Document) -> String {
-    let data = serde_json::to_string(document).expect("strings and numbers always have a JSON form");
+///
+/// # Panics
+/// If it has no JSON form, which everything has that is made of strings, numbers and lists of them.
+pub fn json(of: &impl Serialize) -> String {
+    let data = serde_json::to_string(of).expect("strings and numbers always have a JSON form");
     data.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-fn head(title: &str) -> Markup {
+/// The head of a page: nothing may be loaded, and it looks as all pages of ours do, and as `more` of a style sheet says.
+pub fn head(title: &str, more: &'static str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -79,7 +87,7 @@ fn head(title: &str) -> Markup {
             meta name="color-scheme" content="light dark";
             meta name="generator" content=(concat!("ondeck ", env!("CARGO_PKG_VERSION")));
             title { (title) }
-            style { (PreEscaped(colours())) (PreEscaped(STYLE)) }
+            style { (PreEscaped(colours())) (PreEscaped(STYLE)) (PreEscaped(more)) }
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod board;
 pub mod catalogue;
 mod closing;
 pub mod compare;
+pub mod date;
 pub mod document;
 pub mod drawing;
 pub mod explain;

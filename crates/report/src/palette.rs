@@ -68,21 +68,38 @@ pub const MARKERS: [Marker; 7] =
 /// Lengths of strokes and gaps, in the order of files. The first is an unbroken line.
 pub const DASHES: [&str; 4] = ["", "8 4", "2 4", "10 4 2 4"];
 
+/// Red, green and blue of `#rrggbb`, from 0 to 1.
+fn channels(colour: &str) -> [f64; 3] {
+    let channel = |at: usize| colour.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    [1, 3, 5].map(|at| f64::from(channel(at).unwrap_or(0)) / 255.0)
+}
+
+/// A colour between two: `part` of the first, the rest of the second.
+pub fn mix(one: &str, other: &str, part: f64) -> String {
+    let (one, other) = (channels(one), channels(other));
+    let channel = |at: usize| ((one[at] * part + other[at] * (1.0 - part)) * 255.0).round() as u8;
+    format!("#{:02x}{:02x}{:02x}", channel(0), channel(1), channel(2))
+}
+
+/// The contrast ratio of two colours, from 1 to 21, as the Web Content Accessibility Guidelines define it.
+pub fn contrast(one: &str, other: &str) -> f64 {
+    let luminance = |colour: &str| {
+        let linear = |share: f64| if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) };
+        let [red, green, blue] = channels(colour).map(linear);
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    };
+    let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
+    if one > other { one / other } else { other / one }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The contrast ratio of two colours, from 1 to 21, as the Web Content Accessibility Guidelines define it.
-    fn contrast(one: &str, other: &str) -> f64 {
-        let luminance = |colour: &str| {
-            let part = |at: usize| {
-                let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
-                if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
-            };
-            0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
-        };
-        let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
-        if one > other { one / other } else { other / one }
+    #[test]
+    fn mixtures_lie_between() {
+        assert_eq!(mix("#ff0000", "#0000ff", 1.0), "#ff0000");
+        assert_eq!(mix("#ffffff", "#000000", 0.5), "#808080");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn have_room(ticks: &[(f64, String)]) -> bool {
 }
 
 /// The texts without those that would touch one that is already there. The first and the last are there.
-fn without_overlap(ticks: Vec<(f64, String)>) -> Vec<(f64, String)> {
+pub(super) fn without_overlap(ticks: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let Some(last) = ticks.last().cloned() else { return ticks };
     let mut kept: Vec<(f64, String)> = Vec::new();
     for tick in ticks {

@@ -50,7 +50,7 @@ pub(super) fn lines(text: &str, size: f64, most: f64, n_lines: usize) -> Vec<Str
 }
 
 /// The text without what XML cannot hold, without line breaks, and without marks that turn the direction of writing.
-pub(super) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let replaced = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',

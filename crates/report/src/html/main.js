@@ -156,23 +156,6 @@ function columnsBetween([first, last], [from, to]) {
   return [column(from), column(to)];
 }
 
-/** A button that copies the command, or marks it where the browser forbids that. */
-function copyButton(box) {
-  const code = box.querySelector('code');
-  const button = element('button', { type: 'button', class: 'copy' }, 'Copy');
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = 'Copied';
-    } catch {
-      getSelection().selectAllChildren(code);
-      button.textContent = 'Marked';
-    }
-    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
-  });
-  box.append(button);
-}
-
 const report = JSON.parse(document.getElementById('report').textContent);
 const sections = document.querySelectorAll('section.figure');
 const charts = report.figures.map((figure, index) => new Chart(sections[index], figure));

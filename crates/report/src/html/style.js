@@ -52,17 +52,3 @@ function swatch(series, bars) {
 function barOpacity({ source }) {
   return [1, 0.35, 0.08][Math.min(source, 2)];
 }
-
-function svgElement(name, attributes) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-/** An HTML element. Text is never taken for markup. */
-function element(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}

@@ -1,0 +1,229 @@
+//! The picture of all stacks: who waited, and who held the lock meanwhile, as wide as they took.
+//!
+//! The whole is at the top, the locks below it, then the stacks of each from the outermost function on. Each frame is a
+//! picture of its own within the picture, placed in hundredths of the whole: so its text is cut off where it ends, and a
+//! zoom changes two numbers. Without a script it is a picture with titles; `flamegraph/flame.js` adds zoom, keys and
+//! search. The page uses the same frames and the same script.
+
+pub(crate) mod tree;
+
+use crate::names::middle;
+use crate::profile::Profile;
+use crate::words::{command, headline, percent, program};
+use crate::wrappers::Tops;
+use maud::{Markup, PreEscaped, html};
+use ondeck_report::drawing::clean;
+use ondeck_report::html::BASICS;
+use ondeck_report::palette::{DARK, Ground, HUES, LIGHT, mix};
+use ondeck_report::wording::{count, duration_ns, wrap};
+use std::fmt::Write as _;
+use tree::{Block, Detail, Graphs, Kind, Label, Side};
+
+/// What makes graphs move; it needs [`BASICS`].
+pub(crate) const SCRIPT: &str = include_str!("flamegraph/flame.js");
+/// What starts it in a file of its own.
+const STARTER: &str = include_str!("flamegraph/file.js");
+/// Everything but the frames' colours, for a page and for a file.
+pub(crate) const STYLE: &str = include_str!("flamegraph/flame.css");
+/// Pixels of a level; `flame.js` knows them too.
+pub(crate) const ROW: u32 = 18;
+/// Pixels of a file.
+const WIDTH: u32 = 1200;
+const MARGIN: u32 = 20;
+/// Half a pixel of [`WIDTH`], and what a file can hold.
+const DETAIL: Detail = Detail { least: 0.5 / 1200.0, most_frames: 2000 };
+/// In narrower parts of the whole nothing can be read.
+const LEAST_TEXT: f64 = 0.025;
+/// The longest text on a frame; its title has the whole name.
+const MOST_TEXT: usize = 120;
+/// Tints of functions: one of these hues for a module, in one of these strengths for a function.
+const MODULE_HUES: [usize; 5] = [1, 4, 2, 3, 6];
+const STRENGTHS: [f64; 3] = [0.26, 0.34, 0.42];
+
+/// What stands above the graphs: heading, and what the width means.
+pub(crate) fn words(side: Side) -> (&'static str, &'static str) {
+    match side {
+        Side::Waiters => ("Who waited", "Width: how long the threads waited that were in these functions."),
+        Side::Holders => (
+            "Who held it meanwhile",
+            "Width: waiting that is charged to these functions, as they held the lock at that time.",
+        ),
+    }
+}
+
+/// A file with the graphs of all locks: waiters above, holders below.
+pub fn svg(profile: &Profile) -> String {
+    let tops = Tops::new(profile);
+    let mut graphs = Graphs::new(profile, &tops);
+    let sides = Side::BOTH.map(|side| (side, graphs.all(side, DETAIL)));
+    let title = format!("Waiting for locks in {}", program(profile));
+    let headline: Vec<String> = wrap("", &headline(profile, ""), 150).lines().map(str::to_string).collect();
+    let mut y = MARGIN + 20;
+    let mut line = |pixels: u32| {
+        y += pixels;
+        y
+    };
+    let head = html! {
+        text.name x=(MARGIN) y=(line(0)) { (clean(&title)) }
+        @for text in &headline { text.small x=(MARGIN) y=(line(20)) { (clean(text)) } }
+        text.small x=(MARGIN) y=(line(20)) { (clean(&middle(&command(profile), 150))) }
+    };
+    // The script puts its field for a search here.
+    let bar = line(10);
+    line(66);
+    let parts = html! {
+        @for (side, blocks) in &sides {
+            @let (name, meaning) = words(*side);
+            text.part x=(MARGIN) y=(line(28)) { (name) }
+            text.small x=(MARGIN) y=(line(18)) { (meaning) }
+            @if is_drawn(blocks) {
+                @let top = line(8);
+                @let height = height(blocks);
+                svg.graph x="1.6%" width="96.8%" y=(top) height=(height) role="group" aria-label=(name) {
+                    (frames(blocks, &graphs))
+                }
+                @let _ = line(height);
+            } @else {
+                text.small x=(MARGIN) y=(line(24)) { "There is nothing to show." }
+            }
+        }
+    };
+    let height = line(MARGIN);
+    let all = html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(WIDTH) height=(height) data-bar=(bar) role="group"
+            aria-labelledby="title" {
+            title id="title" { (clean(&title)) }
+            style { (PreEscaped(in_xml(&file_style()))) }
+            rect.card width="100%" height="100%" {}
+            (head)
+            (parts)
+            script { (PreEscaped(in_xml(&format!("(() => {{\n{BASICS}{SCRIPT}{STARTER}}})();")))) }
+        }
+    };
+    all.into_string() + "\n"
+}
+
+/// Text of ours that an XML file may hold as it is.
+fn in_xml(text: &str) -> String {
+    format!("<![CDATA[\n{text}]]>")
+}
+
+/// Whether the graph has a width.
+pub(crate) fn is_drawn(blocks: &[Block]) -> bool {
+    blocks.first().is_some_and(|root| root.ns > 0.0 && root.ns.is_finite())
+}
+
+/// Pixels of a graph.
+pub(crate) fn height(blocks: &[Block]) -> u32 {
+    (blocks.iter().map(|block| block.level).max().unwrap_or(0) + 1) * ROW
+}
+
+/// The frames of a graph that has a width.
+pub(crate) fn frames(blocks: &[Block], graphs: &Graphs) -> Markup {
+    let whole = blocks.first().map_or(1.0, |root| root.ns);
+    let hundredths = |ns: f64| format!("{:.4}%", ns / whole * 100.0);
+    html! {
+        @for block in blocks {
+            @let label = graphs.labels.get(block.label);
+            @let narrow = if block.ns / whole < LEAST_TEXT { " narrow" } else { "" };
+            svg class={ (class(label)) (narrow) } x=(hundredths(block.from)) width=(hundredths(block.ns))
+                y=(block.level * ROW) height=(ROW - 1) {
+                title { (told(label, block, whole)) }
+                rect width="100%" height="100%" {}
+                text x="4" y="13" { (text(label)) }
+            }
+        }
+    }
+}
+
+/// What is written on a frame.
+pub(crate) fn text(label: &Label) -> String {
+    middle(&clean(&label.brief), MOST_TEXT)
+}
+
+/// Name and figures of a frame. `flame.js` says the same of those that it draws.
+fn told(label: &Label, block: &Block, whole: f64) -> String {
+    let times = if block.count > 0.0 { format!(", {} times", count(block.count)) } else { String::new() };
+    clean(&format!("{}: {}, {}{times}", described(label), duration_ns(block.ns), percent(block.ns / whole)))
+}
+
+/// The whole name, and where the function is.
+pub(crate) fn described(label: &Label) -> String {
+    let inlined = if label.kind == Kind::Inlined { ", inlined" } else { "" };
+    let module = if label.module.is_empty() { String::new() } else { format!(" ({}{inlined})", label.module) };
+    clean(&label.name) + &clean(&module)
+}
+
+/// Which colours a frame has, the same in each picture: a hue of its module, a strength of its name.
+pub(crate) fn class(label: &Label) -> String {
+    let strength = hash(&label.brief) % STRENGTHS.len() as u64;
+    let function = || format!("m{} s{strength}", hash(&label.module) % MODULE_HUES.len() as u64);
+    match label.kind {
+        Kind::Root => "f root".to_string(),
+        Kind::Lock => format!("f lock s{strength}"),
+        Kind::Function => format!("f {}", function()),
+        Kind::Inlined => format!("f {} inlined", function()),
+        Kind::Wrapper => "f wrapper".to_string(),
+        Kind::Rest => "f rest".to_string(),
+    }
+}
+
+/// FNV-1a: short, and the same on every machine.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The frames' colours. Paper is always light.
+pub(crate) fn colours() -> String {
+    let light = rules(LIGHT, |hue| HUES[hue].light);
+    let dark = rules(DARK, |hue| HUES[hue].dark);
+    format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
+}
+
+fn rules(ground: Ground, of: fn(usize) -> &'static str) -> String {
+    let mut text = String::new();
+    for (selector, fill) in fills(ground, of) {
+        let _ = write!(text, ".f{selector}>rect{{fill:{fill}}}");
+    }
+    let hit = of(0);
+    let _ =
+        write!(text, ".f>text{{fill:{}}}.f.hit>rect{{stroke:{hit}}}.f:focus>rect{{stroke:{}}}", ground.ink, ground.ink);
+    text
+}
+
+/// What each kind of frame is filled with.
+fn fills(ground: Ground, of: fn(usize) -> &'static str) -> Vec<(String, String)> {
+    let mut all = vec![
+        (".root".to_string(), ground.grid.to_string()),
+        (".wrapper".to_string(), mix(ground.muted, ground.card, 0.22)),
+        (".rest".to_string(), mix(ground.muted, ground.card, 0.1)),
+    ];
+    for (number, strength) in STRENGTHS.iter().enumerate() {
+        all.push((format!(".lock.s{number}"), mix(of(0), ground.card, *strength)));
+        for (module, hue) in MODULE_HUES.iter().enumerate() {
+            all.push((format!(".m{module}.s{number}"), mix(of(*hue), ground.card, *strength)));
+        }
+    }
+    all
+}
+
+/// The style of a file: what a page has in its own.
+fn file_style() -> String {
+    let ground = |ground: Ground, dashes: &str| {
+        let Ground { card, ink, muted, grid } = ground;
+        format!(
+            "svg{{color:{ink};--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};--edge:{dashes}}}.card{{fill:{card}}}\
+             .name,.part{{fill:{ink}}}.small{{fill:{muted}}}"
+        )
+    };
+    let (light, dark) = (ground(LIGHT, "#cfd4dc"), ground(DARK, "#414957"));
+    let fonts = "system-ui,Helvetica,Arial,sans-serif";
+    format!(
+        "text{{font:13px {fonts}}}.name{{font-weight:bold;font-size:20px}}.part{{font-weight:bold;font-size:15px}}\
+         {light}@media screen and (prefers-color-scheme:dark){{{dark}}}{}{STYLE}",
+        colours()
+    )
+}
+
+#[cfg(test)]
+mod tests;

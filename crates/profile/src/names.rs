@@ -1,0 +1,159 @@
+//! Names of functions and locks as a reader wants them: short where there is little room, and never more than text.
+
+use ondeck_report::wording::plain;
+
+/// A name that is longer says no more: generated code has names of thousands of characters.
+const MOST: usize = 400;
+/// So much of a name is looked through for its short form.
+const MOST_READ: usize = 4000;
+
+/// A name from somewhere else in one line, and not endless.
+pub(crate) fn shown(name: &str) -> String {
+    middle(&plain(name), MOST)
+}
+
+/// The text in at most `most` characters. Its middle is left out: the beginning says whose it is, the end what and where.
+pub(crate) fn middle(text: &str, most: usize) -> String {
+    let n_chars = text.chars().count();
+    if n_chars <= most {
+        return text.to_string();
+    }
+    let left = most.saturating_sub(3);
+    let (begin, end) = (left.div_ceil(2), left / 2);
+    let first: String = text.chars().take(begin).collect();
+    let last: String = text.chars().skip(n_chars - end).collect();
+    format!("{first}...{last}")
+}
+
+/// A function's name without template arguments, parameters and the type that it returns: `std::mutex::lock` of
+/// `void std::mutex::lock<int>(int)`. Rust's `<A as B>::c` becomes `A::c`.
+pub(crate) fn brief(function: &str) -> String {
+    let function: String = plain(function).chars().take(MOST_READ).collect();
+    let mut stripped = String::new();
+    let mut rest = as_rust(function.trim()).replace("(anonymous namespace)", "{anonymous}");
+    // Libraries put their versions into names: std::__1::mutex, std::__cxx11::string.
+    for version in ["std::__1::", "std::__cxx11::"] {
+        rest = rest.replace(version, "std::");
+    }
+    let mut rest = rest.as_str();
+    while let Some(c) = rest.chars().next() {
+        if let Some(sign) = operator(rest, &stripped) {
+            stripped += &rest[..sign];
+            rest = &rest[sign..];
+            continue;
+        }
+        let skipped = match c {
+            '<' => closing(rest, '<', '>'),
+            '(' => closing(rest, '(', ')'),
+            '[' => closing(rest, '[', ']'),
+            _ => None,
+        };
+        match skipped {
+            Some(end) => rest = &rest[end..],
+            None => {
+                stripped.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    let stripped = without_type(stripped.trim().trim_end_matches(" const").trim());
+    if stripped.is_empty() { function } else { stripped.to_string() }
+}
+
+/// `A::c` of `<A as B>::c` and of `<A>::c`; anything else as it is.
+fn as_rust(name: &str) -> String {
+    let end = name.strip_prefix('<').and_then(|_| closing(name, '<', '>'));
+    let Some(end) = end.filter(|end| name[*end..].starts_with("::")) else { return name.to_string() };
+    let inner = &name[1..end - 1];
+    let mut depth = 0i32;
+    let at = inner.char_indices().find(|(at, c)| {
+        depth += i32::from(*c == '<') - i32::from(*c == '>' && !inner[..*at].ends_with('-'));
+        depth == 0 && inner[*at..].starts_with(" as ")
+    });
+    let whose = at.map_or(inner, |(at, _)| &inner[..at]);
+    format!("{whose}{}", &name[end..])
+}
+
+/// How long the name of an operator is, if one begins here: its signs are no brackets.
+fn operator(rest: &str, before: &str) -> Option<usize> {
+    let word = "operator";
+    let signs = rest.strip_prefix(word)?;
+    if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+        return None;
+    }
+    if signs.starts_with("()") || signs.starts_with("[]") {
+        return Some(word.len() + 2);
+    }
+    let n_signs = signs.chars().take_while(|c| "<>=!+-*/%^&|~,".contains(*c)).count();
+    (n_signs > 0).then_some(word.len() + n_signs)
+}
+
+/// Where the bracket is closed that `text` begins with: the place behind; `None` if it never is.
+fn closing(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 0;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        // An arrow closes nothing.
+        depth += i32::from(c == open) - i32::from(c == close && before != '-');
+        if depth == 0 {
+            return Some(at + c.len_utf8());
+        }
+        before = c;
+    }
+    None
+}
+
+/// The name without what stands before it. A space in the name itself follows `operator`, as in `operator new`.
+fn without_type(name: &str) -> &str {
+    let end = name.find("operator ").unwrap_or(name.len());
+    name[..end].rfind(' ').map_or(name, |at| &name[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brief_name_says_whose_and_what() {
+        for (name, expected) in [
+            ("main", "main"),
+            ("std::mutex::lock()", "std::mutex::lock"),
+            ("std::__1::mutex::lock()", "std::mutex::lock"),
+            ("void std::lock<std::mutex, std::mutex>(std::mutex&, std::mutex&)", "std::lock"),
+            ("std::lock_guard<std::mutex>::~lock_guard()", "std::lock_guard::~lock_guard"),
+            ("(anonymous namespace)::Pool::get(int) const", "{anonymous}::Pool::get"),
+            ("std::map<int, void (*)(int)>::operator[](int const&)", "std::map::operator[]"),
+            ("A::operator()(int) const", "A::operator()"),
+            ("bool operator<<int>(A<int> const&, A<int> const&)", "operator<<int>"),
+            ("std::ostream& operator<<(std::ostream&, A)", "operator<<"),
+            ("operator new(unsigned long)", "operator new"),
+            ("Foo::bar(int)::{lambda(auto)#1}::operator()(int) const", "Foo::bar::{lambda#1}::operator()"),
+            ("<parking_lot::RawMutex as lock_api::RawMutex>::lock", "parking_lot::RawMutex::lock"),
+            ("<alloc::vec::Vec<T> as Drop>::drop", "alloc::vec::Vec::drop"),
+            ("<app::Shard<u8>>::get", "app::Shard::get"),
+            ("app::serve::{{closure}}", "app::serve::{{closure}}"),
+            ("core::ops::function::FnOnce::call_once<fn() -> i32>", "core::ops::function::FnOnce::call_once"),
+            ("libc.so.6+0x1234", "libc.so.6+0x1234"),
+            ("<script>alert(1)</script>", "alert"),
+            ("<unclosed", "<unclosed"),
+            ("", ""),
+            ("()", "()"),
+        ] {
+            assert_eq!(brief(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(middle("abcdefghij", 10), "abcdefghij");
+        assert_eq!(middle("abcdefghijk", 9), "abc...ijk");
+        assert_eq!(middle("abcdefghijk", 2), "...");
+        assert_eq!(shown(&"x".repeat(5000)).len(), MOST);
+    }
+
+    #[test]
+    fn nested_names_take_no_longer_than_others() {
+        let deep = "<".repeat(20_000) + &"(".repeat(20_000);
+        assert_eq!(brief(&deep).chars().count(), MOST_READ);
+    }
+}

@@ -1,0 +1,187 @@
+//! What a profile says, in sentences that the terminal and the page share.
+
+use crate::names::shown;
+use crate::profile::{Condition, Ended, Histogram, Lock, Profile};
+use ondeck_report::date::utc;
+use ondeck_report::wording::{count, counted, duration_ns, quoted, run_time};
+
+/// A part of a whole: `91 %`, `4.2 %`, `<0.1 %`.
+pub(crate) fn percent(part: f64) -> String {
+    match part * 100.0 {
+        hundredths if hundredths <= 0.0 => "0 %".to_string(),
+        hundredths if hundredths < 0.1 => "<0.1 %".to_string(),
+        hundredths if hundredths < 9.95 => format!("{hundredths:.1} %"),
+        hundredths => format!("{hundredths:.0} %"),
+    }
+}
+
+/// A part of all waiting for locks; 0 where there is none.
+pub(crate) fn share(profile: &Profile, ns: f64) -> f64 {
+    let whole = profile.wait_ns();
+    if whole > 0.0 { ns / whole } else { 0.0 }
+}
+
+/// What a hundredth of the waits exceeds; no bar of a histogram knows that its longest wait does not reach its end.
+pub(crate) fn p99(waits: &Histogram, longest_ns: u64) -> Option<f64> {
+    waits.quantile(0.99).map(|ns| if longest_ns > 0 { ns.min(longest_ns as f64) } else { ns })
+}
+
+/// The program's name, without its directories.
+pub(crate) fn program(profile: &Profile) -> String {
+    let path = profile.command.first().map_or("", String::as_str);
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("a program");
+    shown(name)
+}
+
+/// The command as a shell wants it, in one line.
+pub(crate) fn command(profile: &Profile) -> String {
+    let words: Vec<String> = profile.command.iter().map(|word| quoted(word)).collect();
+    shown(&words.join(" "))
+}
+
+/// The locks that were waited for, with their numbers in the profile, longest first.
+pub(crate) fn waited(profile: &Profile) -> Vec<(usize, &Lock)> {
+    let mut locks: Vec<(usize, &Lock)> =
+        profile.locks.iter().enumerate().filter(|(_, lock)| lock.waits > 0.0 || lock.wait_ns > 0.0).collect();
+    locks.sort_by(|(_, one), (_, other)| other.wait_ns.total_cmp(&one.wait_ns));
+    locks
+}
+
+/// What it comes to. A lock's name is between the marks of `quote`.
+pub(crate) fn headline(profile: &Profile, quote: &str) -> String {
+    let length = run_time(profile.seconds);
+    let n_locks = counted(profile.locks.len(), "lock");
+    if profile.locks.is_empty() {
+        return format!("no lock calls were seen in {length}");
+    }
+    let acquisitions: f64 = profile.locks.iter().map(|lock| lock.acquisitions).sum();
+    match waited(profile).first() {
+        None => format!("no waiting in {length}: {} acquisitions of {n_locks}, each at once", count(acquisitions)),
+        Some((_, most)) => format!(
+            "{} of waiting in {length}; {} of it for {quote}{}{quote}",
+            duration_ns(profile.wait_ns()),
+            percent(share(profile, most.wait_ns)),
+            shown(&most.name)
+        ),
+    }
+}
+
+/// What can be done where there is nothing to show; `None` where there is.
+pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
+    if profile.locks.is_empty() {
+        return Some(
+            "Only pthread mutexes are seen, and only those that are locked through the C library: not spin locks, not \
+             futexes of a program's own, and nothing in a program that is linked statically.",
+        );
+    }
+    waited(profile).is_empty().then_some(
+        "Locks are not what this run waited for. If it should have: was there load on it, and more than one thread?",
+    )
+}
+
+/// All waiting on condition variables, in a sentence; `None` without any.
+pub(crate) fn conditions(profile: &Profile) -> Option<String> {
+    let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
+    let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
+    Some(format!(
+        "{}, which are no lock waits and not in these figures: {} in {} waits, most on {} ({})",
+        counted(profile.conditions.len(), "condition variable"),
+        duration_ns(sum(|one| one.wait_ns)),
+        count(sum(|one| one.waits)),
+        shown(&most.name),
+        duration_ns(most.wait_ns),
+    ))
+}
+
+/// What is missing or has to be known, in sentences.
+pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
+    let dropped = &profile.dropped;
+    let rows = [
+        (dropped.samples, "sample", "dropped, as the memory for them was full: the figures are too low"),
+        (dropped.stacks, "stack", "dropped, as the memory for them was full: what happened there has none"),
+        (dropped.locks, "lock", "dropped, as the memory for them was full"),
+        (dropped.processes, "process", "not recorded"),
+    ];
+    let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {
+        (1, _) => format!("1 {what} was {why}"),
+        (_, "process") => format!("{n} processes were {why}"),
+        _ => format!("{n} {what}s were {why}"),
+    });
+    dropped.chain(profile.notes.iter().map(|note| shown(note))).collect()
+}
+
+/// How and where it ran, by name.
+pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
+    let rate = match profile.rate {
+        0 | 1 => "every acquisition was looked at".to_string(),
+        rate => format!("one of {rate} acquisitions was looked at; counts and times are estimates of all"),
+    };
+    let processes = match profile.processes.as_slice() {
+        [one] => format!("1, {}", one.pid),
+        many => many.len().to_string(),
+    };
+    vec![
+        ("Started", utc(profile.started_at.max(0.0) as u64)),
+        ("Length", run_time(profile.seconds)),
+        ("Cores", profile.cores.to_string()),
+        ("Lock", shown(&profile.lock)),
+        ("Rate", rate),
+        ("Processes", processes),
+    ]
+}
+
+/// How a process ended.
+pub(crate) fn ended(how: Ended) -> &'static str {
+    match how {
+        Ended::Exit => "by exit",
+        Ended::Abruptly => "abruptly",
+        Ended::Running => "still ran",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn parts_of_a_whole() {
+        let texts = [0.0, -1.0, 0.0004, 0.042, 0.0994, 0.0996, 0.913, 1.0].map(percent);
+        assert_eq!(texts, ["0 %", "0 %", "<0.1 %", "4.2 %", "9.9 %", "10 %", "91 %", "100 %"]);
+    }
+
+    #[test]
+    fn the_headline_says_how_much_and_for_what() {
+        assert_eq!(headline(&sample::server(), "`"), "12.0 s of waiting in 4.0 s; 92 % of it for `query_cache+0x18`");
+        assert_eq!(headline(&sample::calm(), "`"), "no waiting in 4.0 s: 20.0 k acquisitions of 1 lock, each at once");
+        assert_eq!(headline(&sample::silent(), "`"), "no lock calls were seen in 4.0 s");
+        let has_advice = [sample::server(), sample::calm(), sample::silent()].map(|one| nothing(&one).is_some());
+        assert_eq!(has_advice, [false, true, true]);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut profile = sample::server();
+        profile.dropped.locks = 2;
+        profile.notes = vec!["a\nnote".into()];
+        let expected = [
+            "12 samples were dropped, as the memory for them was full: the figures are too low",
+            "2 locks were dropped, as the memory for them was full",
+            "1 process was not recorded",
+            "a note",
+        ];
+        assert_eq!(warnings(&profile), expected);
+        assert!(warnings(&sample::calm()).is_empty());
+    }
+
+    #[test]
+    fn facts_of_any_numbers() {
+        let mut profile = sample::silent();
+        (profile.started_at, profile.seconds, profile.command) = (-1e300, 1e300, vec![]);
+        assert_eq!(facts(&profile)[0].1, "1970-01-01T00:00:00Z");
+        profile.started_at = 1e300;
+        assert_eq!(facts(&profile)[0].1, "9999-12-31T23:59:59Z");
+        assert_eq!((program(&profile).as_str(), command(&profile).as_str()), ("a program", ""));
+        assert_eq!(command(&sample::server()).split(' ').count(), 5, "{}", command(&sample::server()));
+    }
+}

@@ -1,0 +1,219 @@
+//! Frames that stand between a program and its lock and say nothing of either: who waits is whoever called them.
+//!
+//! A name counts if its short form begins with one of [`BEGINNINGS`]; a function whose name is not known, if it is in
+//! one of [`LIBRARIES`]. The lists are here and nowhere else: a frame that is missing shows up as the top of many stacks.
+
+use crate::names::brief;
+use crate::profile::{Frame, Profile, Site};
+use std::collections::HashMap;
+
+/// How the short names of such functions begin.
+const BEGINNINGS: &[&str] = &[
+    // The C library, with the names that its parts give each other, and C11.
+    "pthread_mutex_",
+    "__pthread_mutex_",
+    "___pthread_mutex_",
+    "__GI___pthread_mutex_",
+    "pthread_cond_",
+    "__pthread_cond_",
+    "___pthread_cond_",
+    "__lll_",
+    "lll_",
+    "futex_",
+    "__futex_",
+    "mtx_",
+    "cnd_",
+    "syscall",
+    // C++: libstdc++ and libc++.
+    "__gthread_",
+    "__gthrw_",
+    "std::mutex::",
+    "std::timed_mutex::",
+    "std::recursive_mutex::",
+    "std::recursive_timed_mutex::",
+    "std::__mutex_base::",
+    "std::__recursive_mutex_base::",
+    "std::__timed_mutex_impl::",
+    "std::__libcpp_mutex_",
+    "std::__libcpp_recursive_mutex_",
+    "std::__libcpp_condvar_",
+    "std::lock_guard::",
+    "std::unique_lock::",
+    "std::scoped_lock::",
+    "std::lock",
+    "std::try_lock",
+    "std::__detail::__lock_impl",
+    "std::__detail::__try_lock_impl",
+    "std::condition_variable::",
+    "std::condition_variable_any::",
+    "std::_V2::condition_variable_any::",
+    "std::__condvar::",
+    // Rust: the standard library, whose modules have moved over time, parking_lot, and what drops a guard.
+    "std::sync::mutex::",
+    "std::sync::poison::",
+    "std::sync::condvar::",
+    "std::sync::once",
+    "std::sys::",
+    "std::sys_common::",
+    "parking_lot::",
+    "parking_lot_core::",
+    "lock_api::",
+    "core::ptr::drop_in_place",
+    "core::mem::drop",
+    // Libraries that programs take their mutexes from.
+    "boost::mutex::",
+    "boost::lock_guard::",
+    "boost::unique_lock::",
+    "boost::condition_variable::",
+    "absl::Mutex::",
+    "absl::MutexLock::",
+    "g_mutex_",
+    "g_cond_",
+    "uv_mutex_",
+    "uv_cond_",
+    "apr_thread_mutex_",
+    "apr_thread_cond_",
+    // MySQL and MariaDB.
+    "inline_mysql_mutex_",
+    "inline_mysql_cond_",
+    "psi_mutex_",
+    "psi_cond_",
+    "safe_mutex_",
+    "safe_cond_",
+    // Ours.
+    "ondeck_",
+    "ondeck::",
+];
+
+/// How the files of libraries begin that have such functions.
+const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "libstdc++.so", "libondeck"];
+
+/// What is known of each frame of a profile, found out once: there are more stacks than frames.
+pub(crate) struct Tops<'p> {
+    profile: &'p Profile,
+    briefs: Vec<String>,
+    wrappers: Vec<bool>,
+}
+
+impl<'p> Tops<'p> {
+    /// Looks at all frames.
+    pub(crate) fn new(profile: &'p Profile) -> Tops<'p> {
+        let briefs: Vec<String> = profile.frames.iter().map(|frame| brief(&frame.function)).collect();
+        let wrappers = profile.frames.iter().zip(&briefs).map(|(frame, brief)| is_wrapper(frame, brief)).collect();
+        Tops { profile, briefs, wrappers }
+    }
+
+    /// The short name of a frame.
+    pub(crate) fn brief(&self, frame: u32) -> &str {
+        self.briefs.get(frame as usize).map_or("", String::as_str)
+    }
+
+    /// Whether the frame is there only because somebody locks.
+    pub(crate) fn is_wrapper(&self, frame: u32) -> bool {
+        self.wrappers.get(frame as usize).copied().unwrap_or(false)
+    }
+
+    /// The numbers of a stack's frames, the innermost first; those that no frame has are left out.
+    pub(crate) fn stack(&self, stack: u32) -> impl DoubleEndedIterator<Item = u32> + Clone + use<'p> {
+        let numbers = self.profile.stacks.get(stack as usize).map_or(&[][..], Vec::as_slice);
+        let n_frames = self.profile.frames.len();
+        numbers.iter().copied().filter(move |number| (*number as usize) < n_frames)
+    }
+
+    /// The innermost frame that is no wrapper; the innermost of all if there is no other, `None` of an empty stack.
+    pub(crate) fn top(&self, stack: u32) -> Option<u32> {
+        let mut frames = self.stack(stack);
+        frames.clone().find(|frame| !self.is_wrapper(*frame)).or_else(|| frames.next())
+    }
+
+    /// Whose sites have the most time together, by the short name of their [`top`](Self::top), and which part of all
+    /// that is.
+    pub(crate) fn busiest(&self, sites: &[Site]) -> Option<(String, f64)> {
+        let mut sums: HashMap<&str, f64> = HashMap::new();
+        for site in sites {
+            let name = self.top(site.stack).map_or(NO_STACK, |frame| self.brief(frame));
+            *sums.entry(name).or_default() += site.ns;
+        }
+        let whole: f64 = sites.iter().map(|site| site.ns).sum();
+        // The first by name of those that are alike, so that it is the same each time.
+        let (name, ns) = sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(one.0)))?;
+        Some((name.to_string(), if whole > 0.0 { ns / whole } else { 0.0 }))
+    }
+}
+
+fn is_wrapper(frame: &Frame, brief: &str) -> bool {
+    if !frame.is_named {
+        return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
+    }
+    BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning))
+}
+
+/// What stands in the place of an empty stack.
+pub(crate) const NO_STACK: &str = "(no stack)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(function: &str, module: &str) -> bool {
+        let frame = Frame {
+            function: function.into(),
+            module: module.into(),
+            file: String::new(),
+            line: 0,
+            address: 0,
+            build_id: String::new(),
+            is_inlined: false,
+            is_named: !function.contains("+0x"),
+        };
+        is_wrapper(&frame, &brief(function))
+    }
+
+    #[test]
+    fn locking_is_told_from_what_locks() {
+        for (function, module) in [
+            ("std::mutex::lock()", "app"),
+            ("std::lock_guard<std::mutex>::lock_guard(std::mutex&)", "app"),
+            ("void std::lock<std::mutex, std::mutex>(std::mutex&, std::mutex&)", "app"),
+            ("__gthread_mutex_lock(pthread_mutex_t*)", "app"),
+            ("pthread_mutex_lock", "libc.so.6"),
+            ("libc.so.6+0x8f2a1", "libc.so.6"),
+            ("std::sys::sync::mutex::pthread::Mutex::lock", "app"),
+            ("<std::sync::poison::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop", "app"),
+            ("core::ptr::drop_in_place<std::sync::poison::mutex::MutexGuard<u64>>", "app"),
+            ("<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock", "app"),
+            ("inline_mysql_mutex_lock(mysql_mutex_t*, char const*, unsigned int)", "mariadbd"),
+        ] {
+            assert!(judged(function, module), "{function}");
+        }
+        for (function, module) in [
+            ("main", "app"),
+            ("row_lock_table(row_prebuilt_t*)", "mariadbd"),
+            ("app+0x1234", "app"),
+            ("malloc", "libc.so.6"),
+            ("std::vector<int>::push_back(int)", "app"),
+            ("app::Mutex::lock", "app"),
+        ] {
+            assert!(!judged(function, module), "{function}");
+        }
+    }
+
+    #[test]
+    fn the_top_is_the_first_that_is_no_wrapper() {
+        let profile = crate::sample::small();
+        let tops = Tops::new(&profile);
+        let name = |stack| tops.top(stack).map(|frame| tops.brief(frame));
+        assert_eq!([0, 1, 2, 99].map(name), [Some("serve"), Some("pthread_mutex_unlock"), None, None]);
+    }
+
+    #[test]
+    fn stacks_with_the_same_top_are_taken_together() {
+        let profile = crate::sample::small();
+        let tops = Tops::new(&profile);
+        let site = |stack, ns| Site { stack, count: 1.0, ns };
+        let (name, share) = tops.busiest(&[site(2, 40.0), site(0, 30.0), site(3, 30.0)]).unwrap();
+        assert_eq!((name.as_str(), share), ("serve", 0.6));
+        assert_eq!(tops.busiest(&[]), None);
+        assert_eq!(tops.busiest(&[site(2, 0.0)]), Some((NO_STACK.to_string(), 0.0)));
+    }
+}

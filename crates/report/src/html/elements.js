@@ -1,0 +1,32 @@
+// What pages are made of where a script makes it.
+
+function svgElement(name, attributes) {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/** An HTML element. Text is never taken for markup. */
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** A button that copies the command, or marks it where the browser forbids that. */
+function copyButton(box) {
+  const code = box.querySelector('code');
+  const button = element('button', { type: 'button', class: 'copy' }, 'Copy');
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = 'Marked';
+    }
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  });
+  box.append(button);
+}
