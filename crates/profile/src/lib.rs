@@ -8,7 +8,9 @@
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
 //! | `page` | the page |
+//! | `advice` | what the figures support that may be done, with the simulator's predictions |
 
+mod advice;
 mod flamegraph;
 mod names;
 
@@ -20,6 +22,7 @@ mod terminal;
 mod words;
 mod wrappers;
 
+pub use advice::{Advice, Kind, NOTE, OnMachine, Prediction, Subject, advice, predict, predictions};
 pub use flamegraph::svg as flamegraph;
 pub use profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
