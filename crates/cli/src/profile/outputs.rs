@@ -108,9 +108,12 @@ fn show(profile: &Profile, advice: &[(usize, String)]) {
     }
 }
 
+/// The locks that are simulated: the first of the list. Each takes about a second.
+const PREDICTED: usize = 3;
+
 /// Sentences for locks, by their index. What is to be known beside becomes notes.
 fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
-    let predictions = if predicts { predictions(profile) } else { Vec::new() };
+    let predictions = if predicts { predictions(profile, PREDICTED) } else { Vec::new() };
     let mut of_locks = Vec::new();
     let mut has_prediction = false;
     for Advice { subject, kind, text } in ondeck_profile::advice(profile, &predictions) {
