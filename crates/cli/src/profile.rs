@@ -42,8 +42,8 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
              directory of recordings",
         );
     }
-    let profile = session.collector.profile(now_ns());
-    outputs.write_all(&profile)?;
+    let mut profile = session.collector.profile(now_ns());
+    outputs.write_all(&mut profile)?;
     match exit_code(status) {
         0 => Ok(()),
         code => Err(Exit::Program(code)),

@@ -15,6 +15,7 @@ mod measure;
 mod noise;
 mod peers;
 pub mod plan;
+pub mod predict;
 mod random;
 pub mod simulate;
 pub mod this_machine;

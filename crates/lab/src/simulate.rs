@@ -11,7 +11,7 @@ mod tests;
 pub mod trace;
 
 pub use ondeck_sim::machine::{Machine, origins};
-pub use ondeck_sim::timeline::Timeline;
+pub use ondeck_sim::timeline::{self, Timeline};
 pub use origin::{fingerprint, origin_line};
 
 use crate::calibrate::machine_here;

@@ -186,8 +186,11 @@ fn rules(ground: Ground, of: fn(usize) -> &'static str) -> String {
         let _ = write!(text, ".f{selector}>rect{{fill:{fill}}}");
     }
     let hit = of(0);
-    let _ =
-        write!(text, ".f>text{{fill:{}}}.f.hit>rect{{stroke:{hit}}}.f:focus>rect{{stroke:{}}}", ground.ink, ground.ink);
+    let _ = write!(
+        text,
+        ".f>rect{{stroke:{}}}.f>text{{fill:{}}}.f.hit>rect{{stroke:{hit}}}.f:focus>rect{{stroke:{}}}",
+        ground.card, ground.ink, ground.ink
+    );
     text
 }
 

@@ -12,7 +12,9 @@
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
 //! | `page` | the page |
+//! | `advice` | what the figures support that may be done, with the simulator's predictions |
 
+mod advice;
 #[cfg(target_os = "linux")]
 mod collect;
 pub mod compare;
@@ -37,6 +39,7 @@ mod terminal;
 mod words;
 mod wrappers;
 
+pub use advice::{Advice, Kind, NOTE, OnMachine, Prediction, Subject, advice, predict, predictions};
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run};
 pub use flamegraph::svg as flamegraph;

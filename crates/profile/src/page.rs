@@ -35,7 +35,7 @@ const MOST_DETAILS: usize = 50;
 const OPEN: usize = 3;
 /// What a graph of all locks shows, and one of a lock.
 const DETAIL: Detail = Detail { least: 0.001, most_frames: 800 };
-const DETAIL_OF_LOCK: Detail = Detail { least: 0.003, most_frames: 300 };
+const DETAIL_OF_LOCK: Detail = Detail { least: 0.003, most_frames: 250 };
 /// So many sentences of advice stand among the answers.
 const MOST_ADVICE: usize = 3;
 

@@ -250,7 +250,7 @@ impl Histogram {
         });
         bar.or(self.0.last()).filter(|_| total > 0.0).map(|bar| {
             let part = (bar.count + left).max(0.0) / bar.count;
-            bar.from as f64 + part * (bar.to - bar.from) as f64
+            bar.from as f64 + part * bar.to.saturating_sub(bar.from) as f64
         })
     }
 }

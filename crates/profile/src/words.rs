@@ -160,16 +160,16 @@ mod tests {
 
     #[test]
     fn the_headline_says_how_much_and_for_what() {
-        assert_eq!(headline(&sample::server()), "12.0 s of waiting in 4.0 s; 92 % of it for query_cache+0x18");
-        assert_eq!(headline(&sample::calm()), "No waiting in 4.0 s: 20.0 k acquisitions of 1 lock, each at once");
-        assert_eq!(headline(&sample::silent()), "No lock calls were seen in 4.0 s");
-        let has_advice = [sample::server(), sample::calm(), sample::silent()].map(|one| nothing(&one).is_some());
+        assert_eq!(headline(&made_up::server()), "12.0 s of waiting in 4.0 s; 92 % of it for query_cache+0x18");
+        assert_eq!(headline(&made_up::calm()), "No waiting in 4.0 s: 20.0 k acquisitions of 1 lock, each at once");
+        assert_eq!(headline(&made_up::silent()), "No lock calls were seen in 4.0 s");
+        let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let mut profile = sample::server();
+        let mut profile = made_up::server();
         profile.dropped.locks = 2;
         profile.notes = vec!["a\nnote".into()];
         let expected = [
@@ -179,17 +179,17 @@ mod tests {
             "a note",
         ];
         assert_eq!(warnings(&profile), expected);
-        assert!(warnings(&sample::calm()).is_empty());
+        assert!(warnings(&made_up::calm()).is_empty());
     }
 
     #[test]
     fn facts_of_any_numbers() {
-        let mut profile = sample::silent();
+        let mut profile = made_up::silent();
         (profile.started_at, profile.seconds, profile.command) = (-1e300, 1e300, vec![]);
         assert_eq!(facts(&profile)[0].1, "1970-01-01T00:00:00Z");
         profile.started_at = 1e300;
         assert_eq!(facts(&profile)[0].1, "9999-12-31T23:59:59Z");
         assert_eq!((program(&profile).as_str(), command(&profile).as_str()), ("a program", ""));
-        assert_eq!(command(&sample::server()).split(' ').count(), 5, "{}", command(&sample::server()));
+        assert_eq!(command(&made_up::server()).split(' ').count(), 5, "{}", command(&made_up::server()));
     }
 }

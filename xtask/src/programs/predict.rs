@@ -8,8 +8,8 @@ use super::table::{PROGRAMS, Program, Setting};
 use super::{Ground, needs, one_line, record};
 use crate::docs::predicted::{FILE, Row};
 use crate::{docs, scaling};
+use ondeck_lab::predict::{LOCKS, Sections, rates};
 use ondeck_lab::simulate;
-use ondeck_lab::workload::MAX_UNITS;
 use ondeck_report::stats;
 use serde::Deserialize;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(super) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     for name in MEASURED.iter().filter(|name| only.is_empty() || only.iter().any(|n| n == **name)) {
         let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
         match measure(root, program) {
-            Ok((section, outside)) => found.push((*name, section, outside)),
+            Ok(sections) => found.push((*name, sections)),
             Err(reason) => skipped.push(format!("{name}: {}", one_line(&reason))),
         }
     }
@@ -64,8 +64,8 @@ pub(super) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     if only.is_empty() { docs::run(root, &[]) } else { Ok(()) }
 }
 
-/// Nanoseconds inside and outside of the program's hottest mutex: medians of its runs.
-fn measure(root: &Path, program: &Program) -> Result<(f64, f64), String> {
+/// Inside and outside of the program's hottest mutex: medians of its runs.
+fn measure(root: &Path, program: &Program) -> Result<Sections, String> {
     needs::provide(program.needs)?;
     let ground = Ground::new(root, program.name, false)?;
     needs::compile(&ground, MEASURE, &["-shared", "-fPIC"])?;
@@ -84,7 +84,8 @@ fn measure(root: &Path, program: &Program) -> Result<(f64, f64), String> {
             program.name, hot.acquisitions, hot.contended, sections[run], outsides[run], hot.user
         );
     }
-    stats::median(&sections).zip(stats::median(&outsides)).ok_or_else(|| "no runs".into())
+    let medians = stats::median(&sections).zip(stats::median(&outsides));
+    medians.map(|(section_ns, outside_ns)| Sections { section_ns, outside_ns }).ok_or_else(|| "no runs".into())
 }
 
 /// The mutex whose sections make up most of the time, by the files of one run: a program may start others.
@@ -102,40 +103,28 @@ fn hottest(place: &Path, files: &str) -> Result<Hot, String> {
     all.into_iter().max_by_key(|hot| hot.section_ps * hot.acquisitions).ok_or_else(none)
 }
 
-/// A program's workload in the simulator: as many nanoseconds, though its cores may do more or less in one.
-fn workload(section_ns: f64, outside_ns: f64, unit_ns: f64) -> String {
-    let units = |ns: f64| ((ns / unit_ns).round() as u32).min(MAX_UNITS);
-    format!("sections/cs{}-out{}", units(section_ns), units(outside_ns))
-}
-
-fn predictions(root: &Path, found: &[(&str, f64, f64)]) -> Result<Vec<Row>, String> {
+fn predictions(root: &Path, found: &[(&str, Sections)]) -> Result<Vec<Row>, String> {
     let machine = simulate::machine(MACHINE, None)?;
-    let unit_ns = f64::from(machine.kinds.first().ok_or("a machine without cores")?.work_ps) / 1e3;
-    let workloads: Vec<String> = found.iter().map(|(_, section, out)| workload(*section, *out, unit_ns)).collect();
-    let flags = format!("--workload {} --lock pthread,ondeck --threads {THREADS} --seeds {SEEDS}", workloads.join(","));
+    let workloads: Vec<String> = found.iter().map(|(_, sections)| sections.workload(&machine).to_string()).collect();
+    let (words, locks) = (workloads.join(","), LOCKS.join(","));
+    let flags = format!("--workload {words} --lock {locks} --threads {THREADS} --seeds {SEEDS}");
     std::fs::create_dir_all(root.join("target")).map_err(|error| format!("target: {error}"))?;
     scaling::sweep(root, MACHINE, &flags, Path::new(FRESH))?;
     let simulated = scaling::rows_of(&root.join(FRESH))?;
     let mut rows = Vec::new();
-    for ((program, section_ns, outside_ns), workload) in found.iter().zip(&workloads) {
+    for ((program, Sections { section_ns, outside_ns }), workload) in found.iter().zip(&workloads) {
         for threads in THREADS.split(',').filter_map(|n| n.parse().ok()) {
-            let of = |lock: &str| {
-                let is_it = |row: &&ondeck_report::row::Row| {
-                    (&row.workload, row.lock.as_str(), row.threads) == (workload, lock, threads)
-                };
-                let figures: Vec<f64> = simulated.iter().filter(is_it).filter_map(|row| row.ops_per_s).collect();
-                stats::median(&figures).ok_or_else(|| format!("no row of {lock} in {workload}, {threads} threads"))
-            };
-            let (pthread_ops_per_s, ondeck_ops_per_s) = (of("pthread")?, of("ondeck")?);
+            let no_row = || format!("no row of a lock in {workload}, {threads} threads");
+            let rates = rates(&simulated, workload, threads).ok_or_else(no_row)?;
             rows.push(Row {
                 program: (*program).to_owned(),
                 section_ns: *section_ns,
                 outside_ns: *outside_ns,
                 machine: MACHINE.to_owned(),
                 threads,
-                pthread_ops_per_s,
-                ondeck_ops_per_s,
-                ratio: ondeck_ops_per_s / pthread_ops_per_s,
+                pthread_ops_per_s: rates.pthread,
+                ondeck_ops_per_s: rates.ondeck,
+                ratio: rates.ratio(),
             });
         }
     }
@@ -145,11 +134,6 @@ fn predictions(root: &Path, found: &[(&str, f64, f64)]) -> Result<Vec<Row>, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nanoseconds_become_units() {
-        assert_eq!(workload(38.5, 1e12, 0.385), format!("sections/cs100-out{MAX_UNITS}"));
-    }
 
     #[test]
     fn every_program_is_there() {

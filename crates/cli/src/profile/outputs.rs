@@ -4,7 +4,7 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Profile, firefox, flamegraph, folded, json, pprof};
+use ondeck_profile::{Advice, Kind, NOTE, Profile, Subject, firefox, flamegraph, folded, json, pprof, predictions};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ impl Outputs {
     }
 
     /// What is to be written at the end. All files are tried; the first failure is told.
-    pub(super) fn write_all(&self, profile: &Profile) -> Result<(), Exit> {
-        let advice = advice(profile, self.predicts);
+    pub(super) fn write_all(&self, profile: &mut Profile) -> Result<(), Exit> {
+        let advice = advise(profile, self.predicts);
         let mut done = Ok(());
         for (form, _, file) in &self.files {
             let written = file.replace(&made(*form, profile, &advice, TEXT_WIDTH)).map_err(Exit::Failed);
@@ -108,9 +108,28 @@ fn show(profile: &Profile, advice: &[(usize, String)]) {
     }
 }
 
-/// Sentences for the locks that something can be said of, by their index.
-fn advice(_profile: &Profile, _predicts: bool) -> Vec<(usize, String)> {
-    Vec::new()
+/// The locks that are simulated: the first of the list. Each takes about a second.
+const PREDICTED: usize = 3;
+
+/// Sentences for locks, by their index. What is to be known beside becomes notes.
+fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
+    let predictions = if predicts { predictions(profile, PREDICTED) } else { Vec::new() };
+    let mut of_locks = Vec::new();
+    let mut has_prediction = false;
+    for Advice { subject, kind, text } in ondeck_profile::advice(profile, &predictions) {
+        has_prediction |= matches!(kind, Kind::Helped | Kind::NotHelped);
+        match subject {
+            Subject::Lock(lock) => of_locks.push((lock, text)),
+            Subject::Condition(condition) => {
+                let name = profile.conditions.get(condition).map_or("", |condition| &condition.name);
+                profile.notes.push(format!("condition variable {name}: {text}"));
+            }
+        }
+    }
+    if has_prediction {
+        profile.notes.push(NOTE.to_owned());
+    }
+    of_locks
 }
 
 fn made(form: Form, profile: &Profile, advice: &[(usize, String)], width: usize) -> Vec<u8> {

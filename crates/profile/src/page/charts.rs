@@ -15,7 +15,7 @@ const MOST_LOCKS: usize = 5;
 /// The colour of the others.
 const OTHERS: usize = 5;
 /// Longer names leave no room for a legend.
-const MOST_NAME: usize = 40;
+const MOST_NAME: usize = 32;
 
 fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
     Axis { label: label.into(), unit, scale, ticks: Vec::new() }
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn locks_beyond_the_first_are_added_up() {
-        let shown = over_time(&sample::large()).unwrap();
+        let shown = over_time(&made_up::large()).unwrap();
         assert_eq!(shown.parts.len(), MOST_LOCKS + 1);
         assert_eq!(shown.parts[MOST_LOCKS], ("995 others".to_string(), OTHERS));
-        assert_eq!(over_time(&sample::calm()), None);
+        assert_eq!(over_time(&made_up::calm()), None);
     }
 }

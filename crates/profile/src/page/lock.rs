@@ -11,7 +11,7 @@ use ondeck_report::drawing::{Intervals, intervals_in_page};
 use ondeck_report::wording::{count, counted, duration_ns, plain};
 
 /// Stacks of each side: of the first locks, and of the others.
-const STACKS: [usize; 2] = [6, 2];
+const STACKS: [usize; 2] = [4, 1];
 /// So many locks are the first.
 const FIRST: usize = 10;
 /// The colours of waiting and of holding.
@@ -58,8 +58,8 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[
                 }
                 div {
                     h4 { "Who holds it meanwhile" }
-                    @if let Some(free) = handing_on(lock) { p.note { (free) } }
                     (stacks::list(profile, tops, &lock.holders, &Manner { what: "hold", most, whole: lock.wait_ns }))
+                    @if let Some(free) = handing_on(lock) { p.note { (free) } }
                 }
             }
             div.sides {

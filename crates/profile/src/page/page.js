@@ -1,18 +1,16 @@
 // Sorts the table, brings the graphs to life, opens what a link leads to.
 
-/** Of longer tables the rest is shown when it is asked for. */
-const ROWS_AT_FIRST = 50;
-
-/** Makes the heads of a table sort its rows. */
+/** Makes the heads of a table sort its rows. Of these, so many are shown at first as the page says. */
 function sortable(box) {
   const heads = [...box.querySelectorAll('thead th')];
   const body = box.querySelector('tbody');
-  let isWhole = body.rows.length <= ROWS_AT_FIRST * 1.2;
+  const first = Number(box.dataset.first);
+  let isWhole = body.rows.length <= first;
   const value = (row, column) => {
     const cell = row.cells[column];
     return 'v' in cell.dataset ? Number(cell.dataset.v) : cell.textContent;
   };
-  const cut = () => [...body.rows].forEach((row, index) => { row.hidden = !isWhole && index >= ROWS_AT_FIRST; });
+  const cut = () => [...body.rows].forEach((row, index) => { row.hidden = !isWhole && index >= first; });
   const sort = (column, direction) => {
     const sign = direction === 'ascending' ? 1 : -1;
     const compare = (one, other) => (typeof one === 'number' ? one - other : one.localeCompare(other, 'en', { numeric: true }));
@@ -24,9 +22,9 @@ function sortable(box) {
   };
   heads.forEach((head, column) => {
     const button = element('button', { type: 'button' }, head.textContent);
-    const first = 'number' in head.dataset ? 'descending' : 'ascending';
-    const other = first === 'descending' ? 'ascending' : 'descending';
-    button.addEventListener('click', () => sort(column, head.getAttribute('aria-sort') === first ? other : first));
+    const usual = 'number' in head.dataset ? 'descending' : 'ascending';
+    const other = usual === 'descending' ? 'ascending' : 'descending';
+    button.addEventListener('click', () => sort(column, head.getAttribute('aria-sort') === usual ? other : usual));
     head.replaceChildren(button);
   });
   if (isWhole) return;

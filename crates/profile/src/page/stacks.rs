@@ -1,6 +1,6 @@
 //! Stacks as text, those with the most time first.
 
-use crate::names::shown;
+use crate::names::{middle, shown};
 use crate::profile::{Profile, Site};
 use crate::words::percent;
 use crate::wrappers::{NO_STACK, Tops};
@@ -8,7 +8,9 @@ use maud::{Markup, html};
 use ondeck_report::wording::{count, counted, duration_ns};
 
 /// Frames of a stack; those further out are the same for all.
-const MOST_FRAMES: usize = 32;
+const MOST_FRAMES: usize = 24;
+/// Of longer names, with their template arguments, the middle is left out: there are thousands on a page.
+const MOST_NAME: usize = 180;
 
 /// How the sites are shown.
 pub(super) struct Manner<'a> {
@@ -66,7 +68,7 @@ pub(super) fn frames(profile: &Profile, tops: &Tops, stack: u32) -> Markup {
                 @for number in all.iter().take(MOST_FRAMES) {
                     @let frame = &profile.frames[*number as usize];
                     li.wrapper[tops.is_wrapper(*number)] {
-                        code { bdi { (shown(&frame.function)) } }
+                        code { bdi { (middle(&shown(&frame.function), MOST_NAME)) } }
                         @if frame.is_inlined { " " span.tag { "inlined" } }
                         small { bdi { (place(frame)) } }
                     }

@@ -10,6 +10,8 @@ use ondeck_report::wording::{count, counted, duration_ns};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
 const MOST_ROWS: usize = 1000;
+/// So many rows are shown at first, at least and at most; those that were waited for, if they are between.
+const ROWS_AT_FIRST: (usize, usize) = (10, 50);
 /// The longest name in a cell.
 const MOST_NAME: usize = 90;
 const MOST_FUNCTION: usize = 48;
@@ -38,7 +40,8 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Marku
     all.sort_by(|(_, one), (_, other)| {
         other.wait_ns.total_cmp(&one.wait_ns).then(other.acquisitions.total_cmp(&one.acquisitions))
     });
-    let idle = all.len() - words::waited(profile).len();
+    let n_waited = words::waited(profile).len();
+    let (idle, first) = (all.len() - n_waited, n_waited.clamp(ROWS_AT_FIRST.0, ROWS_AT_FIRST.1));
     if all.is_empty() {
         return html! {};
     }
@@ -47,10 +50,10 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Marku
             h2 { "Locks" }
             p.caption {
                 "Times are of waiting for the lock, but for the mean hold. "
-                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) " never waited for. " }
+                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) @if idle == 1 { " was" } @else { " were" } " never waited for. " }
                 @if all.len() > MOST_ROWS { "The table has the first " (MOST_ROWS) "." }
             }
-            div.scroll.sortable tabindex="0" role="region" aria-label="Data: locks" {
+            div.scroll.sortable data-first=(first) tabindex="0" role="region" aria-label="Data: locks" {
                 table {
                     thead { tr { @for (name, is_number) in COLUMNS {
                         th scope="col" data-number[is_number] aria-sort=[(name == "share").then_some("descending")] { (name) }
@@ -82,7 +85,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
     let brief = middle(&name, MOST_NAME);
     html! {
         tr {
-            th scope="row" title=[(brief != name).then_some(&name)] {
+            th scope="row" title=[(brief != name && place.is_none()).then_some(&name)] {
                 @match place {
                     Some(place) => a href={ "#lock-" (place) } { bdi { (brief) } },
                     None => bdi { (brief) },

@@ -1,0 +1,115 @@
+//! What the figures support that may be done about a lock: one sentence for each, which carries the figures.
+//!
+//! [`predict`] asks the simulator, and takes time; [`advice`] makes sentences, and takes none. Thresholds are in
+//! `measures`, with their reasons; docs/profile.md says what the sentences rest on.
+
+mod measures;
+mod predict;
+mod sentences;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod truth;
+
+pub use predict::{OnMachine, Prediction, predict, predictions};
+
+use crate::Profile;
+use crate::wrappers::Tops;
+use measures::Measures;
+use serde::Serialize;
+
+/// What may be done about a lock, or has to be known of the condition variables.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// What it is about.
+    pub subject: Subject,
+    /// Which sentence it is.
+    pub kind: Kind,
+    /// The sentence, without the name of the subject and without a full stop.
+    pub text: String,
+}
+
+/// What advice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// The lock with this index in [`Profile::locks`].
+    Lock(usize),
+    /// The condition variable with this index in [`Profile::conditions`].
+    Condition(usize),
+}
+
+/// Which advice it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The waiting is too little to matter.
+    Quiet,
+    /// Too little was seen.
+    Unknown,
+    /// Most of the waiting passes while the lock is free, and not because sections are short.
+    Late,
+    /// Sections are long.
+    Long,
+    /// Some sections are long, though 99 of 100 are short.
+    SometimesLong,
+    /// Sections are short, and our lock is predicted to help, here or with more cores.
+    Helped,
+    /// Sections are short, and our lock is predicted not to help.
+    NotHelped,
+    /// Sections are short, and nothing is predicted.
+    NotPredicted,
+    /// Sections are short, and it is not glibc's mutex that answers: ours does already.
+    Answered,
+    /// Most waiting is on condition variables.
+    Idle,
+}
+
+/// What all predictions leave out; to be shown once, where there is a prediction.
+pub const NOTE: &str = "A figure that is called simulated comes from a model of the machine that it names, on which every \
+                        thread does the same again and again: a section of the mean length that was measured, then work \
+                        outside. Other locks, condition variables, how sections vary, and cache misses in them beyond one \
+                        line are left out, and all time outside counts as work of the thread's own.";
+
+/// One sentence for each lock of the profile, in its order, and one about condition variables if most waiting is there.
+/// `predictions` are those of the first locks, as [`predictions`] gives them; there may be fewer, or none.
+pub fn advice(profile: &Profile, predictions: &[Option<Prediction>]) -> Vec<Advice> {
+    let tops = Tops::new(profile);
+    let of_lock = |(index, lock)| {
+        let prediction = predictions.get(index).and_then(Option::as_ref);
+        let case = Case { profile, measures: Measures::of(lock, profile), prediction, tops: &tops };
+        let kind = case.kind();
+        Advice { subject: Subject::Lock(index), kind, text: case.sentence(kind) }
+    };
+    let of_locks = profile.locks.iter().enumerate().map(of_lock);
+    of_locks.chain(sentences::of_conditions(profile)).collect()
+}
+
+/// A lock, and all that is known of it.
+struct Case<'a> {
+    profile: &'a Profile,
+    measures: Measures<'a>,
+    prediction: Option<&'a Prediction>,
+    tops: &'a Tops<'a>,
+}
+
+impl Case<'_> {
+    /// What matters most of the lock. What comes first makes what follows pointless.
+    fn kind(&self) -> Kind {
+        let measures = &self.measures;
+        let is_late = measures.is_mostly_free();
+        match () {
+            () if measures.is_quiet() => Kind::Quiet,
+            () if !measures.is_known() => Kind::Unknown,
+            () if is_late && (measures.shares_cores() || !measures.is_short()) => Kind::Late,
+            () if !measures.is_short() => Kind::Long,
+            () if measures.is_sometimes_long() => Kind::SometimesLong,
+            () if self.profile.lock != predict::MEASURED_WITH => Kind::Answered,
+            () => match self.prediction.filter(|prediction| prediction.is_like_the_run()) {
+                None => Kind::NotPredicted,
+                Some(prediction) if prediction.machines.iter().any(OnMachine::is_better) => Kind::Helped,
+                Some(_) => Kind::NotHelped,
+            },
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Each kind of sentence, and where one begins and another ends.
+
+use super::*;
+use crate::{Bar, Condition, Ended, Frame, Histogram, Lock, Process, Site, Timeline, VERSION};
+
+/// A lock that nobody has used.
+pub(super) fn nothing() -> Lock {
+    Lock {
+        name: "lock".into(),
+        process: 0,
+        address: 0x1000,
+        origin: None,
+        acquisitions: 0.0,
+        waits: 0.0,
+        wait_ns: 0.0,
+        longest_ns: 0,
+        wait_histogram: Histogram::default(),
+        hold_histogram: Histogram::default(),
+        hold_ns: 0.0,
+        handing_on_ns: 0.0,
+        most_waiting: 0,
+        threads: 1,
+        spins: None,
+        parks: None,
+        wakes: None,
+        rotations: None,
+        waiters: Vec::new(),
+        holders: Vec::new(),
+        takers: Vec::new(),
+        timeline: Timeline::default(),
+    }
+}
+
+/// A run of so many seconds with one lock.
+pub(super) fn profile_of(lock: Lock, cores: u32, seconds: f64) -> Profile {
+    let frame = |function: &str, file: &str, line| Frame {
+        function: function.into(),
+        module: "server".into(),
+        file: file.into(),
+        line,
+        address: 0,
+        build_id: String::new(),
+        is_inlined: false,
+        is_named: true,
+    };
+    let process =
+        Process { pid: 7, parent: 1, program: "server".into(), from: 0.5, to: 0.5 + seconds, ended: Ended::Exit };
+    Profile {
+        version: VERSION,
+        command: vec!["server".into()],
+        started_at: 0.0,
+        seconds: seconds + 1.0,
+        cores,
+        lock: "glibc".into(),
+        rate: 10,
+        processes: vec![process],
+        frames: vec![
+            frame("pthread_mutex_unlock", "", 0),
+            frame("Cache::put(int)", "/src/lib/cache.cc", 88),
+            frame("Cache::get(int)", "/src/lib/cache.cc", 41),
+            frame("Cache::put(int)", "/src/lib/cache.cc", 99),
+        ],
+        stacks: vec![vec![0, 1], vec![0, 2], vec![0, 3], vec![]],
+        locks: vec![lock],
+        conditions: Vec::new(),
+        dropped: Default::default(),
+        notes: Vec::new(),
+    }
+}
+
+fn bars(bars: &[(u64, u64, f64)]) -> Histogram {
+    Histogram(bars.iter().map(|&(from, to, count)| Bar { from, to, count }).collect())
+}
+
+/// Held for 200 ns at a time and waited for one second in ten by each of four threads.
+fn contended() -> Lock {
+    let site = |stack, count, ns| Site { stack, count, ns };
+    Lock {
+        acquisitions: 1e6,
+        waits: 4e5,
+        wait_ns: 4e9,
+        hold_ns: 2e8,
+        hold_histogram: bars(&[(128, 256, 1e6)]),
+        handing_on_ns: 1e9,
+        most_waiting: 3,
+        threads: 4,
+        holders: vec![site(0, 1e5, 1.2e9), site(1, 1e5, 0.8e9), site(2, 1e5, 1e9)],
+        takers: vec![site(0, 3e5, 6e7), site(1, 7e5, 14e7)],
+        ..nothing()
+    }
+}
+
+/// A run of ten seconds with this lock on four cores.
+fn profile(change: impl FnOnce(&mut Lock)) -> Profile {
+    let mut lock = contended();
+    change(&mut lock);
+    profile_of(lock, 4, 10.0)
+}
+
+fn predicted(measured_per_s: f64, rates: [(f64, f64); 3]) -> Prediction {
+    let names = [("mesh-cores-4", 4), ("graviton3-cores-16", 16), ("graviton3", 64)];
+    let on = |at: usize| OnMachine {
+        machine: names[at].0.into(),
+        cores: names[at].1,
+        threads: names[at].1,
+        glibc_per_s: rates[at].0,
+        ondeck_per_s: rates[at].1,
+    };
+    Prediction { section_ns: 150.0, outside_ns: 2000.0, measured_per_s, machines: [on(0), on(1), on(2)] }
+}
+
+fn told(profile: &Profile, prediction: Option<Prediction>) -> (Kind, String) {
+    let mut all = advice(profile, &[prediction]);
+    assert_eq!(all.len(), 1);
+    let Advice { subject, kind, text } = all.remove(0);
+    assert_eq!(subject, Subject::Lock(0));
+    (kind, text)
+}
+
+fn kind(profile: &Profile) -> Kind {
+    told(profile, None).0
+}
+
+#[test]
+fn little_waiting_does_not_matter() {
+    let (kind, text) = told(&profile(|lock| lock.wait_ns = 0.2e9), None);
+    assert_eq!(kind, Kind::Quiet);
+    assert_eq!(
+        text,
+        "not contended enough to matter: threads waited 200 ms for it, 0.5 % of the time that its 4 threads could run on 4 \
+         cores, which is less than two runs differ by"
+    );
+    // 1 % of four threads for ten seconds.
+    assert_eq!(self::kind(&profile(|lock| lock.wait_ns = 0.399e9)), Kind::Quiet);
+    assert_ne!(self::kind(&profile(|lock| lock.wait_ns = 0.401e9)), Kind::Quiet);
+    // A hundred threads that are idle beside four do not make it less.
+    assert_ne!(self::kind(&profile(|lock| (lock.wait_ns, lock.threads) = (0.401e9, 104))), Kind::Quiet);
+    assert_eq!(self::kind(&profile_of(nothing(), 4, 10.0)), Kind::Quiet);
+    assert_eq!(self::kind(&profile_of(nothing(), 0, 0.0)), Kind::Quiet);
+}
+
+#[test]
+fn few_samples_say_how_to_get_more() {
+    let few = |acquisitions| profile(|lock| lock.acquisitions = acquisitions);
+    let (kind, text) = told(&few(190.0), None);
+    assert_eq!(kind, Kind::Unknown);
+    assert_eq!(
+        text,
+        "what would help cannot be told, though threads waited 4.00 s: 19 of its 190 acquisitions were looked at, one of \
+         10, fewer than 20; `ondeck profile --rate 3` looks at more of them"
+    );
+    assert_ne!(self::kind(&few(200.0)), Kind::Unknown);
+    let mut all = few(19.0);
+    all.rate = 1;
+    let (kind, text) = told(&all, None);
+    assert_eq!(kind, Kind::Unknown);
+    assert!(
+        text.ends_with("19 of its 19 acquisitions were looked at, fewer than 20; a longer run has more of them"),
+        "{text}"
+    );
+    let (kind, text) = told(&profile(|lock| lock.takers.clear()), None);
+    assert_eq!(kind, Kind::Unknown);
+    assert!(text.contains("how long it was held is known of none of its 1.00 M acquisitions"), "{text}");
+}
+
+#[test]
+fn our_lock_helps_here_or_with_more_cores_or_not() {
+    let here = predicted(1e5, [(1e5, 2.34e5), (1e5, 2e5), (1e5, 1.5e5)]);
+    let (kind, text) = told(&profile(|_| ()), Some(here));
+    assert_eq!(kind, Kind::Helped);
+    assert_eq!(
+        text,
+        "`ondeck run` would help: it is held for 200 ns at a time (mean), 40 % of 1.00 M acquisitions wait, 0.40 threads at a \
+         time (mean); ondeck's lock would be acquired 2.34 times as often as glibc's on 4 cores as here (simulated, \
+         mesh-cores-4, 4 threads), 2.00 times on 16 cores (simulated, graviton3-cores-16, 16 threads) and 1.50 times on 64 \
+         cores (simulated, graviton3, 64 threads)"
+    );
+    let (kind, text) = told(&profile(|_| ()), Some(predicted(1e5, [(1e5, 1.09e5), (1e5, 1.11e5), (1e5, 0.9e5)])));
+    assert_eq!(kind, Kind::Helped);
+    assert!(text.starts_with("`ondeck run` would help with more cores, and not with these: it is held"), "{text}");
+    let (kind, text) = told(&profile(|_| ()), Some(predicted(1e5, [(1e5, 1.09e5), (1e5, 1e5), (1e5, 0.9e5)])));
+    assert_eq!(kind, Kind::NotHelped);
+    assert!(text.starts_with("`ondeck run` would not help: it is held for 200 ns"), "{text}");
+    assert!(text.contains(
+        "1.09 times as often as glibc's on 4 cores as here (simulated, mesh-cores-4, 4 threads), 1.00 times"
+    ));
+    assert!(
+        text.ends_with(
+            "what is left is to take it less often: `Cache::get` (cache.cc:41) makes 70 % of the acquisitions"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_is_concluded_from_a_simulation_that_is_not_like_the_run() {
+    let (kind, text) = told(&profile(|_| ()), None);
+    assert_eq!(kind, Kind::NotPredicted);
+    assert!(text.starts_with("`ondeck run` may help, which was not simulated: it is held for 200 ns"), "{text}");
+    let unlike = |glibc_per_s| predicted(1e5, [(glibc_per_s, 9e5), (1e5, 2e5), (1e5, 2e5)]);
+    let (kind, text) = told(&profile(|_| ()), Some(unlike(3e5)));
+    assert_eq!(kind, Kind::NotPredicted);
+    let expected = "`ondeck run` may help, which the simulator cannot tell, as glibc's mutex is acquired 300 k times a second \
+                    in it (simulated, mesh-cores-4, 4 threads) and was 100 k times: it is held";
+    assert!(text.starts_with(expected), "{text}");
+    assert_eq!(told(&profile(|_| ()), Some(unlike(1.24e5))).0, Kind::Helped);
+    assert_eq!(told(&profile(|_| ()), Some(unlike(1.26e5))).0, Kind::NotPredicted);
+    assert_eq!(told(&profile(|_| ()), Some(unlike(0.74e5))).0, Kind::NotPredicted);
+}
+
+#[test]
+fn a_convoy_of_short_sections_is_named() {
+    let (kind, text) = told(&profile(|lock| lock.handing_on_ns = 3e9), None);
+    assert_eq!(kind, Kind::NotPredicted);
+    let expected = "and 75 % of the waiting (3.00 s of 4.00 s) passed while it was free and who was to have it next did not \
+                    run yet";
+    assert!(text.ends_with(expected), "{text}");
+}
+
+#[test]
+fn too_few_cores_are_named() {
+    let crowded = |lock: &mut Lock| (lock.handing_on_ns, lock.threads) = (2.4e9, 8);
+    let (kind, text) = told(&profile(crowded), None);
+    assert_eq!(kind, Kind::Late);
+    assert_eq!(
+        text,
+        "woken threads ran late: 60 % of the waiting (2.40 s of 4.00 s) passed while it was free and who was to have it next \
+         did not run yet, and 8 threads share 4 cores: fewer threads or more cores would shorten that"
+    );
+    let rates = [(1e5, 2e5), (1e5, 2e5), (1e5, 2e5)];
+    let (_, text) = told(&profile(crowded), Some(predicted(1e5, rates)));
+    assert!(text.contains("would shorten that; ondeck's lock would be acquired 2.00 times"), "{text}");
+    let (_, text) = told(&profile(crowded), Some(predicted(9e5, rates)));
+    assert!(text.ends_with("would shorten that"), "{text}");
+    assert_eq!(self::kind(&profile(|lock| (lock.handing_on_ns, lock.threads) = (1.9e9, 8))), Kind::NotPredicted);
+    // Long sections, and cores for all.
+    let (kind, text) = told(&profile(|lock| (lock.handing_on_ns, lock.takers[0].ns) = (2.4e9, 1e12)), None);
+    assert_eq!(kind, Kind::Late);
+    assert!(text.ends_with(
+        "and its 4 threads have 4 cores, so that other programs or a limit on CPU time may have taken them"
+    ));
+}
+
+#[test]
+fn long_sections_name_their_holder() {
+    let held =
+        |mean_ns: f64| move |lock: &mut Lock| lock.takers = vec![Site { stack: 0, count: 1e6, ns: mean_ns * 1e6 }];
+    let (kind, text) = told(&profile(held(2.3e6)), None);
+    assert_eq!(kind, Kind::Long);
+    // Both places in the function are its own; the one with more is told.
+    assert_eq!(
+        text,
+        "shorten the section: it is held for 2.30 ms at a time (mean), and `Cache::put` (cache.cc:88) is charged 55 % of the \
+         4.00 s that threads waited"
+    );
+    assert_eq!(self::kind(&profile(held(99e3))), Kind::NotPredicted);
+    assert_eq!(self::kind(&profile(held(101e3))), Kind::Long);
+    let spread = |lock: &mut Lock| {
+        held(2.3e6)(lock);
+        lock.holders[2].ns = 0.1e9;
+    };
+    let (_, text) = told(&profile(spread), None);
+    assert!(
+        text.ends_with(
+            "and of the 4.00 s that threads waited the largest part, 32 %, is charged to `Cache::put` (cache.cc:88)"
+        ),
+        "{text}"
+    );
+    let unknown = |lock: &mut Lock| {
+        held(2.3e6)(lock);
+        lock.holders = vec![Site { stack: 3, count: 1.0, ns: 3e9 }];
+    };
+    let (_, text) = told(&profile(unknown), None);
+    assert!(text.ends_with("and who held it while threads waited 4.00 s is not known"), "{text}");
+}
+
+#[test]
+fn sections_that_are_sometimes_long_are_told_from_long_ones() {
+    let tail = |count, threads| {
+        profile(move |lock| {
+            lock.hold_histogram = bars(&[(128, 256, 1e6 - count), (1_048_576, 2_097_152, count)]);
+            lock.takers = vec![Site { stack: 0, count: 1e6, ns: 200.0 * 1e6 + count * 1.5e6 }];
+            lock.threads = threads;
+        })
+    };
+    let (kind, text) = told(&tail(1000.0, 4), None);
+    assert_eq!(kind, Kind::SometimesLong);
+    assert_eq!(
+        text,
+        "shorten its longest sections: 99 of 100 holds last at most 255 ns, but half of the time that it is held is in holds \
+         of at least 1.05 ms, and `Cache::put` (cache.cc:88) is charged 55 % of the 4.00 s that threads waited"
+    );
+    let (_, text) = told(&tail(1000.0, 8), None);
+    assert!(text.ends_with("waited; or holders lose their core, as 8 threads share 4 cores"), "{text}");
+    // A tenth of the time in long ones is no half; half of the sections are more than one of 100.
+    assert_eq!(self::kind(&tail(14.0, 4)), Kind::NotPredicted);
+    assert_eq!(self::kind(&tail(500_000.0, 4)), Kind::Long);
+}
+
+#[test]
+fn our_lock_is_not_advised_where_it_answers() {
+    let mut profile = profile(|_| ());
+    profile.lock = "ondeck".into();
+    let (kind, text) = told(&profile, Some(predicted(1e5, [(1e5, 2e5); 3])));
+    assert_eq!(kind, Kind::Answered);
+    assert!(text.starts_with("ondeck answers already: it is held for 200 ns at a time"), "{text}");
+    assert_eq!(predict(&profile.locks[0], &profile), None);
+}
+
+#[test]
+fn nothing_is_simulated_where_it_says_nothing() {
+    let is_simulated = |profile: &Profile| predictions(profile, 3).iter().any(Option::is_some);
+    assert!(!is_simulated(&profile(|lock| lock.wait_ns = 0.1e9)));
+    assert!(!is_simulated(&profile(|lock| lock.acquisitions = 100.0)));
+    assert!(!is_simulated(&profile(|lock| lock.takers[0].ns = 1e12)));
+    assert!(!is_simulated(&profile_of(nothing(), 0, 0.0)));
+    let mut frozen = profile(|_| ());
+    (frozen.processes, frozen.seconds) = (Vec::new(), 0.0);
+    assert!(!is_simulated(&frozen));
+}
+
+#[test]
+fn waiting_on_conditions_is_perhaps_idle() {
+    let condition = |name: &str, wait_ns| Condition {
+        name: name.into(),
+        process: 0,
+        address: 0,
+        waits: 10.0,
+        wait_ns,
+        longest_ns: 0,
+        wait_histogram: Histogram::default(),
+        waiters: Vec::new(),
+    };
+    let mut profile = profile(|_| ());
+    profile.conditions = vec![condition("small", 1e9), condition("large", 3.1e9)];
+    let all = advice(&profile, &[]);
+    assert_eq!((all[1].subject, all[1].kind), (Subject::Condition(1), Kind::Idle));
+    assert_eq!(
+        all[1].text,
+        "threads waited 4.10 s on condition variables, 76 % of it on this one, and 4.00 s for locks: it is idle waiting \
+         perhaps, of threads that have nothing to do, and a better lock does not shorten it"
+    );
+    profile.conditions[0].wait_ns = 0.5e9;
+    assert_eq!(advice(&profile, &[]).len(), 1);
+}
+
+#[test]
+fn every_lock_has_its_own_sentence() {
+    let mut profile = profile(|_| ());
+    profile.locks.push(nothing());
+    let all = advice(&profile, &[None]);
+    assert_eq!(all.iter().map(|advice| advice.kind).collect::<Vec<Kind>>(), [Kind::NotPredicted, Kind::Quiet]);
+    let text = serde_json::to_string(&all[1]).unwrap();
+    assert!(text.starts_with(r#"{"subject":{"lock":1},"kind":"quiet","text":"not contended"#), "{text}");
+    assert!(advice(&crate::made_up::silent(), &[]).is_empty());
+}
+
+/// Names and figures of a file from elsewhere.
+#[test]
+fn nonsense_is_told_in_one_line() {
+    let mut profile = profile(|lock| {
+        (lock.wait_ns, lock.waits, lock.handing_on_ns, lock.process) = (1e300, 1e300, -1.0, 99);
+        lock.holders[0].ns = f64::MAX;
+        lock.holders[0].stack = 12345;
+    });
+    for frame in &mut profile.frames {
+        frame.function = "x\ny\u{1b}[31m".repeat(1000);
+        frame.file = "a\nb".into();
+    }
+    for advice in advice(&profile, &[]) {
+        assert!(!advice.text.contains(['\n', '\u{1b}']) && advice.text.len() < 2000, "{}", advice.text);
+    }
+}

@@ -1,0 +1,135 @@
+//! Profiles of simulated runs, of which the truth is known: what is predicted from them must come near it.
+
+use super::tests::profile_of;
+use super::*;
+use crate::{Bar, Histogram, Lock, Site};
+use ondeck_lab::lock::LockSpec;
+use ondeck_lab::plan::{Pin, Plan, Point};
+use ondeck_lab::predict::{LOCKS, Sections};
+use ondeck_lab::simulate::timeline::{Mark, What};
+use ondeck_lab::simulate::{self, MachinePlan};
+use std::sync::atomic::AtomicBool;
+
+/// Another one than those that are predicted with.
+const SEED: u64 = 77;
+
+/// A workload that is known, and how often the locks are acquired in it.
+struct Truth {
+    profile: Profile,
+    glibc_per_s: f64,
+    ondeck_per_s: f64,
+}
+
+/// What becomes of sections of so many ns on a machine with so many cores, and what a recorder sees of it.
+fn truth(cores: u32, threads: u32, section_ns: f64, outside_ns: f64) -> Truth {
+    let machine = simulate::machine("mesh", Some(cores)).unwrap();
+    let workload = Sections { section_ns, outside_ns }.workload(&machine);
+    let points = LOCKS.map(|lock| Point { workload, lock: LockSpec::parse(lock).unwrap(), threads }).to_vec();
+    let plan = Plan { points, rounds: 1, seconds: Some(0.02), seed: SEED, pin: Pin::None, earlier: Vec::new() };
+    let plan = MachinePlan { plan, machine, machine_words: String::new(), record: true };
+    let outcome = simulate::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    let [glibc_per_s, ondeck_per_s] = [0, 1].map(|row: usize| outcome.rows[row].ops_per_s.unwrap());
+    Truth { profile: recorded(&outcome.timeline.unwrap(), cores, threads), glibc_per_s, ondeck_per_s }
+}
+
+/// What a recorder sees of a run of glibc's mutex in which nobody begins late or ends early.
+fn recorded(run: &simulate::Timeline, cores: u32, threads: u32) -> Profile {
+    let (mut waits, mut holds) = (Vec::new(), Vec::new());
+    let mut begun = vec![None; run.threads as usize];
+    let (mut first, mut last) = (u64::MAX, 0);
+    for event in &run.events {
+        let begun = &mut begun[event.thread as usize];
+        match event.what {
+            What::Marked(Mark::Asks) => (first, last) = (first.min(event.at_ps), event.at_ps),
+            What::Step(step) if step.name == "look" => *begun = begun.or(Some(event.at_ps)),
+            What::Marked(Mark::Holds) => waits.extend(begun.replace(event.at_ps).map(|at| event.at_ps - at)),
+            What::Step(step) if step.name == "sign_out" => holds.extend(begun.take().map(|at| event.at_ps - at)),
+            _ => {}
+        }
+    }
+    let sum_ns = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e3;
+    let count = holds.len() as f64;
+    profile_of(
+        Lock {
+            acquisitions: count,
+            waits: waits.len() as f64,
+            wait_ns: sum_ns(&waits),
+            hold_ns: sum_ns(&holds),
+            hold_histogram: histogram(&holds),
+            threads,
+            takers: vec![Site { stack: 0, count, ns: sum_ns(&holds) }],
+            ..super::tests::nothing()
+        },
+        cores,
+        (last - first) as f64 / 1e12,
+    )
+}
+
+/// Bars of powers of two.
+fn histogram(times_ps: &[u64]) -> Histogram {
+    let bar = |power: u32| {
+        let (from, to) = (1 << power, 2 << power);
+        let count = times_ps.iter().filter(|ps| (from..to).contains(&(**ps / 1000))).count();
+        Bar { from, to, count: count as f64 }
+    };
+    Histogram((0..40).map(bar).filter(|bar| bar.count > 0.0).collect())
+}
+
+/// How far the predicted rates of both locks may be from those that are true, as a part of these.
+fn check(truth: &Truth, near: f64) {
+    let prediction = predict(&truth.profile.locks[0], &truth.profile).expect("it is worth predicting");
+    let here = prediction.here();
+    for (lock, predicted, true_) in
+        [("glibc's", here.glibc_per_s, truth.glibc_per_s), ("ours", here.ondeck_per_s, truth.ondeck_per_s)]
+    {
+        let error = predicted / true_ - 1.0;
+        assert!(
+            error.abs() < near,
+            "{lock}: {predicted:.0} a second are predicted, {true_:.0} are true: {prediction:?}"
+        );
+    }
+    assert!(prediction.is_like_the_run(), "{prediction:?}");
+}
+
+/// Two threads that fall into step, though their recorded figures look like those of others that do not.
+#[test]
+fn predictions_for_two_threads_come_true() {
+    check(&truth(2, 2, 30.0, 100.0), 0.15);
+    check(&truth(2, 2, 100.0, 300.0), 0.15);
+}
+
+#[test]
+fn predictions_for_many_cores_come_true() {
+    check(&truth(16, 16, 100.0, 1000.0), 0.15);
+    check(&truth(16, 16, 3000.0, 30_000.0), 0.15);
+    check(&truth(16, 4, 300.0, 600.0), 0.15);
+    check(&truth(4, 4, 50_000.0, 100_000.0), 0.15);
+}
+
+/// More is not promised: the next seed of such a run differs as much.
+#[test]
+fn predictions_for_threads_that_share_cores_come_near() {
+    check(&truth(2, 8, 300.0, 3000.0), 0.25);
+}
+
+/// The sections that are found are those that there were, and not those that a clock has shown.
+#[test]
+fn sections_are_told_from_what_the_lock_costs() {
+    let truth = truth(16, 16, 100.0, 1000.0);
+    let prediction = predict(&truth.profile.locks[0], &truth.profile).unwrap();
+    let seen = Measures::of(&truth.profile.locks[0], &truth.profile).seen().unwrap();
+    assert!(seen.section_ns > 180.0 && seen.outside_ns > 2000.0, "{seen:?}");
+    assert!((90.0..115.0).contains(&prediction.section_ns), "{prediction:?}");
+    assert!((900.0..1150.0).contains(&prediction.outside_ns), "{prediction:?}");
+}
+
+#[test]
+fn a_prediction_is_the_same_each_time() {
+    let truth = truth(2, 2, 100.0, 300.0);
+    let lock = &truth.profile.locks[0];
+    let first = predict(lock, &truth.profile);
+    assert!(first.is_some());
+    assert_eq!(predict(lock, &truth.profile), first);
+    assert_eq!(predictions(&truth.profile, 3), [first]);
+    assert_eq!(predictions(&truth.profile, 0), [None]);
+}
