@@ -361,7 +361,7 @@ pub(crate) struct ReportArgs {
     ///
     /// What CSV in FILE does not say, machine, command and warnings, is read from FILE.fingerprint.json beside it, if that is
     /// about the rows that are in FILE. What `ondeck sim --trace` writes is drawn as a timeline: who holds the lock, who is awake and wants it, who
-    /// sleeps.
+    /// sleeps. A profile, as `ondeck profile --format json` writes it, is shown by itself: its locks, stacks and flame graphs.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

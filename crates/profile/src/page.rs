@@ -110,7 +110,7 @@ fn header(profile: &Profile, title: &str) -> Markup {
                 ul.warnings aria-label="Warnings" { @for warning in &warnings { li { (warning) } } }
             }
             @if !profile.command.is_empty() {
-                div.command { pre { code { (plain(&words::command(profile))) } } }
+                div.command { pre { code { (words::command(profile)) } } }
             }
         }
     }

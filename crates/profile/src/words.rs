@@ -1,9 +1,12 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
-use crate::names::shown;
+use crate::names::{middle, shown};
 use crate::profile::{Condition, Ended, Histogram, Lock, Profile};
 use ondeck_report::date::utc;
-use ondeck_report::wording::{count, counted, duration_ns, quoted, run_time};
+use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, run_time};
+
+/// A longer note is none of ours.
+const MOST_NOTE: usize = 2000;
 
 /// A part of a whole: `91 %`, `4.2 %`, `<0.1 %`.
 pub(crate) fn percent(part: f64) -> String {
@@ -36,7 +39,7 @@ pub(crate) fn program(profile: &Profile) -> String {
 /// The command as a shell wants it, in one line.
 pub(crate) fn command(profile: &Profile) -> String {
     let words: Vec<String> = profile.command.iter().map(|word| quoted(word)).collect();
-    shown(&words.join(" "))
+    plain(&words.join(" "))
 }
 
 /// The locks that were waited for, with their numbers in the profile, longest first.
@@ -115,7 +118,7 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         (_, "process") => format!("{n} processes were {why}"),
         _ => format!("{n} {what}s were {why}"),
     });
-    dropped.chain(profile.notes.iter().map(|note| shown(note))).collect()
+    dropped.chain(profile.notes.iter().map(|note| middle(&plain(note), MOST_NOTE))).collect()
 }
 
 /// How and where it ran, by name.

@@ -6,6 +6,8 @@ use crate::usage::refused;
 /// Two runs of a machine that does not exist.
 const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/toy-before.csv");
 const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/toy-after.csv");
+/// A profile of a program that does not exist.
+const PROFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../profile/testdata/server.json");
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).expect("it was written")
@@ -164,6 +166,30 @@ fn what_is_read_is_not_overwritten() {
     refused(&["report", &file, "-o", &file], &["--output", "a.csv", "is to be read"]);
     refused(&["report", &file, "-o", &beside], &["--output", "a.csv.fingerprint.json", "is to be read"]);
     assert_eq!(read(&file), read(AFTER));
+}
+
+#[test]
+fn a_profile_has_a_page_and_a_picture_of_its_own() {
+    let scratch = Scratch::new("profile");
+    let page = scratch.path("page.html");
+    let run = ondeck(&["report", PROFILE, "-o", &page, "--svg", &scratch.path("")]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
+    assert_eq!(scratch.names(), ["flame-graph.svg", "page.html"]);
+    assert!(run.stderr.starts_with("flame-graph.svg: "), "{}", run.stderr);
+    let text = read(&page);
+    assert!(text.contains("<h1>Waiting for locks in mariadbd</h1>") && text.trim_end().ends_with("</html>"));
+    assert!(read(&scratch.path("flame-graph.svg")).contains("Query_cache::try_lock"));
+    for files in [&[PROFILE, AFTER][..], &[AFTER, PROFILE], &[PROFILE, PROFILE]] {
+        let arguments = [&["report"], files, &["-o", &page]].concat();
+        refused(&arguments, &["server.json is a profile", "no other file is accepted beside it"]);
+    }
+    refused(&["report", PROFILE, "--markdown"], &["server.json is a profile", "--output PAGE.html and --svg DIR"]);
+    let whole = read(PROFILE);
+    let cut = scratch.write("cut.json", &whole[..whole.len() / 2]);
+    refused(&["report", &cut, "-o", &page], &["cut.json", "line 1", "is the file cut off?"]);
+    let newer = scratch.write("newer.json", &whole.replacen("\"version\":1", "\"version\":2", 1));
+    refused(&["report", &newer, "-o", &page], &["newer.json", "version 2", "reads 1"]);
+    assert_eq!(read(&page), text, "the old page stays");
 }
 
 #[test]

@@ -62,6 +62,8 @@ class Flame {
     }
     this.root.box.setAttribute('tabindex', '0');
     graph.classList.add('moves');
+    // Whoever listens for the focus gets it himself otherwise, beside his frames.
+    graph.setAttribute('tabindex', '-1');
     graph.addEventListener('click', (event) => this.with(event, (frame) => this.zoom(frame)));
     graph.addEventListener('pointerover', (event) => this.with(event, (frame) => tell(frame.told)));
     graph.addEventListener('focusin', (event) => this.with(event, (frame) => { this.stand(frame); tell(frame.told); }));
