@@ -138,15 +138,23 @@ pub fn predictions(profile: &Profile, most: usize) -> Vec<Option<Prediction>> {
 fn what_to_predict(measures: &Measures, profile: &Profile) -> Option<Seen> {
     let is_sensible = measures.is_known() && measures.is_short() && !measures.is_sometimes_long();
     let is_wanted = profile.lock == MEASURED_WITH && !measures.is_quiet() && is_sensible;
-    measures.seen().filter(|_| is_wanted)
+    // Threads that come once in a window at most would show nothing.
+    measures.seen().filter(|seen| is_wanted && seen.turn_ns < LONGEST_WINDOW * 1e9)
 }
 
 fn on(machine: &Machine, sections: &Sections, threads: u32) -> Option<OnMachine> {
     let cores = machine.cpus.len() as u32;
     let seconds = window(sections.section_ns, sections.outside_ns, threads, cores, WINDOW);
     let rates = sections.simulate(machine, threads, seconds, SEEDS).ok()?;
-    let machine = machine.name.clone();
-    Some(OnMachine { machine, cores, threads, glibc_per_s: rates.pthread, ondeck_per_s: rates.ondeck })
+    let on = OnMachine {
+        machine: machine.name.clone(),
+        cores,
+        threads,
+        glibc_per_s: rates.pthread,
+        ondeck_per_s: rates.ondeck,
+    };
+    // A ratio of nothing is none.
+    (on.glibc_per_s > 0.0 && on.ondeck_per_s > 0.0).then_some(on)
 }
 
 /// One as large as the machine of the profile, and the larger ones.

@@ -324,6 +324,10 @@ fn nothing_is_simulated_where_it_says_nothing() {
     assert!(!is_simulated(&profile(|lock| lock.acquisitions = 100.0)));
     assert!(!is_simulated(&profile(|lock| lock.takers[0].ns = 1e12)));
     assert!(!is_simulated(&profile_of(nothing(), 0, 0.0)));
+    // One acquisition of each thread in half a second.
+    assert!(!is_simulated(&profile(
+        |lock| (lock.acquisitions, lock.waits, lock.takers[1].count) = (200.0, 80.0, 8.5e5)
+    )));
     let mut frozen = profile(|_| ());
     (frozen.processes, frozen.seconds) = (Vec::new(), 0.0);
     assert!(!is_simulated(&frozen));
