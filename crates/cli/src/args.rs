@@ -36,6 +36,13 @@ pub(crate) enum Command {
     /// ONDECK_SPIN=0 in the environment keeps waiters from spinning, for containers with a CPU quota.
     #[command(override_usage = "ondeck run [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Run(LaunchArgs),
+    /// Run any program and say which of its locks hurts: who waits, who holds it meanwhile, and what would help
+    ///
+    /// The program is not changed: a library that is loaded first looks on at its pthread_mutex_*, pthread_cond_*, mtx_*
+    /// and cnd_* calls, and those of its children. It must be dynamically linked with glibc. Its input, output and exit
+    /// status are its own; the list is written to standard error when it ends. SIGUSR2 to this process writes a snapshot.
+    #[command(override_usage = "ondeck profile [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
+    Profile(ProfileArgs),
     /// Name the locks, workloads or machines, one line each
     List {
         /// What to list
@@ -265,10 +272,85 @@ pub(crate) struct LaunchArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ProfileArgs {
+    /// The lock that answers: glibc, which is recorded and left as it is, or ondeck
+    #[arg(long, value_name = "NAME", default_value = "glibc")]
+    pub(crate) lock: String,
+
+    /// Look at one acquisition of N, and at waits of N * 100 ns or more; at shorter ones in proportion
+    ///
+    /// What is seen is scaled to the whole. With 1 everything is recorded, which costs about a microsecond each time.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rate: u32,
+
+    /// Memory for the samples of a process that are still to be read; what finds no room is counted
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub(crate) max_mb: u32,
+
+    /// Profile for `go tool pprof` and what else reads its format
+    #[arg(short, long, value_name = "FILE.pb.gz")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Page to write: one HTML file that needs nothing else, not even a network
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Picture of who waits and who holds meanwhile
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) flamegraph: Option<PathBuf>,
+
+    /// Stacks of who waits as lines of text, for tools that draw flame graphs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) folded: Option<PathBuf>,
+
+    /// Profile for the Firefox Profiler
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) firefox: Option<PathBuf>,
+
+    /// What is written at the end: the list, or all of it as JSON
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: ProfileFormat,
+
+    /// File for what --format says [default: standard error for the list, standard output for JSON]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write a snapshot of what happened since the last one, each time that this has passed: 10s, 500ms, 2m
+    ///
+    /// Into the same files with a number before the extension; as a list if there are none.
+    #[arg(long, value_name = "TIME", value_parser = choice::duration)]
+    pub(crate) every: Option<std::time::Duration>,
+
+    /// Say where the probes are that bpftrace and perf can use meanwhile
+    #[arg(long)]
+    pub(crate) usdt: bool,
+
+    /// Leave out the simulated predictions, which take some seconds
+    #[arg(long)]
+    pub(crate) no_prediction: bool,
+
+    /// The library that is loaded first, if it is neither beside this program nor in ../lib/ondeck
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What `profile` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileFormat {
+    Table,
+    Json,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Result file of before: CSV or JSON, as `ondeck bench --out` writes it
+    /// Result file of before: CSV or JSON, as `ondeck bench --out` writes it; or a profile of `ondeck profile`, for pprof or in
+    /// JSON
     pub(crate) old: PathBuf,
-    /// Result file of after
+    /// Result file of after; a profile if the other is one
     pub(crate) new: PathBuf,
 }
 

@@ -3,11 +3,22 @@
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
+use ondeck_profile::{is_profile, read_profile};
 use ondeck_report::compare::compare;
-use ondeck_report::output::read;
+use ondeck_report::output::{Unreadable, read};
 use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
+    match (is_profile(&args.old), is_profile(&args.new)) {
+        (true, true) => profiles(args),
+        (false, false) => results(args),
+        (true, false) => Err(mixed(&args.old, &args.new)),
+        (false, true) => Err(mixed(&args.new, &args.old)),
+    }
+}
+
+/// Two files of measurements.
+fn results(args: &CompareArgs) -> Result<(), Exit> {
     let [(old, old_warnings), (new, new_warnings)] =
         [read(&args.old).map_err(unusable)?, read(&args.new).map_err(unusable)?];
     let comparison = compare(&old.rows, &new.rows);
@@ -21,12 +32,38 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
     print(&comparison.text(&old, &new, width()))
 }
 
+/// Two profiles.
+fn profiles(args: &CompareArgs) -> Result<(), Exit> {
+    let [old, new] = [read_profile(&args.old).map_err(unusable)?, read_profile(&args.new).map_err(unusable)?];
+    let comparison = ondeck_profile::compare::compare(&old, &new);
+    for warning in &comparison.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    let [old, new] = names(&args.old, &args.new);
+    print(&comparison.text(&old, &new, width()))
+}
+
+/// Why there is nothing to compare a profile with.
+fn mixed(profile: &Path, other: &Path) -> Exit {
+    // A file that is no result either is told what a profile is.
+    if read(other).is_err()
+        && let Err(error) = read_profile(other)
+    {
+        return unusable(error);
+    }
+    Exit::Usage(format!(
+        "{} is a profile, {} are results of measurements; two profiles or two result files are accepted",
+        profile.display(),
+        other.display()
+    ))
+}
+
 /// Names of the two files, without their directories if they differ anyway.
 fn names(old: &Path, new: &Path) -> [String; 2] {
     let short = [old, new].map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
     if short[0] == short[1] { [old, new].map(|path| path.display().to_string()) } else { short }
 }
 
-fn unusable(error: ondeck_report::output::Unreadable) -> Exit {
+fn unusable(error: Unreadable) -> Exit {
     Exit::Usage(error.to_string())
 }

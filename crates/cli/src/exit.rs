@@ -8,6 +8,8 @@ pub(crate) enum Exit {
     Failed(String),
     /// A program has not been started; one line that says why, and the exit code for it.
     NotStarted(String, i32),
+    /// A program that was started here has ended, with this exit code, after all of ours was done.
+    Program(i32),
     /// A signal has ended the run, Ctrl-C say; what was ready has been written.
     Interrupted(i32),
     /// Whoever reads our output has gone.
@@ -31,6 +33,7 @@ pub(crate) fn code(done: Result<(), Exit>) -> i32 {
             eprintln!("error: {what}");
             code
         }
+        Err(Exit::Program(code)) => code,
         // As a shell says of a program that the signal has killed.
         Err(Exit::Interrupted(signal)) => 128 + signal,
     }

@@ -2,8 +2,8 @@
 //!
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
-//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run` gives its program's; 126 if that cannot be run,
-//! 127 if there is none.
+//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run` and `ondeck profile` give their program's; 126 if
+//! that cannot be run, 127 if there is none.
 
 mod args;
 mod bench;
@@ -14,6 +14,7 @@ mod deliver;
 mod exit;
 mod list;
 mod plan;
+mod profile;
 mod report;
 mod run;
 mod sim;
@@ -30,6 +31,7 @@ fn main() {
             Command::Bench(args) => bench::run(&args),
             Command::Sim(args) => sim::run(&args),
             Command::Run(args) => run::run(&args),
+            Command::Profile(args) => profile::run(&args),
             Command::List { what, sources } => list::run(what, sources),
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),

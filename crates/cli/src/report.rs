@@ -4,12 +4,13 @@ use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::terminal::{print, say};
 use ondeck_lab::catalogue;
+use ondeck_profile::is_profile_text;
 use ondeck_report::document::Document;
 use ondeck_report::drawing::{Picture, pictures};
 use ondeck_report::html::page;
 use ondeck_report::inputs::Inputs;
 use ondeck_report::markdown::markdown;
-use ondeck_report::output::{OutFile, fingerprint_path};
+use ondeck_report::output::{OutFile, fingerprint_path, text_of};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
@@ -18,7 +19,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
         let what = "--output - and --markdown both write to standard output; one of them is accepted";
         return Err(Exit::Usage(what.to_string()));
     }
-    let Inputs { sources, traces } = Inputs::read(&args.files).map_err(|error| Exit::Usage(error.to_string()))?;
+    let texts: Result<Vec<String>, _> = args.files.iter().map(|file| text_of(file)).collect();
+    let texts = texts.map_err(|error| Exit::Usage(error.to_string()))?;
+    if let Some(place) = texts.iter().position(|text| is_profile_text(text)) {
+        return profile(args, place, &texts[place], page_file);
+    }
+    let inputs = Inputs::parse(&args.files, &texts).map_err(|error| Exit::Usage(error.to_string()))?;
+    let Inputs { sources, traces } = inputs;
     // The Markdown has them itself.
     for note in sources.iter().flat_map(|source| &source.notes).filter(|_| !args.markdown) {
         say(&format!("warning: {note}"));
@@ -27,16 +34,46 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     let document = Document::new(&sources, &traces, &catalogue);
     let pictures = if args.svg.is_some() { pictures(&document) } else { Vec::new() };
     let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
-    // From here on, nothing is refused: either all is written, or the disk fails.
-    if let Some(file) = page_file {
-        file.replace(page(&document).as_bytes()).map_err(Exit::Failed)?;
-    }
-    for (picture, file) in pictures.iter().zip(picture_files.into_iter().flatten()) {
-        file.replace(picture.svg.as_bytes()).map_err(Exit::Failed)?;
-        say(&format!("{}.svg: {}", picture.id, picture.title));
-    }
+    let page = page_file.as_ref().map(|_| page(&document));
+    write(page_file.zip(page), &pictures, picture_files)?;
     if args.markdown {
         print(&markdown(&sources, &document, &catalogue))?;
+    }
+    Ok(())
+}
+
+/// The page and the picture of a profile, which is shown by itself: `place` is its place among the files.
+fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFile>) -> Result<(), Exit> {
+    let file = &args.files[place];
+    let wrong = |what: &str| Err(Exit::Usage(format!("{} is a profile: {what}", file.display())));
+    if args.files.len() > 1 {
+        return wrong("it has a page of its own, so no other file is accepted beside it");
+    }
+    if args.markdown {
+        return wrong("there is no Markdown of it; --output PAGE.html and --svg DIR are accepted");
+    }
+    let profile = ondeck_profile::parse(file, text).map_err(Exit::Usage)?;
+    let pictures = match args.svg {
+        None => Vec::new(),
+        Some(_) => vec![Picture {
+            id: "flame-graph".to_string(),
+            title: "who waited for which lock, and who held it meanwhile".to_string(),
+            svg: ondeck_profile::flamegraph(&profile),
+        }],
+    };
+    let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
+    let page = page_file.as_ref().map(|_| ondeck_profile::page(&profile, &[]));
+    write(page_file.zip(page), &pictures, picture_files)
+}
+
+/// Writes page and pictures. Nothing is refused any more: either all is written, or the disk fails.
+fn write(page: Option<(OutFile, String)>, pictures: &[Picture], files: Option<Vec<OutFile>>) -> Result<(), Exit> {
+    if let Some((file, text)) = page {
+        file.replace(text.as_bytes()).map_err(Exit::Failed)?;
+    }
+    for (picture, file) in pictures.iter().zip(files.into_iter().flatten()) {
+        file.replace(picture.svg.as_bytes()).map_err(Exit::Failed)?;
+        say(&format!("{}.svg: {}", picture.id, picture.title));
     }
     Ok(())
 }

@@ -6,7 +6,12 @@ use ondeck_launch::{Launch, become_it};
 
 /// Returns only if the program could not be started.
 pub(crate) fn run(args: &LaunchArgs) -> Result<(), Exit> {
-    let launch = Launch { command: args.command.clone(), lock: args.lock.clone(), library: args.library.clone() };
+    let launch = Launch {
+        command: args.command.clone(),
+        lock: args.lock.clone(),
+        library: args.library.clone(),
+        recording: None,
+    };
     let refusal = become_it(&launch);
     Err(Exit::NotStarted(refusal.to_string(), refusal.exit_code()))
 }

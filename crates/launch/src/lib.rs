@@ -21,6 +21,19 @@ pub struct Launch {
     pub lock: Option<String>,
     /// The library, if it is not where it is looked for.
     pub library: Option<PathBuf>,
+    /// What is recorded of its locks, and where.
+    pub recording: Option<Recording>,
+}
+
+/// What a program, and those that it starts, write down of their locks.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// A directory for their files.
+    pub directory: PathBuf,
+    /// One of so many acquisitions is looked at.
+    pub rate: u64,
+    /// The length of a file of one process, in MB.
+    pub max_mb: u64,
 }
 
 /// Why a program has not been started.
@@ -79,11 +92,20 @@ pub fn become_it(_launch: &Launch) -> Refusal {
     Refusal::Program("programs are run with other locks on Linux only, where the C library is glibc".to_owned())
 }
 
+/// Says that there is nothing to be done here.
+#[cfg(not(target_os = "linux"))]
+pub fn prepare(_launch: &Launch) -> Result<std::process::Command, Refusal> {
+    Err(Refusal::Program("programs are run with other locks on Linux only, where the C library is glibc".to_owned()))
+}
+
 /// Everything but the start.
 #[cfg(target_os = "linux")]
-fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
+pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
     let name = launch.lock.as_deref().unwrap_or("ondeck");
-    check_lock(name)?;
+    match &launch.recording {
+        Some(_) => check_recorded(name)?,
+        None => check_lock(name)?,
+    }
     let library = library::find(launch.library.as_deref())?;
     let Some((program, arguments)) = launch.command.split_first() else {
         return Err(Refusal::Wish("which program? `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
@@ -94,7 +116,25 @@ fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
     // A program may look at the name that it was called by.
     std::os::unix::process::CommandExt::arg0(&mut command, program);
     command.args(arguments).env(LOCK, name).env("LD_PRELOAD", library::before_others(&library));
+    if let Some(Recording { directory, rate, max_mb }) = &launch.recording {
+        command.env("ONDECK_RECORD", directory);
+        command.env("ONDECK_RECORD_RATE", rate.to_string()).env("ONDECK_RECORD_MAX_MB", max_mb.to_string());
+    }
     Ok(command)
+}
+
+/// The library that a program is given.
+#[cfg(target_os = "linux")]
+pub fn library(launch: &Launch) -> Result<PathBuf, Refusal> {
+    library::find(launch.library.as_deref())
+}
+
+/// Whether the lock called `name` can be recorded.
+pub fn check_recorded(name: &str) -> Result<(), Refusal> {
+    match name {
+        "glibc" | "ondeck" => Ok(()),
+        _ => Err(Refusal::Wish(format!("--lock {name}: it cannot be recorded; accepted: glibc, ondeck"))),
+    }
 }
 
 /// Whether the lock called `name` can be a program's mutex.

@@ -57,7 +57,7 @@ pub fn svg(profile: &Profile) -> String {
     let mut graphs = Graphs::new(profile, &tops);
     let sides = Side::BOTH.map(|side| (side, graphs.all(side, DETAIL)));
     let title = format!("Waiting for locks in {}", program(profile));
-    let headline: Vec<String> = wrap("", &headline(profile, ""), 150).lines().map(str::to_string).collect();
+    let headline: Vec<String> = wrap("", &headline(profile), 150).lines().map(str::to_string).collect();
     let mut y = MARGIN + 20;
     let mut line = |pixels: u32| {
         y += pixels;
@@ -186,8 +186,11 @@ fn rules(ground: Ground, of: fn(usize) -> &'static str) -> String {
         let _ = write!(text, ".f{selector}>rect{{fill:{fill}}}");
     }
     let hit = of(0);
-    let _ =
-        write!(text, ".f>text{{fill:{}}}.f.hit>rect{{stroke:{hit}}}.f:focus>rect{{stroke:{}}}", ground.ink, ground.ink);
+    let _ = write!(
+        text,
+        ".f>rect{{stroke:{}}}.f>text{{fill:{}}}.f.hit>rect{{stroke:{hit}}}.f:focus>rect{{stroke:{}}}",
+        ground.card, ground.ink, ground.ink
+    );
     text
 }
 

@@ -2,8 +2,12 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `profile` | what a run told, as everything that is shown is formed of; the JSON form |
-//! | `reading` | profiles from files |
+//! | `profile` | what a run told, as everything that is shown is formed of |
+//! | `collect` | from recordings to a profile, while the program runs |
+//! | `symbols` | names for addresses |
+//! | `json`, `pprof`, `folded`, `firefox` | the files for others; the first two are read back |
+//! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
+//! | `reading`, `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
 //! | `names`, `wrappers`, `words` | short names, frames that only lock, sentences: what all that follow share |
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
@@ -11,21 +15,41 @@
 //! | `advice` | what the figures support that may be done, with the simulator's predictions |
 
 mod advice;
+#[cfg(target_os = "linux")]
+mod collect;
+pub mod compare;
+pub mod firefox;
 mod flamegraph;
+pub mod folded;
+mod input;
+pub mod json;
+#[cfg(test)]
+mod made_up;
 mod names;
-
+mod page;
+pub mod pprof;
 mod profile;
 mod reading;
+mod rows;
 #[cfg(test)]
 mod sample;
+mod summary;
+mod symbols;
 mod terminal;
 mod words;
 mod wrappers;
 
 pub use advice::{Advice, Kind, NOTE, OnMachine, Prediction, Subject, advice, predict, predictions};
+#[cfg(target_os = "linux")]
+pub use collect::{Collector, Run};
 pub use flamegraph::svg as flamegraph;
+pub use input::{is_profile, read_profile};
+pub use page::page;
 pub use profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
 };
-pub use reading::{is_profile, parse};
+pub use reading::{is_profile as is_profile_text, parse};
+pub use rows::Side;
+pub use summary::Summary;
+pub use symbols::{Module, Symbols};
 pub use terminal::table;

@@ -4,8 +4,8 @@
 //! # What is charged to whom
 //! - A **wait** begins when a thread finds a mutex locked and ends when it has it, or gives up. It belongs to the stack of
 //!   who waits.
-//! - Each instant of a wait is **charged** to the hold that is in progress at that instant: to the stack that releases it.
-//!   A hold during which three threads wait for 1 ms is charged 3 ms. So what a lock's holders are charged and what passes
+//! - Each instant of a wait is **charged** to the hold that is in progress at that instant: to the stack that acquired the
+//!   lock, where it is known, else to the one that releases it. A hold during which three threads wait for 1 ms is charged 3 ms. So what a lock's holders are charged and what passes
 //!   while it is free ([`Lock::handing_on_ns`]: woken threads that do not run yet) is what its waiters waited, and a hold is
 //!   never charged what was waited before it or after it, whoever releases last.
 //! - Waits on condition variables are no lock waits, and stand apart.
@@ -250,7 +250,7 @@ impl Histogram {
         });
         bar.or(self.0.last()).filter(|_| total > 0.0).map(|bar| {
             let part = (bar.count + left).max(0.0) / bar.count;
-            bar.from as f64 + part * (bar.to - bar.from) as f64
+            bar.from as f64 + part * bar.to.saturating_sub(bar.from) as f64
         })
     }
 }

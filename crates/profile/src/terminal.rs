@@ -24,7 +24,7 @@ const PADDING: usize = 2;
 /// What a run ends with: a headline, the first locks, what else there is. `advice` is what may be said of a lock, by its
 /// index in the profile. Lines are at most `width` columns long, if that is enough for the figures.
 pub fn table(profile: &Profile, advice: &[(usize, String)], width: usize) -> String {
-    let mut text = wrap("", &format!("{}: {}", program(profile), headline(profile, "")), width);
+    let mut text = wrap("", &format!("{}: {}", program(profile), headline(profile)), width);
     if let Some(nothing) = nothing(profile) {
         text += &wrap("", nothing, width);
     }

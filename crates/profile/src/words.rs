@@ -47,22 +47,30 @@ pub(crate) fn waited(profile: &Profile) -> Vec<(usize, &Lock)> {
     locks
 }
 
-/// What it comes to. A lock's name is between the marks of `quote`.
-pub(crate) fn headline(profile: &Profile, quote: &str) -> String {
+/// What it comes to: a sentence without its end, and the name of the lock that ends it, where there is one.
+pub(crate) fn headline_parts(profile: &Profile) -> (String, Option<String>) {
     let length = run_time(profile.seconds);
     let n_locks = counted(profile.locks.len(), "lock");
     if profile.locks.is_empty() {
-        return format!("no lock calls were seen in {length}");
+        return (format!("No lock calls were seen in {length}"), None);
     }
     let acquisitions: f64 = profile.locks.iter().map(|lock| lock.acquisitions).sum();
     match waited(profile).first() {
-        None => format!("no waiting in {length}: {} acquisitions of {n_locks}, each at once", count(acquisitions)),
-        Some((_, most)) => format!(
-            "{} of waiting in {length}; {} of it for {quote}{}{quote}",
-            duration_ns(profile.wait_ns()),
-            percent(share(profile, most.wait_ns)),
-            shown(&most.name)
-        ),
+        None => {
+            (format!("No waiting in {length}: {} acquisitions of {n_locks}, each at once", count(acquisitions)), None)
+        }
+        Some((_, most)) => {
+            let (waiting, part) = (duration_ns(profile.wait_ns()), percent(share(profile, most.wait_ns)));
+            (format!("{waiting} of waiting in {length}; {part} of it for"), Some(shown(&most.name)))
+        }
+    }
+}
+
+/// The same in one text.
+pub(crate) fn headline(profile: &Profile) -> String {
+    match headline_parts(profile) {
+        (sentence, Some(name)) => format!("{sentence} {name}"),
+        (sentence, None) => sentence,
     }
 }
 
@@ -142,7 +150,7 @@ pub(crate) fn ended(how: Ended) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::made_up;
 
     #[test]
     fn parts_of_a_whole() {
@@ -152,16 +160,16 @@ mod tests {
 
     #[test]
     fn the_headline_says_how_much_and_for_what() {
-        assert_eq!(headline(&sample::server(), "`"), "12.0 s of waiting in 4.0 s; 92 % of it for `query_cache+0x18`");
-        assert_eq!(headline(&sample::calm(), "`"), "no waiting in 4.0 s: 20.0 k acquisitions of 1 lock, each at once");
-        assert_eq!(headline(&sample::silent(), "`"), "no lock calls were seen in 4.0 s");
-        let has_advice = [sample::server(), sample::calm(), sample::silent()].map(|one| nothing(&one).is_some());
+        assert_eq!(headline(&made_up::server()), "12.0 s of waiting in 4.0 s; 92 % of it for query_cache+0x18");
+        assert_eq!(headline(&made_up::calm()), "No waiting in 4.0 s: 20.0 k acquisitions of 1 lock, each at once");
+        assert_eq!(headline(&made_up::silent()), "No lock calls were seen in 4.0 s");
+        let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let mut profile = sample::server();
+        let mut profile = made_up::server();
         profile.dropped.locks = 2;
         profile.notes = vec!["a\nnote".into()];
         let expected = [
@@ -171,17 +179,17 @@ mod tests {
             "a note",
         ];
         assert_eq!(warnings(&profile), expected);
-        assert!(warnings(&sample::calm()).is_empty());
+        assert!(warnings(&made_up::calm()).is_empty());
     }
 
     #[test]
     fn facts_of_any_numbers() {
-        let mut profile = sample::silent();
+        let mut profile = made_up::silent();
         (profile.started_at, profile.seconds, profile.command) = (-1e300, 1e300, vec![]);
         assert_eq!(facts(&profile)[0].1, "1970-01-01T00:00:00Z");
         profile.started_at = 1e300;
         assert_eq!(facts(&profile)[0].1, "9999-12-31T23:59:59Z");
         assert_eq!((program(&profile).as_str(), command(&profile).as_str()), ("a program", ""));
-        assert_eq!(command(&sample::server()).split(' ').count(), 5, "{}", command(&sample::server()));
+        assert_eq!(command(&made_up::server()).split(' ').count(), 5, "{}", command(&made_up::server()));
     }
 }

@@ -141,7 +141,7 @@ impl<'p> Tops<'p> {
     }
 }
 
-fn is_wrapper(frame: &Frame, brief: &str) -> bool {
+pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_top_is_the_first_that_is_no_wrapper() {
-        let profile = crate::sample::small();
+        let profile = crate::made_up::small();
         let tops = Tops::new(&profile);
         let name = |stack| tops.top(stack).map(|frame| tops.brief(frame));
         assert_eq!([0, 1, 2, 99].map(name), [Some("serve"), Some("pthread_mutex_unlock"), None, None]);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn stacks_with_the_same_top_are_taken_together() {
-        let profile = crate::sample::small();
+        let profile = crate::made_up::small();
         let tops = Tops::new(&profile);
         let site = |stack, ns| Site { stack, count: 1.0, ns };
         let (name, share) = tops.busiest(&[site(2, 40.0), site(0, 30.0), site(3, 30.0)]).unwrap();

@@ -31,7 +31,7 @@ use crate::cancel::{self, Handler, Sharing};
 use crate::mutex::{Kind, Mutex, Unmodified};
 use crate::platform::Preloaded;
 use crate::time::Deadline;
-use crate::{Answer, places, process, real};
+use crate::{Answer, places, process, theirs};
 use core::ffi::c_void;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -121,6 +121,7 @@ impl Cond {
     /// Waits until nobody will touch it any more. Who still waits for a notification keeps its destroyer waiting, as with
     /// the C library; see the head of the file.
     pub(crate) fn destroy(&self) {
+        theirs::forget((&raw const *self) as u64);
         const SHORTEST_NS: u32 = 10_000;
         const LONGEST_NS: u32 = 1_000_000;
         let is_shared = self.is_shared();
@@ -172,7 +173,7 @@ impl Had {
             here.expect_waiter();
         }
         // SAFETY: as the caller says, and it is one that the C library made.
-        let answer = unsafe { real::pthread_mutex_unlock(mutex.cast_mut().cast()) };
+        let answer = unsafe { theirs::unlock(mutex) };
         if answer == 0 {
             return Ok(Had { mutex, count: None, is_counted });
         }
@@ -191,7 +192,7 @@ impl Had {
         let mutex = unsafe { &*self.mutex };
         let Some(count) = self.count else {
             // SAFETY: as the caller says, and it is one that the C library made.
-            let answer = unsafe { real::pthread_mutex_lock(self.mutex.cast_mut().cast()) };
+            let answer = unsafe { theirs::lock(self.mutex) };
             if self.is_counted {
                 mutex.forget_waiter();
             }
@@ -224,15 +225,18 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
         return EPERM;
     }
     cancel::test();
+    let recorded = theirs::begin_to_wait_on(cond as u64);
     // SAFETY: as the caller says.
     let cond = unsafe { &*cond };
-    if cond.is_shared() {
+    let answer = if cond.is_shared() {
         // SAFETY: as the caller says.
         unsafe { shared::wait(cond, mutex, deadline) }
     } else {
         // SAFETY: as the caller says.
         unsafe { wait_in_list(cond, mutex, deadline) }
-    }
+    };
+    theirs::end_wait_on(recorded);
+    answer
 }
 
 /// What a cancelled waiter must put in order. In the frame of the wait, which is still whole when the handler runs.
@@ -256,7 +260,10 @@ impl Waiting<'_> {
         // SAFETY: the caller of the wait keeps the mutex.
         unsafe {
             self.had.again(|mutex| match mutex.raw() {
-                Some(raw) => self.waiter.reacquire(raw, is_notified),
+                Some(raw) => {
+                    self.waiter.reacquire(raw, is_notified);
+                    mutex.note_reacquired();
+                }
                 None => mutex.acquire(),
             })
         }

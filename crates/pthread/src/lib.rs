@@ -16,6 +16,9 @@
 //! | `thread` | who the calling thread is, and whether it is the only one |
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `real` | the C library's own functions |
+//! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
+//! | `probes` | places for bpftrace, perf and gdb |
+//! | `room` | memory for the recorder |
 //! | `names` | what is exported |
 //!
 //! Nothing here allocates, prints (but for the last words of a process that cannot go on), takes a lock of the standard
@@ -31,8 +34,11 @@ mod mutex;
 mod names;
 mod places;
 mod platform;
+mod probes;
 mod process;
 mod real;
+mod room;
+mod theirs;
 mod thread;
 mod time;
 

@@ -15,7 +15,8 @@
 //! | 12-15 | `__nusers` | how many threads wait on condition variables with it |
 //! | 16-19 | `__kind` | as there |
 //! | 20-23 | `__spins`, `__elision` | which process has touched it last, see `process`; 0 if no fork leads to that |
-//! | 24-39 | `__list`, of robust mutexes only | the lock, 8 bytes of the flagship |
+//! | 24-31 | `__list`, of robust mutexes only | the lock; another one than the flagship has all 16 bytes |
+//! | 32-39 | the other half of that | the recorder's marks, also in mutexes that stay the C library's |
 //!
 //! Zeros are a free mutex, so the static initializers need no first use.
 //!
@@ -31,7 +32,7 @@
 use crate::family::Operations;
 use crate::platform::Preloaded;
 use crate::time::Deadline;
-use crate::{Answer, die, platform, process, thread};
+use crate::{Answer, die, platform, probes, process, thread};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed},
@@ -40,6 +41,7 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use ondeck_locks::ondeck::{BALANCED, Policy, Tuning};
 use ondeck_locks::{RawLock, RawOndeck};
 use ondeck_platform::Platform;
+use ondeck_record::Marks;
 
 pub(crate) type Raw = RawOndeck<Preloaded, Unmodified>;
 
@@ -68,7 +70,7 @@ pub(crate) struct Mutex {
     /// The kind, and above it the process.
     shape: AtomicU64,
     raw: Raw,
-    _rest: AtomicU64,
+    marks: Marks,
 }
 
 const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
@@ -102,6 +104,9 @@ impl Mutex {
     /// `None` if it is the C library's.
     #[inline(always)]
     pub(crate) fn kind(&self) -> Option<Kind> {
+        if process::is_theirs() {
+            return None;
+        }
         match self.shape.load(Relaxed) as u32 & WHOSE {
             NORMAL | ADAPTIVE => Some(Kind::Normal),
             RECURSIVE => Some(Kind::Recursive),
@@ -116,6 +121,9 @@ impl Mutex {
         self.theirs.store(0, Relaxed);
         self.forget();
         self.shape.store(shape(kind, process::generation_of(process::state())), Relaxed);
+        if process::is_recorded(process::state()) {
+            self.marks.initialised();
+        }
     }
 
     /// Nobody has it, and nobody waits.
@@ -128,10 +136,11 @@ impl Mutex {
 
     /// Writes zeros over the lock.
     fn clear(&self) {
-        let word = (&raw const self.raw).cast::<AtomicU64>();
-        // SAFETY: the lock is a word of eight bytes that may hold zero.
-        unsafe { &*word }.store(0, Relaxed);
-        self._rest.store(0, Relaxed);
+        let words = (&raw const self.raw).cast::<[AtomicU64; 2]>();
+        // SAFETY: the lock and the marks are two words of eight bytes that may hold zero.
+        for word in unsafe { &*words } {
+            word.store(0, Relaxed);
+        }
     }
 
     pub(crate) fn is_mine(&self) -> bool {
@@ -191,6 +200,16 @@ impl Mutex {
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, deadline: Option<Deadline>) -> bool {
+        let wait = if process::is_recorded(process::state()) { self.marks.wait(self.address()) } else { None };
+        let Some(wait) = wait else { return self.wait(deadline) };
+        probes::contended(self.address());
+        let has_it = wait.told(|| self.wait(deadline));
+        let waited_ns = wait.end(has_it, self.address());
+        probes::acquired(self.address(), waited_ns, has_it);
+        has_it
+    }
+
+    fn wait(&self, deadline: Option<Deadline>) -> bool {
         let lock = self.prepare();
         let acquire_until = |deadline_ns| match lock {
             None => self.raw.acquire_contended(Some(deadline_ns)),
@@ -209,6 +228,17 @@ impl Mutex {
     }
 
     fn release(&self) {
+        let pending = if self.is_marked(process::state()) { self.marks.release(self.address()) } else { None };
+        if pending.is_some() {
+            probes::release(self.address());
+        }
+        self.release_unrecorded();
+        if let Some(pending) = pending {
+            pending.done();
+        }
+    }
+
+    fn release_unrecorded(&self) {
         // Before the owner is gone: the first touch in a child keeps a mutex locked that has one.
         let other = self.prepare();
         if self.theirs.load(Relaxed) != 0 {
@@ -223,6 +253,24 @@ impl Mutex {
             None => unsafe { self.raw.release() },
             // SAFETY: as above.
             Some(lock) => unsafe { lock.release(self.place()) },
+        }
+    }
+
+    fn address(&self) -> u64 {
+        (&raw const *self) as u64
+    }
+
+    /// Whether a release is to be recorded.
+    #[inline(always)]
+    fn is_marked(&self, state: u32) -> bool {
+        process::is_recorded(state) && self.marks.is_marked()
+    }
+
+    /// Records an acquisition that did not wait.
+    #[inline(always)]
+    fn note_taken(&self, state: u32) {
+        if process::is_recorded(state) {
+            self.marks.taken(self.address());
         }
     }
 
@@ -258,11 +306,12 @@ impl Mutex {
     /// Locks a mutex of the most frequent kind; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn lock_plain(&self) -> Option<Answer> {
-        let (id, _) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
+        let (id, state) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
         // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
         let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
         if is_in {
             self.owner.store(id, Relaxed);
+            self.note_taken(state);
             return Some(0);
         }
         Some(self.wait_plain())
@@ -271,13 +320,14 @@ impl Mutex {
     /// Tries to lock a mutex of the most frequent kind; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn try_lock_plain(&self) -> Option<Answer> {
-        let (id, _) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
+        let (id, state) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
         // SAFETY: as in `lock_plain`.
         let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.try_acquire() };
         if !is_in {
             return Some(EBUSY);
         }
         self.owner.store(id, Relaxed);
+        self.note_taken(state);
         Some(0)
     }
 
@@ -291,8 +341,9 @@ impl Mutex {
     /// Unlocks a mutex of the most frequent kind; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn unlock_plain(&self) -> Option<Answer> {
-        let is_usual = process::is_ondeck() && self.is_plain(process::state()) && self.theirs.load(Relaxed) == 0;
-        if !is_usual || self.owner.load(Relaxed) == 0 {
+        let state = process::state();
+        let is_usual = process::is_ondeck() && self.is_plain(state) && self.theirs.load(Relaxed) == 0;
+        if !is_usual || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
             return None;
         }
         self.owner.store(0, Relaxed);
@@ -313,7 +364,12 @@ impl Mutex {
         if kind != Kind::Normal && self.is_mine() {
             return self.lock_again(kind);
         }
-        if self.try_acquire() || self.acquire_contended(deadline) { self.enter() } else { ETIMEDOUT }
+        if self.try_acquire() {
+            self.note_taken(process::state());
+        } else if !self.acquire_contended(deadline) {
+            return ETIMEDOUT;
+        }
+        self.enter()
     }
 
     fn lock_again(&self, kind: Kind) -> Answer {
@@ -332,7 +388,11 @@ impl Mutex {
         if kind == Kind::Recursive && self.is_mine() {
             return self.lock_again(kind);
         }
-        if self.try_acquire() { self.enter() } else { EBUSY }
+        if !self.try_acquire() {
+            return EBUSY;
+        }
+        self.note_taken(process::state());
+        self.enter()
     }
 
     /// Locks it as one whose deadline is no time does: an error only for who must wait.
@@ -428,8 +488,43 @@ impl Mutex {
 
     /// Acquires the lock after a wait that has not done so.
     pub(crate) fn acquire(&self) {
-        if !self.try_acquire() {
+        if self.try_acquire() {
+            self.note_taken(process::state());
+        } else {
             self.acquire_contended(None);
         }
+    }
+
+    /// The lock has been acquired by who was moved to it from a condition variable.
+    pub(crate) fn note_reacquired(&self) {
+        self.note_taken(process::state());
+    }
+
+    // -- For mutexes that stay the C library's ------------------------------------------------------------------------
+
+    /// The recorder's marks in a mutex of the C library that has room for them.
+    pub(crate) fn marks_of_theirs(&self) -> Option<&Marks> {
+        let kind = self.shape.load(Relaxed) as u32 & WHOSE;
+        (process::is_theirs() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
+    }
+
+    /// Whether one of the C library's is free, as far as a look can tell.
+    pub(crate) fn looks_free(&self) -> bool {
+        /// The state of one that protects a priority is below that priority; that of all others is a thread's number.
+        const PROTECTS: u32 = 64;
+        const BELOW_PRIORITY: u32 = 3;
+        const THREAD: u32 = 0x3fff_ffff;
+        let protects = self.shape.load(Relaxed) as u32 & PROTECTS != 0;
+        self.theirs.load(Relaxed) & if protects { BELOW_PRIORITY } else { THREAD } == 0
+    }
+
+    /// Whether one of the C library's is locked by its owner more than once.
+    pub(crate) fn is_locked_again(&self) -> bool {
+        self.shape.load(Relaxed) as u32 & WHOSE == RECURSIVE && self.count.load(Relaxed) > 1
+    }
+
+    /// Whether one of the C library's refuses what its owner may do.
+    pub(crate) fn refuses_others(&self) -> bool {
+        matches!(self.shape.load(Relaxed) as u32 & WHOSE, RECURSIVE | ERRORCHECK) && !self.is_mine()
     }
 }

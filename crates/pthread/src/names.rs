@@ -9,7 +9,7 @@
 use crate::cond::{self, Cond};
 use crate::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, real};
+use crate::{Answer, process, theirs};
 use core::ffi::{c_int, c_uint};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
@@ -44,10 +44,10 @@ pub(crate) unsafe extern "C" fn pthread_mutex_init(
     const TYPE: c_uint = 3;
     // SAFETY: as POSIX says.
     let bits = if attributes.is_null() { 0 } else { unsafe { *attributes.cast::<c_uint>() } };
-    if bits & THEIRS != 0 {
+    if bits & THEIRS != 0 || process::is_theirs() {
         // Sets the kind, and zeros in all else.
         // SAFETY: as POSIX says.
-        return unsafe { real::pthread_mutex_init(mutex, attributes) };
+        return unsafe { theirs::init(mutex.cast(), attributes) };
     }
     // SAFETY: as POSIX says.
     unsafe { ours(mutex) }.init(bits & TYPE);
@@ -61,7 +61,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
     match here.kind() {
         Some(_) => here.destroy(),
         // SAFETY: as POSIX says.
-        None => unsafe { real::pthread_mutex_destroy(mutex) },
+        None => unsafe { theirs::destroy(mutex.cast()) },
     }
 }
 
@@ -83,7 +83,7 @@ unsafe fn lock_any(mutex: *mut pthread_mutex_t) -> Answer {
     match here.kind() {
         Some(kind) => here.lock(kind, None),
         // SAFETY: as the caller says.
-        None => unsafe { real::pthread_mutex_lock(mutex) },
+        None => unsafe { theirs::lock(mutex.cast()) },
     }
 }
 
@@ -105,7 +105,7 @@ unsafe fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
     match here.kind() {
         Some(kind) => here.try_lock(kind),
         // SAFETY: as the caller says.
-        None => unsafe { real::pthread_mutex_trylock(mutex) },
+        None => unsafe { theirs::try_lock(mutex.cast()) },
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut pthread_mute
         // SAFETY: as POSIX says.
         Some(_) => unsafe { lock_until(here, libc::CLOCK_REALTIME, at) },
         // SAFETY: as POSIX says.
-        None => unsafe { real::pthread_mutex_timedlock(mutex, at) },
+        None => unsafe { theirs::lock_until(mutex.cast(), None, at) },
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
         // SAFETY: as POSIX says.
         Some(_) => unsafe { lock_until(here, clock, at) },
         // SAFETY: as POSIX says.
-        None => unsafe { real::pthread_mutex_clocklock(mutex, clock, at) },
+        None => unsafe { theirs::lock_until(mutex.cast(), Some(clock), at) },
     }
 }
 
@@ -169,7 +169,7 @@ unsafe fn unlock_any(mutex: *mut pthread_mutex_t) -> Answer {
     match here.kind() {
         Some(kind) => here.unlock(kind),
         // SAFETY: as the caller says.
-        None => unsafe { real::pthread_mutex_unlock(mutex) },
+        None => unsafe { theirs::unlock(mutex.cast()) },
     }
 }
 
@@ -199,6 +199,10 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
     condition: *mut pthread_cond_t,
     attributes: *const pthread_condattr_t,
 ) -> c_int {
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::init_condition(condition, attributes) };
+    }
     // The C library's attributes are an int: bit 0 is sharing, the clock is above it.
     // SAFETY: as POSIX says.
     let bits = if attributes.is_null() { 0 } else { unsafe { *attributes.cast::<c_uint>() } };
@@ -209,6 +213,10 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::destroy_condition(condition) };
+    }
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.destroy();
     0
@@ -216,6 +224,10 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_con
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::signal_condition(condition) };
+    }
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.signal();
     0
@@ -223,6 +235,10 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::broadcast_condition(condition) };
+    }
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.broadcast();
     0
@@ -233,6 +249,10 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
 ) -> c_int {
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::wait(condition, mutex.cast(), None, core::ptr::null()) };
+    }
     // SAFETY: as POSIX says.
     unsafe { cond::wait(condition.cast(), mutex.cast(), libc::CLOCK_REALTIME, core::ptr::null()) }
 }
@@ -243,6 +263,10 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     mutex: *mut pthread_mutex_t,
     at: *const timespec,
 ) -> c_int {
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::wait(condition, mutex.cast(), None, at) };
+    }
     // SAFETY: as POSIX says.
     let clock = unsafe { cond(condition) }.clock();
     // SAFETY: as POSIX says.
@@ -258,6 +282,10 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
 ) -> c_int {
     if !Deadline::is_clock(clock) {
         return EINVAL;
+    }
+    if process::is_theirs() {
+        // SAFETY: as POSIX says.
+        return unsafe { theirs::wait(condition, mutex.cast(), Some(clock), at) };
     }
     // SAFETY: as POSIX says.
     unsafe { cond::wait(condition.cast(), mutex.cast(), clock, at) }
@@ -289,9 +317,10 @@ pub(crate) unsafe extern "C" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_in
     if !TYPES.contains(&kind) {
         return ERROR;
     }
+    // The C library's attributes, as in `pthread_mutex_init`.
+    let attributes = kind & RECURSIVE;
     // SAFETY: as C says; the two types are one in the C library.
-    unsafe { ours(mutex) }.init((kind & RECURSIVE) as u32);
-    SUCCESS
+    c11(unsafe { pthread_mutex_init(mutex, (&raw const attributes).cast()) })
 }
 
 #[unsafe(no_mangle)]
@@ -327,28 +356,25 @@ pub(crate) unsafe extern "C" fn mtx_unlock(mutex: *mut pthread_mutex_t) -> c_int
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_init(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as C says.
-    unsafe { cond(condition) }.init(false, false);
-    SUCCESS
+    c11(unsafe { pthread_cond_init(condition, core::ptr::null()) })
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_destroy(condition: *mut pthread_cond_t) {
     // SAFETY: as C says.
-    unsafe { cond(condition) }.destroy();
+    unsafe { pthread_cond_destroy(condition) };
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_signal(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as C says.
-    unsafe { cond(condition) }.signal();
-    SUCCESS
+    c11(unsafe { pthread_cond_signal(condition) })
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_broadcast(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as C says.
-    unsafe { cond(condition) }.broadcast();
-    SUCCESS
+    c11(unsafe { pthread_cond_broadcast(condition) })
 }
 
 #[unsafe(no_mangle)]

@@ -4,6 +4,7 @@
 //! one has not, and opens descriptors, which a sandbox or a program that closes all of them does not expect. Here files are
 //! asked once, before the program starts; later only the affinity is, by one system call.
 
+use crate::probes;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use ondeck_platform::{Hardware, Platform, Running, Step, ThreadId, Waited};
@@ -80,21 +81,27 @@ impl Platform for Preloaded {
 
     #[inline]
     fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+        ondeck_record::slept();
         Hardware::wait_on(word, expected, deadline_ns)
     }
 
     #[inline]
     fn wake(word: *const Self::U32, n: u32) {
+        ondeck_record::woke(n);
+        probes::wake(word as u64, n);
         Hardware::wake(word, n);
     }
 
     #[inline]
     fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+        ondeck_record::slept();
         Hardware::wait_on_upper(word, expected, deadline_ns)
     }
 
     #[inline]
     fn wake_upper(word: *const Self::U64, n: u32) {
+        ondeck_record::woke(n);
+        probes::wake(word as u64, n);
         Hardware::wake_upper(word, n);
     }
 
@@ -105,6 +112,7 @@ impl Platform for Preloaded {
 
     #[inline]
     fn pause_ns(ns: u32) {
+        ondeck_record::spun();
         Hardware::pause_ns(ns);
     }
 
@@ -168,6 +176,12 @@ impl Platform for Preloaded {
         Hardware::is_running(thread)
     }
 
+    /// Who accepts a lock that was passed on has been put on deck in another's place. The name is a constant, so nothing is
+    /// compared while the program runs.
     #[inline(always)]
-    fn step(_step: Step) {}
+    fn step(step: Step) {
+        if step.name == "accept" {
+            ondeck_record::rotated();
+        }
+    }
 }

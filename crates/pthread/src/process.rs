@@ -1,7 +1,7 @@
 //! What holds for the whole process: which lock there is, and that it may be the child of a fork.
 //!
 //! # Which lock
-//! `ONDECK_LOCK` names it; the flagship if it is unset. It is read once, by whoever first touches a mutex: one that was
+//! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first recording. It is read once, by whoever first touches a mutex: one that was
 //! locked in one form must not be unlocked in another.
 //!
 //! # Fork
@@ -18,6 +18,7 @@
 use crate::family::{self, Operations};
 use crate::platform::{self, Preloaded};
 use crate::{die, places, real};
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{
@@ -25,6 +26,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_platform::Platform;
+use ondeck_record::{Charging, Wish};
 
 /// Nothing is known yet, or this is a child that has not looked yet.
 const FRESH: u32 = 0;
@@ -34,9 +36,14 @@ const ONDECK: u32 = 1;
 const ANOTHER: u32 = 2;
 /// Somebody prepares.
 const BUSY: u32 = 3;
-/// These are the lower bits of a state; above them forks are counted.
-const CHOICES: u32 = 3;
-const ONE_FORK: u32 = 4;
+/// The C library's own, recorded only.
+const THEIRS: u32 = 4;
+/// These are the lower bits of a state.
+const CHOICES: u32 = 7;
+/// Beside them: what is done with the lock is recorded.
+const RECORDED: u32 = 8;
+/// Above that forks are counted.
+const ONE_FORK: u32 = 16;
 
 const PAGE: usize = 4096;
 
@@ -62,6 +69,21 @@ pub(crate) fn is_ondeck() -> bool {
     state() & CHOICES == ONDECK
 }
 
+/// Whether the C library's own mutexes and condition variables are used as they are.
+#[inline]
+pub(crate) fn is_theirs() -> bool {
+    if state() & CHOICES == FRESH {
+        lock();
+    }
+    state() & CHOICES == THEIRS
+}
+
+/// Whether locks are recorded, in a process of that state.
+#[inline(always)]
+pub(crate) const fn is_recorded(state: u32) -> bool {
+    state & RECORDED != 0
+}
+
 /// Another number in each process that forks lead to; 0 before it is prepared.
 #[inline(always)]
 pub(crate) fn state() -> u32 {
@@ -71,7 +93,7 @@ pub(crate) fn state() -> u32 {
 /// What a mutex or condition variable has of a state: which process it is, 0 in one that no fork leads to.
 #[inline(always)]
 pub(crate) const fn generation_of(state: u32) -> u32 {
-    state & !CHOICES
+    state & !(CHOICES | RECORDED)
 }
 
 /// Prepares if that has not been done, and gives the operations of the lock; `None` for the flagship.
@@ -81,7 +103,7 @@ pub(crate) fn lock() -> Option<&'static Operations> {
     // Ended by whoever prepares, which waits for nobody.
     loop {
         match STATE.state.load(Acquire) & CHOICES {
-            ONDECK => return None,
+            ONDECK | THEIRS => return None,
             // SAFETY: stored before the state was, and never freed.
             ANOTHER => return unsafe { OTHER.load(Relaxed).as_ref() },
             BUSY => Preloaded::nap_ns(NAP_NS),
@@ -110,6 +132,8 @@ fn without_signals(act: impl FnOnce()) {
 fn prepare() -> u32 {
     if CHOICE.load(Relaxed) == FRESH {
         CHOICE.store(choose(), Relaxed);
+        // SAFETY: whoever prepares is alone at it.
+        unsafe { *WISH.0.get() = Wish::of_environment() };
         let page = (&raw const STATE).cast_mut().cast::<c_void>();
         // If it is refused, the handler does the same.
         // SAFETY: the page is ours, whole, and holds nothing but the state.
@@ -118,8 +142,29 @@ fn prepare() -> u32 {
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
         places::clear();
     }
-    N_FORKS.load(Relaxed) | CHOICE.load(Relaxed)
+    let choice = CHOICE.load(Relaxed);
+    N_FORKS.load(Relaxed) | choice | if begin_to_record(choice) { RECORDED } else { 0 }
 }
+
+/// Begins to record this process, if that is asked for. In the child of a fork it was asked for in the parent.
+fn begin_to_record(choice: u32) -> bool {
+    let (name, charging) = match choice {
+        ONDECK => ("ondeck", Charging::AtInstants),
+        THEIRS => ("glibc", Charging::Exact),
+        _ => return false,
+    };
+    // SAFETY: written once, before the first look at it, by whoever prepares.
+    let wish = unsafe { &*WISH.0.get() };
+    wish.as_ref().is_some_and(|wish| ondeck_record::start(wish, name, charging))
+}
+
+/// What is to be recorded. Written by whoever prepares the first process, who is alone at it.
+struct Kept(UnsafeCell<Option<Wish>>);
+
+// SAFETY: whoever prepares is alone.
+unsafe impl Sync for Kept {}
+
+static WISH: Kept = Kept(UnsafeCell::new(None));
 
 fn choose() -> u32 {
     // SAFETY: a string of C; the value is used before anybody can change the environment.
@@ -131,6 +176,9 @@ fn choose() -> u32 {
     let name = unsafe { CStr::from_ptr(name) };
     if name == c"" || name == c"ondeck" {
         return ONDECK;
+    }
+    if name == c"glibc" {
+        return THEIRS;
     }
     match family::choose(name) {
         Ok(operations) => OTHER.store(ptr::from_ref(operations).cast_mut(), Relaxed),
@@ -179,8 +227,21 @@ static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
         real::look_up_all();
         platform::ask_early();
+        ondeck_record::ask_loader();
         // SAFETY: the handler only stores.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        // A recording tells of programs without a lock, too.
+        lock();
     }
     begin
+};
+
+/// Run by the loader after the program's own end.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = {
+    extern "C" fn end() {
+        ondeck_record::exit();
+    }
+    end
 };

@@ -6,7 +6,7 @@
 use crate::die;
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
-use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 
 /// One of them, as an address that is looked up once. Threads that race to do it store the same.
 struct Symbol {
@@ -61,7 +61,7 @@ macro_rules! real {
         pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
             // SAFETY: the C library's function of this name has this type.
             let function = unsafe {
-                core::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(symbols::$name.address())
+                core::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($type),*) -> c_int>(symbols::$name.address())
             };
             // SAFETY: the caller keeps what the function asks for.
             unsafe { function($($argument),*) }
@@ -78,4 +78,16 @@ real! {
     fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec);
     fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, at: *const timespec);
     fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t);
+    fn pthread_cond_init(condition: *mut pthread_cond_t, attributes: *const pthread_condattr_t);
+    fn pthread_cond_destroy(condition: *mut pthread_cond_t);
+    fn pthread_cond_signal(condition: *mut pthread_cond_t);
+    fn pthread_cond_broadcast(condition: *mut pthread_cond_t);
+    fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t);
+    fn pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, at: *const timespec);
+    fn pthread_cond_clockwait(
+        condition: *mut pthread_cond_t,
+        mutex: *mut pthread_mutex_t,
+        clock: clockid_t,
+        at: *const timespec
+    );
 }

@@ -1,1 +1,173 @@
-//! The form of a recording: one file for each process, mapped by it and by whoever reads it meanwhile.
+//! The form of a recording: one file for each process image, mapped by it and by whoever reads it meanwhile.
+//!
+//! ```text
+//! Header | modules | locks | index of stacks | stacks | ring of samples
+//! ```
+//!
+//! The file has its whole length from the start, and holes where nothing was written. All parts but the ring only grow, and
+//! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
+//! was killed in the middle of a write.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// `ondeckR` and the version of the form.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x01");
+
+/// The beginning of a file.
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`], written last.
+    pub magic: AtomicU64,
+    /// Length of the file in bytes.
+    pub length: u64,
+    /// The process, by the kernel's number, and its parent.
+    pub pid: u32,
+    /// See [`pid`](Self::pid).
+    pub parent: u32,
+    /// When the recording began, in ns since 1970.
+    pub started_realtime_ns: u64,
+    /// The same instant by the monotonic clock, which all other times are of.
+    pub started_ns: u64,
+    /// One of so many acquisitions is looked at.
+    pub rate: u64,
+    /// Name of the lock that answers, up to a zero.
+    pub lock: [u8; 32],
+    /// The program's file, up to a zero.
+    pub program: [u8; 4096],
+    /// Where the modules begin, in bytes, and for how many there is room.
+    pub modules: Part,
+    /// The locks.
+    pub locks: Part,
+    /// The index of stacks.
+    pub index: Part,
+    /// The stacks, in words of 8 bytes.
+    pub stacks: Part,
+    /// The samples.
+    pub ring: Part,
+    /// Samples that were begun, from the start.
+    pub head: AtomicU64,
+    /// Samples that the reader has taken, from the start.
+    pub tail: AtomicU64,
+    /// Samples that found no room.
+    pub dropped_samples: AtomicU64,
+    /// Stacks that found none.
+    pub dropped_stacks: AtomicU64,
+    /// Locks that found none.
+    pub dropped_locks: AtomicU64,
+    /// 1 after a regular end.
+    pub has_exited: AtomicU32,
+    /// Whether lock calls were seen at all.
+    pub has_locked: AtomicU32,
+}
+
+/// A part of the file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its first byte.
+    pub start: u64,
+    /// For how many entries there is room.
+    pub room: u64,
+}
+
+/// A file of the program, as it is loaded.
+#[repr(C)]
+pub struct Module {
+    /// 1 once the rest is written.
+    pub is_complete: AtomicU32,
+    /// Length of the build id.
+    pub build_id_length: u32,
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// What is added to the addresses of the file.
+    pub bias: u64,
+    /// The build id, as far as it has room.
+    pub build_id: [u8; 32],
+    /// The path, up to a zero; empty for the program itself.
+    pub path: [u8; 448],
+}
+
+/// A lock or a condition variable. The fields for accounting belong to whoever holds the lock, but for [`waiting`](Self::waiting).
+#[repr(C, align(128))]
+#[derive(Debug)]
+pub struct Lock {
+    /// Its address; 0 if the entry is not in use.
+    pub address: AtomicU64,
+    /// What it is, of [`kind`].
+    pub kind: AtomicU32,
+    /// The stack where it was initialised or first seen.
+    pub origin: AtomicU32,
+    /// Who waits: see `account`.
+    pub waiting: AtomicU64,
+    /// Up to when waiting is charged to somebody, in ns.
+    pub charged_until: AtomicU64,
+    /// What was waited for by who has left, and nobody was charged for.
+    pub left_over: AtomicU64,
+    /// When the acquisition that is looked at took place.
+    pub taken_at: AtomicU64,
+    /// The stack of that.
+    pub taken_by: AtomicU32,
+    /// Most that waited at once.
+    pub most_waiting: AtomicU32,
+    /// Sleeps of its waiters, threads that its releases woke, and changes of who is on deck, where the lock tells.
+    pub parks: AtomicU32,
+    /// See [`parks`](Self::parks).
+    pub wakes: AtomicU32,
+    /// See [`parks`](Self::parks).
+    pub rotations: AtomicU32,
+    /// Turns of its waiters' loops.
+    pub spins: AtomicU32,
+}
+
+/// What an entry among the locks is.
+pub mod kind {
+    /// A mutex, first seen when it was used.
+    pub const SEEN: u32 = 1;
+    /// A mutex that was initialised where its origin says.
+    pub const INITIALISED: u32 = 2;
+    /// A condition variable.
+    pub const CONDITION: u32 = 3;
+    /// A mutex whose holders cannot be told: robust, of several processes, or with a protocol.
+    pub const OPAQUE: u32 = 4;
+}
+
+/// A sample, 48 bytes.
+#[repr(C)]
+pub struct Slot {
+    /// Its number from the start, plus 1, written last.
+    pub ticket: AtomicU64,
+    /// What happened, of [`event`], and above it the thread's number.
+    pub what: AtomicU64,
+    /// The lock's number, and above it the stack's.
+    pub place: AtomicU64,
+    /// When it was over, in ns.
+    pub at: AtomicU64,
+    /// How long it took, in ns.
+    pub ns: AtomicU64,
+    /// How many such events it stands for, as the bits of a float of 64 bits.
+    pub weight: AtomicU64,
+}
+
+/// What a sample tells.
+pub mod event {
+    /// A thread waited for a mutex, and got it.
+    pub const WAIT: u32 = 1;
+    /// A thread waited for a mutex until its time was up.
+    pub const GAVE_UP: u32 = 2;
+    /// A thread waited on a condition variable.
+    pub const CONDITION: u32 = 3;
+    /// A release, and what was waited during its hold.
+    pub const CHARGE: u32 = 4;
+    /// What was waited while the lock was free.
+    pub const HANDING_ON: u32 = 5;
+    /// An acquisition, and how long it was held.
+    pub const TAKE: u32 = 6;
+}
+
+/// The number of no lock, and of no stack.
+pub const NONE: u32 = 0;
+
+/// Most return addresses of a stack; deeper ones are cut at their outer end.
+pub const DEPTH: usize = 96;

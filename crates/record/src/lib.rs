@@ -1,9 +1,72 @@
 //! What a program's threads write down of its locks while it runs.
 //!
+//! What is charged to whom, and what that costs: `account`.
+//!
 //! | file | what is in it |
 //! |---|---|
-//! | `layout` | the form of a recording |
+//! | `layout` | the form of a recording: one file for each process |
+//! | `file` | making that file, and where it is |
+//! | `ring` | samples, on their way to whoever reads |
+//! | `stacks` | each stack once |
+//! | `modules` | the program's files as they are loaded |
+//! | `walk` | the calling thread's stack |
+//! | `thread` | what each thread has for itself |
+//! | `memory` | what of it may be read |
+//! | `locks` | what is known of each lock, by its address where it has no room for a number |
+//! | `account` | who waits, and who is charged for it |
+//! | `chance` | which of many is looked at |
+//! | `read` | recordings, for those who read them |
+//!
+//! The writing half runs in somebody else's program, inside its locks: it takes no lock of its own that anybody waits for,
+//! opens files only when a process begins, and asks for no memory but when a module is seen for the first time.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
+mod account;
+mod chance;
+mod file;
 pub mod layout;
+mod locks;
+mod memory;
+mod modules;
+pub mod read;
+mod ring;
+mod stacks;
+mod thread;
+mod walk;
+
+pub use account::{Marks, Opaque, Pending, Wait, forget, rotated, slept, spun, woke};
+pub use file::{Wish, is_on};
+
+/// What the lock that is recorded tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charging {
+    /// Each acquire and release that somebody waits for is looked at.
+    Exact,
+    /// Waiters ask for a look.
+    AtInstants,
+}
+
+/// Asks the loader which files the program is of. To be called before the program starts: takes the loader's lock.
+pub fn ask_loader() {
+    modules::ask_loader();
+}
+
+/// Begins to record this process, as `wish` says; `lock` is the name of the lock that answers. False if there is no file;
+/// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
+/// a fork.
+pub fn start(wish: &Wish, lock: &str, charging: Charging) -> bool {
+    stacks::begin();
+    locks::begin();
+    walk::begin();
+    modules::begin();
+    account::begin(charging == Charging::Exact);
+    file::start(wish, lock)
+}
+
+/// The process comes to its regular end.
+pub fn exit() {
+    if let Some(recording) = file::current() {
+        recording.exit();
+    }
+}

@@ -90,7 +90,7 @@ impl Change {
 
     /// How much more of it there is now: `+12.3%`.
     pub(crate) fn percent(&self) -> String {
-        percent(self.ratio())
+        wording::change(self.ratio())
     }
 
     /// The medians, with their units.
@@ -226,7 +226,7 @@ impl Table {
     fn text(&self, old_name: &str, new_name: &str, name_width: usize) -> Grid {
         let better = if self.metric.more_is_better { "more is better" } else { "less is better" };
         let title = format!("{}\n({better})", self.metric.name);
-        let [old_name, new_name] = [old_name, new_name].map(|name| in_lines(name, name_width));
+        let [old_name, new_name] = [old_name, new_name].map(|name| wording::in_lines(name, name_width));
         let mut grid = Grid::new(&[&title, "threads", "lock", &old_name, &new_name, "change", "p, rounds"], 3);
         for change in &self.changes {
             let (_, _, threads, lock) = &change.key;
@@ -247,7 +247,7 @@ impl Table {
         }
         if let Some(mean) = self.geometric_mean() {
             let empty = String::new;
-            grid.row(vec!["geomean".to_string(), empty(), empty(), empty(), empty(), percent(mean), empty()]);
+            grid.row(vec!["geomean".to_string(), empty(), empty(), empty(), empty(), wording::change(mean), empty()]);
         }
         grid
     }
@@ -300,17 +300,6 @@ fn machine_warning(old: &[Row], new: &[Row]) -> Option<String> {
     let (old, new) = (machines(old), machines(new));
     let names = |machines: BTreeSet<String>| wording::list(&machines.into_iter().collect::<Vec<String>>());
     (old != new).then(|| format!("the machines differ: {} and {}", names(old), names(new)))
-}
-
-/// A name in lines of at most `width` characters: a path may have no better place to be broken at.
-fn in_lines(name: &str, width: usize) -> String {
-    let name: Vec<char> = name.chars().collect();
-    name.chunks(width).map(String::from_iter).collect::<Vec<String>>().join("\n")
-}
-
-/// `+12.3%` for 1.123.
-fn percent(ratio: f64) -> String {
-    if ratio.is_finite() { format!("{:+.1}%", (ratio - 1.0) * 100.0) } else { "?".to_string() }
 }
 
 fn figure(metric: Metric, value: f64) -> String {

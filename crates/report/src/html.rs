@@ -78,7 +78,7 @@ pub fn json(of: &impl Serialize) -> String {
 }
 
 /// The head of a page: nothing may be loaded, and it looks as all pages of ours do, and as `more` of a style sheet says.
-pub fn head(title: &str, more: &'static str) -> Markup {
+pub fn head(title: &str, more: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";

@@ -35,14 +35,22 @@ impl Inputs {
     /// Reads the files, in their order. What one result file has of several machines or platforms becomes a source each:
     /// no median is formed over machines.
     pub fn read(files: &[PathBuf]) -> Result<Inputs, Unreadable> {
+        let texts: Result<Vec<String>, Unreadable> = files.iter().map(|file| text_of(file)).collect();
+        Inputs::parse(files, &texts?)
+    }
+
+    /// The same of files whose texts are known.
+    ///
+    /// # Errors
+    /// If one is neither a result file nor a trace.
+    pub fn parse(files: &[PathBuf], texts: &[String]) -> Result<Inputs, Unreadable> {
         let mut inputs = Inputs::default();
-        for (file, label) in files.iter().zip(labels(files)) {
-            let text = text_of(file)?;
-            if trace::is_trace(&text) {
-                inputs.traces.push(Trace::parse(file, label, &text)?);
+        for ((file, text), label) in files.iter().zip(texts).zip(labels(files)) {
+            if trace::is_trace(text) {
+                inputs.traces.push(Trace::parse(file, label, text)?);
                 continue;
             }
-            let (results, notes) = parse(file, &text)?;
+            let (results, notes) = parse(file, text)?;
             let parts = Source { label, results, notes }.by_machine();
             if parts.len() > MOST_PARTS {
                 let what =

@@ -136,7 +136,7 @@ fn rows_hash(rows: &[Row]) -> String {
     hash(&text)
 }
 
-/// Why a file is not a result file, in one line.
+/// Why a file is not what was asked for, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     file: PathBuf,
@@ -146,7 +146,7 @@ pub struct Unreadable {
 
 impl Unreadable {
     /// About the file as a whole.
-    pub(crate) fn new(file: &Path, what: String) -> Self {
+    pub fn new(file: &Path, what: String) -> Self {
         Unreadable { file: file.to_path_buf(), line: None, what }
     }
 
@@ -179,7 +179,10 @@ pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
 }
 
 /// What is in the file, which is not nothing.
-pub(crate) fn text_of(file: &Path) -> Result<String, Unreadable> {
+///
+/// # Errors
+/// If there is no text in it.
+pub fn text_of(file: &Path) -> Result<String, Unreadable> {
     let fail = |what: String| Unreadable::new(file, what);
     let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {}", reason(&error))))?;
     let text = String::from_utf8(bytes).map_err(|_| fail(format!("is not text; {EXPECTED}")))?;
@@ -307,7 +310,7 @@ fn json_error(error: &serde_json::Error, expected: &str) -> (u64, String) {
 }
 
 /// What the operating system says, without the error number that Rust appends.
-pub(crate) fn reason(error: &std::io::Error) -> String {
+pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()
 }

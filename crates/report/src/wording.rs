@@ -58,6 +58,11 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
+/// How much more that is: `+12.3%` for 1.123 times as much.
+pub fn change(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{:+.1}%", (ratio - 1.0) * 100.0) } else { "?".to_string() }
+}
+
 /// Words as in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -118,6 +123,12 @@ pub fn broken(lock: &str, width: usize) -> String {
         column += part.len();
     }
     lines
+}
+
+/// A name in lines of at most `width` characters: a path may have no better place to be broken at.
+pub fn in_lines(name: &str, width: usize) -> String {
+    let name: Vec<char> = name.chars().collect();
+    name.chunks(width).map(String::from_iter).collect::<Vec<String>>().join("\n")
 }
 
 /// The text in lines of at most `width` columns where its words allow it: the first line after `mark`, the others below
@@ -198,6 +209,16 @@ mod tests {
     fn multiples() {
         let texts = [0.0, 0.004, 0.01, 1.234, 99.94, 99.96, 1e300].map(times);
         assert_eq!(texts, ["0.00", "below 0.01", "0.01", "1.23", "99.94", "100", "1.00e300"]);
+    }
+
+    #[test]
+    fn changes() {
+        assert_eq!([1.1234, 0.5, f64::INFINITY, f64::NAN].map(change), ["+12.3%", "-50.0%", "?", "?"]);
+    }
+
+    #[test]
+    fn names_are_broken_anywhere() {
+        assert_eq!(in_lines("abcde", 2), "ab\ncd\ne");
     }
 
     #[test]

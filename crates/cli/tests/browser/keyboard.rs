@@ -1,7 +1,7 @@
 //! The page without a mouse.
 
 use crate::chart::{check_tooltip, tooltip};
-use crate::pages::{HOSTILE, TOY};
+use crate::pages::{HOSTILE, PROFILE, TOY};
 use crate::tab::{Tab, WIDE};
 use crate::values::{figures, open, sample};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ fn focus(tab: &mut Tab) -> Option<Focus> {
 }
 
 /// Strikes Tab until the element has the focus.
-fn go_to(tab: &mut Tab, selector: &str) {
+pub(crate) fn go_to(tab: &mut Tab, selector: &str) {
     for _ in 0..300 {
         if tab.eval(&format!("document.activeElement === document.querySelector({selector:?})")) {
             return;
@@ -32,17 +32,19 @@ fn go_to(tab: &mut Tab, selector: &str) {
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn tab_reaches_everything_once_and_shows_where_it_is() {
-    let mut tab = open(&HOSTILE, WIDE);
-    let expected: Vec<usize> = tab.eval("stops()");
-    assert!(expected.len() > 20, "{expected:?}");
-    let mut reached = Vec::new();
-    for _ in 0..expected.len() {
-        tab.strike("Tab");
-        let focus = focus(&mut tab).expect("Tab leaves the page too early");
-        assert!(focus.is_marked, "nothing marks the focus on {}", focus.what);
-        reached.push(focus.place);
+    for page in [&HOSTILE, &PROFILE] {
+        let mut tab = open(page, WIDE);
+        let expected: Vec<usize> = tab.eval("stops()");
+        assert!(expected.len() > 20, "{expected:?}");
+        let mut reached = Vec::new();
+        for _ in 0..expected.len() {
+            tab.strike("Tab");
+            let focus = focus(&mut tab).expect("Tab leaves the page too early");
+            assert!(focus.is_marked, "nothing marks the focus on {}", focus.what);
+            reached.push(focus.place);
+        }
+        assert_eq!(reached, expected, "in the order of reading");
     }
-    assert_eq!(reached, expected, "in the order of reading");
 }
 
 #[test]

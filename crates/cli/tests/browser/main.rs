@@ -11,6 +11,7 @@ mod names;
 mod pages;
 mod pictures;
 mod printed;
+mod profile;
 mod quiet;
 mod reading;
 mod tab;

@@ -1,19 +1,19 @@
 //! Names from a foreign file are text, whatever they look like.
 
-use crate::pages::{HOSTILE, HOSTILE_WORKLOAD, TOY, hostile_locks};
+use crate::pages::{HOSTILE, HOSTILE_PROFILE, HOSTILE_WORKLOAD, TOY, hostile_locks};
 use crate::tab::{Tab, WIDE};
 use crate::values::{figures, open};
 use std::collections::BTreeMap;
 
 /// How often each kind of element occurs that could run or load something.
-fn dangerous(tab: &mut Tab) -> BTreeMap<String, usize> {
+pub(crate) fn dangerous(tab: &mut Tab) -> BTreeMap<String, usize> {
     tab.eval(
         "Object.fromEntries(['script', 'img', 'iframe', 'object', 'embed', 'style', 'link', 'base', 'form', 'i', 'b', 'u']
            .map((name) => [name, document.querySelectorAll(name).length]))",
     )
 }
 
-fn handlers(tab: &mut Tab) -> Vec<String> {
+pub(crate) fn handlers(tab: &mut Tab) -> Vec<String> {
     tab.eval("everything().flatMap((one) => one.getAttributeNames().filter((name) => name.startsWith('on')))")
 }
 
@@ -62,7 +62,9 @@ fn what_is_odd_about_a_foreign_file_is_said() {
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn names_keep_their_direction_to_themselves() {
-    let mut tab = open(&HOSTILE, WIDE);
-    let loose: Vec<String> = tab.eval("looseDirections()");
-    assert_eq!(loose, Vec::<String>::new());
+    for page in [&HOSTILE, &HOSTILE_PROFILE] {
+        let mut tab = open(page, WIDE);
+        let loose: Vec<String> = tab.eval("looseDirections()");
+        assert_eq!(loose, Vec::<String>::new());
+    }
 }

@@ -1,5 +1,6 @@
 //! The pages that are tested, each made once by the real program.
 
+use ondeck_profile::{Lock, Profile, Site};
 use ondeck_report::output::{Results, fingerprint_path, read};
 use ondeck_report::row::Row;
 use std::fmt::Write as _;
@@ -54,6 +55,77 @@ pub(crate) static LARGE: LazyLock<Page> = LazyLock::new(|| {
     write(&file, &large_rows());
     report("large", &[file])
 });
+
+/// A profile of a program that does not exist.
+pub(crate) static PROFILE: LazyLock<Page> = LazyLock::new(|| report("profile", &[profile_file()]));
+
+/// The same with names that would do harm.
+pub(crate) static HOSTILE_PROFILE: LazyLock<Page> = LazyLock::new(|| {
+    let file = scratch("hostile-profile").join("profile.json");
+    write(&file, &serde_json::to_string(&hostile_profile()).expect("it has a JSON form"));
+    report("hostile-profile", &[file])
+});
+
+/// A thousand locks and twenty thousand stacks.
+pub(crate) static LARGE_PROFILE: LazyLock<Page> = LazyLock::new(|| {
+    let file = scratch("large-profile").join("profile.json");
+    write(&file, &serde_json::to_string(&large_profile()).expect("it has a JSON form"));
+    report("large-profile", &[file])
+});
+
+/// What the tests of ondeck-profile keep for us.
+pub(crate) fn profile_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../profile/testdata/server.json")
+}
+
+fn sample_profile() -> Profile {
+    let text = std::fs::read_to_string(profile_file()).expect("it is there");
+    ondeck_profile::parse(&profile_file(), &text).expect("it is a profile")
+}
+
+pub(crate) fn hostile_profile() -> Profile {
+    let mut profile = sample_profile();
+    let mut names = hostile_locks();
+    names.extend([HOSTILE_WORKLOAD.to_owned(), "</title>".to_owned(), "x".repeat(4000)]);
+    let mut names = names.iter().cycle().cloned();
+    let mut next = || names.next().expect("it never ends");
+    profile.command.iter_mut().for_each(|word| *word = next());
+    profile.processes.iter_mut().for_each(|process| process.program = next());
+    profile.notes = (0..14).map(|_| next()).collect();
+    profile.lock = next();
+    for frame in &mut profile.frames {
+        (frame.function, frame.module, frame.file) = (next(), next(), next());
+    }
+    // Each lock is waited for, so that each has a section.
+    let first = profile.locks[0].clone();
+    for (index, lock) in profile.locks.iter_mut().enumerate() {
+        *lock = Lock { name: next(), address: index as u64, ..first.clone() };
+    }
+    profile.conditions.iter_mut().for_each(|condition| condition.name = next());
+    profile
+}
+
+fn large_profile() -> Profile {
+    let mut profile = sample_profile();
+    let template = profile.locks[0].clone();
+    let n_frames = profile.frames.len() as u32;
+    profile.locks.clear();
+    for index in 0..1000_u32 {
+        let part = 1.0 / f64::from(1 + index);
+        let mut lock = Lock { name: format!("pool[{index}]"), address: index.into(), ..template.clone() };
+        (lock.waits, lock.wait_ns, lock.handing_on_ns) = (lock.waits * part, lock.wait_ns * part, 0.0);
+        for (side, sites) in [&mut lock.waiters, &mut lock.holders].into_iter().enumerate() {
+            let first = profile.stacks.len() as u32;
+            let seed = index * 7 + side as u32;
+            let stack = |n: u32| (0..25).map(|level| (seed + n * (25 - level) + level * 3) % n_frames).collect();
+            profile.stacks.extend((0..10).map(stack));
+            let site = |stack| Site { stack, count: lock.waits / 10.0, ns: lock.wait_ns / 10.0 };
+            *sites = (first..first + 10).map(site).collect();
+        }
+        profile.locks.push(lock);
+    }
+    profile
+}
 
 /// What would harm as a name of a lock: script, markup, length, direction of writing, and signs beyond the first plane.
 pub(crate) fn hostile_locks() -> Vec<String> {
@@ -159,6 +231,15 @@ fn report(name: &str, files: &[PathBuf]) -> Page {
     let took = began.elapsed();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     Page { file, took }
+}
+
+/// The picture of a profile, in a file of its own.
+pub(crate) fn flame_graph(name: &str, profile: &Path) -> PathBuf {
+    let directory = scratch(name);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_ondeck"));
+    let output = program.arg("report").arg(profile).arg("--svg").arg(&directory).output().expect("it was built");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    directory.join("flame-graph.svg")
 }
 
 /// A page of a test's own, whole.

@@ -48,7 +48,7 @@ fn pictures_are_taken_in_light_and_dark_on_a_phone_and_on_paper() {
     println!("pictures: {}", directory().display());
 }
 
-fn keep(name: &str, bytes: &[u8]) {
+pub(crate) fn keep(name: &str, bytes: &[u8]) {
     let file = directory().join(name);
     let kept = std::fs::create_dir_all(directory()).and_then(|()| std::fs::write(&file, bytes));
     kept.unwrap_or_else(|error| panic!("{}: {error}", file.display()));

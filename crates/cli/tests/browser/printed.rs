@@ -1,6 +1,6 @@
 //! The page on paper.
 
-use crate::pages::{HOSTILE, Page, REAL, TOY};
+use crate::pages::{HOSTILE, HOSTILE_PROFILE, PROFILE, Page, REAL, TOY};
 use crate::tab::WIDE;
 use crate::values::{figures, open};
 use lopdf::Document;
@@ -68,7 +68,7 @@ fn check_paper(page: &Page) {
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn every_figure_is_printed_and_no_page_is_empty() {
-    for page in [&TOY, &REAL, &HOSTILE] {
+    for page in [&TOY, &REAL, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         check_paper(page);
     }
 }

@@ -1,6 +1,6 @@
 //! A page that complains of nothing and asks for nothing, and a watcher that would have noticed.
 
-use crate::pages::{HOSTILE, LARGE, Page, REAL, TOY, written};
+use crate::pages::{HOSTILE, HOSTILE_PROFILE, LARGE, PROFILE, Page, REAL, TOY, written};
 use crate::tab::{PHONE, Tab, WIDE};
 use crate::values::figures;
 use std::time::Instant;
@@ -11,7 +11,7 @@ const MOST_BYTES: u64 = 2_000_000;
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn every_page_is_quiet_and_small() {
-    for page in [&TOY, &REAL, &HOSTILE, &LARGE] {
+    for page in [&TOY, &REAL, &HOSTILE, &LARGE, &PROFILE, &HOSTILE_PROFILE] {
         let page: &Page = page;
         let mut tab = Tab::open(&page.file, WIDE);
         tab.until("document.body.dataset.ready === 'true'");

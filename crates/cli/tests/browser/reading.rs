@@ -1,6 +1,6 @@
 //! The page for those who do not see it, and where no script runs.
 
-use crate::pages::{HOSTILE, REAL, TOY, TRACED};
+use crate::pages::{HOSTILE, HOSTILE_PROFILE, PROFILE, REAL, TOY, TRACED};
 use crate::tab::{Tab, WIDE, Window};
 use crate::values::{figures, open};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn is_focusable(node: &Value) -> bool {
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn whatever_can_be_used_has_a_name() {
-    for page in [&TOY, &REAL, &TRACED, &HOSTILE] {
+    for page in [&TOY, &REAL, &TRACED, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         let mut tab = open(page, WIDE);
         let nodes = tree(&mut tab);
         let usable: Vec<&Value> = nodes
@@ -81,7 +81,7 @@ fn every_chart_has_an_alternative_and_a_table() {
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn the_document_is_in_order() {
-    for page in [&TOY, &REAL, &TRACED, &HOSTILE] {
+    for page in [&TOY, &REAL, &TRACED, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         let mut tab = open(page, WIDE);
         let levels: Vec<u32> =
             tab.eval("[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((one) => Number(one.localName[1]))");

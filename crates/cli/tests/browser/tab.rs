@@ -157,13 +157,21 @@ impl Tab {
             "End" => (key, 35, ""),
             "Home" => (key, 36, ""),
             "ArrowLeft" => (key, 37, ""),
+            "ArrowUp" => (key, 38, ""),
             "ArrowRight" => (key, 39, ""),
+            "ArrowDown" => (key, 40, ""),
             _ => panic!("no test strikes {key}"),
         };
         let event =
             |kind: &str| json!({"type": kind, "key": key, "code": code, "windowsVirtualKeyCode": number, "text": text});
         self.call("Input.dispatchKeyEvent", event("keyDown"));
         self.call("Input.dispatchKeyEvent", event("keyUp"));
+        self.eval::<bool>("frames(2)");
+    }
+
+    /// Types a text where the focus is.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.call("Input.insertText", json!({"text": text}));
         self.eval::<bool>("frames(2)");
     }
 

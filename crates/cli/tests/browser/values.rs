@@ -74,9 +74,12 @@ pub(crate) fn open(page: &Page, window: Window) -> Tab {
     tab
 }
 
-/// All figures of a page.
+/// All figures of a page; that of a profile has none which a script draws.
 pub(crate) fn figures(tab: &mut Tab) -> Vec<Figure> {
     let figures = tab.report()["figures"].take();
+    if figures.is_null() {
+        return Vec::new();
+    }
     serde_json::from_value(figures).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -3,6 +3,7 @@
 mod common;
 mod launch;
 mod partial;
+mod profiles;
 mod report;
 mod runs;
 mod sim;

@@ -366,7 +366,7 @@ fn every_lock_has_its_own_sentence() {
     assert_eq!(all.iter().map(|advice| advice.kind).collect::<Vec<Kind>>(), [Kind::NotPredicted, Kind::Quiet]);
     let text = serde_json::to_string(&all[1]).unwrap();
     assert!(text.starts_with(r#"{"subject":{"lock":1},"kind":"quiet","text":"not contended"#), "{text}");
-    assert!(advice(&crate::sample::silent(), &[]).is_empty());
+    assert!(advice(&crate::made_up::silent(), &[]).is_empty());
 }
 
 /// Names and figures of a file from elsewhere.

@@ -188,7 +188,7 @@ function startFlames(graphs, bar) {
   };
   const keys = 'Click: zoom. Arrow keys, Enter and Escape: move, zoom, zoom out.';
   const field = html('input', { type: 'search', placeholder: 'Search functions', 'aria-label': 'Search functions', autocomplete: 'off' });
-  const reset = html('button', { type: 'button', disabled: '' }, 'Reset zoom');
+  const reset = html('button', { type: 'button', hidden: '' }, 'Reset zoom');
   const found = html('span', { class: 'found', role: 'status' });
   const told = html('p', { class: 'told', 'aria-hidden': 'true' }, keys);
   bar.append(html('div', { class: 'flamebar' }, field, reset, found, told));
@@ -200,7 +200,7 @@ function startFlames(graphs, bar) {
   });
   reset.addEventListener('click', () => flames.forEach((flame) => flame.zoom(flame.root)));
   for (const graph of graphs) {
-    graph.addEventListener('zoomed', () => { reset.disabled = flames.every((flame) => flame.zoomed === flame.root); });
+    graph.addEventListener('zoomed', () => { reset.hidden = flames.every((flame) => flame.zoomed === flame.root); });
   }
   addEventListener('resize', place);
   place();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample;
+use crate::made_up;
 use ondeck_report::palette::contrast;
 use roxmltree::Document;
 
@@ -16,7 +16,7 @@ fn frames_of(svg: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_file_has_both_graphs_with_figures() {
-    let svg = svg(&sample::server());
+    let svg = svg(&made_up::server());
     let frames = frames_of(&svg);
     let titles: Vec<&str> = frames.iter().map(|(title, _)| title.as_str()).collect();
     for title in [
@@ -30,7 +30,7 @@ fn a_file_has_both_graphs_with_figures() {
     }
     assert!(frames.iter().any(|(_, text)| text == "Query_cache::try_lock"), "{frames:?}");
     assert!(svg.contains(">Who waited<") && svg.contains(">Who held it meanwhile<"));
-    assert_eq!(svg, super::svg(&sample::server()), "the same each time");
+    assert_eq!(svg, super::svg(&made_up::server()), "the same each time");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn hostile_names_are_text() {
     for name in
         ["<script>alert(1)</script>", "\"' onload=x", "]]><g>", "a\u{0}\u{202e}\n\u{ffff}", "&lt;", &"x".repeat(4000)]
     {
-        let mut profile = sample::small();
+        let mut profile = made_up::small();
         profile.command = vec![name.into()];
         profile.locks[0].name = name.into();
         profile.frames.iter_mut().for_each(|frame| (frame.function, frame.module) = (name.into(), name.into()));
@@ -58,11 +58,11 @@ fn hostile_names_are_text() {
 
 #[test]
 fn a_program_that_did_not_wait_has_a_picture_too() {
-    for profile in [sample::calm(), sample::silent()] {
+    for profile in [made_up::calm(), made_up::silent()] {
         let svg = svg(&profile);
         assert!(frames_of(&svg).is_empty() && svg.contains("There is nothing to show."), "{svg}");
     }
-    let mut profile = sample::small();
+    let mut profile = made_up::small();
     profile.locks[0].waiters.iter_mut().for_each(|site| site.ns = f64::MAX);
     profile.locks[0].wait_ns = f64::MAX;
     assert!(!svg(&profile).contains("NaN"));
@@ -90,6 +90,6 @@ fn a_script_and_a_style_can_stand_where_they_do() {
 
 #[test]
 fn large_profiles_have_small_pictures() {
-    let svg = svg(&sample::large());
+    let svg = svg(&made_up::large());
     assert!(svg.len() < 3_000_000, "{} bytes", svg.len());
 }

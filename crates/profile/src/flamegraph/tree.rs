@@ -268,7 +268,7 @@ impl<'p> Graphs<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::made_up;
 
     /// Level, name, beginning and width of each block.
     fn told(profile: &Profile, side: Side, least: f64) -> Vec<(u32, String, f64, f64)> {
@@ -295,12 +295,12 @@ mod tests {
             row(4, "serve", 6000.0, 4000.0),
             row(5, "std::mutex::lock()", 6000.0, 4000.0),
         ];
-        assert_eq!(told(&sample::small(), Side::Waiters, 0.001), expected);
+        assert_eq!(told(&made_up::small(), Side::Waiters, 0.001), expected);
     }
 
     #[test]
     fn holders_and_the_time_between_them_are_as_wide_as_the_waiting() {
-        let all = told(&sample::small(), Side::Holders, 0.001);
+        let all = told(&made_up::small(), Side::Holders, 0.001);
         assert_eq!(all[0], row(0, "all waiting for locks", 0.0, 10_000.0));
         assert!(all.contains(&row(2, NO_STACK, 5000.0, 3600.0)), "{all:?}");
         assert!(all.contains(&row(2, "(free: a woken thread did not run yet)", 8600.0, 1400.0)), "{all:?}");
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn narrow_frames_become_one() {
-        let mut profile = sample::small();
+        let mut profile = made_up::small();
         let lock = profile.locks[0].clone();
         let small = |n| crate::Lock {
             name: format!("small {n}"),
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn of_too_many_frames_the_widest_are_drawn() {
-        let profile = sample::large();
+        let profile = made_up::large();
         let tops = Tops::new(&profile);
         for most_frames in [1, 50, 700] {
             let blocks = Graphs::new(&profile, &tops).all(Side::Waiters, Detail { least: 0.0, most_frames });
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn recursion_ends_somewhere() {
-        let mut profile = sample::small();
+        let mut profile = made_up::small();
         profile.stacks[0] = vec![1; 100_000];
         let deepest = told(&profile, Side::Waiters, 0.0001).iter().map(|(level, ..)| *level).max();
         assert_eq!(deepest, Some(MOST_LEVELS));
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn every_block_lies_within_one_a_level_higher() {
-        let all = told(&sample::server(), Side::Holders, 0.0001);
+        let all = told(&made_up::server(), Side::Holders, 0.0001);
         for (level, name, from, ns) in &all[1..] {
             let is_within = |(one, _, left, wide): &&(u32, String, f64, f64)| {
                 one + 1 == *level && *left <= from + 1e-3 && left + wide >= from + ns - 1e-3

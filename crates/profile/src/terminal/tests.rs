@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample;
+use crate::made_up;
 
 fn advice() -> Vec<(usize, String)> {
     vec![
@@ -15,26 +15,26 @@ fn advice() -> Vec<(usize, String)> {
 
 #[test]
 fn a_wide_terminal_has_all_in_one_line() {
-    let text = table(&sample::server(), &advice(), 150);
+    let text = table(&made_up::server(), &advice(), 150);
     assert!(text.lines().all(|line| line.chars().count() <= 150), "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn a_narrow_terminal_has_functions_below() {
-    let text = table(&sample::server(), &advice(), 80);
+    let text = table(&made_up::server(), &advice(), 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn nothing_to_show_is_said() {
-    insta::assert_snapshot!(table(&sample::calm(), &[], 100) + "\n" + &table(&sample::silent(), &[], 100));
+    insta::assert_snapshot!(table(&made_up::calm(), &[], 100) + "\n" + &table(&made_up::silent(), &[], 100));
 }
 
 #[test]
 fn more_than_ten_are_counted() {
-    let mut profile = sample::small();
+    let mut profile = made_up::small();
     let lock = profile.locks[0].clone();
     profile.locks = (0..25).map(|n| Lock { name: format!("lock {n}"), ..lock.clone() }).collect();
     profile.locks[3].waits = 0.0;
@@ -47,7 +47,7 @@ fn more_than_ten_are_counted() {
 #[test]
 fn hostile_names_stay_in_their_line() {
     for name in ["a\nb\u{1b}[31mc\u{202e}", &"x".repeat(4000), "", "50 %", "\u{5de}\u{5e0}"] {
-        let mut profile = sample::small();
+        let mut profile = made_up::small();
         profile.command = vec![name.into()];
         profile.locks[0].name = name.into();
         profile.frames.iter_mut().for_each(|frame| frame.function = name.into());

@@ -91,7 +91,8 @@ pub fn intervals_in_page(of: &Intervals, alternative: &str) -> String {
     }
     group = group.add(rule("axis", LIGHT.muted, (left, bottom), (wide - 6.0, bottom)));
     group = below_axis(group, of, &x, (left, wide, bottom));
-    let height = bottom + 2.0 * AXIS_SIZE + 20.0;
+    let label = if of.x.label.is_empty() { 0.0 } else { AXIS_SIZE + 6.0 };
+    let height = bottom + AXIS_SIZE + 14.0 + label;
     let document = Document::new().set("viewBox", (0, 0, wide, at(height)));
     document.set("role", "img").set("aria-label", clean(alternative)).add(group).to_string()
 }
@@ -146,6 +147,9 @@ fn below_axis(mut group: Group, of: &Intervals, x: &Ruler, (left, wide, bottom):
         let middle = place.min(wide - half);
         group = group
             .add(words(&text, AXIS_SIZE, "muted", (middle, bottom + 8.0 + AXIS_SIZE)).set("text-anchor", "middle"));
+    }
+    if of.x.label.is_empty() {
+        return group;
     }
     let label = words(&of.x.label, AXIS_SIZE, "muted", ((left + wide) / 2.0, bottom + 14.0 + 2.0 * AXIS_SIZE));
     group.add(label.set("text-anchor", "middle"))

@@ -1,0 +1,151 @@
+//! `ondeck profile`.
+
+mod outputs;
+mod signals;
+
+use crate::args::ProfileArgs;
+use crate::exit::Exit;
+use crate::terminal::say;
+use ondeck_launch::{Launch, Recording, Refusal, prepare};
+use ondeck_profile::{Collector, Run};
+use outputs::Outputs;
+use signals::{Order, Orders};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant, SystemTime};
+
+pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
+    let refused = |refusal: Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code());
+    let mut outputs = Outputs::check(args)?;
+    let directory = directory(args.max_mb)?;
+    let launch = Launch {
+        command: args.command.clone(),
+        lock: Some(args.lock.clone()),
+        library: args.library.clone(),
+        recording: Some(Recording {
+            directory: directory.path().to_owned(),
+            rate: args.rate.into(),
+            max_mb: args.max_mb.into(),
+        }),
+    };
+    let command = prepare(&launch).map_err(refused)?;
+    let mut session = Session::start(command, args, directory.path())?;
+    if args.usdt {
+        say(&outputs::probes(session.child.id(), &launch).map_err(refused)?);
+    }
+    let status = session.watch(args.every, &mut outputs);
+    session.collector.take(now_ns());
+    if session.collector.is_empty() {
+        say(
+            "warning: nothing was recorded: the program ended before its libraries were loaded, or it may not write to the \
+             directory of recordings",
+        );
+    }
+    let mut profile = session.collector.profile(now_ns());
+    outputs.write_all(&mut profile)?;
+    match exit_code(status) {
+        0 => Ok(()),
+        code => Err(Exit::Program(code)),
+    }
+}
+
+/// The program's own exit code; as a shell says of a program that a signal has killed.
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+/// Where processes put their recordings: in memory, if there is room for some of them. A disk would be written to
+/// by the way, and a program that faults on such a page waits for that.
+fn directory(max_mb: u32) -> Result<tempfile::TempDir, Exit> {
+    const PROCESSES: u64 = 4;
+    let memory = Path::new("/dev/shm");
+    let needed = u64::from(max_mb) * PROCESSES << 20;
+    let place = if free_bytes(memory) >= needed { memory.to_owned() } else { std::env::temp_dir() };
+    let free = free_bytes(&place) >> 20;
+    if free < max_mb.into() {
+        let what = format!("--max-mb {max_mb}: {} has room for {free} MB only", place.display());
+        return Err(Exit::Usage(what));
+    }
+    let failed = |error| Exit::Failed(format!("no directory for recordings in {}: {error}", place.display()));
+    tempfile::Builder::new().prefix("ondeck-").tempdir_in(&place).map_err(failed)
+}
+
+fn free_bytes(directory: &Path) -> u64 {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(directory.as_os_str().as_bytes()) else { return 0 };
+    let mut room = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
+    // SAFETY: a string of C, and room for the answer.
+    if unsafe { libc::statvfs(path.as_ptr(), room.as_mut_ptr()) } != 0 {
+        return 0;
+    }
+    // SAFETY: filled by the call.
+    let room = unsafe { room.assume_init() };
+    room.f_bavail * room.f_frsize
+}
+
+/// The monotonic clock, as recordings have it.
+fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// A program that runs, and what it records.
+struct Session {
+    child: Child,
+    collector: Collector,
+    orders: Orders,
+}
+
+impl Session {
+    fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
+        let orders = Orders::listen().map_err(|error| Exit::Failed(format!("signals: {error}")))?;
+        let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let run = Run {
+            command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            started_realtime_ns: started_realtime.as_nanos() as u64,
+            started_ns: now_ns(),
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        };
+        let name = PathBuf::from(command.get_program());
+        let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
+        let child = command.spawn().map_err(cannot)?;
+        Ok(Session { child, collector: Collector::new(directory, run), orders })
+    }
+
+    /// Reads what is recorded until the program ends. Signals to us are the program's, but for the one for snapshots.
+    fn watch(&mut self, every: Option<Duration>, outputs: &mut Outputs) -> ExitStatus {
+        const GAP: Duration = Duration::from_millis(50);
+        let mut next = every.map(|every| Instant::now() + every);
+        loop {
+            self.collector.take(now_ns());
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status,
+                Ok(None) => {}
+                Err(error) => say(&format!("warning: the program's end: {error}")),
+            }
+            let mut is_due = next.is_some_and(|next| Instant::now() >= next);
+            for order in self.orders.pending() {
+                match order {
+                    Order::Snapshot => is_due = true,
+                    Order::PassOn(signal) => self.pass_on(signal),
+                }
+            }
+            if is_due {
+                let now = now_ns();
+                self.collector.take(now);
+                outputs.write_snapshot(&self.collector.snapshot(now));
+                next = every.map(|every| Instant::now() + every);
+            }
+            std::thread::sleep(GAP);
+        }
+    }
+
+    fn pass_on(&self, signal: i32) {
+        let Ok(pid) = libc::pid_t::try_from(self.child.id()) else { return };
+        // SAFETY: our own child, which has not been waited for.
+        unsafe { libc::kill(pid, signal) };
+    }
+}

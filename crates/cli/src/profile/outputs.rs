@@ -1,0 +1,184 @@
+//! What `ondeck profile` writes.
+
+use crate::args::{ProfileArgs, ProfileFormat};
+use crate::exit::Exit;
+use crate::terminal::{print, say, width};
+use ondeck_launch::{Launch, Refusal};
+use ondeck_profile::{Advice, Kind, NOTE, Profile, Subject, firefox, flamegraph, folded, json, pprof, predictions};
+use ondeck_report::output::OutFile;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What can be made of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Pprof,
+    Page,
+    Flamegraph,
+    Folded,
+    Firefox,
+    Table,
+    Json,
+}
+
+/// The files that were asked for.
+pub(super) struct Outputs {
+    files: Vec<(Form, PathBuf, OutFile)>,
+    /// What goes to the terminal, or a pipe.
+    format: ProfileFormat,
+    is_printed: bool,
+    predicts: bool,
+    n_snapshots: u32,
+}
+
+impl Outputs {
+    /// All that can be refused is, before the program is started.
+    pub(super) fn check(args: &ProfileArgs) -> Result<Self, Exit> {
+        let of_format = match args.format {
+            ProfileFormat::Table => Form::Table,
+            ProfileFormat::Json => Form::Json,
+        };
+        let wanted = [
+            (Form::Pprof, "--output", &args.output),
+            (Form::Page, "--report", &args.report),
+            (Form::Flamegraph, "--flamegraph", &args.flamegraph),
+            (Form::Folded, "--folded", &args.folded),
+            (Form::Firefox, "--firefox", &args.firefox),
+            (of_format, "--out", &args.out),
+        ];
+        let mut files = Vec::new();
+        for (form, flag, path) in wanted {
+            let Some(path) = path else { continue };
+            let file = OutFile::check(path).map_err(|what| Exit::Usage(format!("{flag}: {what}")))?;
+            files.push((form, path.clone(), file));
+        }
+        for (at, (_, path, _)) in files.iter().enumerate() {
+            if files[..at].iter().any(|(_, other, _)| other == path) {
+                return Err(Exit::Usage(format!("{}: two files of one name; each needs its own", path.display())));
+            }
+        }
+        Ok(Outputs {
+            files,
+            format: args.format,
+            is_printed: args.out.is_none(),
+            predicts: !args.no_prediction,
+            n_snapshots: 0,
+        })
+    }
+
+    /// What is to be written at the end. All files are tried; the first failure is told.
+    pub(super) fn write_all(&self, profile: &mut Profile) -> Result<(), Exit> {
+        let advice = advise(profile, self.predicts);
+        let mut done = Ok(());
+        for (form, _, file) in &self.files {
+            let written = file.replace(&made(*form, profile, &advice, TEXT_WIDTH)).map_err(Exit::Failed);
+            done = done.and(written);
+        }
+        if self.is_printed {
+            match self.format {
+                ProfileFormat::Table => show(profile, &advice),
+                ProfileFormat::Json => done = done.and(print(&json::to_json(profile))),
+            }
+        }
+        done
+    }
+
+    /// The same in other files; as a list if there are none. A failure does not end the program that runs.
+    pub(super) fn write_snapshot(&mut self, profile: &Profile) {
+        self.n_snapshots += 1;
+        if self.files.is_empty() {
+            return show(profile, &[]);
+        }
+        for (form, path, _) in &self.files {
+            let path = numbered(path, self.n_snapshots);
+            let written = OutFile::check(&path).and_then(|file| file.replace(&made(*form, profile, &[], TEXT_WIDTH)));
+            if let Err(what) = written {
+                say(&format!("warning: snapshot {}: {what}", self.n_snapshots));
+            }
+        }
+    }
+}
+
+/// A list in a file is as wide.
+const TEXT_WIDTH: usize = 160;
+
+fn show(profile: &Profile, advice: &[(usize, String)]) {
+    for line in ondeck_profile::table(profile, advice, width()).lines() {
+        say(line);
+    }
+}
+
+/// Sentences for locks, by their index. What is to be known beside becomes notes.
+fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
+    let predictions = if predicts { predictions(profile) } else { Vec::new() };
+    let mut of_locks = Vec::new();
+    let mut has_prediction = false;
+    for Advice { subject, kind, text } in ondeck_profile::advice(profile, &predictions) {
+        has_prediction |= matches!(kind, Kind::Helped | Kind::NotHelped);
+        match subject {
+            Subject::Lock(lock) => of_locks.push((lock, text)),
+            Subject::Condition(condition) => {
+                let name = profile.conditions.get(condition).map_or("", |condition| &condition.name);
+                profile.notes.push(format!("condition variable {name}: {text}"));
+            }
+        }
+    }
+    if has_prediction {
+        profile.notes.push(NOTE.to_owned());
+    }
+    of_locks
+}
+
+fn made(form: Form, profile: &Profile, advice: &[(usize, String)], width: usize) -> Vec<u8> {
+    match form {
+        Form::Pprof => pprof::gzip(&pprof::write(profile)),
+        Form::Page => ondeck_profile::page(profile, advice).into_bytes(),
+        Form::Flamegraph => flamegraph(profile).into_bytes(),
+        Form::Folded => folded::folded(profile, ondeck_profile::Side::Waiters).into_bytes(),
+        Form::Firefox => firefox::firefox(profile).into_bytes(),
+        Form::Table => ondeck_profile::table(profile, advice, width).into_bytes(),
+        Form::Json => json::to_json(profile).into_bytes(),
+    }
+}
+
+/// `a/b.pb.gz` becomes `a/b.0003.pb.gz`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, end) = match name.strip_suffix(".pb.gz") {
+        Some(stem) => (stem.to_owned(), ".pb.gz".to_owned()),
+        None => match name.rsplit_once('.') {
+            Some((stem, end)) if !stem.is_empty() => (stem.to_owned(), format!(".{end}")),
+            _ => (name.clone(), String::new()),
+        },
+    };
+    path.with_file_name(OsString::from(format!("{stem}.{number:04}{end}")))
+}
+
+/// Where the probes are, and how they are used.
+pub(super) fn probes(pid: u32, launch: &Launch) -> Result<String, Refusal> {
+    let library = ondeck_launch::library(launch)?;
+    let library = library.display();
+    Ok(format!(
+        "probes: ondeck:contended, ondeck:acquired, ondeck:release, ondeck:wake in {library}\n  \
+         bpftrace -p {pid} -e 'usdt:{library}:ondeck:contended {{ @[ustack] = count(); }}'\n  \
+         perf buildid-cache --add {library} && perf record -e sdt_ondeck:acquired -g -p {pid}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+    use std::path::Path;
+
+    #[test]
+    fn snapshots_have_a_number_before_the_extension() {
+        for (path, expected) in [
+            ("a/b.pb.gz", "a/b.0003.pb.gz"),
+            ("page.html", "page.0003.html"),
+            ("a.b/plain", "a.b/plain.0003"),
+            (".hidden", ".hidden.0003"),
+        ] {
+            assert_eq!(numbered(Path::new(path), 3), Path::new(expected), "{path}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Signals to us while a program runs.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::Cause;
+use std::io;
+
+/// What a signal means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Write a snapshot.
+    Snapshot,
+    /// The program is meant.
+    PassOn(i32),
+}
+
+pub(super) struct Orders(SignalsInfo<WithOrigin>);
+
+impl Orders {
+    /// From here on no signal of these ends us: what the program has told is still to be written.
+    pub(super) fn listen() -> io::Result<Self> {
+        SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).map(Orders)
+    }
+
+    /// Those that have come since the last call. What a terminal sends, it sends to the program as well.
+    pub(super) fn pending(&mut self) -> Vec<Order> {
+        let meant = self.0.pending().filter_map(|origin| match (origin.signal, origin.cause) {
+            (SIGUSR2, _) => Some(Order::Snapshot),
+            (_, Cause::Kernel) => None,
+            (signal, _) => Some(Order::PassOn(signal)),
+        });
+        meant.collect()
+    }
+}

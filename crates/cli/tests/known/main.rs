@@ -1,0 +1,287 @@
+//! `ondeck profile` on programs whose use of locks is known: what it says beside what the programs wrote down themselves, with
+//! the C library's locks and with ours. `testprograms/known/README.md` says what each program shows.
+//!
+//! Only figures of time have a tolerance, and where samples are taken those that are estimates.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+mod compare;
+mod consistent;
+mod perfect;
+mod run;
+mod stacks;
+mod truth;
+
+use compare::{Compared, EXACT, Tolerance};
+use ondeck_profile::{Lock, Profile, Spot};
+use run::{LOCKS, Profiled, run_alone, run_profiled};
+use std::sync::RwLock;
+
+/// Most programs sleep most of the time, and run beside each other; one that needs the machine for itself writes.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// What else a program's profile must have: faults.
+type More = fn(&Profiled) -> Vec<String>;
+
+fn nothing_more(_: &Profiled) -> Vec<String> {
+    Vec::new()
+}
+
+fn faults_of(run: &Profiled, lock: &str, tolerance: Tolerance, more: More) -> Vec<String> {
+    let profile = &run.profile;
+    let mut faults = consistent::faults(profile);
+    let mut must = |is_so: bool, what: String| faults.extend((!is_so).then_some(what));
+    must(profile.command == run.command, format!("the command: {:?}", profile.command));
+    must(profile.lock == lock, format!("the lock: {:?}", profile.lock));
+    must(tolerance.rate != 1 || profile.rate == 1, format!("the rate: {}", profile.rate));
+    must(profile.dropped == ondeck_profile::Dropped::default(), format!("dropped: {:?}", profile.dropped));
+    for truth in &run.truths {
+        faults.extend(truth.faults().into_iter().map(|fault| format!("of the program itself: {fault}")));
+        let tolerance = Tolerance { rate: profile.rate, ..tolerance };
+        faults.extend(Compared::new(profile, truth, tolerance).faults);
+    }
+    faults.extend(more(run));
+    faults
+}
+
+/// Ondeck's own lock is charged for at instants, which comes to the same in the end; the end is far off in a short program.
+const AT_INSTANTS: Tolerance = Tolerance { charges: 0.1, ..EXACT };
+
+/// Runs a program until its profile agrees with it, three times at most: a thread that loses its core between its own clock
+/// and the recorder's makes both right, and different. What is wrong is wrong three times.
+fn attempts(lock: &str, run: impl Fn() -> Result<Vec<String>, String>) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut faults = Vec::new();
+    for attempt in 1..=MOST {
+        faults = run().unwrap_or_else(|error| vec![error]);
+        faults.iter_mut().for_each(|fault| *fault = format!("--lock {lock}: {fault}"));
+        if faults.is_empty() {
+            break;
+        }
+        println!("attempt {attempt}:\n{}", faults.join("\n"));
+    }
+    faults
+}
+
+/// Runs the program with each of the locks, every acquisition looked at, and compares all that is known.
+#[track_caller]
+fn check(name: &str, argument: Option<&str>, more: More) {
+    let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let with = |lock| {
+        let tolerance = if lock == "ondeck" { AT_INSTANTS } else { EXACT };
+        attempts(lock, || Ok(faults_of(&run_profiled(name, argument, lock, Some(1))?, lock, tolerance, more)))
+    };
+    let faults: Vec<String> = LOCKS.into_iter().flat_map(with).collect();
+    assert!(faults.is_empty(), "{name}:\n{}", faults.join("\n"));
+}
+
+#[track_caller]
+fn lock_of<'a>(profile: &'a Profile, name: &str) -> &'a Lock {
+    let found = profile.locks.iter().find(|lock| compare::is_named(&lock.name, name));
+    let names = || profile.locks.iter().map(|lock| lock.name.as_str()).collect::<Vec<_>>();
+    found.unwrap_or_else(|| panic!("no lock {name} among {:?}", names()))
+}
+
+/// Without it, a fault of the programs would look like one of the recorder.
+#[test]
+fn what_the_programs_know_of_themselves_can_be() {
+    let mut faults = Vec::new();
+    for name in run::names() {
+        let arguments: &[Option<&str>] = if name == "ends" { &[Some("abort"), Some("kill")] } else { &[None] };
+        for argument in arguments {
+            for truth in run_alone(&name, *argument) {
+                faults.extend(truth.faults().into_iter().map(|fault| format!("{name}: {fault}")));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn each_lock_and_each_place_has_its_acquisitions_and_waits() {
+    check("sites", None, |run| {
+        let made = lock_of(&run.profile, "*makes_one*");
+        let origin = made.origin.filter(|origin| origin.spot == Spot::Initialised);
+        let inside = origin.and_then(|origin| run.profile.frames_of(origin.stack).next().cloned());
+        let is_right =
+            inside.as_ref().is_some_and(|frame| frame.function == "makes_one" && frame.file.ends_with("sites.c"));
+        let seen = lock_of(&run.profile, "left").origin.map(|origin| origin.spot);
+        let mut faults = Vec::new();
+        if !is_right {
+            faults.push(format!("initialised in makes_one, sites.c, expected; {origin:?}, {inside:?} found"));
+        }
+        if seen != Some(Spot::FirstSeen) {
+            faults.push(format!("left comes from where it was first seen; {seen:?} found"));
+        }
+        faults
+    });
+}
+
+/// Samples: acquisitions within six standard deviations, waits and times within a quarter.
+#[test]
+fn samples_stand_for_all() {
+    let _alone = MACHINE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let with = |lock| {
+        let charges = if lock == "ondeck" { 0.1 } else { 0.0 };
+        let tolerance = Tolerance { times: 0.25, rate: 0, waits: 0.25, charges, ..EXACT };
+        attempts(lock, || {
+            let run = run_profiled("often", None, lock, None)?;
+            if run.profile.rate <= 1 {
+                return Err(format!("the default rate is {}", run.profile.rate));
+            }
+            Ok(faults_of(&run, lock, tolerance, nothing_more))
+        })
+    };
+    let faults: Vec<String> = LOCKS.into_iter().flat_map(with).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_hot_lock_comes_first_among_two_thousand() {
+    check("idle", None, |run| {
+        let names: Vec<&str> = run.profile.locks.iter().take(2).map(|lock| lock.name.as_str()).collect();
+        // 37 * 40: the size of a mutex.
+        let is_right = names.len() == 2 && names[0] == "idle+0x5c8" && names[1].contains("makes_one_on_the_heap");
+        if is_right { Vec::new() } else { vec![format!("first idle+0x5c8 and one of the heap; {names:?} found")] }
+    });
+}
+
+#[test]
+fn each_phase_has_its_lock() {
+    check("phases", None, |run| {
+        let last = |name| lock_of(&run.profile, name).timeline.amounts.iter().rposition(|amount| *amount > 0.0);
+        let first = |name| lock_of(&run.profile, name).timeline.amounts.iter().position(|amount| *amount > 0.0);
+        let (end, begin) = (last("early"), first("late"));
+        if end < begin { Vec::new() } else { vec![format!("early ends in slice {end:?}, late begins in {begin:?}")] }
+    });
+}
+
+#[test]
+fn a_long_hold_is_charged_and_not_who_releases_last() {
+    check("blame", None, nothing_more);
+}
+
+#[test]
+fn what_another_gives_back_is_charged_to_who_took_it() {
+    check("returned", None, nothing_more);
+}
+
+#[test]
+fn each_of_four_in_turn_is_charged_its_part() {
+    check("turns", None, nothing_more);
+}
+
+#[test]
+fn nobody_is_charged_while_the_lock_is_free() {
+    check("handing_on", None, nothing_more);
+}
+
+#[test]
+fn templates_and_inlined_functions_are_in_the_stacks() {
+    check("templates", None, stacks::templates);
+}
+
+#[test]
+fn generics_are_in_the_stacks() {
+    check("generics", None, stacks::generics);
+}
+
+#[test]
+fn generics_with_the_newer_symbols_are_in_the_stacks() {
+    check("generics+v0", None, stacks::generics);
+}
+
+#[test]
+fn without_names_there_are_addresses() {
+    check("stripped", None, stacks::stripped);
+}
+
+#[test]
+fn without_names_at_fixed_addresses_there_are_addresses() {
+    check("stripped+fixed", None, stacks::stripped);
+}
+
+#[test]
+fn libraries_that_are_opened_later_are_known() {
+    check("opened", None, stacks::opened);
+}
+
+#[test]
+fn children_have_figures_of_their_own() {
+    check("children", None, |run| {
+        // Five use locks; one has become another program; and one lives only to leave a child.
+        let n = run.truths.len();
+        if n == 6 { Vec::new() } else { vec![format!("6 process images expected, {n} wrote of themselves")] }
+    });
+}
+
+#[test]
+fn an_aborted_program_has_left_what_it_did() {
+    check("ends", Some("abort"), nothing_more);
+}
+
+#[test]
+fn a_killed_program_has_left_what_it_did() {
+    check("ends", Some("kill"), nothing_more);
+}
+
+#[test]
+fn waits_on_condition_variables_are_no_lock_waits() {
+    check("conditions", None, nothing_more);
+}
+
+#[test]
+fn kinds_tries_and_deadlines_count_as_they_should() {
+    check("kinds", None, nothing_more);
+}
+
+#[test]
+fn memory_used_again_and_moved_mutexes_are_told_apart() {
+    check("reused", None, nothing_more);
+}
+
+#[test]
+fn c11s_mutexes_are_seen() {
+    check("c11", None, nothing_more);
+}
+
+#[test]
+fn cpps_mutexes_are_seen() {
+    check("cpp", None, nothing_more);
+}
+
+#[test]
+fn threads_that_end_have_left_what_they_did() {
+    check("threads", None, nothing_more);
+}
+
+/// Waits for them are recorded, as are who waited and how long. Who holds them cannot be told, which the notes have to say.
+#[test]
+fn waits_for_robust_inheriting_and_shared_mutexes_are_seen() {
+    let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let with = |lock| {
+        attempts(lock, || {
+            let mut run = run_profiled("special", None, lock, Some(1))?;
+            for truth in &mut run.truths {
+                truth.locks.retain(|known| known.waits > 0);
+            }
+            let mut faults = faults_of(&run, lock, Tolerance { only_waits: true, ..EXACT }, nothing_more);
+            let notes = run.profile.notes.join("\n").to_lowercase();
+            if !["robust", "process", "priority"].iter().all(|word| notes.contains(word)) {
+                faults.push(format!("a note on robust, priority and process-shared mutexes; found: {notes:?}"));
+            }
+            Ok(faults)
+        })
+    };
+    let faults: Vec<String> = LOCKS.into_iter().flat_map(with).collect();
+    assert!(faults.is_empty(), "special:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn a_program_without_locks_is_said_to_have_none() {
+    check("none", None, |run| {
+        let profile = &run.profile;
+        let speaks = |note: &String| note.to_lowercase().contains("lock") || note.to_lowercase().contains("mutex");
+        let is_right = profile.locks.is_empty() && profile.conditions.is_empty() && profile.notes.iter().any(speaks);
+        if is_right { Vec::new() } else { vec![format!("{} locks; notes: {:?}", profile.locks.len(), profile.notes)] }
+    });
+}

@@ -1,0 +1,178 @@
+//! From recordings to a profile: while the program runs, and at its end.
+//!
+//! Samples are added up as they come, so what is kept grows with the number of locks and stacks and not with time.
+
+mod build;
+mod totals;
+
+use crate::profile::Ended;
+use crate::symbols::Symbols;
+use ondeck_record::layout::{event, kind};
+use ondeck_record::read::{Dropped, Reader, Unreadable};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use totals::Totals;
+
+/// What is known of the run beside its recordings.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// When it was started, in ns since 1970.
+    pub started_realtime_ns: u64,
+    /// The same instant by the monotonic clock.
+    pub started_ns: u64,
+    /// Cores that could run it.
+    pub cores: u32,
+}
+
+/// The recordings of a directory, read as they grow.
+pub struct Collector {
+    directory: PathBuf,
+    run: Run,
+    /// Files that were looked at.
+    seen: BTreeSet<PathBuf>,
+    recordings: Vec<Recording>,
+    /// Files that are no recordings, and why.
+    unreadable: Vec<String>,
+    symbols: Symbols,
+    last_snapshot_ns: Option<u64>,
+}
+
+/// One process image.
+#[derive(Debug)]
+struct Recording {
+    reader: Reader,
+    /// By the number of the lock: from the start, and since the last snapshot.
+    locks: BTreeMap<u32, Totals>,
+    /// See [`locks`](Self::locks).
+    recent: BTreeMap<u32, Totals>,
+    ended: Ended,
+    /// When something was last known of it, by the monotonic clock.
+    last_ns: u64,
+    /// Whether all has been taken that will ever be there.
+    is_closed: bool,
+    has_locked: bool,
+    dropped: Dropped,
+}
+
+impl Collector {
+    /// For the recordings that will be in that directory.
+    pub fn new(directory: &Path, run: Run) -> Self {
+        Collector {
+            directory: directory.to_owned(),
+            run,
+            seen: BTreeSet::new(),
+            recordings: Vec::new(),
+            unreadable: Vec::new(),
+            symbols: Symbols::new(),
+            last_snapshot_ns: None,
+        }
+    }
+
+    /// Whether any process has recorded.
+    pub fn is_empty(&self) -> bool {
+        self.recordings.is_empty()
+    }
+
+    /// Takes what is new. To be called a few times a second, as there is room for some seconds of samples only.
+    pub fn take(&mut self, now_ns: u64) {
+        self.look_for_files();
+        for at in 0..self.recordings.len() {
+            if self.recordings[at].is_closed {
+                continue;
+            }
+            let pid = self.recordings[at].reader.about.pid;
+            // Another program has taken its place in the process.
+            let is_replaced = self.recordings[at + 1..].iter().any(|other| other.reader.about.pid == pid);
+            let is_gone = is_replaced || !is_alive(pid);
+            let recording = &mut self.recordings[at];
+            if let Err(error) = recording.take(is_gone, now_ns, self.run.started_ns) {
+                recording.is_closed = true;
+                self.unreadable.push(error.to_string());
+            }
+        }
+    }
+
+    fn look_for_files(&mut self) {
+        let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
+        let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|end| end == "ondeck")).collect();
+        paths.retain(|path| !self.seen.contains(path));
+        let mut opened: Vec<Recording> = Vec::new();
+        for path in paths {
+            match Reader::open(&path) {
+                Ok(reader) => {
+                    self.seen.insert(path);
+                    opened.push(Recording::new(reader));
+                }
+                // It may have been begun just now.
+                Err(error) if is_older_than_a_second(&path) => {
+                    self.seen.insert(path);
+                    self.unreadable.push(error.to_string());
+                }
+                Err(_) => {}
+            }
+        }
+        opened.sort_by_key(|recording| recording.reader.about.started_ns);
+        self.recordings.extend(opened);
+    }
+}
+
+impl Recording {
+    fn new(reader: Reader) -> Self {
+        let last_ns = reader.about.started_ns;
+        Recording {
+            reader,
+            locks: BTreeMap::new(),
+            recent: BTreeMap::new(),
+            ended: Ended::Running,
+            last_ns,
+            is_closed: false,
+            has_locked: false,
+            dropped: Dropped::default(),
+        }
+    }
+
+    fn take(&mut self, is_gone: bool, now_ns: u64, origin_ns: u64) -> Result<(), Unreadable> {
+        let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);
+        self.reader.take(is_gone, |sample| {
+            *last_ns = (*last_ns).max(sample.at);
+            locks.entry(sample.lock).or_default().add(&sample, origin_ns);
+            recent.entry(sample.lock).or_default().add(&sample, origin_ns);
+        })?;
+        self.dropped = self.reader.dropped()?;
+        self.has_locked = self.reader.has_locked()?;
+        if !is_gone {
+            self.last_ns = self.last_ns.max(now_ns);
+            return Ok(());
+        }
+        self.is_closed = true;
+        self.ended = if self.reader.has_exited()? { Ended::Exit } else { Ended::Abruptly };
+        Ok(())
+    }
+}
+
+/// Whether there is such a process, and it has not ended.
+fn is_alive(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // The name before it may hold anything, a parenthesis too.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    !matches!(state, None | Some('Z' | 'X' | 'x'))
+}
+
+fn is_older_than_a_second(path: &Path) -> bool {
+    let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
+    modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age.as_secs() >= 1)
+}
+
+/// Whether samples of this kind are waits for a mutex.
+const fn is_lock_wait(what: u32) -> bool {
+    matches!(what, event::WAIT | event::GAVE_UP)
+}
+
+/// Whether an entry among the locks is a condition variable.
+const fn is_condition(what: u32) -> bool {
+    what == kind::CONDITION
+}

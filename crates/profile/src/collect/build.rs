@@ -1,0 +1,342 @@
+//! The profile of what was taken until now: with names.
+
+use super::{Collector, Recording, is_condition, totals::Totals};
+use crate::names::brief;
+use crate::profile::{Condition, Dropped, Ended, Frame, Lock, Origin, Process, Profile, Spot, VERSION};
+use crate::symbols::{Module, Symbols};
+use crate::wrappers::is_wrapper;
+use ondeck_record::layout::{NONE, kind};
+use ondeck_record::read::{self, Unreadable};
+use std::collections::{BTreeMap, HashMap};
+
+impl Collector {
+    /// What the program has told until `now_ns`.
+    pub fn profile(&mut self, now_ns: u64) -> Profile {
+        self.build(now_ns, Since::Start)
+    }
+
+    /// What it has told since the last snapshot, or since the start.
+    pub fn snapshot(&mut self, now_ns: u64) -> Profile {
+        let mut profile = self.build(now_ns, Since::Snapshot);
+        let from = std::mem::replace(&mut self.last_snapshot_ns, Some(now_ns)).unwrap_or(self.run.started_ns);
+        profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
+        profile
+            .notes
+            .push("a snapshot: what happened since the one before; the timelines begin with the run".to_owned());
+        for recording in &mut self.recordings {
+            recording.recent.clear();
+        }
+        profile
+    }
+
+    fn build(&mut self, now_ns: u64, since: Since) -> Profile {
+        let mut builder = Builder::new(&mut self.symbols, slice_ns(&self.recordings), since);
+        let mut problems = self.unreadable.clone();
+        let started_ns = self.run.started_ns;
+        for recording in &self.recordings {
+            if let Err(error) = builder.add(recording, started_ns) {
+                problems.push(error.to_string());
+            }
+        }
+        let rate = self.recordings.iter().map(|recording| recording.reader.about.rate).max().unwrap_or(1);
+        let lock = self.recordings.first().map(|recording| recording.reader.about.lock.clone()).unwrap_or_default();
+        let mut profile = Profile {
+            version: VERSION,
+            command: self.run.command.clone(),
+            started_at: self.run.started_realtime_ns as f64 / 1e9,
+            seconds: now_ns.saturating_sub(self.run.started_ns) as f64 / 1e9,
+            cores: self.run.cores,
+            lock,
+            rate: u32::try_from(rate).unwrap_or(u32::MAX),
+            processes: builder.processes,
+            frames: builder.frames.list,
+            stacks: builder.stacks.list,
+            locks: builder.locks,
+            conditions: builder.conditions,
+            dropped: Dropped::default(),
+            notes: problems,
+        };
+        profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns).then(b.acquisitions.total_cmp(&a.acquisitions)));
+        profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
+        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address)));
+        tell_apart(profile.conditions.iter_mut().map(|condition| (&mut condition.name, condition.address)));
+        self.tell_of_gaps(&mut profile);
+        profile
+    }
+
+    /// What is missing, and what a reader has to know.
+    fn tell_of_gaps(&self, profile: &mut Profile) {
+        for recording in &self.recordings {
+            profile.dropped.samples += recording.dropped.samples;
+            profile.dropped.stacks += recording.dropped.stacks;
+            profile.dropped.locks += recording.dropped.locks;
+        }
+        profile.dropped.processes = self.unreadable.len() as u64;
+        profile.notes.extend(self.symbols.remarks());
+        let has_locked = self.recordings.iter().any(|recording| recording.has_locked);
+        if !self.recordings.is_empty() && !has_locked && profile.locks.is_empty() {
+            profile.notes.push(NO_LOCKS.to_owned());
+        }
+        let has_opaque = |recording: &Recording| {
+            recording.reader.locks().is_ok_and(|locks| locks.iter().any(|lock| lock.kind == kind::OPAQUE))
+        };
+        if self.recordings.iter().any(has_opaque) {
+            profile.notes.push(OPAQUE.to_owned());
+        }
+    }
+}
+
+const NO_LOCKS: &str = "no pthread_mutex_*, pthread_cond_*, mtx_* or cnd_* call was seen. Locks that are made of futex \
+    calls or of spinning cannot be seen from a preloaded library: Rust's std::sync::Mutex and parking_lot, Go, Java's monitors, \
+    libgomp. `perf trace -s -e futex -- PROGRAM` counts their system calls and says how long they took; a Rust program can be \
+    built with ondeck's or parking_lot's mutexes that record themselves";
+
+const OPAQUE: &str = "robust, process-shared and priority mutexes are waited for as the C library does it: their waits are \
+    recorded, but not who held them, nor how often they were acquired";
+
+/// The longest slice of all.
+fn slice_ns(recordings: &[Recording]) -> u64 {
+    let totals = recordings.iter().flat_map(|recording| recording.locks.values());
+    totals.map(|totals| totals.over_time.slice_ns()).max().unwrap_or(1)
+}
+
+/// Gives an address to names that are not unique, and numbers to those of one address at different times.
+fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64)>) {
+    let mut names: Vec<(&mut String, u64)> = names.collect();
+    for round in 0..2 {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for (name, _) in &names {
+            *counts.entry((*name).clone()).or_default() += 1;
+        }
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        for (name, address) in &mut names {
+            if counts[name.as_str()] < 2 {
+                continue;
+            }
+            let number = numbers.entry(name.clone()).or_default();
+            *number += 1;
+            match round {
+                0 => **name = format!("{name} at {address:#x}"),
+                _ if *number > 1 => **name = format!("{name} ({number})"),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Each of some things once.
+struct Once<T> {
+    list: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Once<T> {
+    fn new() -> Self {
+        Once { list: Vec::new(), numbers: HashMap::new() }
+    }
+
+    fn number(&mut self, thing: T) -> u32 {
+        *self.numbers.entry(thing).or_insert_with_key(|thing| {
+            self.list.push(thing.clone());
+            self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// Which samples.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Start,
+    Snapshot,
+}
+
+struct Builder<'a> {
+    since: Since,
+    symbols: &'a mut Symbols,
+    slice_ns: u64,
+    frames: Once<Frame>,
+    stacks: Once<Vec<u32>>,
+    processes: Vec<Process>,
+    locks: Vec<Lock>,
+    conditions: Vec<Condition>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(symbols: &'a mut Symbols, slice_ns: u64, since: Since) -> Self {
+        Builder {
+            since,
+            symbols,
+            slice_ns,
+            frames: Once::new(),
+            stacks: Once::new(),
+            processes: Vec::new(),
+            locks: Vec::new(),
+            conditions: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, recording: &Recording, started_ns: u64) -> Result<(), Unreadable> {
+        let about = &recording.reader.about;
+        let since = |ns: u64| ns.saturating_sub(started_ns) as f64 / 1e9;
+        self.processes.push(Process {
+            pid: about.pid,
+            parent: about.parent,
+            program: about.program.display().to_string(),
+            from: since(about.started_ns),
+            to: since(recording.last_ns),
+            ended: if recording.is_closed { recording.ended } else { Ended::Running },
+        });
+        let modules: Vec<Module> = recording.reader.modules()?.into_iter().map(module).collect();
+        let mut image =
+            Image { recording, modules, stacks: HashMap::new(), frames: HashMap::new(), tail_callers: HashMap::new() };
+        for lock in recording.reader.locks()? {
+            let totals = match self.since {
+                Since::Start => &recording.locks,
+                Since::Snapshot => &recording.recent,
+            };
+            let totals = totals.get(&lock.number);
+            // One that nobody used again, or that two threads made at once.
+            let Some(totals) = totals else { continue };
+            if is_condition(lock.kind) {
+                self.add_condition(&mut image, &lock, totals)?;
+            } else {
+                self.add_lock(&mut image, &lock, totals)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_lock(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
+        let spot = if lock.kind == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
+        let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
+        let tells = image.recording.reader.about.lock != "glibc";
+        let told = |count: u32| tells.then_some(f64::from(count));
+        let name = self.name(image, lock.address, origin);
+        // What the last to wait found that nobody had looked at.
+        let left_over = if self.since == Since::Start { lock.left_over as f64 } else { 0.0 };
+        let built = Lock {
+            name,
+            process: self.processes.len() as u32 - 1,
+            address: lock.address,
+            origin,
+            acquisitions: totals.takes.count,
+            waits: totals.waits.count,
+            wait_ns: totals.waits.ns,
+            longest_ns: totals.longest_ns,
+            wait_histogram: totals.wait_lengths.histogram(),
+            hold_histogram: totals.hold_lengths.histogram(),
+            hold_ns: totals.takes.ns,
+            handing_on_ns: totals.handing_on_ns + left_over,
+            most_waiting: lock.most_waiting,
+            threads: totals.threads.len() as u32,
+            spins: told(lock.spins),
+            parks: told(lock.parks),
+            wakes: told(lock.wakes),
+            rotations: told(lock.rotations),
+            waiters: self.sites(image, &totals.waiters)?,
+            holders: self.sites(image, &totals.holders)?,
+            takers: self.sites(image, &totals.takers)?,
+            timeline: totals.over_time.timeline(self.slice_ns),
+        };
+        self.locks.push(built);
+        Ok(())
+    }
+
+    fn add_condition(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
+        let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
+        let built = Condition {
+            name: self.name(image, lock.address, origin),
+            process: self.processes.len() as u32 - 1,
+            address: lock.address,
+            waits: totals.waits.count,
+            wait_ns: totals.waits.ns,
+            longest_ns: totals.longest_ns,
+            wait_histogram: totals.wait_lengths.histogram(),
+            waiters: self.sites(image, &totals.waiters)?,
+        };
+        self.conditions.push(built);
+        Ok(())
+    }
+
+    /// A symbol; or the function of the program that initialised it or used it first.
+    fn name(&mut self, image: &Image, address: u64, origin: Option<Origin>) -> String {
+        if let Some(symbol) = self.symbols.datum(&image.modules, address) {
+            return symbol;
+        }
+        let Some(origin) = origin else { return format!("{address:#x}") };
+        let numbers = &self.stacks.list[origin.stack as usize];
+        let frames = || numbers.iter().map(|number| &self.frames.list[*number as usize]);
+        let Some(frame) = frames().find(|frame| !is_wrapper(frame, &brief(&frame.function))).or(frames().next()) else {
+            return format!("{address:#x}");
+        };
+        let verb = if origin.spot == Spot::Initialised { "initialised" } else { "first seen" };
+        format!("{verb} in {}", brief(&frame.function))
+    }
+
+    fn sites(&mut self, image: &mut Image, stacks: &super::totals::Stacks) -> Result<Vec<crate::Site>, Unreadable> {
+        let mut numbers = BTreeMap::new();
+        for stack in stacks.0.keys() {
+            if let Some(number) = self.stack(image, *stack)? {
+                numbers.insert(*stack, number);
+            }
+        }
+        let mut sites = stacks.sites(|stack| numbers.get(&stack).copied().unwrap_or(u32::MAX));
+        sites.retain(|site| site.stack != u32::MAX);
+        Ok(sites)
+    }
+
+    /// The number in the profile of a stack of a recording; `None` if that has none.
+    fn stack(&mut self, image: &mut Image, number: u32) -> Result<Option<u32>, Unreadable> {
+        if number == NONE {
+            return Ok(None);
+        }
+        if let Some(known) = image.stacks.get(&number) {
+            return Ok(Some(*known));
+        }
+        let addresses = image.recording.reader.stack(number)?;
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let mut frames = self.tail_caller(image, addresses[0]);
+        frames.extend(addresses.iter().flat_map(|address| self.frames_of(image, *address)));
+        let known = self.stacks.number(frames);
+        image.stacks.insert(number, known);
+        Ok(Some(known))
+    }
+
+    /// The function that has jumped to the one that locks or unlocks.
+    fn tail_caller(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
+        if let Some(known) = image.tail_callers.get(&return_address) {
+            return known.clone();
+        }
+        let frames = self.symbols.tail_caller(&image.modules, return_address);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.tail_callers.insert(return_address, numbers.clone());
+        numbers
+    }
+
+    fn frames_of(&mut self, image: &mut Image, address: u64) -> Vec<u32> {
+        if let Some(known) = image.frames.get(&address) {
+            return known.clone();
+        }
+        // What is left of a stack begins behind the recorder's own frames: all are return addresses.
+        let frames = self.symbols.frames(&image.modules, address, true);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.frames.insert(address, numbers.clone());
+        numbers
+    }
+}
+
+/// One process image, and what was already looked up in it.
+struct Image<'a> {
+    recording: &'a Recording,
+    modules: Vec<Module>,
+    stacks: HashMap<u32, u32>,
+    frames: HashMap<u64, Vec<u32>>,
+    tail_callers: HashMap<u64, Vec<u32>>,
+}
+
+fn module(module: read::Module) -> Module {
+    let read::Module { path, start, end, bias, build_id } = module;
+    Module { path, bias, start, end, build_id }
+}

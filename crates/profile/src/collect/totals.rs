@@ -1,0 +1,194 @@
+//! What the samples of one lock add up to.
+
+use super::is_lock_wait;
+use crate::profile::{Bar, Histogram, Site, Timeline};
+use ondeck_record::layout::{NONE, event};
+use ondeck_record::read::Sample;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) waits: Sum,
+    pub(super) longest_ns: u64,
+    pub(super) wait_lengths: Lengths,
+    pub(super) hold_lengths: Lengths,
+    pub(super) takes: Sum,
+    pub(super) handing_on_ns: f64,
+    pub(super) waiters: Stacks,
+    pub(super) holders: Stacks,
+    pub(super) takers: Stacks,
+    pub(super) threads: BTreeSet<u32>,
+    pub(super) over_time: OverTime,
+}
+
+/// How often, and how long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) count: f64,
+    pub(super) ns: f64,
+}
+
+impl Sum {
+    fn add(&mut self, weight: f64, ns: u64) {
+        self.count += weight;
+        self.ns += weight * ns as f64;
+    }
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, sample: &Sample, origin_ns: u64) {
+        let Sample { event: what, thread, stack, at, ns, weight, .. } = *sample;
+        match what {
+            event::CHARGE => self.holders.add(stack, weight, ns),
+            event::HANDING_ON => self.handing_on_ns += weight * ns as f64,
+            event::TAKE => {
+                self.threads.insert(thread);
+                self.takes.add(weight, ns);
+                self.takers.add(stack, weight, ns);
+                self.hold_lengths.add(weight, ns);
+            }
+            what if is_lock_wait(what) || what == event::CONDITION => {
+                self.threads.insert(thread);
+                self.waits.add(weight, ns);
+                self.waiters.add(stack, weight, ns);
+                self.wait_lengths.add(weight, ns);
+                self.longest_ns = self.longest_ns.max(ns);
+                self.over_time.add(at.saturating_sub(origin_ns), ns, weight);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// By the number of the stack.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stacks(pub(super) BTreeMap<u32, Sum>);
+
+impl Stacks {
+    fn add(&mut self, stack: u32, weight: f64, ns: u64) {
+        self.0.entry(stack).or_default().add(weight, ns);
+    }
+
+    /// As sites, those of most ns first, with the numbers that `number` gives; without those that have no stack.
+    pub(super) fn sites(&self, mut number: impl FnMut(u32) -> u32) -> Vec<Site> {
+        let known = self.0.iter().filter(|(stack, _)| **stack != NONE);
+        let mut sites: Vec<Site> =
+            known.map(|(stack, sum)| Site { stack: number(*stack), count: sum.count, ns: sum.ns }).collect();
+        sites.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(b.count.total_cmp(&a.count)).then(a.stack.cmp(&b.stack)));
+        sites
+    }
+}
+
+/// Durations by length, in bars of an eighth of a power of two.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lengths(BTreeMap<u64, f64>);
+
+impl Lengths {
+    /// Bits of a duration that are told apart below its highest one.
+    const FINE_BITS: u32 = 3;
+
+    fn width(ns: u64) -> u64 {
+        1 << (u64::BITS - 1 - (ns | 1).leading_zeros()).saturating_sub(Self::FINE_BITS)
+    }
+
+    fn add(&mut self, weight: f64, ns: u64) {
+        *self.0.entry(ns & !(Self::width(ns) - 1)).or_default() += weight;
+    }
+
+    pub(super) fn histogram(&self) -> Histogram {
+        let bar = |(from, count): (&u64, &f64)| Bar { from: *from, to: from + Self::width(*from), count: *count };
+        Histogram(self.0.iter().map(bar).collect())
+    }
+}
+
+/// Waiting in slices of time, which are made longer when there are too many.
+#[derive(Clone, Debug)]
+pub(super) struct OverTime {
+    slice_ns: u64,
+    amounts: Vec<f64>,
+}
+
+impl Default for OverTime {
+    fn default() -> Self {
+        OverTime { slice_ns: Self::SHORTEST_NS, amounts: Vec::new() }
+    }
+}
+
+impl OverTime {
+    const SHORTEST_NS: u64 = 10_000_000;
+    const MOST: u64 = 1000;
+
+    /// A wait of `ns` that ended at `end`, counted from the start of the run.
+    fn add(&mut self, end: u64, ns: u64, weight: f64) {
+        while end / self.slice_ns >= Self::MOST {
+            self.coarsen();
+        }
+        let (mut from, slice) = (end.saturating_sub(ns), self.slice_ns);
+        while from <= end {
+            let index = (from / slice) as usize;
+            if self.amounts.len() <= index {
+                self.amounts.resize(index + 1, 0.0);
+            }
+            let to = ((from / slice + 1) * slice).min(end);
+            self.amounts[index] += weight * (to - from) as f64;
+            if to == end {
+                break;
+            }
+            from = to;
+        }
+    }
+
+    fn coarsen(&mut self) {
+        self.slice_ns *= 2;
+        self.amounts = self.amounts.chunks(2).map(|pair| pair.iter().sum()).collect();
+    }
+
+    pub(super) fn slice_ns(&self) -> u64 {
+        self.slice_ns
+    }
+
+    /// In slices of that length, which is one of its own, doubled some times.
+    pub(super) fn timeline(&self, slice_ns: u64) -> Timeline {
+        let mut own = self.clone();
+        while own.slice_ns < slice_ns {
+            own.coarsen();
+        }
+        while own.amounts.last() == Some(&0.0) {
+            own.amounts.pop();
+        }
+        Timeline { slice: own.slice_ns as f64 / 1e9, amounts: own.amounts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_spread_over_the_time_that_they_took() {
+        let mut over_time = OverTime::default();
+        let ms = 1_000_000;
+        over_time.add(25 * ms, 20 * ms, 2.0);
+        let timeline = over_time.timeline(10 * ms);
+        assert_eq!(timeline.amounts, [10.0e6, 20.0e6, 10.0e6]);
+        // Later than there are slices.
+        over_time.add(15_000 * ms, 5 * ms, 1.0);
+        let timeline = over_time.timeline(over_time.slice_ns());
+        assert_eq!(timeline.slice, 0.02);
+        assert_eq!(timeline.amounts[0..2], [30.0e6, 10.0e6]);
+        assert_eq!(timeline.amounts.iter().sum::<f64>(), 45.0e6);
+        assert_eq!(timeline.amounts.len(), 750);
+    }
+
+    #[test]
+    fn bars_are_narrow_and_do_not_overlap() {
+        let mut lengths = Lengths::default();
+        for ns in [0, 1, 7, 8, 15, 16, 17, 1000, 1001, u64::MAX / 2] {
+            lengths.add(1.0, ns);
+        }
+        let Histogram(bars) = lengths.histogram();
+        assert!(bars.windows(2).all(|pair| pair[0].to <= pair[1].from), "{bars:?}");
+        assert!(bars.iter().all(|bar| bar.to - bar.from <= (bar.from / 8).max(1)), "{bars:?}");
+        assert_eq!(bars.iter().map(|bar| bar.count).sum::<f64>(), 10.0);
+    }
+}

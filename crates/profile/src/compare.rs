@@ -1,0 +1,235 @@
+//! Two profiles side by side: what changed, and whether that can be told from the noise of sampling.
+//!
+//! # Which locks are the same
+//! Those of the same name; of the others, those that come from the same place; of the others, those that were waited for at
+//! the same place for the longest part. Where several locks of a run have a place in common, they are one row together.
+//!
+//! # What is noise
+//! A profile is one run, so what another run of the same program would give is unknown. What is known is how far off an
+//! estimate may be that was made of samples. Each wait, and each acquisition, is taken with a probability of at least one in
+//! `rate`, so that n of them are estimated with a variance of at most `rate * n`, and the sum of their lengths with one of at
+//! most `rate` times the sum of the squares of the lengths. That includes what chance does to a number of events that happen
+//! independently of each other. To each variance comes that of one more sample: without it, none in one run and four in the
+//! other would count as a difference. A change is stated only where it is beyond 1.96 standard deviations of the difference,
+//! which chance alone exceeds once in twenty times; else `~` stands in its place.
+
+mod pairs;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::rows::is_function;
+use crate::summary::{LockSummary, Names, Path, Sites, Summary};
+use pairs::{Known, pairs};
+
+/// So many standard deviations to either side hold 95 % of a normal distribution.
+const DEVIATIONS: f64 = 1.96;
+/// With fewer samples, their spread says little of their distribution.
+const ENOUGH_SAMPLES: f64 = 5.0;
+/// Whoever waits or holds longest is said to be another if its part has grown by more than this: two of nearly the same
+/// length change places by chance.
+const NOTABLE: f64 = 0.1;
+
+/// Two profiles side by side.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What the runs were, the old one and the new one.
+    heads: [String; 2],
+    total: Row,
+    /// The locks of both that were waited for, those with the most waiting first.
+    rows: Vec<Row>,
+    /// Locks that were waited for and that the other does not have, those with the most waiting first.
+    only: [Vec<Row>; 2],
+    /// Reasons to doubt the comparison.
+    pub warnings: Vec<String>,
+}
+
+/// A lock, or several that cannot be told apart, in both runs.
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    /// How it is known, where not by its name.
+    known: Option<String>,
+    figures: [Figures; 2],
+    /// The places with the most waiting, and the most charged waiting, by the same order.
+    waiters: [Option<Top>; 2],
+    holders: [Option<Top>; 2],
+}
+
+/// The place with the most of something.
+#[derive(Clone, Debug, PartialEq)]
+struct Top {
+    name: String,
+    /// Its part of the whole.
+    part: f64,
+    /// The part of the same place in the other run.
+    elsewhere: f64,
+}
+
+/// What is known of a lock in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Figures {
+    seconds: f64,
+    rate: f64,
+    acquisitions: f64,
+    waits: f64,
+    wait_ns: f64,
+    squares: f64,
+    longest_ns: Option<u64>,
+}
+
+/// A figure, and its standard deviation if there are samples enough for one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Estimate {
+    value: f64,
+    deviation: f64,
+    is_of_enough: bool,
+}
+
+/// Compares two profiles.
+pub fn compare(old: &Summary, new: &Summary) -> Comparison {
+    let pairs = pairs(old, new);
+    let both = [old, new];
+    let mut rows: Vec<Row> = pairs.both.iter().map(|(known, locks)| Row::new(known, both, locks)).collect();
+    let only = [0, 1].map(|side| {
+        let alone = pairs.alone[side].iter().map(|lock| {
+            let mut locks = [vec![], vec![]];
+            locks[side].push(*lock);
+            Row::new(&Known::Name(lock.name.clone()), both, &locks)
+        });
+        sorted(alone.collect())
+    });
+    rows = sorted(rows);
+    let all = [old, new].map(|summary| summary.locks.iter().collect::<Vec<&LockSummary>>());
+    Comparison {
+        heads: both.map(Summary::head),
+        total: Row::new(&Known::Name("all locks".to_string()), both, &all),
+        rows,
+        only,
+        warnings: cores_warning(old, new).into_iter().collect(),
+    }
+}
+
+/// Those that were waited for, most waiting first.
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.retain(|row| row.figures.iter().any(|figures| figures.waits > 0.0));
+    let most = |row: &Row| row.figures.iter().map(|figures| figures.wait_ns / figures.seconds).fold(0.0, f64::max);
+    rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    rows
+}
+
+fn cores_warning(old: &Summary, new: &Summary) -> Option<String> {
+    (old.cores != new.cores).then(|| format!("the numbers of cores differ: {} and {}", old.cores, new.cores))
+}
+
+impl Row {
+    fn new(known: &Known, runs: [&Summary; 2], locks: &[Vec<&LockSummary>; 2]) -> Row {
+        let side = |side: usize| Figures::of(runs[side], &locks[side]);
+        let sites = |of: fn(&LockSummary) -> &Sites| {
+            let [old, new] = [0, 1].map(|side| sum(locks[side].iter().map(|lock| of(lock))));
+            let (old, new) = ((&runs[0].names, &old), (&runs[1].names, &new));
+            [Top::of(old, new), Top::of(new, old)]
+        };
+        Row {
+            name: known.name(),
+            known: known.explained(),
+            figures: [side(0), side(1)],
+            waiters: sites(|lock| &lock.waiters),
+            holders: sites(|lock| &lock.holders),
+        }
+    }
+
+    /// The same figure of both.
+    fn estimates(&self, of: fn(&Figures, f64) -> Option<Estimate>) -> [Option<Estimate>; 2] {
+        let [old, new] = self.figures;
+        let waits = old.waits + new.waits;
+        let mean = if waits > 0.0 { (old.wait_ns + new.wait_ns) / waits } else { 0.0 };
+        [of(&old, mean), of(&new, mean)]
+    }
+}
+
+fn sum<'a>(all: impl Iterator<Item = &'a Sites>) -> Sites {
+    let mut sum = Sites::new();
+    for (path, ns) in all.flatten() {
+        *sum.entry(*path).or_default() += ns;
+    }
+    sum
+}
+
+/// The sum, which of no figures is 0: that of the library is -0.
+fn add(figures: impl Iterator<Item = f64>) -> f64 {
+    figures.fold(0.0, |sum, figure| sum + figure)
+}
+
+impl Top {
+    /// The place with the most of `sites`, if it is in the program and not a word for what is unknown.
+    fn of((names, sites): (&Names, &Sites), (other_names, others): (&Names, &Sites)) -> Option<Top> {
+        let is_place = |path: &Path| names.of(*path).first().is_some_and(|name| is_function(name));
+        let (path, ns) = sites.iter().filter(|site| is_place(site.0)).max_by(|a, b| a.1.total_cmp(b.1))?;
+        let [total, other_total] = [sites, others].map(|sites| add(sites.values().copied()));
+        let functions = names.of(*path);
+        let same = others.iter().filter(|site| other_names.of(*site.0) == functions).map(|site| site.1);
+        let elsewhere = if other_total > 0.0 { add(same.copied()) / other_total } else { 0.0 };
+        (*ns > 0.0).then(|| Top { name: functions.join(" < "), part: ns / total, elsewhere })
+    }
+}
+
+impl Figures {
+    fn of(run: &Summary, locks: &[&LockSummary]) -> Figures {
+        let sum = |of: fn(&LockSummary) -> f64| add(locks.iter().map(|lock| of(lock)));
+        Figures {
+            seconds: run.seconds,
+            rate: f64::from(run.rate.max(1)),
+            acquisitions: sum(|lock| lock.acquisitions),
+            waits: sum(|lock| lock.waits),
+            wait_ns: sum(|lock| lock.wait_ns),
+            squares: sum(|lock| lock.squares),
+            longest_ns: locks.iter().filter_map(|lock| lock.longest_ns).max(),
+        }
+    }
+
+    /// Waiting in each second, in ns. `mean` is the mean wait of both runs.
+    fn waiting(&self, mean: f64) -> Estimate {
+        let variance = self.rate * self.squares + (self.rate * mean).powi(2);
+        self.estimate(self.wait_ns / self.seconds, variance.sqrt() / self.seconds, self.waits)
+    }
+
+    /// Waits in each second.
+    fn waits(&self) -> Estimate {
+        self.per_second(self.waits)
+    }
+
+    /// Acquisitions in each second.
+    fn acquisitions(&self) -> Estimate {
+        self.per_second(self.acquisitions)
+    }
+
+    /// The mean wait, in ns.
+    fn mean(&self) -> Option<Estimate> {
+        let mean = self.wait_ns / self.waits;
+        let variance = self.rate * (self.squares - self.waits * mean * mean).max(0.0) / (self.waits * self.waits);
+        (self.waits > 0.0).then(|| self.estimate(mean, variance.sqrt(), self.waits))
+    }
+
+    fn per_second(&self, count: f64) -> Estimate {
+        let variance = self.rate * count + self.rate * self.rate;
+        self.estimate(count / self.seconds, variance.sqrt() / self.seconds, count)
+    }
+
+    fn estimate(&self, value: f64, deviation: f64, count: f64) -> Estimate {
+        Estimate { value, deviation, is_of_enough: count >= ENOUGH_SAMPLES * self.rate }
+    }
+}
+
+impl Estimate {
+    /// Half the width of the interval that holds the true value in 95 of 100 cases, as a part of the value.
+    fn spread(&self) -> Option<f64> {
+        let spread = DEVIATIONS * self.deviation / self.value;
+        Some(spread).filter(|spread| self.is_of_enough && spread.is_finite())
+    }
+
+    /// Whether the difference is more than noise.
+    fn differs_from(&self, other: &Estimate) -> bool {
+        (self.value - other.value).abs() > DEVIATIONS * self.deviation.hypot(other.deviation)
+    }
+}

@@ -1,0 +1,214 @@
+use super::*;
+use crate::profile::{Origin, Profile, Site, Spot};
+use crate::sample::Builder;
+
+fn text(old: &Profile, new: &Profile) -> String {
+    compare(&Summary::of(old), &Summary::of(new)).text("old.pb.gz", "new.json", 120)
+}
+
+/// The line that begins with `name` in the table with this title, words apart by one space.
+#[track_caller]
+fn line(text: &str, title: &str, name: &str) -> String {
+    let table = text.split("\n\n").find(|part| part.trim_start().starts_with(title)).expect(title);
+    let line = table.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
+    line.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// A run with one lock: so many waits of the same length, at one place.
+fn run(seconds: f64, rate: u32, waits: f64, each_ns: f64) -> Profile {
+    let mut builder = Builder::new(seconds);
+    builder.0.rate = rate;
+    let stack = builder.stack(&["push", "worker", "main", "start"]);
+    builder.lock("queue", waits, each_ns, stack, stack);
+    builder.0
+}
+
+#[test]
+fn figures_are_of_each_second() {
+    let text = text(&run(2.0, 1, 20_000.0, 1000.0), &run(4.0, 1, 20_000.0, 1000.0));
+    assert_eq!(line(&text, "waiting in", "all locks"), "all locks 10.0 ms ± 1% 5.00 ms ± 1% -50.0%");
+    assert_eq!(line(&text, "waiting in", "queue"), "queue 10.0 ms ± 1% 5.00 ms ± 1% -50.0%");
+    assert_eq!(line(&text, "waits in", "queue"), "queue 10.0 k ± 1% 5.00 k ± 1% -50.0%");
+    assert_eq!(line(&text, "mean wait", "queue"), "queue 1.00 us ± 0% 1.00 us ± 0% ~");
+    assert_eq!(line(&text, "acquisitions in", "queue"), "queue 100 k ± 0% 50.0 k ± 0% -50.0%");
+    assert_eq!(line(&text, "longest wait", "queue"), "queue 3.00 us 3.00 us");
+    assert!(
+        text.starts_with("old.pb.gz: 2.0 s, lock glibc, 1 of 1 acquisitions: ./server --port '80 80'\nnew.json: 4.0 s")
+    );
+    assert!(text.contains("\none run each: "), "{text}");
+}
+
+/// 10 % more waits: 1000 of them differ by 3 standard deviations if each was seen, and by less than one if it is one of 16.
+#[test]
+fn what_sampling_explains_is_not_stated() {
+    let change = |rate: u32| {
+        let text = text(&run(1.0, rate, 2000.0, 1000.0), &run(1.0, rate, 2200.0, 1000.0));
+        line(&text, "waits in", "queue").split(' ').next_back().unwrap().to_string()
+    };
+    assert_eq!((change(1).as_str(), change(16).as_str()), ("+10.0%", "~"));
+}
+
+/// One side of a binomial distribution: 6 or more of 6 are rarer than one in twenty on both sides, 5 of 5 are not.
+#[test]
+fn few_events_are_no_change() {
+    let change = |old: f64, new: f64| {
+        let text = text(&run(1.0, 1, old, 1000.0), &run(1.0, 1, new, 1000.0));
+        line(&text, "waits in", "queue").split(' ').next_back().unwrap().to_string()
+    };
+    assert_eq!((change(0.0, 5.0).as_str(), change(0.0, 6.0).as_str()), ("~", "new"));
+    assert_eq!((change(5.0, 0.0).as_str(), change(6.0, 0.0).as_str()), ("~", "-100.0%"));
+    assert!(text(&run(1.0, 1, 3.0, 1.0), &run(1.0, 1, 3.0, 1.0)).contains("?  of fewer than 5 samples"));
+}
+
+/// The chance of a false statement is one in twenty: of many pairs of the same program, with waits drawn and sampled.
+#[test]
+fn the_same_program_twice_rarely_counts_as_changed() {
+    let mut seed = 7_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((seed >> 33) as f64 + 0.5) / (1_u64 << 31) as f64
+    };
+    const RATE: u32 = 8;
+    // In each of 4000 instants a wait happens or not, with a length of an exponential distribution; one in eight is seen.
+    let mut draw = || {
+        let mut figures = Figures { seconds: 1.0, rate: f64::from(RATE), ..Figures::default() };
+        for _ in 0..4000 {
+            let (happens, length, seen) = (random() < 0.2, -1000.0 * random().ln(), random() < 1.0 / f64::from(RATE));
+            if happens && seen {
+                figures.waits += figures.rate;
+                figures.wait_ns += figures.rate * length;
+                figures.squares += figures.rate * length * length;
+            }
+        }
+        figures
+    };
+    let (mut false_waits, mut false_times, mut false_means) = (0, 0, 0);
+    for _ in 0..1000 {
+        let (old, new) = (draw(), draw());
+        let mean = (old.wait_ns + new.wait_ns) / (old.waits + new.waits);
+        false_waits += u32::from(old.waits().differs_from(&new.waits()));
+        false_times += u32::from(old.waiting(mean).differs_from(&new.waiting(mean)));
+        false_means += u32::from(old.mean().unwrap().differs_from(&new.mean().unwrap()));
+    }
+    for (what, count) in [("waits", false_waits), ("times", false_times), ("means", false_means)] {
+        assert!((20..80).contains(&count), "{what}: {count} of 1000 pairs");
+    }
+}
+
+#[test]
+fn locks_of_other_names_are_known_by_where_they_come_from() {
+    let profile = |name: &str, other: &str| {
+        let mut builder = Builder::new(1.0);
+        let [setup, push, odd] =
+            [&["queue_init", "main"][..], &["push", "main"], &["odd", "main"]].map(|stack| builder.stack(stack));
+        builder.lock(name, 1000.0, 1000.0, push, push).origin = Some(Origin { stack: setup, spot: Spot::Initialised });
+        builder.lock(other, 500.0, 1000.0, odd, odd);
+        builder.0
+    };
+    let text = text(&profile("0x7f01", "0x7f02"), &profile("0x8801", "0x8802"));
+    assert_eq!(line(&text, "waits in", "0x8801"), "0x8801 1.00 k ± 6% 1.00 k ± 6% ~");
+    assert!(text.contains("0x8801 was 0x7f01 before: both come from queue_init < main"), "{text}");
+    assert!(text.contains("0x8802 was 0x7f02 before: both were waited for longest at odd < main"), "{text}");
+    assert!(!text.contains("only in"), "{text}");
+}
+
+/// Locks of one place, as those of the buckets of a table, that cannot be told apart.
+#[test]
+fn several_locks_of_one_place_are_one_row() {
+    let profile = |names: &[&str]| {
+        let mut builder = Builder::new(1.0);
+        let [setup, push] = [&["table_init", "main"][..], &["insert", "main"]].map(|stack| builder.stack(stack));
+        for name in names {
+            builder.lock(name, 1000.0, 1000.0, push, push).origin =
+                Some(Origin { stack: setup, spot: Spot::Initialised });
+        }
+        builder.0
+    };
+    let text = text(&profile(&["0x1", "0x2", "same"]), &profile(&["0x3", "0x4", "0x5", "same"]));
+    let row = line(&text, "waits in", "3 locks of table_init < main");
+    assert_eq!(row, "3 locks of table_init < main 2.00 k ± 4% 3.00 k ± 4% +50.0%");
+    assert_eq!(line(&text, "waits in", "same"), "same 1.00 k ± 6% 1.00 k ± 6% ~");
+    assert!(text.contains("was 2 locks before"), "{text}");
+}
+
+#[test]
+fn new_and_vanished_locks_are_named() {
+    let profile = |locks: &[(&str, &str)]| {
+        let mut builder = Builder::new(1.0);
+        for (name, function) in locks {
+            let stack = builder.stack(&[function]);
+            builder.lock(name, 1000.0, 1e6, stack, stack);
+        }
+        let stack = builder.stack(&["quiet"]);
+        builder.lock("never waited for", 0.0, 1.0, stack, stack);
+        builder.0
+    };
+    let (old, new) = (profile(&[("a", "f"), ("b", "g")]), profile(&[("a", "f"), ("c", "h")]));
+    let text = text(&old, &new);
+    assert!(
+        text.contains("only in old.pb.gz: b, waiting of 1.00 s in each second, most at g and most charged to g"),
+        "{text}"
+    );
+    assert!(text.contains("only in new.json: c, waiting of 1.00 s in each second, most at h"), "{text}");
+    assert!(!text.contains("never waited for"), "{text}");
+    assert_eq!(line(&text, "waits in", "all locks"), "all locks 2.00 k ± 4% 2.00 k ± 4% ~");
+}
+
+#[test]
+fn who_waits_and_who_holds_may_be_others_now() {
+    let profile = |push: f64, pop: f64| {
+        let mut profile = run(1.0, 1, 1000.0, 1000.0);
+        profile.stacks.push(vec![1, 2]);
+        let site = |stack, part: f64| Site { stack, count: 1000.0 * part, ns: 1e6 * part };
+        profile.locks[0].waiters = vec![site(0, push), site(1, pop)];
+        profile.locks[0].holders = vec![site(0, pop), site(1, push)];
+        profile
+    };
+    let changed = text(&profile(0.7, 0.3), &profile(0.2, 0.8)).replace('\n', " ");
+    let said = "queue: most waiting is now at worker < main (80 %, before 30 %) and no longer at push < worker < main \
+                (before 70 %, now 20 %)";
+    assert!(changed.contains(said), "{changed}");
+    assert!(
+        changed.contains("queue: most waiting is now charged to push < worker < main (80 %, before 30 %)"),
+        "{changed}"
+    );
+    let flipped = text(&profile(0.52, 0.48), &profile(0.48, 0.52));
+    assert!(!flipped.contains("most waiting"), "{flipped}");
+}
+
+#[test]
+fn what_is_too_much_to_show_is_counted() {
+    let profile = |prefix: &str| {
+        let mut builder = Builder::new(1.0);
+        for number in 0..25 {
+            let [shared, own] = [format!("f{number}"), format!("{prefix}{number}")].map(|name| builder.stack(&[&name]));
+            builder.lock(&format!("lock {number}"), 1000.0 + f64::from(number), 1000.0, shared, shared);
+            builder.lock(&format!("{prefix} {number}"), 1000.0, 1000.0, own, own);
+        }
+        builder.0
+    };
+    let text = text(&profile("x"), &profile("y"));
+    assert!(text.contains("lock 5 ") && !text.contains("lock 4 "), "those with the most are shown: {text}");
+    assert!(text.contains("5 locks of both with less waiting are not shown"), "{text}");
+    assert!(text.contains("only in new.json: 15 more locks with less waiting"), "{text}");
+}
+
+#[test]
+fn text_fits_its_width_whatever_locks_are_called() {
+    let mut old = run(1.0, 1, 1000.0, 1000.0);
+    old.locks[0].name = "a::very::long::name::".repeat(20) + "\u{1b}[31m";
+    let comparison = compare(&Summary::of(&old), &Summary::of(&old));
+    let text = comparison.text("old.pb.gz", &"long/name/".repeat(5), 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn nothing_to_compare_is_said() {
+    let empty = Builder::new(1.0).0;
+    assert!(text(&empty, &empty).contains("no lock was waited for, in neither"));
+    let mut other = Builder::new(1.0).0;
+    other.cores = 8;
+    let warnings = compare(&Summary::of(&empty), &Summary::of(&other)).warnings;
+    assert_eq!(warnings, ["the numbers of cores differ: 4 and 8"]);
+}

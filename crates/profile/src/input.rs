@@ -1,0 +1,144 @@
+//! Files of profiles, whichever form they have: the form is known by the content.
+
+use crate::summary::Summary;
+use crate::{json, pprof};
+use flate2::read::MultiGzDecoder;
+use ondeck_report::output::{Unreadable, reason};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// What is expected, for messages about files that are something else.
+const EXPECTED: &str = "accepted: what `ondeck profile` wrote for pprof or as JSON";
+/// What compressed files begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// No profile is as large; a small file can be made that unpacks to a thousand times its size.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Reads what of a profile is compared, from a file for pprof or JSON.
+pub fn read_profile(path: &Path) -> Result<Summary, Unreadable> {
+    summary(path).map_err(|what| Unreadable::new(path, what))
+}
+
+/// Whether the file looks like a profile, even if it is a broken one: compressed, or JSON with a version. A file that cannot
+/// be read does not.
+pub fn is_profile(path: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    read.is_ok() && (bytes.starts_with(&GZIP) || json::is_profile(&String::from_utf8_lossy(&bytes)))
+}
+
+fn summary(path: &Path) -> Result<Summary, String> {
+    let file = File::open(path).map_err(|error| format!("cannot be read: {}", reason(&error)))?;
+    of_bytes(bounded(file)?)
+}
+
+/// What of a profile is compared, from the bytes of its file. The error is one line.
+fn of_bytes(bytes: Vec<u8>) -> Result<Summary, String> {
+    let is_packed = bytes.starts_with(&GZIP);
+    let bytes = if is_packed { bounded(MultiGzDecoder::new(&bytes[..]))? } else { bytes };
+    if bytes.is_empty() {
+        return Err(format!("is empty; {EXPECTED}"));
+    }
+    let is_json = bytes.trim_ascii_start().starts_with(b"{");
+    let summary = match str::from_utf8(&bytes) {
+        Ok(text) if is_json => Summary::of(&json::from_json(text)?),
+        _ if is_packed => pprof::read(&bytes)?,
+        _ => return Err(format!("is neither compressed nor JSON; {EXPECTED}")),
+    };
+    if summary.seconds > 0.0 { Ok(summary) } else { Err(format!("is of a run of {} s; {EXPECTED}", summary.seconds)) }
+}
+
+/// All bytes, if they are not too many.
+fn bounded(from: impl Read) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    from.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => "ends in the middle; is the file cut off?".to_string(),
+        ErrorKind::InvalidInput | ErrorKind::InvalidData => format!("is damaged: {error}; {EXPECTED}"),
+        _ => format!("cannot be read: {}", reason(&error)),
+    })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(format!("has more than {} MiB, as no profile has; {EXPECTED}", MOST_BYTES >> 20));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::to_json;
+    use crate::pprof::{gzip, write};
+    use crate::sample::{Builder, toy};
+    use proptest::prelude::*;
+
+    fn error(bytes: &[u8]) -> String {
+        of_bytes(bytes.to_vec()).unwrap_err()
+    }
+
+    #[test]
+    fn both_forms_are_known_by_their_content() {
+        let directory = std::env::temp_dir().join(format!("ondeck-input-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("profile");
+        for bytes in [write(&toy()), to_json(&toy()).into_bytes(), gzip(to_json(&toy()).as_bytes())] {
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(is_profile(&path));
+            assert_eq!(read_profile(&path).unwrap().locks.len(), 3);
+        }
+        std::fs::write(&path, "platform,workload\n").unwrap();
+        assert!(!is_profile(&path));
+        let what = read_profile(&path).unwrap_err().to_string();
+        assert!(
+            what.starts_with(&path.display().to_string()) && what.contains("neither compressed nor JSON"),
+            "{what}"
+        );
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(!is_profile(&path));
+        assert!(read_profile(&path).unwrap_err().to_string().contains("cannot be read: No such file"));
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let whole = write(&toy());
+        for length in [2, 9, 100, whole.len() - 1] {
+            assert_eq!(error(&whole[..length]), "ends in the middle; is the file cut off?", "{length}");
+        }
+        let mut broken = whole.clone();
+        let checksum = broken.len() - 8;
+        broken[checksum] ^= 1;
+        assert!(error(&broken).contains("is damaged: "), "{}", error(&broken));
+        assert!(error(b"").contains("is empty"));
+        assert!(error(&gzip(b"")).contains("is empty"));
+        assert!(error(&gzip(b"no protobuf")).contains("is no file for pprof: "), "{}", error(&gzip(b"no protobuf")));
+        let endless = Builder::new(0.0).0;
+        assert!(error(&write(&endless)).contains("a run of 0 s"));
+    }
+
+    /// 70 MB of zeros, in 70 kB.
+    #[test]
+    fn a_small_file_does_not_become_a_large_one() {
+        let bomb = gzip(&vec![0; 70_000_000]);
+        assert!(bomb.len() < 100_000 && error(&bomb).contains("more than 64 MiB"), "{}", error(&bomb));
+    }
+
+    proptest! {
+        /// One byte of a file is another: it is read, or refused.
+        #[test]
+        fn changed_bytes_do_no_harm(place: prop::sample::Index, byte: u8, is_json: bool) {
+            let mut bytes = if is_json { to_json(&toy()).into_bytes() } else { unpacked() };
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+            let _ = of_bytes(if is_json { bytes } else { gzip(&bytes) });
+        }
+
+        #[test]
+        fn random_bytes_do_no_harm(bytes: Vec<u8>) {
+            let _ = of_bytes(gzip(&bytes));
+            let _ = of_bytes(bytes);
+        }
+    }
+
+    fn unpacked() -> Vec<u8> {
+        bounded(MultiGzDecoder::new(&write(&toy())[..])).unwrap()
+    }
+}

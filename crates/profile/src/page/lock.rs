@@ -1,0 +1,152 @@
+//! The section of one lock.
+
+use super::charts::{histogram, of_lock, table};
+use super::stacks::{self, Manner};
+use super::{MOST_DETAILS, OPEN, name};
+use crate::profile::{Lock, Profile, Spot};
+use crate::words::{p99, percent, share, waited};
+use crate::wrappers::Tops;
+use maud::{Markup, PreEscaped, html};
+use ondeck_report::drawing::{Intervals, intervals_in_page};
+use ondeck_report::wording::{count, counted, duration_ns, plain};
+
+/// Stacks of each side: of the first locks, and of the others.
+const STACKS: [usize; 2] = [4, 1];
+/// So many locks are the first.
+const FIRST: usize = 10;
+/// The colours of waiting and of holding.
+const WAITING: usize = 1;
+const HOLDING: usize = 0;
+
+/// A section for each of the locks that were waited for longest.
+pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advice: &[(usize, String)]) -> Markup {
+    let n_waited = waited(profile).len();
+    html! {
+        @if !detailed.is_empty() {
+            section.part id="each" {
+                h2 { "Lock by lock" }
+                @if n_waited > detailed.len() {
+                    p.note {
+                        "The " (MOST_DETAILS) " locks that were waited for longest; "
+                        (counted(n_waited - detailed.len(), "other")) " are in the table only."
+                    }
+                }
+                @for (place, index) in detailed.iter().enumerate() {
+                    @let sentences: Vec<&String> =
+                        advice.iter().filter(|(of, _)| of == index).map(|(_, sentence)| sentence).collect();
+                    (section(profile, tops, place, &profile.locks[*index], &sentences))
+                }
+            }
+        }
+    }
+}
+
+fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[&String]) -> Markup {
+    let most = STACKS[usize::from(place >= FIRST)];
+    html! {
+        details.lock id={ "lock-" (place) } open[place < OPEN] {
+            summary { h3 { (name(&lock.name)) } span.share { (percent(share(profile, lock.wait_ns))) " of all waiting" } }
+            @if !advice.is_empty() {
+                ul.advice aria-label="Advice" { @for sentence in advice { li { (plain(sentence)) } } }
+            }
+            dl.figures-of { @for (name, value) in figures(lock) { div { dt { (name) } dd { (value) } } } }
+            (origin(profile, tops, lock))
+            div.sides {
+                div {
+                    h4 { "Who waits" }
+                    (stacks::list(profile, tops, &lock.waiters, &Manner { what: "wait", most, whole: lock.wait_ns }))
+                }
+                div {
+                    h4 { "Who holds it meanwhile" }
+                    (stacks::list(profile, tops, &lock.holders, &Manner { what: "hold", most, whole: lock.wait_ns }))
+                    @if let Some(free) = handing_on(lock) { p.note { (free) } }
+                }
+            }
+            div.sides {
+                (chart("Waits by length", histogram(&lock.wait_histogram, "waits", WAITING)))
+                (chart("Holds by length", histogram(&lock.hold_histogram, "holds", HOLDING)))
+            }
+            @if let Some(timeline) = of_lock(profile, &lock.timeline, WAITING) {
+                h4 { "Waiting over time" }
+                div.lanes.strip tabindex="0" role="region" aria-label={ "Picture: waiting over time" } {
+                    (PreEscaped(intervals_in_page(&timeline, &format!("Waiting over time. {}", timeline.text))))
+                }
+            }
+            // Filled by the script when it is opened, as most are never looked at.
+            details.data.flames-of data-lock=(place) hidden { summary { "Flame graphs" } }
+        }
+    }
+}
+
+fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
+    let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
+    let mut all = vec![
+        ("waited", duration_ns(lock.wait_ns)),
+        ("waits", count(lock.waits)),
+        ("mean wait", time(lock.mean_wait_ns())),
+        ("p99", time(p99(&lock.wait_histogram, lock.longest_ns))),
+        ("longest", duration_ns(lock.longest_ns as f64)),
+        ("acquisitions", count(lock.acquisitions)),
+        ("held", duration_ns(lock.hold_ns)),
+        ("mean hold", time(lock.mean_hold_ns())),
+        ("most waiting", lock.most_waiting.to_string()),
+        ("threads", lock.threads.to_string()),
+    ];
+    let told = [("spins", lock.spins), ("sleeps", lock.parks), ("wake-ups", lock.wakes), ("rotations", lock.rotations)];
+    all.extend(told.into_iter().filter_map(|(name, value)| Some((name, count(value?)))));
+    all
+}
+
+/// The part of the waiting in which nobody held the lock, in a sentence; `None` where it is nothing.
+pub(super) fn handing_on(lock: &Lock) -> Option<String> {
+    let part = (lock.wait_ns > 0.0).then(|| lock.handing_on_ns / lock.wait_ns).filter(|part| *part >= 0.001)?;
+    Some(format!("In {} of the waiting it was free: the thread that was woken for it did not run yet.", percent(part)))
+}
+
+fn origin(profile: &Profile, tops: &Tops, lock: &Lock) -> Markup {
+    let process = profile.processes.get(lock.process as usize).filter(|_| profile.processes.len() > 1);
+    html! {
+        details.stack.origin {
+            summary {
+                @match lock.origin {
+                    Some(origin) => {
+                        @let verb = match origin.spot { Spot::Initialised => "Initialised", Spot::FirstSeen => "First seen" };
+                        @match tops.top(origin.stack) {
+                            Some(frame) => {
+                                (verb) " in " code { bdi { (crate::names::shown(tops.brief(frame))) } } ", "
+                                bdi { (stacks::place(&profile.frames[frame as usize])) }
+                            }
+                            None => { (verb) ", its stack is not known" }
+                        }
+                    }
+                    None => "Where it comes from is not known",
+                }
+                @if let Some(process) = process { "; process " (process.pid) }
+                "; at " (format!("{:#x}", lock.address))
+            }
+            @if let Some(origin) = lock.origin { (stacks::frames(profile, tops, origin.stack)) }
+        }
+    }
+}
+
+/// A chart with its words and numbers; a note where there is nothing.
+fn chart(title: &str, of: Option<Intervals>) -> Markup {
+    html! {
+        div {
+            h4 { (title) }
+            @match of {
+                None => p.note { "None was seen." },
+                Some(intervals) => {
+                    div.lanes.half {
+                        (PreEscaped(intervals_in_page(&intervals, &format!("{title}. {}", intervals.text))))
+                    }
+                    details.data {
+                        summary { "In words and numbers" }
+                        p.text { (intervals.text) }
+                        div.scroll tabindex="0" role="region" aria-label={ "Data: " (title) } { (table(&intervals)) }
+                    }
+                }
+            }
+        }
+    }
+}

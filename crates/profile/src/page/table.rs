@@ -1,0 +1,176 @@
+//! The tables: locks, condition variables, processes.
+
+use super::name;
+use crate::names::{middle, shown};
+use crate::profile::{Lock, Profile};
+use crate::words::{self, p99, percent, share};
+use crate::wrappers::Tops;
+use maud::{Markup, html};
+use ondeck_report::wording::{count, counted, duration_ns};
+
+/// More rows nobody reads, and each of them costs a kilobyte.
+const MOST_ROWS: usize = 1000;
+/// So many rows are shown at first, at least and at most; those that were waited for, if they are between.
+const ROWS_AT_FIRST: (usize, usize) = (10, 50);
+/// The longest name in a cell.
+const MOST_NAME: usize = 90;
+const MOST_FUNCTION: usize = 48;
+
+/// What stands above the columns, and whether they are sorted as numbers, the largest first.
+const COLUMNS: [(&str, bool); 11] = [
+    ("lock", false),
+    ("share", true),
+    ("waits", true),
+    ("mean", true),
+    ("p99", true),
+    ("longest", true),
+    ("acquisitions", true),
+    ("mean hold", true),
+    ("most waiting", true),
+    ("waits most", false),
+    ("held meanwhile by", false),
+];
+
+/// What a cell says, and what it is sorted by.
+type Cell = (String, f64);
+
+/// The table of all locks; those with a section have a link to it.
+pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Markup {
+    let mut all: Vec<(usize, &Lock)> = profile.locks.iter().enumerate().collect();
+    all.sort_by(|(_, one), (_, other)| {
+        other.wait_ns.total_cmp(&one.wait_ns).then(other.acquisitions.total_cmp(&one.acquisitions))
+    });
+    let n_waited = words::waited(profile).len();
+    let (idle, first) = (all.len() - n_waited, n_waited.clamp(ROWS_AT_FIRST.0, ROWS_AT_FIRST.1));
+    if all.is_empty() {
+        return html! {};
+    }
+    html! {
+        section.part id="locks" {
+            h2 { "Locks" }
+            p.caption {
+                "Times are of waiting for the lock, but for the mean hold. "
+                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) @if idle == 1 { " was" } @else { " were" } " never waited for. " }
+                @if all.len() > MOST_ROWS { "The table has the first " (MOST_ROWS) "." }
+            }
+            div.scroll.sortable data-first=(first) tabindex="0" role="region" aria-label="Data: locks" {
+                table {
+                    thead { tr { @for (name, is_number) in COLUMNS {
+                        th scope="col" data-number[is_number] aria-sort=[(name == "share").then_some("descending")] { (name) }
+                    } } }
+                    tbody {
+                        @for (index, lock) in all.iter().take(MOST_ROWS) {
+                            (row(profile, tops, lock, detailed.iter().position(|of| of == index)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Markup {
+    let time = |ns: Option<f64>| -> Cell { (ns.map_or("-".to_string(), duration_ns), ns.unwrap_or(-1.0)) };
+    let cells: [Cell; 8] = [
+        (percent(share(profile, lock.wait_ns)), lock.wait_ns),
+        (count(lock.waits), lock.waits),
+        time(lock.mean_wait_ns()),
+        time(p99(&lock.wait_histogram, lock.longest_ns)),
+        time((lock.longest_ns > 0).then_some(lock.longest_ns as f64)),
+        (count(lock.acquisitions), lock.acquisitions),
+        time(lock.mean_hold_ns()),
+        (lock.most_waiting.to_string(), f64::from(lock.most_waiting)),
+    ];
+    let name = shown(&lock.name);
+    let brief = middle(&name, MOST_NAME);
+    html! {
+        tr {
+            th scope="row" title=[(brief != name && place.is_none()).then_some(&name)] {
+                @match place {
+                    Some(place) => a href={ "#lock-" (place) } { bdi { (brief) } },
+                    None => bdi { (brief) },
+                }
+            }
+            @for (text, value) in cells { td data-v=(format!("{value:.0}")) { (text) } }
+            @for sites in [&lock.waiters, &lock.holders] { (function(tops, sites)) }
+        }
+    }
+}
+
+fn function(tops: &Tops, sites: &[crate::Site]) -> Markup {
+    let Some((name, part)) = tops.busiest(sites) else { return html! { td.function { "-" } } };
+    let name = shown(&name);
+    let brief = middle(&name, MOST_FUNCTION);
+    html! {
+        td.function title=[(brief != name).then_some(&name)] { bdi { (brief) } " " small { (percent(part)) } }
+    }
+}
+
+/// The condition variables, which nobody holds.
+pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
+    let Some(sentence) = words::conditions(profile) else { return html! {} };
+    let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
+    html! {
+        section.part id="conditions" {
+            h2 { "Condition variables" }
+            p.caption {
+                (sentence) ". Threads wait on one until there is something to do: long waits are what idle threads have."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Data: condition variables" {
+                table {
+                    thead { tr {
+                        @for name in ["condition variable", "waited", "waits", "mean", "p99", "longest", "waits most"] {
+                            th scope="col" { (name) }
+                        }
+                    } }
+                    tbody { @for of in profile.conditions.iter().take(MOST_ROWS) {
+                        tr {
+                            th scope="row" { bdi { (middle(&shown(&of.name), MOST_NAME)) } }
+                            td { (duration_ns(of.wait_ns)) }
+                            td { (count(of.waits)) }
+                            td { (time((of.waits > 0.0).then(|| of.wait_ns / of.waits))) }
+                            td { (time(p99(&of.wait_histogram, of.longest_ns))) }
+                            td { (duration_ns(of.longest_ns as f64)) }
+                            (function(tops, &of.waiters))
+                        }
+                    } }
+                }
+            }
+            @if profile.conditions.len() > MOST_ROWS {
+                p.note { (counted(profile.conditions.len() - MOST_ROWS, "other")) " are not shown." }
+            }
+        }
+    }
+}
+
+/// What ran.
+pub(super) fn run(profile: &Profile) -> Markup {
+    html! {
+        section.part id="run" {
+            h2 { "What was run" }
+            @if profile.processes.is_empty() { p.note { "No process recorded." } }
+            @else {
+                div.scroll tabindex="0" role="region" aria-label="Data: processes" {
+                    table {
+                        thead { tr {
+                            @for name in ["process", "parent", "from", "to", "ended", "program"] { th scope="col" { (name) } }
+                        } }
+                        tbody { @for process in profile.processes.iter().take(MOST_ROWS) {
+                            tr {
+                                th scope="row" { (process.pid) }
+                                td { (process.parent) }
+                                td { (duration_ns(process.from.max(0.0) * 1e9)) }
+                                td { (duration_ns(process.to.max(0.0) * 1e9)) }
+                                td { (words::ended(process.ended)) }
+                                td.function { (name(&process.program)) }
+                            }
+                        } }
+                    }
+                }
+                @if profile.processes.len() > MOST_ROWS {
+                    p.note { (counted(profile.processes.len() - MOST_ROWS, "other")) " are not shown." }
+                }
+            }
+        }
+    }
+}

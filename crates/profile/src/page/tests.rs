@@ -1,0 +1,196 @@
+use super::*;
+use crate::made_up;
+
+/// What somebody might call a function who wants to get into the page.
+const HOSTILE: [&str; 6] = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script></title>",
+    "\"><img src=http://example.com/a.png onerror=alert(3)>",
+    "' onmouseover='alert(4)",
+    "<!--<script>\u{2028}\u{2029}\u{202e}",
+    "line\nbreak\tand\u{0}nothing",
+];
+
+fn advice() -> Vec<(usize, String)> {
+    vec![(0, "Hold it shorter: <fast>.".into()), (1, "Of the second.".into()), (77, "Of none.".into())]
+}
+
+/// The page without what is in script and style elements: what a browser shows that runs no scripts.
+fn markup(page: &str) -> String {
+    let mut rest = page.to_string();
+    for (start, end) in [("<script", "</script>"), ("<style", "</style>")] {
+        while let Some(from) = rest.find(start) {
+            let to = rest[from..].find(end).expect("each element is closed") + from + end.len();
+            rest.replace_range(from..to, "");
+        }
+    }
+    rest
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let (_, after) = page.split_once("id=\"report\">").expect("the page has data");
+    let data = after.split_once("</script>").expect("the data end").0;
+    serde_json::from_str(data).expect("the data are JSON")
+}
+
+/// A profile in which every text is `text`.
+fn profile_of(text: &str) -> Profile {
+    let mut profile = made_up::server();
+    profile.command = vec![text.into(); 3];
+    profile.lock = text.into();
+    profile.notes = vec![text.into()];
+    profile.processes.iter_mut().for_each(|process| process.program = text.into());
+    profile.locks.iter_mut().for_each(|lock| lock.name = text.into());
+    profile.conditions.iter_mut().for_each(|condition| condition.name = text.into());
+    for frame in &mut profile.frames {
+        for place in [&mut frame.function, &mut frame.module, &mut frame.file, &mut frame.build_id] {
+            *place = text.into();
+        }
+    }
+    profile
+}
+
+#[test]
+fn what_matters_is_there_without_a_script() {
+    let text = markup(&page(&made_up::server(), &advice()));
+    for expected in [
+        "<h1>Waiting for locks in mariadbd</h1>",
+        "<p>12.0 s of waiting in 4.0 s; 92 % of it for <code class=\"name\"><bdi>query_cache+0x18</bdi></code>.</p>",
+        "<li>12 samples were dropped",
+        "one of 64 acquisitions was looked at",
+        "--datadir=/srv/data",
+        "<td data-v=\"11126400000\">92 %</td>",
+        "<a href=\"#lock-0\"><bdi>query_cache+0x18</bdi></a>",
+        "30 locks of 33 were never waited for",
+        "<li>Hold it shorter: &lt;fast&gt;.</li>",
+        "Initialised in <code><bdi>Query_cache::init</bdi></code>, <bdi>sql/sql_cache.cc:2512</bdi>; process 4711",
+        "In 14 % of the waiting it was free",
+        "<span class=\"tag\">inlined</span>",
+        "<li class=\"wrapper\"><code><bdi>pthread_mutex_lock</bdi></code>",
+        "<dt>mean hold</dt><dd>2.30 us</dd>",
+        "<dt>wake-ups</dt><dd>9.75 k</dd>",
+        "Half of the waits are shorter than",
+        "2 condition variables, which are no lock waits",
+        "<bdi>buf_pool+0x880</bdi>",
+        "<td>abruptly</td>",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in {text}");
+    }
+    assert!(!text.contains("Of none."), "advice of a lock that is not there");
+    let order = [
+        "id=\"answers\"",
+        "id=\"locks\"",
+        "id=\"time\"",
+        "id=\"flames\"",
+        "id=\"each\"",
+        "id=\"conditions\"",
+        "id=\"run\"",
+    ];
+    let places: Vec<usize> = order.iter().map(|id| text.find(id).expect("it has all parts")).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn hostile_text_is_text() {
+    for text in HOSTILE.iter().map(|text| text.to_string()).chain(["x".repeat(4000)]) {
+        let page = page(&profile_of(&text), &[(0, text.clone())]);
+        assert_eq!(page.matches("<script").count(), 2, "{text:?} opens a script");
+        assert_eq!(page.matches("</script").count(), 2, "{text:?} closes a script");
+        assert!(!page.contains(['\u{202e}', '\u{2028}', '\u{0}']), "{text:?}");
+        let markup = markup(&page);
+        for tag in ["<img", "<!--", "<title></title>"] {
+            assert!(!markup.contains(tag), "{text:?} becomes {tag}");
+        }
+        assert!(page.len() < 3_000_000, "{} bytes", page.len());
+        data(&page);
+    }
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let page = page(&made_up::server(), &advice());
+    let markup = markup(&page);
+    assert!(page.contains("content=\"default-src 'none'; "));
+    for attribute in [" src=", " srcset=", "<link", "<iframe", "<object", "<base", "http-equiv=\"refresh\"", "xlink"] {
+        assert!(!markup.contains(attribute), "{attribute}");
+    }
+    assert!(markup.match_indices("href=\"").all(|(at, found)| markup[at + found.len()..].starts_with('#')));
+    for loads in ["url(", "@import", "@font-face", "<"] {
+        assert!(!STYLES.contains(loads), "the style sheet has {loads}");
+    }
+    for script in [SCRIPT, flamegraph::SCRIPT] {
+        for loads in
+            ["fetch(", "XMLHttpRequest", "import", "innerHTML", "insertAdjacentHTML", "eval(", "</script", "<!--"]
+        {
+            assert!(!script.contains(loads), "the script has {loads}");
+        }
+    }
+}
+
+#[test]
+fn a_large_profile_stays_a_page() {
+    let began = std::time::Instant::now();
+    let page = page(&made_up::large(), &[]);
+    let took = began.elapsed();
+    assert!(page.len() < 6_000_000, "{} bytes", page.len());
+    println!("{} bytes in {took:.1?}", page.len());
+    let text = markup(&page);
+    assert_eq!(text.matches("<details class=\"lock\"").count(), MOST_DETAILS);
+    assert!(text.contains("The 50 locks that were waited for longest; 950 others are in the table only."));
+    assert_eq!(
+        text.matches("<tr><th scope=\"row\"").count(),
+        text.matches("</tr>").count() - text.matches("<thead>").count()
+    );
+}
+
+#[test]
+fn programs_that_did_not_wait_have_a_page() {
+    for (profile, words) in [
+        (made_up::calm(), "Locks are not what this run waited for."),
+        (made_up::silent(), "Only pthread mutexes are seen"),
+    ] {
+        let text = markup(&page(&profile, &[]));
+        assert!(text.contains(words) && !text.contains("id=\"flames\"") && !text.contains("id=\"each\""), "{text}");
+    }
+}
+
+/// A file from elsewhere may say anything.
+#[test]
+fn odd_figures_are_shown_all_the_same() {
+    for number in [0.0, 1e-300, 1.0, 1e18] {
+        let mut profile = made_up::server();
+        (profile.seconds, profile.started_at, profile.rate) = (number, number, 0);
+        for lock in &mut profile.locks {
+            for place in
+                [&mut lock.waits, &mut lock.wait_ns, &mut lock.acquisitions, &mut lock.hold_ns, &mut lock.handing_on_ns]
+            {
+                *place = number;
+            }
+            lock.process = 99;
+            lock.timeline.slice = number;
+            lock.timeline.amounts = vec![number; 3];
+            lock.wait_histogram.0 =
+                vec![crate::Bar { from: 5, to: 5, count: number }, crate::Bar { from: 9, to: 3, count: 1.0 }];
+            lock.waiters.iter_mut().for_each(|site| (site.ns, site.count) = (number, number));
+            lock.holders.iter_mut().for_each(|site| site.stack = 1_000_000);
+            lock.origin = Some(crate::Origin { stack: u32::MAX, spot: crate::Spot::FirstSeen });
+        }
+        profile.stacks.iter_mut().for_each(|stack| stack.push(u32::MAX));
+        let page = page(&profile, &[]);
+        assert!(!page.contains("NaN"), "{number}");
+        data(&page);
+        crate::table(&profile, &[], 80);
+    }
+}
+
+#[test]
+fn the_graphs_of_a_lock_are_in_the_data() {
+    let data = data(&page(&made_up::server(), &[]));
+    let graphs = data["graphs"].as_array().unwrap();
+    assert_eq!(graphs.len(), 3);
+    let root = &graphs[0][0][0];
+    assert_eq!((&root[0], &root[2]), (&0.into(), &11_126_400_000.0.into()));
+    let label = root[1].as_u64().unwrap() as usize;
+    assert_eq!(data["labels"][label][0], "query_cache+0x18");
+    assert_eq!(data["title"], "Waiting for locks in mariadbd");
+}

@@ -1,0 +1,340 @@
+//! The file that `pprof` reads; and back, as far as it takes to compare.
+//!
+//! A stack of a lock, or a condition variable, is a sample. What was seen there stands in four pairs of sample types, each a
+//! count and a time in ns; the first is the default, and named as in Go's mutex and block profiles:
+//!
+//! | sample types | whose stack | what |
+//! |---|---|---|
+//! | `contentions`, `delay` | who waited | waits, and how long they took |
+//! | `held_contentions`, `held_delay` | who held the lock meanwhile | holds that were waited for, and the waiting that is charged to them |
+//! | `acquisitions`, `hold_time` | who acquired it | acquisitions, and how long it was held then |
+//! | `cond_waits`, `cond_delay` | who waited on a condition variable | waits, and how long they took |
+//!
+//! So `delay` and `held_delay` add up to the same, by [what is charged to whom](crate::Profile): what is charged to nobody,
+//! as the lock was free, is a function in brackets. Labels: `lock` or `condition` has the name, `process` the program and its
+//! number. Comments have the command and what a reader has to know, which pprof shows. One more, behind `#`, which it does not
+//! show, has what `compare` needs and no sample can hold. It tells nothing of samples, so that pprof may leave some out, or
+//! join files.
+
+#[cfg(test)]
+mod go;
+mod proto;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use read::read;
+
+use crate::profile::{Lock, Profile, VERSION};
+use crate::rows::{Place, Row, Side, UNKNOWN, of_side, of_takers, with_rest};
+use crate::summary::squares;
+use flate2::Compression;
+use ondeck_report::wording::quoted;
+use prost::Message;
+use proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+/// Names and units of a sample's values.
+const SAMPLE_TYPES: [(&str, &str); 8] = [
+    ("contentions", "count"),
+    ("delay", "nanoseconds"),
+    ("held_contentions", "count"),
+    ("held_delay", "nanoseconds"),
+    ("acquisitions", "count"),
+    ("hold_time", "nanoseconds"),
+    ("cond_waits", "count"),
+    ("cond_delay", "nanoseconds"),
+];
+/// Places of the counts in a sample's values; a time follows each.
+const WAITED: usize = 0;
+const HELD: usize = 2;
+const TAKEN: usize = 4;
+const CONDITION: usize = 6;
+/// Keys of labels.
+const LOCK: &str = "lock";
+const CONDITION_NAME: &str = "condition";
+const PROCESS: &str = "process";
+/// Begins the comment that is for programs. pprof shows none that begins with the first character.
+const FOR_PROGRAMS: &str = "#ondeck-profile ";
+
+/// What no sample can hold.
+#[derive(Debug, Serialize, Deserialize)]
+struct Facts {
+    version: u64,
+    command: Vec<String>,
+    cores: u32,
+    lock: String,
+    rate: u32,
+    locks: Vec<LockFacts>,
+}
+
+/// The same of a lock.
+#[derive(Debug, Serialize, Deserialize)]
+struct LockFacts {
+    process: String,
+    name: String,
+    /// Functions where it comes from, the innermost first.
+    origin: Vec<String>,
+    longest_ns: u64,
+    /// See [`squares`].
+    squares: f64,
+}
+
+/// The profile as a file for pprof.
+pub fn write(profile: &Profile) -> Vec<u8> {
+    let mut writer = Writer::new(profile);
+    for lock in &profile.locks {
+        writer.lock(lock);
+    }
+    for condition in &profile.conditions {
+        let labels = writer.labels(CONDITION_NAME, &condition.name, condition.process);
+        let rows = with_rest(&condition.waiters, condition.waits, condition.wait_ns);
+        writer.samples(&labels, CONDITION, &rows);
+    }
+    gzip(&writer.finish().encode_to_vec())
+}
+
+/// The bytes, compressed. Viewers for profiles of Firefox read such files as well.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    const INTO_MEMORY: &str = "a vector takes every write";
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).expect(INTO_MEMORY);
+    encoder.finish().expect(INTO_MEMORY)
+}
+
+/// A file that grows. Locations, functions and mappings have their place, counted from 1, for a number.
+struct Writer<'a> {
+    profile: &'a Profile,
+    file: proto::Profile,
+    strings: HashMap<Cow<'a, str>, i64>,
+    locations: HashMap<Vec<u32>, u64>,
+    /// Locations that are no place in the program, by their names.
+    places: HashMap<&'static str, u64>,
+    functions: HashMap<(i64, i64), u64>,
+    mappings: HashMap<(&'a str, &'a str), u64>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(profile: &'a Profile) -> Self {
+        let mut writer = Writer {
+            profile,
+            file: proto::Profile::default(),
+            strings: HashMap::new(),
+            locations: HashMap::new(),
+            places: HashMap::new(),
+            functions: HashMap::new(),
+            mappings: HashMap::new(),
+        };
+        writer.string("");
+        writer.file.sample_type = SAMPLE_TYPES.map(|(name, unit)| writer.value_type(name, unit)).to_vec();
+        writer.file.default_sample_type = writer.string(SAMPLE_TYPES[WAITED + 1].0);
+        writer.file.period_type = Some(writer.value_type("acquisitions", "count"));
+        writer.file.period = i64::from(profile.rate);
+        writer.file.time_nanos = integer(profile.started_at * 1e9);
+        writer.file.duration_nanos = integer(profile.seconds * 1e9);
+        writer
+    }
+
+    fn string(&mut self, text: impl Into<Cow<'a, str>>) -> i64 {
+        let (text, next) = (text.into(), self.file.string_table.len() as i64);
+        *self.strings.entry(text).or_insert_with_key(|text| {
+            self.file.string_table.push(text.to_string());
+            next
+        })
+    }
+
+    fn value_type(&mut self, name: &'static str, unit: &'static str) -> ValueType {
+        ValueType { r#type: self.string(name), unit: self.string(unit) }
+    }
+
+    fn lock(&mut self, lock: &'a Lock) {
+        let labels = self.labels(LOCK, &lock.name, lock.process);
+        self.samples(&labels, WAITED, &of_side(lock, Side::Waiters));
+        self.samples(&labels, HELD, &of_side(lock, Side::Holders));
+        self.samples(&labels, TAKEN, &of_takers(lock));
+    }
+
+    fn labels(&mut self, key: &'static str, name: &'a str, process: u32) -> Vec<Label> {
+        let process = process_name(self.profile, process);
+        let name = Label { key: self.string(key), str: self.string(name) };
+        vec![name, Label { key: self.string(PROCESS), str: self.string(process) }]
+    }
+
+    /// A sample for each row, with the pair of values that begins at `column`. Rounded so that the sum is that of the rows.
+    fn samples(&mut self, labels: &[Label], column: usize, rows: &[Row]) {
+        let (mut counts, mut times) = (Rounding::default(), Rounding::default());
+        for row in rows {
+            let (count, ns) = (counts.next(row.count), times.next(row.ns));
+            if count == 0 && ns == 0 {
+                continue;
+            }
+            let mut value = vec![0; SAMPLE_TYPES.len()];
+            (value[column], value[column + 1]) = (count, ns);
+            let location_id = self.stack(row.place);
+            self.file.sample.push(Sample { location_id, value, label: labels.to_vec() });
+        }
+    }
+
+    /// The locations of a stack: each frame together with those that were inlined into it.
+    fn stack(&mut self, place: Place) -> Vec<u64> {
+        let profile = self.profile;
+        let (name, stack) = match place {
+            Place::Stack(stack) => (UNKNOWN, profile.stacks.get(stack as usize).map_or(&[][..], Vec::as_slice)),
+            Place::Without(name) => (name, &[][..]),
+        };
+        let is_inlined = |number: u32| profile.frames.get(number as usize).is_some_and(|frame| frame.is_inlined);
+        let at_addresses = stack.chunk_by(|inner, _| is_inlined(*inner));
+        let locations: Vec<u64> = at_addresses.map(|frames| self.location(frames)).collect();
+        if locations.is_empty() { vec![self.place(name)] } else { locations }
+    }
+
+    fn location(&mut self, numbers: &[u32]) -> u64 {
+        if let Some(known) = self.locations.get(numbers) {
+            return *known;
+        }
+        let profile = self.profile;
+        let frames = || numbers.iter().filter_map(|number| profile.frames.get(*number as usize));
+        let mut line = Vec::new();
+        for frame in frames() {
+            let function_id = self.function(&frame.function, &frame.file);
+            line.push(Line { function_id, line: i64::from(frame.line) });
+        }
+        let (mut mapping_id, mut address) = (0, 0);
+        if let Some(frame) = frames().next_back() {
+            address = frame.address;
+            mapping_id = self.mapping(&frame.module, &frame.build_id, address);
+            if let Some(mapping) = mapping_id.checked_sub(1).and_then(|place| self.file.mapping.get_mut(place as usize))
+            {
+                mapping.has_filenames |= !frame.file.is_empty();
+                mapping.has_line_numbers |= frame.line > 0;
+                mapping.has_inline_frames |= line.len() > 1;
+            }
+        }
+        let id = self.file.location.len() as u64 + 1;
+        self.file.location.push(Location { id, mapping_id, address, line });
+        self.locations.insert(numbers.to_vec(), id);
+        id
+    }
+
+    fn place(&mut self, name: &'static str) -> u64 {
+        if let Some(known) = self.places.get(name) {
+            return *known;
+        }
+        let line = vec![Line { function_id: self.function(name, ""), line: 0 }];
+        let id = self.file.location.len() as u64 + 1;
+        self.file.location.push(Location { id, line, ..Location::default() });
+        self.places.insert(name, id);
+        id
+    }
+
+    /// Without the name as the linker knows it: where pprof finds it the same as the name, it takes it for one of C++ that is
+    /// still to be shortened, and makes `::write` of `<File as Sink>::write`.
+    fn function(&mut self, name: &'a str, file: &'a str) -> u64 {
+        let (name, filename) = (self.string(name), self.string(file));
+        *self.functions.entry((name, filename)).or_insert_with(|| {
+            let id = self.file.function.len() as u64 + 1;
+            self.file.function.push(Function { id, name, filename });
+            id
+        })
+    }
+
+    /// The number of the module, which reaches to `address` at least; 0, which is none, for no module. That functions are
+    /// said to be known keeps pprof from looking for them in files of the same name.
+    fn mapping(&mut self, module: &'a str, build_id: &'a str, address: u64) -> u64 {
+        if module.is_empty() {
+            return 0;
+        }
+        let (filename, build) = (self.string(module), self.string(build_id));
+        let id = *self.mappings.entry((module, build_id)).or_insert_with(|| {
+            let id = self.file.mapping.len() as u64 + 1;
+            let mapping = Mapping { id, filename, build_id: build, has_functions: true, ..Mapping::default() };
+            self.file.mapping.push(mapping);
+            id
+        });
+        let limit = &mut self.file.mapping[id as usize - 1].memory_limit;
+        *limit = (*limit).max(address.saturating_add(1));
+        id
+    }
+
+    fn finish(mut self) -> proto::Profile {
+        let mut comments = comments(self.profile);
+        comments.push(FOR_PROGRAMS.to_string() + &facts(self.profile));
+        self.file.comment = comments.into_iter().map(|comment| self.string(comment)).collect();
+        self.file
+    }
+}
+
+/// Numbers to whole ones, one after the other, such that their sum is rounded and not each of them.
+#[derive(Default)]
+struct Rounding {
+    exact: f64,
+    given: i64,
+}
+
+impl Rounding {
+    fn next(&mut self, value: f64) -> i64 {
+        self.exact += value.max(0.0);
+        let next = integer(self.exact) - self.given;
+        self.given += next;
+        next
+    }
+}
+
+/// The nearest whole number; the largest there is for larger ones, 0 for what is none.
+fn integer(value: f64) -> i64 {
+    value.round() as i64
+}
+
+/// How a process is called: its program and its number.
+pub(crate) fn process_name(profile: &Profile, process: u32) -> String {
+    let Some(process) = profile.processes.get(process as usize) else { return "unknown process".to_string() };
+    let program = Path::new(&process.program).file_name().unwrap_or_default().to_string_lossy();
+    format!("{program} ({})", process.pid)
+}
+
+/// For readers.
+fn comments(profile: &Profile) -> Vec<String> {
+    let command: Vec<String> = profile.command.iter().map(|word| quoted(word)).collect();
+    let mut comments = vec![
+        format!("Command: {}", command.join(" ")),
+        format!("Lock: {}", profile.lock),
+        format!("Rate: 1 of {} acquisitions", profile.rate),
+    ];
+    let dropped = profile.dropped;
+    let lost = [
+        (dropped.samples, "samples"),
+        (dropped.stacks, "stacks"),
+        (dropped.locks, "locks"),
+        (dropped.processes, "processes"),
+    ];
+    let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
+    if !lost.is_empty() {
+        comments.push(format!("Not recorded: {}", lost.join(", ")));
+    }
+    comments.extend(profile.notes.iter().map(|note| format!("Note: {note}")));
+    // One that begins with # would not be shown, one with a line break would look like two.
+    comments.iter().map(|comment| ondeck_report::wording::plain(comment)).collect()
+}
+
+fn facts(profile: &Profile) -> String {
+    let lock = |lock: &Lock| LockFacts {
+        process: process_name(profile, lock.process),
+        name: lock.name.clone(),
+        origin: crate::summary::origin(profile, lock),
+        longest_ns: lock.longest_ns,
+        squares: squares(lock),
+    };
+    let facts = Facts {
+        version: u64::from(VERSION),
+        command: profile.command.clone(),
+        cores: profile.cores,
+        lock: profile.lock.clone(),
+        rate: profile.rate,
+        locks: profile.locks.iter().map(lock).collect(),
+    };
+    serde_json::to_string(&facts).expect("strings and numbers always have a JSON form")
+}

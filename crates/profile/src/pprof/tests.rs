@@ -1,0 +1,201 @@
+use super::*;
+use crate::profile::Site;
+use crate::sample::{Builder, toy};
+use crate::summary::{LockSummary, Sites, Summary};
+use flate2::read::GzDecoder;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Read;
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut unpacked = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut unpacked).unwrap();
+    unpacked
+}
+
+fn file() -> proto::Profile {
+    proto::Profile::decode(&unpacked(&write(&toy()))[..]).unwrap()
+}
+
+fn error(file: &proto::Profile) -> String {
+    read(&file.encode_to_vec()).unwrap_err()
+}
+
+#[test]
+fn inlined_functions_share_the_location_of_their_caller() {
+    let file = file();
+    let text = |number: i64| file.string_table[number as usize].as_str();
+    let name = |id: u64| text(file.function.iter().find(|function| function.id == id).unwrap().name);
+    let names = |id: &u64| {
+        let location = file.location.iter().find(|location| location.id == *id).unwrap();
+        location.line.iter().map(|line| name(line.function_id)).collect::<Vec<&str>>()
+    };
+    let first: Vec<Vec<&str>> = file.sample[0].location_id.iter().map(names).collect();
+    assert_eq!(first, [vec!["queue_lock", "push"], vec!["worker"], vec!["main"]]);
+    assert_eq!(file.sample[0].value, [1000, 2_000_000, 0, 0, 0, 0, 0, 0]);
+    let labels: Vec<(&str, &str)> =
+        file.sample[0].label.iter().map(|label| (text(label.key), text(label.str))).collect();
+    assert_eq!(labels, [("lock", "queue.mutex+8"), ("process", "server (100)")]);
+    let push = file.location.iter().find(|location| location.line.len() == 2).unwrap();
+    let mapping = &file.mapping[push.mapping_id as usize - 1];
+    assert_eq!(text(mapping.filename), "/usr/bin/server");
+    assert!(mapping.has_inline_frames && mapping.memory_limit > push.address);
+}
+
+/// Sums of whole numbers are those of the figures, not of figures that were rounded one by one.
+#[test]
+fn small_figures_do_not_get_lost() {
+    let mut rounding = Rounding::default();
+    let given: Vec<i64> = [0.4, 0.4, 0.4, f64::NAN, -1.0, 0.8].map(|value| rounding.next(value)).to_vec();
+    assert_eq!(given, [0, 1, 0, 0, 0, 1]);
+    assert_eq!(Rounding::default().next(1e300), i64::MAX);
+}
+
+#[test]
+fn other_files_are_refused_with_what_they_are() {
+    let mut other = file();
+    other.string_table.push("samples".into());
+    other.sample_type[1].r#type = other.string_table.len() as i64 - 1;
+    let what = error(&other);
+    assert!(what.contains("has contentions/count, samples/nanoseconds, held_"), "{what}");
+    assert!(what.contains("and no delay/nanoseconds; accepted: "), "{what}");
+    assert!(error(&proto::Profile::default()).contains("has no sample types, and no contentions/count"));
+
+    // As Go's own profiles of mutexes: the first two types, and nothing from us.
+    let mut foreign = file();
+    foreign.comment.clear();
+    assert!(error(&foreign).contains("lacks what `ondeck profile` notes"), "{}", error(&foreign));
+
+    let mut newer = file();
+    let comment = newer.string_table.iter_mut().find(|text| text.starts_with(FOR_PROGRAMS)).unwrap();
+    *comment = comment.replace("\"version\":1", "\"version\":2");
+    assert_eq!(error(&newer), "is a profile of a newer form, version 2; accepted: version 1");
+}
+
+#[test]
+fn references_to_nothing_are_refused() {
+    let mut odd = file();
+    odd.sample[0].label[0].str = 4711;
+    assert!(error(&odd).contains("names text 4711 of "), "{}", error(&odd));
+    let mut odd = file();
+    odd.sample[0].value.pop();
+    assert!(error(&odd).contains("a sample with 7 values for 8 types"), "{}", error(&odd));
+    let mut odd = file();
+    odd.sample[0].value[1] = -5;
+    assert!(error(&odd).contains("has the value -5, as the difference of two files has"), "{}", error(&odd));
+    // Places and functions that are missing are as good as unknown ones.
+    let mut odd = file();
+    odd.location.clear();
+    assert_eq!(read(&odd.encode_to_vec()).unwrap().locks.len(), 3);
+}
+
+/// Two bytes of a file are a sample, which takes 36 times as much memory.
+#[test]
+fn a_file_of_nothing_but_samples_is_refused() {
+    let what = read(&[0x12, 0].repeat(5_000_000)).unwrap_err();
+    assert!(what.contains("more than 4000000 samples, places and names"), "{what}");
+    // The same within one sample.
+    let labels = proto::Sample { label: vec![proto::Label::default(); 5_000_000], ..Default::default() };
+    let file = proto::Profile { sample: vec![labels], ..Default::default() };
+    assert!(error(&file).contains("more than 4000000"));
+}
+
+/// What pprof makes of two files: all samples, the sum of the lengths, each comment once.
+#[test]
+fn joined_files_are_read() {
+    let one = file();
+    let mut two = one.clone();
+    two.sample.extend(one.sample.clone());
+    two.duration_nanos *= 2;
+    two.comment.extend(one.comment.clone());
+    let [one, two] = [one, two].map(|file| read(&file.encode_to_vec()).unwrap());
+    assert_eq!(two.seconds, 2.0 * one.seconds);
+    assert_eq!(two.locks[0].wait_ns, 2.0 * one.locks[0].wait_ns);
+    assert_eq!(two.locks[0].longest_ns, one.locks[0].longest_ns);
+}
+
+/// Times by the names of the places.
+fn by_name(summary: &Summary, lock: &LockSummary, sites: fn(&LockSummary) -> &Sites) -> BTreeMap<String, f64> {
+    let named = sites(lock).iter().map(|(path, ns)| (summary.names.of(*path).join(" < "), *ns));
+    let mut sums = BTreeMap::new();
+    named.for_each(|(name, ns)| *sums.entry(name).or_default() += ns);
+    sums
+}
+
+#[track_caller]
+fn same(profile: &Profile) {
+    let (made, read) = (Summary::of(profile), read(&unpacked(&write(profile))).unwrap());
+    assert_eq!((&made.command, made.cores, &made.lock, made.rate), (&read.command, read.cores, &read.lock, read.rate));
+    assert!((made.seconds - read.seconds).abs() <= 1e-9);
+    assert_eq!(made.locks.len(), read.locks.len());
+    for made_lock in &made.locks {
+        let is_same = |lock: &&LockSummary| (&lock.name, &lock.process) == (&made_lock.name, &made_lock.process);
+        let lock = read.locks.iter().find(is_same).unwrap();
+        let close = |a: f64, b: f64, by: f64| assert!((a - b).abs() <= by + 1e-9 * a, "{}: {a} and {b}", lock.name);
+        // Up to one is no row, half of one is rounded.
+        close(made_lock.waits, lock.waits, 1.5);
+        close(made_lock.acquisitions, lock.acquisitions, 1.5);
+        close(made_lock.wait_ns, lock.wait_ns, 1.5);
+        assert_eq!((made_lock.squares, made_lock.longest_ns), (lock.squares, lock.longest_ns));
+        assert_eq!(made_lock.origin, lock.origin);
+        let sides: [fn(&LockSummary) -> &Sites; 2] = [|lock| &lock.waiters, |lock| &lock.holders];
+        for sites in sides {
+            let (made, read) = (by_name(&made, made_lock, sites), by_name(&read, lock, sites));
+            for (name, ns) in made {
+                close(ns, read.get(&name).copied().unwrap_or_default(), f64::from(MOST_SITES));
+            }
+        }
+    }
+}
+
+const MOST_SITES: u8 = 5;
+
+#[test]
+fn what_is_compared_comes_back() {
+    same(&toy());
+}
+
+/// A function, any text among them.
+fn function() -> impl Strategy<Value = String> {
+    prop_oneof![3 => "[a-e]", 1 => "\\([a-e]\\)", 1 => any::<String>()]
+}
+
+prop_compose! {
+    fn sites(stacks: u32)(sites in prop::collection::vec((0..stacks, 0.0..1e6, 0.0..1e12), 0..MOST_SITES as usize))
+        -> Vec<Site> {
+        sites.into_iter().map(|(stack, count, ns)| Site { stack, count, ns }).collect()
+    }
+}
+
+prop_compose! {
+    fn profile()(stacks in prop::collection::vec(prop::collection::vec(function(), 0..6), 1..6))(
+        locks in prop::collection::vec(
+            (sites(stacks.len() as u32), sites(stacks.len() as u32), sites(stacks.len() as u32), 0.0..1e4, any::<u64>()), 0..5),
+        stacks in Just(stacks),
+        (rate, seconds, command) in (any::<u32>(), 1e-3..1e6, any::<Vec<String>>()),
+    ) -> Profile {
+        let mut builder = Builder::new(seconds);
+        (builder.0.rate, builder.0.command) = (rate, command);
+        for stack in &stacks {
+            builder.stack(&stack.iter().map(String::as_str).collect::<Vec<&str>>());
+        }
+        for (number, (waiters, holders, takers, more, longest_ns)) in locks.into_iter().enumerate() {
+            let lock = builder.lock(&format!("lock {number}\n;"), 1.0, 1.0, 0, 0);
+            let sum = |sites: &[Site], of: fn(&Site) -> f64| sites.iter().map(of).sum::<f64>();
+            lock.waits = sum(&waiters, |site| site.count) + more;
+            lock.handing_on_ns = more;
+            lock.wait_ns = sum(&waiters, |site| site.ns).max(sum(&holders, |site| site.ns)) + more;
+            lock.acquisitions = sum(&takers, |site| site.count) + more;
+            lock.longest_ns = longest_ns;
+            (lock.waiters, lock.holders, lock.takers) = (waiters, holders, takers);
+        }
+        builder.0
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_compared_comes_back(profile in profile()) {
+        same(&profile);
+    }
+}

@@ -1,0 +1,191 @@
+//! What of a profile is compared with another one, whichever file it comes from.
+
+use crate::pprof::process_name;
+use crate::profile::{Lock, Profile};
+use crate::rows::{Place, Row, Side, functions, is_function, of_side};
+use ondeck_report::wording::plain;
+use std::collections::{BTreeMap, HashMap};
+
+/// Functions by which a place is known: the innermost ones. What the callers of their callers are called changes more often
+/// than what is done there.
+pub(crate) const DEPTH: usize = 3;
+/// The same of the place where a lock comes from, which only serves to know it again.
+const ORIGIN_DEPTH: usize = 8;
+/// Longer names are cut, wherever they come from.
+const LONGEST_NAME: usize = 200;
+
+/// What of a profile is compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Length of the run.
+    pub seconds: f64,
+    /// Cores that could run it.
+    pub cores: u32,
+    /// Which lock answered its calls.
+    pub lock: String,
+    /// One of so many acquisitions was looked at.
+    pub rate: u32,
+    pub(crate) names: Names,
+    pub(crate) locks: Vec<LockSummary>,
+}
+
+/// What of a lock is compared. Figures are estimates, as in the profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LockSummary {
+    pub(crate) name: String,
+    pub(crate) process: String,
+    /// Functions where it was initialised or first seen, the innermost first; empty where that is not known.
+    pub(crate) origin: Vec<String>,
+    pub(crate) acquisitions: f64,
+    pub(crate) waits: f64,
+    pub(crate) wait_ns: f64,
+    /// See [`squares`].
+    pub(crate) squares: f64,
+    /// `None` where it is not known.
+    pub(crate) longest_ns: Option<u64>,
+    /// How long it was waited where.
+    pub(crate) waiters: Sites,
+    /// How much waiting is charged to whom.
+    pub(crate) holders: Sites,
+}
+
+/// ns by place.
+pub(crate) type Sites = BTreeMap<Path, f64>;
+
+/// Numbers of the innermost functions of a stack, the innermost first; 0 stands for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Path([u32; DEPTH]);
+
+/// Each name of a function once. The first is empty.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Names {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names { names: vec![String::new()], numbers: HashMap::from([(String::new(), 0)]) }
+    }
+}
+
+impl Names {
+    pub(crate) fn number(&mut self, name: &str) -> u32 {
+        let name = short(name);
+        if let Some(known) = self.numbers.get(&name) {
+            return *known;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.numbers.insert(name, number);
+        number
+    }
+
+    /// The functions of a place, the innermost first.
+    pub(crate) fn of(&self, path: Path) -> Vec<&str> {
+        let name = |number: &u32| self.names.get(*number as usize).map(String::as_str);
+        path.0.iter().filter_map(name).filter(|name| !name.is_empty()).collect()
+    }
+}
+
+impl Path {
+    /// The first of the numbers.
+    pub(crate) fn of(numbers: impl Iterator<Item = u32>) -> Path {
+        let mut path = Path::default();
+        path.0.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+        path
+    }
+}
+
+impl Summary {
+    /// What of the profile is compared.
+    pub fn of(profile: &Profile) -> Summary {
+        let mut summary = Summary {
+            command: profile.command.iter().map(|word| short(word)).collect(),
+            seconds: profile.seconds,
+            cores: profile.cores,
+            lock: short(&profile.lock),
+            rate: profile.rate,
+            ..Summary::default()
+        };
+        for lock in &profile.locks {
+            let [waiters, holders] = [Side::Waiters, Side::Holders].map(|side| summary.sites(profile, lock, side));
+            summary.locks.push(LockSummary {
+                name: short(&lock.name),
+                process: short(&process_name(profile, lock.process)),
+                origin: origin(profile, lock),
+                acquisitions: lock.acquisitions,
+                waits: lock.waits,
+                wait_ns: lock.wait_ns,
+                squares: squares(lock),
+                longest_ns: Some(lock.longest_ns),
+                waiters,
+                holders,
+            });
+        }
+        summary
+    }
+
+    fn sites(&mut self, profile: &Profile, lock: &Lock, side: Side) -> Sites {
+        let mut sites = Sites::new();
+        for Row { place, ns, .. } in of_side(lock, side) {
+            let functions = functions(profile, place);
+            let path = Path::of(functions.iter().take(DEPTH).map(|name| self.names.number(name)));
+            *sites.entry(path).or_default() += ns;
+        }
+        sites
+    }
+}
+
+/// The functions where a lock comes from, the innermost first.
+pub(crate) fn origin(profile: &Profile, lock: &Lock) -> Vec<String> {
+    let stack = lock.origin.map(|origin| functions(profile, Place::Stack(origin.stack)));
+    let functions = stack.into_iter().flatten().filter(|name| is_function(name));
+    functions.take(ORIGIN_DEPTH).map(|name| short(&name)).collect()
+}
+
+/// The sum of the squares of a lock's waits, in ns squared, as far as its histogram tells: what the noise of the sum of its
+/// waits follows from. Within a bar, waits count as spread evenly.
+pub(crate) fn squares(lock: &Lock) -> f64 {
+    let bars = lock.wait_histogram.0.iter().map(|bar| {
+        let (from, to) = (bar.from as f64, bar.to as f64);
+        bar.count * (from * from + from * to + to * to) / 3.0
+    });
+    let sum: f64 = bars.sum();
+    // Waits of the same length have the least; a histogram that has less is not of all waits.
+    let least = lock.mean_wait_ns().map_or(0.0, |mean| mean * lock.wait_ns);
+    sum.max(least).min(f64::MAX)
+}
+
+/// A foreign name in one line of bounded length.
+pub(crate) fn short(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => plain(&name[..end]) + "...",
+        None => plain(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::toy;
+
+    #[test]
+    fn a_profile_in_short() {
+        let summary = Summary::of(&toy());
+        let queue = &summary.locks[0];
+        assert_eq!((queue.waits, queue.wait_ns, queue.longest_ns), (1100.0, 2_100_000.0, Some(6000)));
+        assert_eq!(queue.squares, 1000.0 * 4e6 + 100.0 * 1e6);
+        assert_eq!(queue.origin, ["queue_init", "main"]);
+        let (path, ns) = queue.waiters.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+        assert_eq!((summary.names.of(*path), *ns), (vec!["queue_lock", "push", "worker"], 2_000_000.0));
+    }
+
+    #[test]
+    fn names_are_cut() {
+        assert_eq!(short(&"é".repeat(500)).chars().count(), LONGEST_NAME + 3);
+        assert_eq!(short("a\nb"), "a b");
+    }
+}

@@ -1,0 +1,232 @@
+//! Names for addresses: from the return addresses and addresses of locks that a recording has to functions, lines and
+//! symbols.
+//!
+//! DWARF is read by `addr2line`, with inlined functions and split files, and ELF by `object`. `blazesym`, which does
+//! more by itself, takes a debug file that does not fit for an error of the whole module, looks for one by build id only
+//! where there is a link to it, and knows no other answer to a symbol without a size than the next one before it; what
+//! had to be built around it was more than what it saves.
+//!
+//! # What may be believed
+//! - A module is named from a file only if the file has the build id that was recorded. A file without one, replaced
+//!   since, cannot be told from the one that ran; it gives names only for addresses that it has a place for.
+//! - A symbol is believed up to its size. Only one without a size, as assembler code has, reaches to the next.
+//! - A separate debug file is used if its build id is the module's, or, without build ids, if its checksum is the one in
+//!   the link.
+//!
+//! Damaged files are answered for with what can be read of them. What can still end this process is debug information made
+//! for it: inlined functions some ten thousand deep, which `addr2line` follows by recursion.
+//!
+//! Files are mapped, so that a gigabyte of debug information costs no memory. Whoever truncates such a file while it is
+//! read ends it too, by a bus error.
+
+mod debug_file;
+mod image;
+mod names;
+mod table;
+
+use crate::Frame;
+use image::{Image, Place};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// A program file or library as it was loaded into a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its file. Without any `/` it is none, as the kernel's `linux-vdso.so.1`.
+    pub path: PathBuf,
+    /// By how much addresses in the process are higher than those in the file (wrapping).
+    pub bias: u64,
+    /// Its first address in the process.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// The build id that the process had in memory; empty where it has none.
+    pub build_id: Vec<u8>,
+}
+
+/// Finds names for addresses. Keeps what it has read of each file, so that many processes share it.
+pub struct Symbols {
+    /// Where separate debug files are installed.
+    debug_directory: PathBuf,
+    known: BTreeMap<PathBuf, Known>,
+}
+
+/// What has been found out about the file of a module.
+struct Known {
+    image: Result<Image, String>,
+    /// The build id of a process in which it was another file.
+    other: Option<Vec<u8>>,
+    /// Addresses for which it had no name.
+    n_unnamed: usize,
+    /// Why debug information could not be used, the first time.
+    fault: Option<String>,
+}
+
+impl Default for Symbols {
+    fn default() -> Symbols {
+        Symbols::new()
+    }
+}
+
+impl Symbols {
+    /// Looks for separate debug files below `/usr/lib/debug`, and beside the files that they belong to.
+    pub fn new() -> Symbols {
+        Symbols::with_debug_directory(Path::new("/usr/lib/debug"))
+    }
+
+    fn with_debug_directory(directory: &Path) -> Symbols {
+        Symbols { debug_directory: directory.to_owned(), known: BTreeMap::new() }
+    }
+
+    /// The frames of one address in a process with these modules, the innermost first: at least one. Where modules
+    /// overlap, as one was unloaded and another took its place, the last counts.
+    ///
+    /// `is_return` is for a return address. The call is before it, so what is looked up, and becomes the frame's
+    /// [`address`](Frame::address), is the byte before: the next instruction may be in another line, or function.
+    pub fn frames(&mut self, modules: &[Module], address: u64, is_return: bool) -> Vec<Frame> {
+        let address = if is_return { address.saturating_sub(1) } else { address };
+        let Some(module) = find(modules, address) else {
+            return vec![Frame {
+                function: format!("[unknown {address:#x}]"),
+                module: String::new(),
+                file: String::new(),
+                line: 0,
+                address,
+                build_id: String::new(),
+                is_inlined: false,
+                is_named: false,
+            }];
+        };
+        let address = address.wrapping_sub(module.bias);
+        let mut places = self.places(module, address);
+        if places.is_empty() {
+            places.push(Place::default());
+        }
+        let n_places = places.len();
+        let numbered = places.into_iter().enumerate();
+        numbered.map(|(index, place)| frame(module, address, place, index + 1 < n_places)).collect()
+    }
+
+    /// The frames of a function that is not on the stack any more, as it jumped to the one that the stack was walked in: a
+    /// call in the last place of a function is such a jump. The call before the innermost return address went to it. Empty if
+    /// the call went through a table, as those of other libraries' functions do.
+    pub fn tail_caller(&mut self, modules: &[Module], return_address: u64) -> Vec<Frame> {
+        let Some(module) = find(modules, return_address) else { return Vec::new() };
+        let target = self.image(module).and_then(|image| image.called(return_address.wrapping_sub(module.bias)));
+        target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
+    }
+
+    /// `symbol` or `symbol+0x18` (demangled) of a datum, as a name for a static mutex; `None` if it lies in no symbol of a
+    /// module.
+    pub fn datum(&mut self, modules: &[Module], address: u64) -> Option<String> {
+        let module = find(modules, address)?;
+        let address = address.wrapping_sub(module.bias);
+        let image = self.image(module)?;
+        image.datum(address)
+    }
+
+    /// What to tell the user of the modules that were asked for: files that cannot be read or are others by now, and
+    /// functions without names for want of a symbol table.
+    pub fn remarks(&self) -> Vec<String> {
+        self.known.iter().flat_map(|(path, known)| known.remarks(path)).collect()
+    }
+
+    fn places(&mut self, module: &Module, address: u64) -> Vec<Place> {
+        let Some(image) = self.image(module) else { return Vec::new() };
+        let (places, fault) = image.places(address);
+        let is_named = places.last().is_some_and(|place| place.function.is_some());
+        if let Some(known) = self.known.get_mut(&module.path) {
+            known.n_unnamed += usize::from(!is_named);
+            known.fault = known.fault.take().or(fault);
+        }
+        places
+    }
+
+    /// The file of a module, if it is the one that ran.
+    fn image(&mut self, module: &Module) -> Option<&Image> {
+        if module.path.components().count() < 2 {
+            return None;
+        }
+        let debug_directory = &self.debug_directory;
+        let known = self.known.entry(module.path.clone()).or_insert_with_key(|path| Known {
+            image: guarded(|| Image::read(path, debug_directory)),
+            other: None,
+            n_unnamed: 0,
+            fault: None,
+        });
+        let image = known.image.as_ref().ok()?;
+        if image.build_id != module.build_id {
+            known.other = Some(module.build_id.clone());
+            return None;
+        }
+        Some(image)
+    }
+}
+
+impl Known {
+    fn remarks(&self, path: &Path) -> Vec<String> {
+        let path = path.display();
+        let image = match &self.image {
+            Ok(image) => image,
+            Err(fault) => return vec![format!("{path}: {fault}, so its functions have no names")],
+        };
+        let mut remarks = Vec::new();
+        if let Some(other) = &self.other {
+            let (ran, now) = (build_id_text(other), build_id_text(&image.build_id));
+            remarks.push(format!(
+                "{path}: is another file now ({now}) than the one that ran ({ran}), so its functions have no names"
+            ));
+        }
+        if self.n_unnamed > 0 && image.is_stripped {
+            let (n_unnamed, id) = (self.n_unnamed, build_id_text(&image.build_id));
+            let misfit = image.misfit.as_ref().map(|file| format!("; {} does not fit", file.display()));
+            remarks.push(format!(
+                "{path}: {n_unnamed} of its addresses have no names, as it is stripped and there is no debug file for it \
+                 ({id}{})",
+                misfit.unwrap_or_default()
+            ));
+        }
+        if let Some(fault) = &self.fault {
+            remarks.push(format!("{path}: its debug information cannot be used: {fault}"));
+        }
+        remarks
+    }
+}
+
+fn find(modules: &[Module], address: u64) -> Option<&Module> {
+    modules.iter().rev().find(|module| (module.start..module.end).contains(&address))
+}
+
+fn frame(module: &Module, address: u64, place: Place, is_inlined: bool) -> Frame {
+    let name = module.path.file_name().unwrap_or(module.path.as_os_str()).to_string_lossy().into_owned();
+    Frame {
+        is_named: place.function.is_some(),
+        function: place.function.unwrap_or_else(|| format!("{name}+{address:#x}")),
+        module: name,
+        file: place.file,
+        line: place.line,
+        address,
+        build_id: hexadecimal(&module.build_id),
+        is_inlined,
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn build_id_text(build_id: &[u8]) -> String {
+    if build_id.is_empty() { "no build id".to_owned() } else { format!("build id {}", hexadecimal(build_id)) }
+}
+
+/// Damaged files must not end a profile. The libraries answer with errors as far as we have seen; what they do not expect
+/// is an error too.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // What was in the middle of a change is a part of a file that was being read for the first time, and stays unread.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it is damaged".to_owned()))
+}
+
+// They build programs for it.
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

@@ -1,0 +1,67 @@
+//! Where debug information is that is not in the program's file: in a file of its own, found by build id or by the name in
+//! `.gnu_debuglink`, and what several such files share.
+
+use super::hexadecimal;
+use super::image::{build_id, check_sizes, has_dwarf, map, parse};
+use memmap2::Mmap;
+use object::{Object, ObjectSymbolTable};
+use std::path::{Component, Path, PathBuf};
+
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) file: Option<(PathBuf, Mmap)>,
+    /// One that is there and belongs to another build.
+    pub(super) misfit: Option<PathBuf>,
+}
+
+/// The debug file of a program file or library.
+pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Found {
+    let build_id = build_id(object);
+    let link = object.gnu_debuglink().ok().flatten();
+    let mut candidates: Vec<PathBuf> = by_build_id(&build_id, debug_directory).into_iter().collect();
+    if let Some((name, _)) = link {
+        candidates.extend(by_link(path, name, debug_directory));
+    }
+    let mut found = Found::default();
+    for candidate in candidates.into_iter().filter(|candidate| candidate != path) {
+        let Ok(mapped) = map(&candidate) else { continue };
+        let Ok(object) = parse(&mapped) else { continue };
+        let fits = match link {
+            // A checksum reads all of it; a build id says the same.
+            Some((_, checksum)) if build_id.is_empty() => crc32fast::hash(&mapped) == checksum,
+            _ => !build_id.is_empty() && self::build_id(&object) == build_id,
+        };
+        if fits && (has_dwarf(&object) || object.symbol_table().is_some_and(|table| table.symbols().next().is_some())) {
+            return Found { file: Some((candidate, mapped)), misfit: None };
+        }
+        found.misfit = found.misfit.or((!fits).then_some(candidate));
+    }
+    found
+}
+
+/// The file that `dwz` made of what several debug files have in common.
+pub(super) fn supplement(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Option<PathBuf> {
+    let (name, expected) = object.gnu_debugaltlink().ok()??;
+    let path = path.canonicalize().ok()?;
+    let named = path.parent()?.join(String::from_utf8_lossy(name).as_ref());
+    let fits = |object: &object::File<'_>| build_id(object) == expected && check_sizes(object).is_ok();
+    let mut candidates = by_build_id(expected, debug_directory).into_iter().chain([named]);
+    candidates.find(|candidate| map(candidate).is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| fits(&object))))
+}
+
+fn by_build_id(build_id: &[u8], debug_directory: &Path) -> Option<PathBuf> {
+    let (first, rest) = build_id.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let name = format!("{}.debug", hexadecimal(rest));
+    Some(debug_directory.join(".build-id").join(hexadecimal(&[*first])).join(name))
+}
+
+/// Where debuggers look for a linked file. A link has no directories; those that one would have are ignored.
+fn by_link(path: &Path, name: &[u8], debug_directory: &Path) -> Vec<PathBuf> {
+    let name = String::from_utf8_lossy(name);
+    let path = path.canonicalize().unwrap_or(path.to_owned());
+    let (Some(name), Some(directory)) = (Path::new(name.as_ref()).file_name(), path.parent()) else {
+        return Vec::new();
+    };
+    let below = directory.components().filter(|part| matches!(part, Component::Normal(_))).collect::<PathBuf>();
+    [directory.to_owned(), directory.join(".debug"), debug_directory.join(below)].map(|place| place.join(name)).into()
+}

@@ -1,0 +1,222 @@
+//! One program file or library: its symbol tables, and its debug information, which is read when it is first asked for.
+
+use super::table::Tables;
+use super::{debug_file, guarded, names};
+use addr2line::Loader;
+use lzma_rust2::XzReader;
+use memmap2::Mmap;
+use object::{Architecture, CompressionFormat, Object, ObjectSection, ObjectSegment};
+use std::cell::OnceCell;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
+const MOST_MINI_DEBUG: u64 = 256 << 20;
+const MOST_MINI_DEBUG_KIB: u32 = 256 << 10;
+
+/// A byte of a packed section stands for at most so many: the limit of zlib, 1032, and a little. Zstandard's is higher,
+/// and debug information is packed to a third.
+const MOST_PACKED: u64 = 1100;
+
+/// What the file says of a process that it was loaded into.
+pub(super) struct Image {
+    pub(super) build_id: Vec<u8>,
+    /// Whether there is no full symbol table, anywhere.
+    pub(super) is_stripped: bool,
+    /// A debug file that is there, for another build.
+    pub(super) misfit: Option<PathBuf>,
+    /// What is loaded of it, by the file's addresses, and where that is in the file.
+    segments: Vec<(Range<u64>, u64)>,
+    path: PathBuf,
+    architecture: Architecture,
+    tables: Tables,
+    dwarf: Option<Dwarf>,
+}
+
+struct Dwarf {
+    path: PathBuf,
+    /// What `dwz` has moved out of several debug files.
+    supplement: Option<PathBuf>,
+    loader: OnceCell<Result<Loader, String>>,
+}
+
+/// A function and its line; what is not known is empty.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub(super) function: Option<String>,
+    pub(super) file: String,
+    pub(super) line: u32,
+}
+
+impl Image {
+    pub(super) fn read(path: &Path, debug_directory: &Path) -> Result<Image, String> {
+        let mapped = map(path)?;
+        let object = parse(&mapped)?;
+        let build_id = build_id(&object);
+        let mut tables = Tables::default();
+        let mut is_stripped = !tables.add(&object);
+        let mut dwarf = has_dwarf(&object).then(|| Dwarf::new(path, &object, debug_directory));
+        let mut misfit = None;
+        if is_stripped || dwarf.is_none() {
+            let found = debug_file::find(path, &object, debug_directory);
+            misfit = found.misfit;
+            if let Some((path, mapped)) = found.file {
+                let object = parse(&mapped)?;
+                is_stripped &= !tables.add(&object);
+                dwarf = dwarf.or_else(|| has_dwarf(&object).then(|| Dwarf::new(&path, &object, debug_directory)));
+            }
+        }
+        if is_stripped && let Some(unpacked) = mini_debug(&object) {
+            is_stripped = !parse(&unpacked).is_ok_and(|object| tables.add(&object));
+        }
+        tables.sort();
+        let segments = object.segments().map(|part| {
+            let (at, length) = part.file_range();
+            (part.address()..part.address().saturating_add(length), at)
+        });
+        let (segments, architecture, path) = (segments.collect(), object.architecture(), path.to_owned());
+        Ok(Image { build_id, is_stripped, misfit, segments, path, architecture, tables, dwarf })
+    }
+
+    /// The functions that an address of the file lies in, the innermost first, and why debug information could not be used.
+    pub(super) fn places(&self, address: u64) -> (Vec<Place>, Option<String>) {
+        if !self.segments.iter().any(|(segment, _)| segment.contains(&address)) {
+            return (Vec::new(), None);
+        }
+        let found = self.dwarf.as_ref().map_or(Ok(Vec::new()), |dwarf| guarded(|| dwarf.places(address)));
+        let (mut places, fault) = match found {
+            Ok(places) => (places, None),
+            Err(fault) => (Vec::new(), Some(fault)),
+        };
+        if let Some(symbol) = self.tables.code.find(address) {
+            if places.is_empty() {
+                places.push(Place::default());
+            }
+            // Compilers leave the full name of a function out that is its file's own: there the symbol says more.
+            let last = places.last_mut().map(|place| &mut place.function);
+            let is_better = |name: &String| !names::is_mangled(name) && names::is_mangled(&symbol.name);
+            if let Some(name) = last.filter(|name| name.as_ref().is_none_or(is_better)) {
+                *name = Some(symbol.name.to_string());
+            }
+        }
+        for name in places.iter_mut().filter_map(|place| place.function.as_mut()) {
+            *name = names::demangle(name);
+        }
+        (places, fault)
+    }
+
+    /// The address of the function that was called by the instruction before a return address, if the instruction says so
+    /// and the function has a name.
+    pub(super) fn called(&self, return_address: u64) -> Option<u64> {
+        const LONGEST: u64 = 5;
+        let from = return_address.checked_sub(LONGEST)?;
+        let (segment, at) = self.segments.iter().find(|(segment, _)| segment.contains(&from))?;
+        let mut bytes = [0; LONGEST as usize];
+        File::open(&self.path).ok()?.read_exact_at(&mut bytes, at + (from - segment.start)).ok()?;
+        let offset = match self.architecture {
+            // CALL rel32.
+            Architecture::X86_64 if bytes[0] == 0xe8 => i32::from_le_bytes(bytes[1..].try_into().ok()?).into(),
+            Architecture::Aarch64 => {
+                // BL: six bits that say so, and a distance in words of 4 bytes from the instruction.
+                let instruction = u32::from_le_bytes(bytes[1..].try_into().ok()?);
+                let is_call = instruction >> 26 == 0b10_0101;
+                is_call.then_some(i64::from((instruction << 6) as i32 >> 4) - 4)?
+            }
+            _ => return None,
+        };
+        let target = return_address.checked_add_signed(offset)?;
+        self.tables.code.find(target).map(|_| target)
+    }
+
+    /// The datum that an address of the file lies in, with the offset there.
+    pub(super) fn datum(&self, address: u64) -> Option<String> {
+        let symbol = self.tables.data.find(address)?;
+        let name = names::demangle(&symbol.name);
+        Some(if address == symbol.start { name } else { format!("{name}+{:#x}", address - symbol.start) })
+    }
+}
+
+impl Dwarf {
+    fn new(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Dwarf {
+        let supplement = debug_file::supplement(path, object, debug_directory);
+        let loader = check_sizes(object).map_or_else(|fault| OnceCell::from(Err(fault)), |()| OnceCell::new());
+        Dwarf { path: path.to_owned(), supplement, loader }
+    }
+
+    /// Names are as the compiler wrote them.
+    fn places(&self, address: u64) -> Result<Vec<Place>, String> {
+        let read = || Loader::new_with_sup(&self.path, self.supplement.as_ref()).map_err(|error| error.to_string());
+        let loader = self.loader.get_or_init(read).as_ref().map_err(String::clone)?;
+        let mut frames = loader.find_frames(address).map_err(|error| error.to_string())?;
+        let mut places = Vec::new();
+        while let Some(frame) = frames.next().map_err(|error| error.to_string())? {
+            let name = frame.function.and_then(|name| Some(name.raw_name().ok()?.into_owned()));
+            let (file, line) = frame.location.map_or((None, None), |location| (location.file, location.line));
+            places.push(Place {
+                function: name.filter(|name| !name.is_empty()),
+                file: file.unwrap_or_default().to_owned(),
+                line: line.unwrap_or_default(),
+            });
+        }
+        Ok(places)
+    }
+}
+
+/// Maps an ordinary file: a pipe of that name would be waited for.
+pub(super) fn map(path: &Path) -> Result<Mmap, String> {
+    let unreadable = |error| format!("cannot be read ({error})");
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err("is no ordinary file".to_owned());
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new files
+    // in the place of old ones. Somebody who writes into a program's file may get wrong names, or a fault in reading that
+    // `guarded` catches: all that is read is plain bytes, each checked when it is used.
+    unsafe { Mmap::map(&file) }.map_err(unreadable)
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>, String> {
+    match object::File::parse(bytes) {
+        Ok(file @ (object::File::Elf32(_) | object::File::Elf64(_))) => Ok(file),
+        Ok(_) => Err("is no ELF file".to_owned()),
+        Err(error) => Err(format!("is no ELF file that can be read ({error})")),
+    }
+}
+
+pub(super) fn build_id(object: &object::File<'_>) -> Vec<u8> {
+    object.build_id().ok().flatten().unwrap_or_default().to_vec()
+}
+
+pub(super) fn has_dwarf(object: &object::File<'_>) -> bool {
+    object.section_by_name(".debug_info").is_some()
+}
+
+/// Whether packed sections can hold what they say. To unpack one takes, and fills, as much memory as it says that it needs.
+pub(super) fn check_sizes(object: &object::File<'_>) -> Result<(), String> {
+    for section in object.sections() {
+        let Ok(packed) = section.compressed_data() else { continue };
+        let most = (packed.data.len() as u64).saturating_mul(MOST_PACKED);
+        if packed.format != CompressionFormat::None && packed.uncompressed_size > most {
+            let name = section.name().unwrap_or_default();
+            return Err(format!(
+                "{name} says that its {} bytes unpack to {}",
+                packed.data.len(),
+                packed.uncompressed_size
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The symbols that some distributions leave in stripped files, as an ELF file by itself, packed.
+fn mini_debug(object: &object::File<'_>) -> Option<Vec<u8>> {
+    let packed = object.section_by_name(".gnu_debugdata")?.data().ok()?;
+    let mut unpacked = Vec::new();
+    let reader = XzReader::new_mem_limit(packed, false, MOST_MINI_DEBUG_KIB);
+    reader.take(MOST_MINI_DEBUG).read_to_end(&mut unpacked).ok()?;
+    Some(unpacked)
+}

@@ -1,0 +1,6 @@
+//! Programs of three languages, built in the ways that programs are, against what they say of themselves.
+
+mod builds;
+mod damage;
+mod languages;
+mod workshop;

@@ -1,0 +1,245 @@
+//! Mutexes and condition variables that stay the C library's, recorded.
+//!
+//! All of them with `ONDECK_LOCK=glibc`; else those that the C library keeps (see `mutex`). A mutex is tried first, or looked
+//! at if it is one whose attempts do more than to fail, and a clock is asked only if it is locked. The recorder's marks lie in bytes that the C library uses in robust mutexes only; of
+//! those, of mutexes of several processes and of ones with a protocol there are no marks, and who holds them is not known.
+//!
+//! What cannot be seen: the wait for the mutex at the end of a wait on a condition variable is inside the C library, and
+//! counts as a part of that.
+
+use crate::mutex::Mutex;
+use crate::time::Deadline;
+use crate::{Answer, probes, process, real, thread};
+use core::ffi::c_int;
+use libc::{
+    EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec,
+};
+use ondeck_record::{Marks, Opaque};
+
+fn is_recorded() -> bool {
+    process::is_recorded(process::state())
+}
+
+fn raw(mutex: *const Mutex) -> *mut pthread_mutex_t {
+    mutex.cast_mut().cast()
+}
+
+/// # Safety
+/// As of `pthread_mutex_init`.
+pub(crate) unsafe fn init(mutex: *const Mutex, attributes: *const pthread_mutexattr_t) -> Answer {
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_mutex_init(raw(mutex), attributes) };
+    if answer == 0 && is_recorded() {
+        // SAFETY: the caller's mutex exists.
+        match unsafe { &*mutex }.marks_of_theirs() {
+            Some(marks) => marks.initialised(),
+            None => ondeck_record::forget(mutex as u64),
+        }
+    }
+    answer
+}
+
+/// # Safety
+/// As of `pthread_mutex_destroy`.
+pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
+    // SAFETY: the caller's.
+    unsafe { real::pthread_mutex_destroy(raw(mutex)) }
+}
+
+/// Locks by `act`, after an attempt.
+///
+/// # Safety
+/// The caller's mutex exists; `act` locks it.
+unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
+    // SAFETY: the caller's mutex exists.
+    let here = unsafe { &*mutex };
+    let marks = here.marks_of_theirs();
+    if !is_recorded() || marks.is_none() && here.looks_free() {
+        return act();
+    }
+    if thread::is_alone() && marks.is_some() {
+        return taken(here, marks, act());
+    }
+    let Some(marks) = marks else {
+        let wait = Opaque::begin(mutex as u64, false);
+        let answer = act();
+        if let Some(wait) = wait {
+            wait.end();
+        }
+        return answer;
+    };
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_mutex_trylock(raw(mutex)) };
+    if answer != EBUSY {
+        return taken(here, Some(marks), answer);
+    }
+    // Its owner, again: an error, or for ever.
+    if here.is_mine() {
+        return act();
+    }
+    let Some(wait) = marks.wait(mutex as u64) else { return act() };
+    probes::contended(mutex as u64);
+    let answer = act();
+    let waited_ns = wait.end(answer == 0, mutex as u64);
+    probes::acquired(mutex as u64, waited_ns, answer == 0);
+    answer
+}
+
+/// Records an acquisition that did not wait.
+#[inline]
+fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
+    if answer == 0
+        && !mutex.is_locked_again()
+        && let Some(marks) = marks
+    {
+        marks.taken((&raw const *mutex) as u64);
+    }
+    answer
+}
+
+/// # Safety
+/// As of `pthread_mutex_lock`.
+pub(crate) unsafe fn lock(mutex: *const Mutex) -> Answer {
+    // SAFETY: the caller's.
+    unsafe { lock_by(mutex, || real::pthread_mutex_lock(raw(mutex))) }
+}
+
+/// By that clock, or by the real-time one.
+///
+/// # Safety
+/// As of `pthread_mutex_clocklock`.
+pub(crate) unsafe fn lock_until(mutex: *const Mutex, clock: Option<clockid_t>, at: *const timespec) -> Answer {
+    let act = || match clock {
+        // SAFETY: the caller's.
+        Some(clock) => unsafe { real::pthread_mutex_clocklock(raw(mutex), clock, at) },
+        // SAFETY: the caller's.
+        None => unsafe { real::pthread_mutex_timedlock(raw(mutex), at) },
+    };
+    if clock.is_some_and(|clock| !Deadline::is_clock(clock)) {
+        return act();
+    }
+    // SAFETY: the caller's.
+    unsafe { lock_by(mutex, act) }
+}
+
+/// # Safety
+/// As of `pthread_mutex_trylock`.
+pub(crate) unsafe fn try_lock(mutex: *const Mutex) -> Answer {
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_mutex_trylock(raw(mutex)) };
+    // SAFETY: the caller's mutex exists.
+    let here = unsafe { &*mutex };
+    if is_recorded() { taken(here, here.marks_of_theirs(), answer) } else { answer }
+}
+
+/// # Safety
+/// As of `pthread_mutex_unlock`.
+pub(crate) unsafe fn unlock(mutex: *const Mutex) -> Answer {
+    // SAFETY: the caller's mutex exists.
+    let pending = if is_recorded() { about_to_release(unsafe { &*mutex }) } else { None };
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_mutex_unlock(raw(mutex)) };
+    if let Some(pending) = pending {
+        pending.done();
+    }
+    answer
+}
+
+#[inline]
+fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::Pending> {
+    let marks = mutex.marks_of_theirs().filter(|marks| marks.is_marked())?;
+    if mutex.is_locked_again() || mutex.refuses_others() {
+        return None;
+    }
+    let address = (&raw const *mutex) as u64;
+    let pending = marks.release(address)?;
+    probes::release(address);
+    Some(pending)
+}
+
+// -- Condition variables ----------------------------------------------------------------------------------------------
+
+/// What comes to be at this address is another one.
+pub(crate) fn forget(address: u64) {
+    if is_recorded() {
+        ondeck_record::forget(address);
+    }
+}
+
+/// The calling thread begins to wait on the condition variable at that address, be it whose it may.
+pub(crate) fn begin_to_wait_on(address: u64) -> Option<Opaque> {
+    if is_recorded() { Opaque::begin(address, true) } else { None }
+}
+
+/// The wait is over.
+pub(crate) fn end_wait_on(wait: Option<Opaque>) {
+    if let Some(wait) = wait {
+        wait.end();
+    }
+}
+
+/// # Safety
+/// As of `pthread_cond_init`.
+pub(crate) unsafe fn init_condition(condition: *mut pthread_cond_t, attributes: *const pthread_condattr_t) -> c_int {
+    forget(condition as u64);
+    // SAFETY: the caller's.
+    unsafe { real::pthread_cond_init(condition, attributes) }
+}
+
+/// # Safety
+/// As of `pthread_cond_destroy`.
+pub(crate) unsafe fn destroy_condition(condition: *mut pthread_cond_t) -> c_int {
+    forget(condition as u64);
+    // SAFETY: the caller's.
+    unsafe { real::pthread_cond_destroy(condition) }
+}
+
+/// # Safety
+/// As of `pthread_cond_signal`.
+pub(crate) unsafe fn signal_condition(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { real::pthread_cond_signal(condition) }
+}
+
+/// # Safety
+/// As of `pthread_cond_broadcast`.
+pub(crate) unsafe fn broadcast_condition(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { real::pthread_cond_broadcast(condition) }
+}
+
+/// Waits until the deadline `at`, if it is not null: by that clock, or by the condition variable's own. A cancelled thread
+/// unwinds through here, past nothing that would have to be dropped.
+///
+/// # Safety
+/// As of `pthread_cond_clockwait`.
+pub(crate) unsafe fn wait(
+    condition: *mut pthread_cond_t,
+    mutex: *const Mutex,
+    clock: Option<clockid_t>,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's mutex exists.
+    let here = unsafe { &*mutex };
+    let recorded = begin_to_wait_on(condition as u64);
+    if recorded.is_some()
+        && let Some(pending) = about_to_release(here)
+    {
+        pending.done();
+    }
+    let answer = match clock {
+        // SAFETY: the caller's.
+        Some(clock) => unsafe { real::pthread_cond_clockwait(condition, raw(mutex), clock, at) },
+        // SAFETY: the caller's.
+        None if at.is_null() => unsafe { real::pthread_cond_wait(condition, raw(mutex)) },
+        // SAFETY: the caller's.
+        None => unsafe { real::pthread_cond_timedwait(condition, raw(mutex), at) },
+    };
+    if answer == 0 || answer == ETIMEDOUT {
+        if recorded.is_some() {
+            taken(here, here.marks_of_theirs(), 0);
+        }
+        end_wait_on(recorded);
+    }
+    answer
+}

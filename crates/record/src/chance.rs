@@ -1,0 +1,76 @@
+//! Which of many is looked at, so that what is seen stands for the whole without bias.
+
+use crate::memory::now_ns;
+use crate::thread::own;
+
+/// The next of the thread's numbers (xorshift64*, Vigna 2016).
+fn next() -> u64 {
+    let state = &own().chance;
+    let mut x = state.get();
+    if x == 0 {
+        x = now_ns() ^ ((&raw const *state) as u64).rotate_left(32) | 1;
+    }
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    state.set(x);
+    x.wrapping_mul(0x2545_f491_4f6c_dd1d)
+}
+
+/// A number of at least 0 and below 1.
+fn fraction() -> f64 {
+    (next() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// How many events to pass over until the next that is looked at, if each is with a chance of one in `rate`: a geometric
+/// distribution, so it makes no difference how long one has counted already, nor whether the program has a period.
+pub(crate) fn gap(rate: u64) -> u32 {
+    if rate <= 1 {
+        return 0;
+    }
+    let gap = (1.0 - fraction()).ln() / (1.0 - 1.0 / rate as f64).ln();
+    gap.min(f64::from(u32::MAX - 1)) as u32
+}
+
+/// Whether an amount is recorded if one of at least `whole` always is and a smaller one with a chance in proportion; and for
+/// how many of its size it stands then.
+pub(crate) fn weigh(amount: u64, whole: u64) -> Option<f64> {
+    if amount >= whole {
+        return Some(1.0);
+    }
+    let chance = amount as f64 / whole as f64;
+    (fraction() < chance).then(|| 1.0 / chance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_have_the_mean_and_the_spread_of_independent_choices() {
+        const N: usize = 200_000;
+        for rate in [2_u64, 10, 1000] {
+            let gaps: Vec<f64> = (0..N).map(|_| f64::from(gap(rate))).collect();
+            let mean = gaps.iter().sum::<f64>() / N as f64;
+            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / N as f64;
+            let expected = rate as f64 - 1.0;
+            // Four standard errors.
+            let error = 4.0 * (expected * rate as f64).sqrt() / (N as f64).sqrt();
+            assert!((mean - expected).abs() < error, "{rate}: {mean}");
+            let ratio = variance / (expected * rate as f64);
+            assert!((0.95..1.05).contains(&ratio), "{rate}: variance {variance}");
+        }
+        assert_eq!((gap(1), gap(0)), (0, 0));
+    }
+
+    #[test]
+    fn what_is_recorded_adds_up_to_the_whole() {
+        const N: u64 = 200_000;
+        for (amount, whole) in [(1_u64, 100_u64), (50, 100), (99, 100), (100, 100), (5000, 100)] {
+            let seen: f64 = (0..N).filter_map(|_| weigh(amount, whole)).map(|weight| weight * amount as f64).sum();
+            let ratio = seen / (N * amount) as f64;
+            assert!((0.9..1.1).contains(&ratio), "{amount} of {whole}: {ratio}");
+        }
+        assert_eq!((0..1000).filter_map(|_| weigh(0, 100)).count(), 0);
+    }
+}

@@ -1,0 +1,112 @@
+//! What is known of each lock: an entry of the recording, whose number the lock has in its own marks or, where it has no room
+//! for marks, is found by its address.
+
+use crate::file::Recording;
+use crate::layout::{Lock, NONE};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// Entries that are in use; entry 0 is nobody's, so that no lock has the number of none.
+static USED: AtomicU32 = AtomicU32::new(1);
+
+/// An address, and the number of its lock.
+struct Place {
+    address: AtomicU64,
+    number: AtomicU32,
+}
+
+const N_PLACES: usize = 4096;
+static PLACES: [Place; N_PLACES] =
+    [const { Place { address: AtomicU64::new(0), number: AtomicU32::new(NONE) } }; N_PLACES];
+
+/// Forgets what another process, our parent, has written.
+pub(crate) fn begin() {
+    USED.store(1, Relaxed);
+    for place in &PLACES {
+        place.address.store(0, Relaxed);
+        place.number.store(NONE, Relaxed);
+    }
+}
+
+/// The entry of that number.
+pub(crate) fn lock(recording: &Recording, number: u32) -> Option<&Lock> {
+    if number == NONE { None } else { recording.entry(recording.locks, number.into()) }
+}
+
+fn room(recording: &Recording) -> u32 {
+    u32::try_from(recording.locks.room).unwrap_or(u32::MAX).min(crate::account::MOST_LOCKS)
+}
+
+/// Whether there is room for one more; counts one as dropped if not.
+pub(crate) fn has_room(recording: &Recording) -> bool {
+    let has_room = USED.load(Relaxed) < room(recording);
+    if !has_room {
+        recording.dropped_locks.fetch_add(1, Relaxed);
+    }
+    has_room
+}
+
+/// The number of a new entry. [`NONE`] if there is no room.
+pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -> u32 {
+    if has_room(recording) {
+        let number = USED.fetch_add(1, Relaxed);
+        if let Some(lock) = lock(recording, number).filter(|_| number < room(recording)) {
+            lock.kind.store(kind, Relaxed);
+            lock.origin.store(origin, Relaxed);
+            lock.address.store(address, Release);
+            return number;
+        }
+    }
+    NONE
+}
+
+fn places(address: u64) -> impl Iterator<Item = &'static Place> {
+    /// Further than that, the table is as good as full.
+    const FARTHEST: usize = 32;
+    let first = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+    (first..first + FARTHEST).map(|at| &PLACES[at % N_PLACES])
+}
+
+/// The number of the lock at an address that has no marks; a new one, with the stack that `origin` gives, for the first one
+/// there. [`NONE`] if there is no room.
+pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> u32) -> u32 {
+    for place in places(address) {
+        let mut found = place.address.load(Acquire);
+        if found == 0 {
+            match place.address.compare_exchange(0, address, Release, Acquire) {
+                Ok(_) => {
+                    let number = add(recording, address, kind, origin());
+                    place.number.store(number, Release);
+                    return number;
+                }
+                Err(other) => found = other,
+            }
+        }
+        if found == address {
+            // Of another thread, which may not have written it yet.
+            let number = place.number.load(Acquire);
+            if number != NONE {
+                return number;
+            }
+            let number = add(recording, address, kind, origin());
+            place.number.store(number, Release);
+            return number;
+        }
+    }
+    recording.dropped_locks.fetch_add(1, Relaxed);
+    NONE
+}
+
+/// What comes to be at this address is another lock.
+pub(crate) fn forget(address: u64) {
+    for place in places(address) {
+        match place.address.load(Acquire) {
+            0 => return,
+            // The place stays: those behind it are found past it.
+            found if found == address => return place.number.store(NONE, Release),
+            _ => {}
+        }
+    }
+}

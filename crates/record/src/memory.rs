@@ -1,0 +1,148 @@
+//! What of the memory may be read, and the clock.
+
+use crate::thread::own;
+
+/// The monotonic clock in ns.
+pub(crate) fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is room for a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+const PAGE: u64 = 4096;
+
+/// The calling thread's stack from an address on, as far as it can be read. A stack that is walked wrongly leads anywhere,
+/// and a program must not die of that; so pages are tried by a system call before they are read. What was found once is
+/// remembered: a stack does not go away while its thread is on it.
+pub(crate) struct Stack {
+    from: u64,
+    to: u64,
+    known: (u64, u64),
+}
+
+impl Stack {
+    /// The stack of a thread whose stack pointer is that.
+    pub(crate) fn new(pointer: u64) -> Self {
+        // The page of the stack pointer is there.
+        let from = pointer & !(PAGE - 1);
+        Stack { from, to: from + PAGE, known: own().stack.get() }
+    }
+
+    /// Whether there is room below for a walk. The first thread's stack grows when it is touched.
+    pub(crate) fn has_room(&mut self, is_first_thread: bool) -> bool {
+        const NEEDED: u64 = 40 << 10;
+        let lowest = self.from.saturating_sub(NEEDED);
+        let is_known = (self.known.0..self.known.1).contains(&lowest) && self.known.1 >= self.from;
+        if is_known || is_first_thread {
+            return true;
+        }
+        // What is between is the stack as well: nothing else is put within a mapping.
+        let has_room = can_read(lowest);
+        if has_room {
+            self.from = lowest;
+        }
+        has_room
+    }
+
+    pub(crate) fn read(&mut self, address: u64) -> Result<u64, ()> {
+        /// Frames are not larger than that, but for those of few programs.
+        const FARTHEST: u64 = 1 << 20;
+        let end = address.checked_add(8).ok_or(())?;
+        if address < self.from || !address.is_multiple_of(8) || end > self.to.saturating_add(FARTHEST) {
+            return Err(());
+        }
+        while end > self.to {
+            if (self.known.0..self.known.1).contains(&self.to) {
+                self.to = self.known.1;
+            } else if can_read(self.to) {
+                self.to += PAGE;
+            } else {
+                return Err(());
+            }
+        }
+        // SAFETY: within pages that can be read.
+        Ok(unsafe { (address as *const u64).read_volatile() })
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // The two are one if they touch; else the thread is on another stack now.
+        let (from, to) = self.known;
+        let is_one = from <= self.to && self.from <= to;
+        own().stack.set(if is_one { (from.min(self.from), to.max(self.to)) } else { (self.from, self.to) });
+    }
+}
+
+/// Whether the page at an address can be read. The kernel reads a signal mask from there before it finds that what it is
+/// asked to do with it is no request.
+fn can_read(address: u64) -> bool {
+    const NO_REQUEST: libc::c_int = !0;
+    // SAFETY: fails, one way or the other.
+    let answer = unsafe { libc::syscall(libc::SYS_rt_sigprocmask, NO_REQUEST, address, 0, 8) };
+    // SAFETY: the thread's own.
+    let error = unsafe { libc::__errno_location() };
+    debug_assert_eq!(answer, -1);
+    // SAFETY: the thread's own.
+    unsafe { *error == libc::EINVAL }
+}
+
+/// Keeps the program's `errno` as it was.
+pub(crate) fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
+    // SAFETY: the thread's own.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *place };
+    let result = act();
+    // SAFETY: as above.
+    unsafe { *place = before };
+    result
+}
+
+/// Copies as much of `text` as there is room for, and a zero.
+pub(crate) fn copy_text(text: &[u8], room: &mut [u8]) {
+    let length = text.len().min(room.len() - 1);
+    room[..length].copy_from_slice(&text[..length]);
+    room[length] = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_not_there_or_closed_is_not_read() {
+        let n_pages = 3;
+        // SAFETY: a new mapping.
+        let start = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                n_pages * PAGE as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        } as u64;
+        assert!(can_read(start) && can_read(start + PAGE));
+        // SAFETY: of our mapping.
+        unsafe { libc::mprotect((start + 2 * PAGE) as *mut _, PAGE as usize, libc::PROT_NONE) };
+        assert!(!can_read(start + 2 * PAGE) && !can_read(8));
+        let mut stack = Stack::new(start + 16);
+        assert_eq!(stack.read(start + PAGE + 8), Ok(0));
+        assert_eq!(stack.read(start + 2 * PAGE), Err(()));
+        assert_eq!(stack.read(start + 2 * PAGE - 4), Err(()));
+        assert_eq!(stack.read(start - 8), Err(()));
+        assert_eq!(stack.read(u64::MAX), Err(()));
+    }
+
+    #[test]
+    fn errno_is_kept() {
+        // SAFETY: the thread's own.
+        unsafe { *libc::__errno_location() = 77 };
+        assert!(!keeping_errno(|| can_read(8)));
+        // SAFETY: as above.
+        assert_eq!(unsafe { *libc::__errno_location() }, 77);
+    }
+}

@@ -1,0 +1,344 @@
+//! Recordings, for those who read them: while they are written, and when the process is gone.
+//!
+//! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so.
+
+use crate::layout::{self, Header, MAGIC, Part, event};
+use core::mem::offset_of;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec::Vec;
+use std::{fmt, io};
+
+/// The recording of one process image.
+#[derive(Debug)]
+pub struct Reader {
+    file: File,
+    path: PathBuf,
+    /// Who recorded.
+    pub about: About,
+    modules: Part,
+    locks: Part,
+    stacks: Part,
+    ring: Part,
+    tail: u64,
+}
+
+/// Who recorded, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The process, by the kernel's number.
+    pub pid: u32,
+    /// Its parent, when it began.
+    pub parent: u32,
+    /// The program's file.
+    pub program: PathBuf,
+    /// Name of the lock that answered.
+    pub lock: String,
+    /// One of so many acquisitions was looked at.
+    pub rate: u64,
+    /// When it began, in ns since 1970.
+    pub started_realtime_ns: u64,
+    /// The same instant by the monotonic clock, which all other times are of.
+    pub started_ns: u64,
+}
+
+/// Why a file is no recording.
+#[derive(Debug)]
+pub struct Unreadable {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// A file of the program, as it was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its path; that of the program for itself.
+    pub path: PathBuf,
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// What was added to the addresses of the file.
+    pub bias: u64,
+    /// The build id, empty if there is none.
+    pub build_id: Vec<u8>,
+}
+
+/// A lock or a condition variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// Its number in samples.
+    pub number: u32,
+    /// Its address.
+    pub address: u64,
+    /// Of [`layout::kind`].
+    pub kind: u32,
+    /// The number of a stack.
+    pub origin: u32,
+    /// What was waited for in the end and nobody is charged for, in ns.
+    pub left_over: u64,
+    /// Most threads that waited at once.
+    pub most_waiting: u32,
+    /// What its waiters did.
+    pub parks: u32,
+    /// Threads that its releases woke.
+    pub wakes: u32,
+    /// Changes of who is on deck.
+    pub rotations: u32,
+    /// Turns of loops.
+    pub spins: u32,
+}
+
+/// A sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Of [`event`].
+    pub event: u32,
+    /// The kernel's number of the thread.
+    pub thread: u32,
+    /// The number of the lock.
+    pub lock: u32,
+    /// The number of the stack.
+    pub stack: u32,
+    /// When it was over, by the monotonic clock.
+    pub at: u64,
+    /// How long it took.
+    pub ns: u64,
+    /// For how many it stands.
+    pub weight: f64,
+}
+
+/// What could not be recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Samples.
+    pub samples: u64,
+    /// Stacks.
+    pub stacks: u64,
+    /// Locks.
+    pub locks: u64,
+}
+
+impl Reader {
+    /// Opens a recording that has been begun.
+    pub fn open(path: &Path) -> Result<Self, Unreadable> {
+        let wrong = |why: String| Unreadable { path: path.to_owned(), why };
+        let file = File::options().read(true).write(true).open(path).map_err(|error| wrong(error.to_string()))?;
+        let head = Bytes::read(&file, 0, size_of::<Header>());
+        let head = head.map_err(|error| wrong(format!("it ends within its first part: {error}")))?;
+        if head.u64(offset_of!(Header, magic)) != MAGIC {
+            return Err(wrong("it is no recording of this version, or was not begun".to_owned()));
+        }
+        let length = head.u64(offset_of!(Header, length));
+        let actual = file.metadata().map_err(|error| wrong(error.to_string()))?.len();
+        if actual < length {
+            return Err(wrong(format!("it has been cut short: {actual} bytes of {length}")));
+        }
+        let part = |at: usize, size: usize| {
+            let part = Part { start: head.u64(at), room: head.u64(at + 8) };
+            let end = part.room.checked_mul(size as u64).and_then(|bytes| bytes.checked_add(part.start));
+            let is_within = part.room > 0 && end.is_some_and(|end| end <= length);
+            if is_within { Ok(part) } else { Err(wrong("its parts lie outside of it".to_owned())) }
+        };
+        Ok(Reader {
+            modules: part(offset_of!(Header, modules), size_of::<layout::Module>())?,
+            locks: part(offset_of!(Header, locks), size_of::<layout::Lock>())?,
+            stacks: part(offset_of!(Header, stacks), size_of::<u64>())?,
+            ring: part(offset_of!(Header, ring), size_of::<layout::Slot>())?,
+            tail: head.u64(offset_of!(Header, tail)),
+            about: About {
+                pid: head.u32(offset_of!(Header, pid)),
+                parent: head.u32(offset_of!(Header, parent)),
+                program: path_of(head.text(offset_of!(Header, program), 4096)),
+                lock: String::from_utf8_lossy(head.text(offset_of!(Header, lock), 32)).into_owned(),
+                rate: head.u64(offset_of!(Header, rate)).max(1),
+                started_realtime_ns: head.u64(offset_of!(Header, started_realtime_ns)),
+                started_ns: head.u64(offset_of!(Header, started_ns)),
+            },
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    fn bytes(&self, at: u64, length: usize) -> Result<Bytes, Unreadable> {
+        let wrong = |error: io::Error| Unreadable { path: self.path.clone(), why: error.to_string() };
+        Bytes::read(&self.file, at, length).map_err(wrong)
+    }
+
+    /// What could not be recorded until now.
+    pub fn dropped(&self) -> Result<Dropped, Unreadable> {
+        let head = self.bytes(0, size_of::<Header>())?;
+        Ok(Dropped {
+            samples: head.u64(offset_of!(Header, dropped_samples)),
+            stacks: head.u64(offset_of!(Header, dropped_stacks)),
+            locks: head.u64(offset_of!(Header, dropped_locks)),
+        })
+    }
+
+    /// Whether the process has come to its regular end.
+    pub fn has_exited(&self) -> Result<bool, Unreadable> {
+        Ok(self.bytes(offset_of!(Header, has_exited) as u64, 4)?.u32(0) != 0)
+    }
+
+    /// Whether a lock was used at all.
+    pub fn has_locked(&self) -> Result<bool, Unreadable> {
+        Ok(self.bytes(offset_of!(Header, has_locked) as u64, 4)?.u32(0) != 0)
+    }
+
+    /// The program's files that are known until now.
+    pub fn modules(&self) -> Result<Vec<Module>, Unreadable> {
+        use layout::Module as Entry;
+        let mut modules = Vec::new();
+        for index in 0..self.modules.room {
+            let entry = self.bytes(self.modules.start + index * size_of::<Entry>() as u64, size_of::<Entry>())?;
+            if entry.u32(offset_of!(Entry, is_complete)) == 0 {
+                break;
+            }
+            let id_length = (entry.u32(offset_of!(Entry, build_id_length)) as usize).min(32);
+            let id_at = offset_of!(Entry, build_id);
+            let path = path_of(entry.text(offset_of!(Entry, path), 448));
+            modules.push(Module {
+                path: if path.as_os_str().is_empty() { self.about.program.clone() } else { path },
+                start: entry.u64(offset_of!(Entry, start)),
+                end: entry.u64(offset_of!(Entry, end)),
+                bias: entry.u64(offset_of!(Entry, bias)),
+                build_id: entry.0[id_at..id_at + id_length].to_vec(),
+            });
+        }
+        Ok(modules)
+    }
+
+    /// The locks and condition variables that are known until now.
+    pub fn locks(&self) -> Result<Vec<Lock>, Unreadable> {
+        use layout::Lock as Entry;
+        const AT_ONCE: u64 = 256;
+        let mut locks = Vec::new();
+        let mut first = 1;
+        while first < self.locks.room {
+            let n = AT_ONCE.min(self.locks.room - first);
+            let size = size_of::<Entry>();
+            let entries = self.bytes(self.locks.start + first * size as u64, n as usize * size)?;
+            for index in 0..n as usize {
+                let address = entries.u64(index * size + offset_of!(Entry, address));
+                if address == 0 {
+                    return Ok(locks);
+                }
+                let field = |at: usize| entries.u32(index * size + at);
+                let left_over = entries.u64(index * size + offset_of!(Entry, left_over));
+                locks.push(Lock {
+                    number: first as u32 + index as u32,
+                    address,
+                    kind: field(offset_of!(Entry, kind)),
+                    origin: field(offset_of!(Entry, origin)),
+                    left_over,
+                    most_waiting: field(offset_of!(Entry, most_waiting)),
+                    parks: field(offset_of!(Entry, parks)),
+                    wakes: field(offset_of!(Entry, wakes)),
+                    rotations: field(offset_of!(Entry, rotations)),
+                    spins: field(offset_of!(Entry, spins)),
+                });
+            }
+            first += n;
+        }
+        Ok(locks)
+    }
+
+    /// The return addresses of a stack, the innermost first; empty if there is none of that number.
+    pub fn stack(&self, number: u32) -> Result<Vec<u64>, Unreadable> {
+        let at = u64::from(number);
+        if number == layout::NONE || at >= self.stacks.room {
+            return Ok(Vec::new());
+        }
+        let length = (self.bytes(self.stacks.start + at * 8, 8)?.u64(0) & 0xffff) as usize;
+        if length > layout::DEPTH || at + length as u64 >= self.stacks.room {
+            return Ok(Vec::new());
+        }
+        let words = self.bytes(self.stacks.start + (at + 1) * 8, length * 8)?;
+        Ok((0..length).map(|index| words.u64(index * 8)).collect())
+    }
+
+    /// Takes the samples that are new, in their order. One that is being written is waited for until the next call; once the
+    /// process is gone (`is_over`) it is left out.
+    pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), Unreadable> {
+        const AT_ONCE: u64 = 4096;
+        let head = self.bytes(offset_of!(Header, head) as u64, 8)?.u64(0);
+        let size = size_of::<layout::Slot>();
+        // Not more than there can be, whatever the file says.
+        let end = head.min(self.tail.saturating_add(self.ring.room));
+        'all: while self.tail < end {
+            let first = self.tail % self.ring.room;
+            let n = AT_ONCE.min(end - self.tail).min(self.ring.room - first);
+            let slots = self.bytes(self.ring.start + first * size as u64, n as usize * size)?;
+            for index in 0..n as usize {
+                match sample(&slots, index * size, self.tail + 1) {
+                    Some(sample) => each(sample),
+                    None if is_over => {}
+                    None => break 'all,
+                }
+                self.tail += 1;
+            }
+        }
+        let wrong = |error: io::Error| Unreadable { path: self.path.clone(), why: error.to_string() };
+        self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64).map_err(wrong)
+    }
+}
+
+fn sample(slots: &Bytes, at: usize, ticket: u64) -> Option<Sample> {
+    use layout::Slot;
+    let field = |offset: usize| slots.u64(at + offset);
+    if field(offset_of!(Slot, ticket)) != ticket {
+        return None;
+    }
+    let (what, place) = (field(offset_of!(Slot, what)), field(offset_of!(Slot, place)));
+    let weight = f64::from_bits(field(offset_of!(Slot, weight)));
+    let is_known = (event::WAIT..=event::TAKE).contains(&(what as u32)) && weight.is_finite() && weight > 0.0;
+    is_known.then_some(Sample {
+        event: what as u32,
+        thread: (what >> 32) as u32,
+        lock: place as u32,
+        stack: (place >> 32) as u32,
+        at: field(offset_of!(Slot, at)),
+        ns: field(offset_of!(Slot, ns)),
+        weight,
+    })
+}
+
+/// A piece of a file.
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn read(file: &File, at: u64, length: usize) -> io::Result<Self> {
+        let mut bytes = std::vec![0; length];
+        file.read_exact_at(&mut bytes, at)?;
+        Ok(Bytes(bytes))
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        self.0[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        self.0[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// Up to a zero.
+    fn text(&self, at: usize, room: usize) -> &[u8] {
+        let text = &self.0[at..at + room];
+        &text[..text.iter().position(|byte| *byte == 0).unwrap_or(room)]
+    }
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}

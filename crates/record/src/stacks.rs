@@ -1,0 +1,80 @@
+//! Each stack once: an index by hash, of numbers of entries, each of which is a word with hash and length and the addresses.
+
+use crate::file::Recording;
+use crate::layout::NONE;
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// The stacks' words that are in use; word 0 is nobody's, so that no stack has the number of none.
+static USED: AtomicU64 = AtomicU64::new(1);
+
+/// Forgets what another process, our parent, has written.
+pub(crate) fn begin() {
+    USED.store(1, Relaxed);
+}
+
+/// The number of a stack. [`NONE`] if there is no room for one more, or it is empty.
+pub(crate) fn number(recording: &Recording, stack: &[u64]) -> u32 {
+    /// Further than that, the index is as good as full.
+    const FARTHEST: u64 = 64;
+    if stack.is_empty() {
+        return NONE;
+    }
+    let hash = hash(stack);
+    let head = hash & !0xffff | stack.len() as u64;
+    let mut own = NONE;
+    for step in 0..FARTHEST {
+        let at = (hash >> 16).wrapping_add(step) % recording.index.room;
+        let Some(place) = recording.entry::<AtomicU32>(recording.index, at) else { break };
+        let mut found = place.load(Acquire);
+        if found == NONE {
+            if own == NONE {
+                own = write(recording, head, stack);
+            }
+            if own == NONE {
+                break;
+            }
+            match place.compare_exchange(NONE, own, Release, Acquire) {
+                Ok(_) => return own,
+                Err(other) => found = other,
+            }
+        }
+        if is_that(recording, found, head, stack) {
+            return found;
+        }
+    }
+    recording.dropped_stacks.fetch_add(1, Relaxed);
+    NONE
+}
+
+/// FNV-1a by words, and its bits mixed into the upper ones.
+fn hash(stack: &[u64]) -> u64 {
+    let hash = stack.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3));
+    (hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+fn word(recording: &Recording, at: u64) -> Option<&AtomicU64> {
+    recording.entry(recording.stacks, at)
+}
+
+fn write(recording: &Recording, head: u64, stack: &[u64]) -> u32 {
+    let length = stack.len() as u64 + 1;
+    let at = USED.fetch_add(length, Relaxed);
+    let last = at + length - 1;
+    if last >= recording.stacks.room || last > u64::from(u32::MAX) {
+        return NONE;
+    }
+    for (word_at, value) in (at..).zip(core::iter::once(&head).chain(stack)) {
+        if let Some(place) = word(recording, word_at) {
+            place.store(*value, Relaxed);
+        }
+    }
+    at as u32
+}
+
+fn is_that(recording: &Recording, number: u32, head: u64, stack: &[u64]) -> bool {
+    let value = |at| word(recording, at).map_or(0, |word| word.load(Relaxed));
+    value(number.into()) == head && (u64::from(number) + 1..).zip(stack).all(|(at, address)| value(at) == *address)
+}

@@ -1,0 +1,76 @@
+//! What each thread has for itself: at an offset from its pointer that is fixed when the library is loaded. The compiler's own
+//! thread-locals may allocate when they are first used in a library, and that may lock a mutex. All zeros at first.
+
+use core::cell::Cell;
+
+/// Of one thread.
+#[repr(C)]
+pub(crate) struct Own {
+    /// State of its numbers by chance; 0 before the first.
+    pub(crate) chance: Cell<u64>,
+    /// Its number by the kernel, and above it that of its process: both are new in the child of a fork.
+    pub(crate) id: Cell<u64>,
+    /// Addresses of its stack that were found readable: from, to.
+    pub(crate) stack: Cell<(u64, u64)>,
+    /// What it waits for, if its lock tells what it does meanwhile.
+    pub(crate) wait: Cell<*const crate::Wait<'static>>,
+    /// Threads that it has woken.
+    pub(crate) woken: Cell<u64>,
+}
+
+const _: () = assert!(size_of::<Own>() == 48);
+
+/// The kernel's number of the calling thread, in a process of that number.
+pub(crate) fn id(process: u32) -> u32 {
+    let known = own().id.get();
+    if (known >> 32) as u32 == process && known as u32 != 0 {
+        return known as u32;
+    }
+    // SAFETY: always may be called.
+    let id = unsafe { libc::gettid() } as u32;
+    own().id.set(u64::from(process) << 32 | u64::from(id));
+    id
+}
+
+core::arch::global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".balign 16",
+    ".hidden ondeck_record_own",
+    ".globl ondeck_record_own",
+    ".type ondeck_record_own, @object",
+    ".size ondeck_record_own, 48",
+    "ondeck_record_own: .zero 48",
+    ".popsection",
+);
+
+/// That of the calling thread.
+#[inline(always)]
+pub(crate) fn own() -> &'static Own {
+    let place: *const Own;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: computes the address of the calling thread's own bytes.
+    unsafe {
+        core::arch::asm!(
+            "mov {place}, qword ptr fs:[0]",
+            "add {place}, qword ptr [rip + ondeck_record_own@GOTTPOFF]",
+            place = out(reg) place,
+            options(nostack, pure, readonly),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: computes the address of the calling thread's own bytes.
+    unsafe {
+        core::arch::asm!(
+            "mrs {place}, tpidr_el0",
+            "adrp {offset}, :gottprel:ondeck_record_own",
+            "ldr {offset}, [{offset}, #:gottprel_lo12:ondeck_record_own]",
+            "add {place}, {place}, {offset}",
+            place = out(reg) place,
+            offset = out(reg) _,
+            options(nostack, pure, readonly),
+        );
+    }
+    // SAFETY: zeros are a value of it, and the bytes are the thread's alone as long as it lives, which a reference from here
+    // does not outlive: none is kept.
+    unsafe { &*place }
+}

@@ -1,0 +1,132 @@
+//! The calling thread's stack, as return addresses.
+//!
+//! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere. It asks for no
+//! memory but a cache, of which there are a few, each of whoever walks just now; if all are in use the stack is not walked.
+
+use crate::file::Recording;
+use crate::layout::{DEPTH, NONE};
+use crate::{memory, modules, stacks, thread};
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
+
+type Cache = CacheNative<MustNotAllocateDuringUnwind>;
+
+/// A cache, and whether somebody has it.
+struct Place {
+    is_taken: AtomicBool,
+    cache: AtomicPtr<Cache>,
+}
+
+const N_PLACES: usize = 32;
+static PLACES: [Place; N_PLACES] =
+    [const { Place { is_taken: AtomicBool::new(false), cache: AtomicPtr::new(core::ptr::null_mut()) } }; N_PLACES];
+
+/// Forgets who had a cache in another process, our parent.
+pub(crate) fn begin() {
+    for place in &PLACES {
+        place.is_taken.store(false, Relaxed);
+    }
+}
+
+/// The number of the calling thread's stack, without the frames of this library. [`NONE`] if it cannot be told.
+#[inline(never)]
+pub(crate) fn stack(recording: &Recording) -> u32 {
+    let here = 0_u8;
+    let is_first_thread = thread::id(recording.pid) == recording.pid;
+    let has_room = memory::keeping_errno(|| memory::Stack::new((&raw const here) as u64).has_room(is_first_thread));
+    if !has_room {
+        recording.dropped_stacks.fetch_add(1, Relaxed);
+        return NONE;
+    }
+    in_place(recording)
+}
+
+#[inline(never)]
+fn in_place(recording: &Recording) -> u32 {
+    let Some(place) = PLACES.iter().find(|place| !place.is_taken.swap(true, Acquire)) else {
+        recording.dropped_stacks.fetch_add(1, Relaxed);
+        return NONE;
+    };
+    if place.cache.load(Relaxed).is_null() {
+        place.cache.store(std::boxed::Box::leak(std::boxed::Box::new(Cache::new_in())), Relaxed);
+    }
+    let mut addresses = [0_u64; DEPTH];
+    // SAFETY: made above or earlier, never freed, and ours while the place is taken.
+    let cache = unsafe { &mut *place.cache.load(Relaxed) };
+    let n = memory::keeping_errno(|| walk(cache, &mut addresses));
+    place.is_taken.store(false, Release);
+    stacks::number(recording, beyond_us(&addresses[..n]))
+}
+
+/// Fills in addresses, the innermost first, and says how many.
+#[inline(always)]
+fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
+    let (address, mut registers, pointer) = registers();
+    let mut stack = memory::Stack::new(pointer);
+    let mut read = |address| stack.read(address);
+    let mut frame = FrameAddress::from_instruction_pointer(address);
+    for n in 0..DEPTH {
+        addresses[n] = frame.address();
+        // Looked for first: what is there may be new.
+        modules::is_known(frame.address_for_lookup());
+        let Some(known) = modules::known() else { return n + 1 };
+        let next = known.tables.unwind_frame(frame, &mut registers, cache, &mut read);
+        match next.ok().flatten().and_then(FrameAddress::from_return_address) {
+            Some(next) => frame = next,
+            None => return n + 1,
+        }
+    }
+    DEPTH
+}
+
+/// Where this code is, the registers that a walk begins with, and the stack pointer.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn registers() -> (u64, UnwindRegsNative, u64) {
+    let (address, pointer, frame): (u64, u64, u64);
+    // SAFETY: reads registers.
+    unsafe {
+        core::arch::asm!(
+            "lea {address}, [rip]",
+            "mov {pointer}, rsp",
+            "mov {frame}, rbp",
+            address = out(reg) address,
+            pointer = out(reg) pointer,
+            frame = out(reg) frame,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    (address, UnwindRegsNative::new(address, pointer, frame), pointer)
+}
+
+/// Where this code is, the registers that a walk begins with, and the stack pointer.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn registers() -> (u64, UnwindRegsNative, u64) {
+    let (address, link, pointer, frame): (u64, u64, u64, u64);
+    // SAFETY: reads registers.
+    unsafe {
+        core::arch::asm!(
+            "adr {address}, .",
+            "mov {link}, x30",
+            "mov {pointer}, sp",
+            "mov {frame}, x29",
+            address = out(reg) address,
+            link = out(reg) link,
+            pointer = out(reg) pointer,
+            frame = out(reg) frame,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    (address, UnwindRegsNative::new(link, pointer, frame), pointer)
+}
+
+/// Without the frames of the library that this is in; all of them if it is in the program itself.
+fn beyond_us(addresses: &[u64]) -> &[u64] {
+    let Some(own) = addresses.first().and_then(|first| modules::library_of(*first)) else { return addresses };
+    let first = addresses.iter().position(|address| !own.contains(address)).unwrap_or(addresses.len());
+    &addresses[first..]
+}
