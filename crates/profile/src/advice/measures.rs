@@ -8,7 +8,7 @@ use ondeck_lab::predict::{KEPT, Seen};
 pub(super) const QUIET: f64 = 0.01;
 
 /// Samples below which nothing is said of lengths: the mean of twenty lengths that vary as much as they are long is off by
-/// a fifth, as often as not by more, and that of fewer says nothing.
+/// a fifth, and that of fewer says nothing.
 pub(super) const SAMPLES: f64 = 20.0;
 
 /// Sections of at least so many ns are long. In the simulator, with as many threads as cores that want nothing but the
@@ -125,9 +125,11 @@ impl Measures<'_> {
 
     /// What the simulator is to find the sections of; `None` without any, and without time.
     pub(super) fn seen(&self) -> Option<Seen> {
-        let Lock { acquisitions, hold_ns, wait_ns, .. } = *self.lock;
-        let outside_ns = (f64::from(self.threads) * self.life_ns - hold_ns - wait_ns).max(0.0) / acquisitions;
-        let seen = Seen { section_ns: self.section_ns?, wait_ns: wait_ns / acquisitions, outside_ns };
+        let Lock { acquisitions, hold_ns, waits, wait_ns, .. } = *self.lock;
+        let turn_ns = f64::from(self.threads) * self.life_ns / acquisitions;
+        let (waited, wait_ns) = (waits / acquisitions, wait_ns / acquisitions);
+        let outside_ns = (turn_ns - hold_ns / acquisitions - wait_ns).max(0.0);
+        let seen = Seen { section_ns: self.section_ns?, waited, wait_ns, outside_ns, turn_ns };
         (acquisitions > 0.0 && self.life_ns > 0.0).then_some(seen)
     }
 }

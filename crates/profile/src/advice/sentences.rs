@@ -113,10 +113,13 @@ impl Case<'_> {
     fn not_predicted(&self) -> String {
         let unlike = self.prediction.map_or("which was not simulated".to_owned(), |prediction| {
             format!(
-                "which the simulator cannot tell, as glibc's mutex is acquired {} times a second in it ({}) and was {} times",
+                "which the simulator cannot tell, as glibc's mutex is acquired {} times a second in it and {} of them wait \
+                 ({}), and was {} times and {}",
                 count(prediction.here().glibc_per_s),
+                percent(prediction.simulated_waits),
                 simulated(prediction.here()),
                 count(prediction.measured_per_s),
+                percent(prediction.measured_waits),
             )
         });
         format!("`ondeck run` may help, {unlike}: {}", self.short())
@@ -242,5 +245,5 @@ pub(super) fn of_conditions(profile: &Profile) -> Option<Advice> {
         percent(most.wait_ns / all),
         duration_ns(locks),
     );
-    (all > locks).then(|| Advice { subject: Subject::Condition(index), kind: Kind::Idle, text })
+    (all > locks).then_some(Advice { subject: Subject::Condition(index), kind: Kind::Idle, text })
 }

@@ -106,7 +106,14 @@ fn predicted(measured_per_s: f64, rates: [(f64, f64); 3]) -> Prediction {
         glibc_per_s: rates[at].0,
         ondeck_per_s: rates[at].1,
     };
-    Prediction { section_ns: 150.0, outside_ns: 2000.0, measured_per_s, machines: [on(0), on(1), on(2)] }
+    Prediction {
+        section_ns: 150.0,
+        outside_ns: 2000.0,
+        measured_per_s,
+        measured_waits: 0.4,
+        simulated_waits: 0.5,
+        machines: [on(0), on(1), on(2)],
+    }
 }
 
 fn told(profile: &Profile, prediction: Option<Prediction>) -> (Kind, String) {
@@ -201,11 +208,14 @@ fn nothing_is_concluded_from_a_simulation_that_is_not_like_the_run() {
     let (kind, text) = told(&profile(|_| ()), Some(unlike(3e5)));
     assert_eq!(kind, Kind::NotPredicted);
     let expected = "`ondeck run` may help, which the simulator cannot tell, as glibc's mutex is acquired 300 k times a second \
-                    in it (simulated, mesh-cores-4, 4 threads) and was 100 k times: it is held";
+                    in it and 50 % of them wait (simulated, mesh-cores-4, 4 threads), and was 100 k times and 40 %: it is held";
     assert!(text.starts_with(expected), "{text}");
     assert_eq!(told(&profile(|_| ()), Some(unlike(1.24e5))).0, Kind::Helped);
     assert_eq!(told(&profile(|_| ()), Some(unlike(1.26e5))).0, Kind::NotPredicted);
     assert_eq!(told(&profile(|_| ()), Some(unlike(0.74e5))).0, Kind::NotPredicted);
+    let waits = |simulated_waits| Some(Prediction { simulated_waits, ..unlike(1e5) });
+    assert_eq!(told(&profile(|_| ()), waits(0.64)).0, Kind::Helped);
+    assert_eq!(told(&profile(|_| ()), waits(0.66)).0, Kind::NotPredicted);
 }
 
 #[test]
@@ -314,6 +324,10 @@ fn nothing_is_simulated_where_it_says_nothing() {
     assert!(!is_simulated(&profile(|lock| lock.acquisitions = 100.0)));
     assert!(!is_simulated(&profile(|lock| lock.takers[0].ns = 1e12)));
     assert!(!is_simulated(&profile_of(nothing(), 0, 0.0)));
+    // One acquisition of each thread in half a second.
+    assert!(!is_simulated(&profile(
+        |lock| (lock.acquisitions, lock.waits, lock.takers[1].count) = (200.0, 80.0, 8.5e5)
+    )));
     let mut frozen = profile(|_| ());
     (frozen.processes, frozen.seconds) = (Vec::new(), 0.0);
     assert!(!is_simulated(&frozen));

@@ -22,10 +22,12 @@ struct Truth {
 
 /// What becomes of sections of so many ns on a machine with so many cores, and what a recorder sees of it.
 fn truth(cores: u32, threads: u32, section_ns: f64, outside_ns: f64) -> Truth {
+    // Who shares a core is to lose it a few times.
+    let seconds = if threads > cores { 0.03 } else { 0.01 };
     let machine = simulate::machine("mesh", Some(cores)).unwrap();
     let workload = Sections { section_ns, outside_ns }.workload(&machine);
     let points = LOCKS.map(|lock| Point { workload, lock: LockSpec::parse(lock).unwrap(), threads }).to_vec();
-    let plan = Plan { points, rounds: 1, seconds: Some(0.02), seed: SEED, pin: Pin::None, earlier: Vec::new() };
+    let plan = Plan { points, rounds: 1, seconds: Some(seconds), seed: SEED, pin: Pin::None, earlier: Vec::new() };
     let plan = MachinePlan { plan, machine, machine_words: String::new(), record: true };
     let outcome = simulate::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
     let [glibc_per_s, ondeck_per_s] = [0, 1].map(|row: usize| outcome.rows[row].ops_per_s.unwrap());
@@ -75,61 +77,57 @@ fn histogram(times_ps: &[u64]) -> Histogram {
     Histogram((0..40).map(bar).filter(|bar| bar.count > 0.0).collect())
 }
 
-/// How far the predicted rates of both locks may be from those that are true, as a part of these.
-fn check(truth: &Truth, near: f64) {
+/// Predicts, and says if the rates of a lock are not as near the true ones as a part of these.
+fn check(truth: &Truth, near: f64) -> Prediction {
     let prediction = predict(&truth.profile.locks[0], &truth.profile).expect("it is worth predicting");
     let here = prediction.here();
-    for (lock, predicted, true_) in
-        [("glibc's", here.glibc_per_s, truth.glibc_per_s), ("ours", here.ondeck_per_s, truth.ondeck_per_s)]
-    {
-        let error = predicted / true_ - 1.0;
+    let pairs = [(here.glibc_per_s, truth.glibc_per_s), (here.ondeck_per_s, truth.ondeck_per_s)];
+    for (lock, (predicted, actual)) in LOCKS.into_iter().zip(pairs) {
+        let error = predicted / actual - 1.0;
         assert!(
             error.abs() < near,
-            "{lock}: {predicted:.0} a second are predicted, {true_:.0} are true: {prediction:?}"
+            "{lock}: {predicted:.0} a second are predicted, {actual:.0} are true: {prediction:?}"
         );
     }
     assert!(prediction.is_like_the_run(), "{prediction:?}");
+    prediction
 }
 
-/// Two threads that fall into step, though their recorded figures look like those of others that do not.
+/// Two threads that fall into step: other sections look the same but for the waits.
 #[test]
 fn predictions_for_two_threads_come_true() {
     check(&truth(2, 2, 30.0, 100.0), 0.15);
-    check(&truth(2, 2, 100.0, 300.0), 0.15);
+}
+
+#[test]
+fn a_prediction_is_the_same_each_time() {
+    let truth = truth(2, 2, 100.0, 300.0);
+    let first = check(&truth, 0.15);
+    assert_eq!(predictions(&truth.profile, 3), [Some(first)]);
+    assert_eq!(predictions(&truth.profile, 0), [None]);
 }
 
 #[test]
 fn predictions_for_many_cores_come_true() {
-    check(&truth(16, 16, 100.0, 1000.0), 0.15);
     check(&truth(16, 16, 3000.0, 30_000.0), 0.15);
     check(&truth(16, 4, 300.0, 600.0), 0.15);
     check(&truth(4, 4, 50_000.0, 100_000.0), 0.15);
 }
 
-/// More is not promised: the next seed of such a run differs as much.
-#[test]
-fn predictions_for_threads_that_share_cores_come_near() {
-    check(&truth(2, 8, 300.0, 3000.0), 0.25);
-}
-
-/// The sections that are found are those that there were, and not those that a clock has shown.
+/// What a clock has shown is more than the sections that there were.
 #[test]
 fn sections_are_told_from_what_the_lock_costs() {
     let truth = truth(16, 16, 100.0, 1000.0);
-    let prediction = predict(&truth.profile.locks[0], &truth.profile).unwrap();
+    let prediction = check(&truth, 0.15);
     let seen = Measures::of(&truth.profile.locks[0], &truth.profile).seen().unwrap();
     assert!(seen.section_ns > 180.0 && seen.outside_ns > 2000.0, "{seen:?}");
     assert!((90.0..115.0).contains(&prediction.section_ns), "{prediction:?}");
     assert!((900.0..1150.0).contains(&prediction.outside_ns), "{prediction:?}");
 }
 
+/// Without their lock's waits: with many of them, what is seen fits several sections, and the prediction says that it is not
+/// like the run.
 #[test]
-fn a_prediction_is_the_same_each_time() {
-    let truth = truth(2, 2, 100.0, 300.0);
-    let lock = &truth.profile.locks[0];
-    let first = predict(lock, &truth.profile);
-    assert!(first.is_some());
-    assert_eq!(predict(lock, &truth.profile), first);
-    assert_eq!(predictions(&truth.profile, 3), [first]);
-    assert_eq!(predictions(&truth.profile, 0), [None]);
+fn predictions_for_threads_that_share_cores_come_true() {
+    check(&truth(2, 8, 300.0, 3000.0), 0.15);
 }
