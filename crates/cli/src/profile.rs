@@ -30,19 +30,19 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
         }),
     };
     let command = prepare(&launch).map_err(refused)?;
-    let mut session = Session::start(command, args, directory.path())?;
+    let mut watched = Watched::start(command, args, directory.path())?;
     if args.usdt {
-        say(&outputs::probes(session.child.id(), &launch).map_err(refused)?);
+        say(&outputs::probes(watched.child.id(), &launch).map_err(refused)?);
     }
-    let status = session.watch(args.every, &mut outputs);
-    session.collector.take(now_ns());
-    if session.collector.is_empty() {
+    let status = watched.watch(args.every, &mut outputs);
+    watched.collector.take(now_ns());
+    if watched.collector.is_empty() {
         say(
             "warning: nothing was recorded: the program ended before its libraries were loaded, or it may not write to the \
              directory of recordings",
         );
     }
-    let mut profile = session.collector.profile(now_ns());
+    let mut profile = watched.collector.profile(now_ns());
     outputs.write_all(&mut profile)?;
     match exit_code(status) {
         0 => Ok(()),
@@ -93,13 +93,13 @@ fn now_ns() -> u64 {
 }
 
 /// A program that runs, and what it records.
-struct Session {
+struct Watched {
     child: Child,
     collector: Collector,
     orders: Orders,
 }
 
-impl Session {
+impl Watched {
     fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
         let orders = Orders::listen().map_err(|error| Exit::Failed(format!("signals: {error}")))?;
         let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -112,7 +112,7 @@ impl Session {
         let name = PathBuf::from(command.get_program());
         let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
         let child = command.spawn().map_err(cannot)?;
-        Ok(Session { child, collector: Collector::new(directory, run), orders })
+        Ok(Watched { child, collector: Collector::new(directory, run), orders })
     }
 
     /// Reads what is recorded until the program ends. Signals to us are the program's, but for the one for snapshots.

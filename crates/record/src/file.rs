@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn files_are_named_by_process_and_number() {
-        for (pid, n, expected) in [(7, 0, "/tmp/x/7-0.ondeck"), (u32::MAX, 12, "/tmp/x/4294967295-12.ondeck")] {
+        for (pid, n, expected) in [(7, 0, "/a/b/7-0.ondeck"), (u32::MAX, 12, "/a/b/4294967295-12.ondeck")] {
             let mut path = [0_u8; 64];
-            name(&mut path, b"/tmp/x\0", pid, n);
+            name(&mut path, b"/a/b\0", pid, n);
             assert_eq!(CStr::from_bytes_until_nul(&path).unwrap().to_str(), Ok(expected));
         }
     }

@@ -25,7 +25,7 @@ const ALLOWED: [Row; 15] = [
     Row {
         name: "ondeck-pthread",
         ours: &["ondeck-platform", "ondeck-locks", "ondeck-record"],
-        others: Some(&["libc"]),
+        others: Some(&["libc", "probe"]),
     },
     Row { name: "ondeck-capi", ours: &["ondeck-platform", "ondeck-locks", "ondeck"], others: Some(&["libc"]) },
     // In a user's program it is what parking_lot was, on the parking core of the next parking_lot.
