@@ -22,6 +22,8 @@ pub(crate) type Tables = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwi
 #[derive(Clone)]
 pub(crate) struct Known {
     pub(crate) tables: Tables,
+    /// For code of no module, which may lie where a module was whose tables are gone.
+    pub(crate) no_tables: Tables,
     modules: Vec<Module>,
 }
 
@@ -63,6 +65,7 @@ pub(crate) fn ask_loader() {
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Relaxed);
+    memory::keep_first_stack();
     let mut found: Vec<Module> = Vec::new();
     // SAFETY: the callback has the right form, and `found` lives longer than the call.
     unsafe { libc::dl_iterate_phdr(Some(one_of_loader), (&raw mut found).cast()) };
@@ -195,7 +198,11 @@ fn add(modules: &[Module]) -> bool {
         }
         core::hint::spin_loop();
     }
-    let mut next = known().cloned().unwrap_or_else(|| Known { tables: Tables::new(), modules: Vec::new() });
+    let mut next = known().cloned().unwrap_or_else(|| Known {
+        tables: Tables::new(),
+        no_tables: Tables::new(),
+        modules: Vec::new(),
+    });
     for module in modules {
         let is_over = |other: &Module| module.start < other.end && other.start < module.end;
         for other in next.modules.iter().filter(|other| is_over(other)) {
