@@ -146,6 +146,19 @@ pub(crate) fn is_backed(start: usize, offset: usize) -> bool {
     !is_refused
 }
 
+/// Whether the system has memory for what is kept of modules and walks: it cannot be asked for in a way that may fail, and
+/// a program that lives with too little of it must not end by that.
+pub(crate) fn has_memory() -> bool {
+    const ENOUGH: usize = 4 << 20;
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    keeping_errno(|| {
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(core::ptr::null_mut(), ENOUGH, protection, flags, -1, 0) };
+        // SAFETY: our mapping, which nobody else knows.
+        place != libc::MAP_FAILED && unsafe { libc::munmap(place, ENOUGH) } == 0
+    })
+}
+
 /// Keeps the program's `errno` as it was.
 pub(crate) fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: the thread's own.

@@ -9,7 +9,7 @@ use crate::file::{self, Recording};
 use crate::{layout, memory};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr,
+    AtomicBool, AtomicPtr, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
 use core::{ptr, slice};
@@ -40,6 +40,8 @@ struct Module {
 }
 
 static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
+/// How often they were replaced.
+static N_REPLACED: AtomicU32 = AtomicU32::new(0);
 static IS_ADDING: AtomicBool = AtomicBool::new(false);
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
@@ -190,6 +192,7 @@ fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
 /// Adds modules to those that are known, in the place of what was there before. False if somebody else is at it for long.
 fn add(modules: &[Module]) -> bool {
     const TURNS: u32 = 1000;
+    const MOST_REPLACED: u32 = 2000;
     let mut left = TURNS;
     while IS_ADDING.swap(true, Acquire) {
         left -= 1;
@@ -197,6 +200,12 @@ fn add(modules: &[Module]) -> bool {
             return false;
         }
         core::hint::spin_loop();
+    }
+    // Never freed, so there is an end to it: a program that loads and closes libraries for ever keeps its memory.
+    let is_too_much = N_REPLACED.fetch_add(1, Relaxed) >= MOST_REPLACED;
+    if is_too_much || !memory::has_memory() {
+        IS_ADDING.store(false, Release);
+        return false;
     }
     let mut next = known().cloned().unwrap_or_else(|| Known {
         tables: Tables::new(),

@@ -49,6 +49,11 @@ fn in_place(recording: &Recording) -> u32 {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
     };
+    if place.cache.load(Relaxed).is_null() && !memory::has_memory() {
+        place.is_taken.store(false, Release);
+        recording.dropped_stacks.fetch_add(1, Relaxed);
+        return NONE;
+    }
     if place.cache.load(Relaxed).is_null() {
         make_cache(place);
     }
