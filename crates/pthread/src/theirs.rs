@@ -222,7 +222,8 @@ pub(crate) unsafe fn wait(
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
     let recorded = begin_to_wait_on(condition as u64);
-    if recorded.is_some()
+    // Also if there was no room for the condition variable: the mutex is released all the same.
+    if is_recorded()
         && let Some(pending) = about_to_release(here)
     {
         pending.done();
@@ -236,7 +237,7 @@ pub(crate) unsafe fn wait(
         None => unsafe { real::pthread_cond_timedwait(condition, raw(mutex), at) },
     };
     if answer == 0 || answer == ETIMEDOUT {
-        if recorded.is_some() {
+        if is_recorded() {
             taken(here, here.marks_of_theirs(), 0);
         }
         end_wait_on(recorded);

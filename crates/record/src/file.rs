@@ -112,8 +112,13 @@ impl Recording {
             return None;
         }
         let start = (&raw const *self).cast::<u8>();
+        let offset = part.start as usize + index as usize * size_of::<T>();
+        let last = offset + size_of::<T>() - 1;
+        if !memory::is_backed(start as usize, offset) || !memory::is_backed(start as usize, last) {
+            return None;
+        }
         // SAFETY: the parts lie within the file, as `lay_out` says, and are of such entries.
-        Some(unsafe { &*start.add(part.start as usize).cast::<T>().add(index as usize) })
+        Some(unsafe { &*start.add(offset).cast::<T>() })
     }
 
     /// The process comes to its regular end.
@@ -145,6 +150,9 @@ pub(crate) fn start(wish: &Wish, lock: &str) -> bool {
     memory::keeping_errno(|| {
         let length = wish.max_mb << 20;
         let Some(place) = create(wish, length) else { return false };
+        if !memory::begin(place as usize) {
+            return false;
+        }
         // SAFETY: a mapping of our own, of zeros, larger than a header.
         let header = unsafe { &mut *place.cast::<Header>() };
         fill(header, wish, lock, length);
@@ -244,14 +252,24 @@ fn map(file: libc::c_int, length: u64) -> Option<*mut c_void> {
     }
     // SAFETY: filled, or zeros.
     let room = unsafe { room.assume_init() };
+    if room.f_bavail * room.f_frsize < length || length > longest_file() {
+        return None;
+    }
     // SAFETY: a file of ours.
-    if room.f_bavail * room.f_frsize < length || unsafe { libc::ftruncate(file, length as libc::off_t) } != 0 {
+    if unsafe { libc::ftruncate(file, length as libc::off_t) } != 0 {
         return None;
     }
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
     // SAFETY: a new mapping.
     let place = unsafe { libc::mmap(ptr::null_mut(), length as usize, protection, flags, file, 0) };
     (place != libc::MAP_FAILED).then_some(place)
+}
+
+/// How long a file of this process may be: one that makes a longer one is killed.
+fn longest_file() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is room for the answer.
+    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 { limit.rlim_cur } else { 0 }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What of the memory may be read, and the clock.
 
 use crate::thread::own;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The monotonic clock in ns.
 pub(crate) fn now_ns() -> u64 {
@@ -29,20 +30,22 @@ impl Stack {
         Stack { from, to: from + PAGE, known: own().stack.get() }
     }
 
-    /// Whether there is room below for a walk. The first thread's stack grows when it is touched.
-    pub(crate) fn has_room(&mut self, is_first_thread: bool) -> bool {
-        const NEEDED: u64 = 40 << 10;
+    /// Whether there is room below for a walk.
+    pub(crate) fn has_room(&mut self) -> bool {
+        const NEEDED: u64 = 24 << 10;
         let lowest = self.from.saturating_sub(NEEDED);
         let is_known = (self.known.0..self.known.1).contains(&lowest) && self.known.1 >= self.from;
-        if is_known || is_first_thread {
+        if is_known || is_first(self.from) {
             return true;
         }
-        // What is between is the stack as well: nothing else is put within a mapping.
-        let has_room = can_read(lowest);
-        if has_room {
-            self.from = lowest;
+        // Each page: stacks of coroutines lie close to each other, with closed pages between them.
+        while self.from > lowest {
+            if !can_read(self.from - PAGE) {
+                return false;
+            }
+            self.from -= PAGE;
         }
-        has_room
+        true
     }
 
     pub(crate) fn read(&mut self, address: u64) -> Result<u64, ()> {
@@ -66,6 +69,24 @@ impl Stack {
     }
 }
 
+/// An address on the stack that the process began with, which grows when it is touched; 0 before that is known.
+static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// To be called on the stack that the process began with.
+pub(crate) fn keep_first_stack() {
+    let here = 0_u8;
+    FIRST.store((&raw const here) as u64, Relaxed);
+}
+
+/// Whether an address is on the stack that the process began with. Not whether its thread is the first: that can be on
+/// the stack of a coroutine, and in the child of a fork it is whoever forked.
+fn is_first(address: u64) -> bool {
+    /// The kernel puts nothing else so near below it.
+    const NEAR: u64 = 128 << 20;
+    let first = FIRST.load(Relaxed);
+    first.checked_sub(address).is_some_and(|below| below < NEAR)
+}
+
 impl Drop for Stack {
     fn drop(&mut self) {
         // The two are one if they touch; else the thread is on another stack now.
@@ -86,6 +107,56 @@ fn can_read(address: u64) -> bool {
     debug_assert_eq!(answer, -1);
     // SAFETY: the thread's own.
     unsafe { *error == libc::EINVAL }
+}
+
+/// Pieces of the recording, a bit each: whether the file system has given memory for it. Of the longest recording.
+static BACKED: [AtomicU64; (1 << 34) / PIECE / 64] = [const { AtomicU64::new(0) }; (1 << 34) / PIECE / 64];
+const PIECE: usize = 64 << 10;
+
+/// A recording begins, mapped at that address. Whether its first piece has memory.
+pub(crate) fn begin(start: usize) -> bool {
+    for word in &BACKED {
+        if word.load(Relaxed) != 0 {
+            word.store(0, Relaxed);
+        }
+    }
+    is_backed(start, 0)
+}
+
+/// Whether the recording has memory at that offset, which is asked for if it has not: a program that writes into a hole of
+/// a file when its file system is full is killed.
+pub(crate) fn is_backed(start: usize, offset: usize) -> bool {
+    let piece = offset / PIECE;
+    let Some(word) = BACKED.get(piece / 64) else { return false };
+    let bit = 1 << (piece % 64);
+    if word.load(Relaxed) & bit != 0 {
+        return true;
+    }
+    let place = (start + piece * PIECE) as *mut libc::c_void;
+    let is_refused = keeping_errno(|| {
+        // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
+        let answer = unsafe { libc::madvise(place, PIECE, libc::MADV_POPULATE_WRITE) };
+        // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
+        // SAFETY: the thread's own.
+        answer != 0 && unsafe { *libc::__errno_location() } != libc::EINVAL
+    });
+    if !is_refused {
+        word.fetch_or(bit, Relaxed);
+    }
+    !is_refused
+}
+
+/// Whether the system has memory for what is kept of modules and walks: it cannot be asked for in a way that may fail, and
+/// a program that lives with too little of it must not end by that.
+pub(crate) fn has_memory() -> bool {
+    const ENOUGH: usize = 4 << 20;
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    keeping_errno(|| {
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(core::ptr::null_mut(), ENOUGH, protection, flags, -1, 0) };
+        // SAFETY: our mapping, which nobody else knows.
+        place != libc::MAP_FAILED && unsafe { libc::munmap(place, ENOUGH) } == 0
+    })
 }
 
 /// Keeps the program's `errno` as it was.

@@ -9,7 +9,7 @@ use crate::file::{self, Recording};
 use crate::{layout, memory};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr,
+    AtomicBool, AtomicPtr, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
 use core::{ptr, slice};
@@ -22,6 +22,8 @@ pub(crate) type Tables = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwi
 #[derive(Clone)]
 pub(crate) struct Known {
     pub(crate) tables: Tables,
+    /// For code of no module, which may lie where a module was whose tables are gone.
+    pub(crate) no_tables: Tables,
     modules: Vec<Module>,
 }
 
@@ -38,6 +40,8 @@ struct Module {
 }
 
 static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
+/// How often they were replaced.
+static N_REPLACED: AtomicU32 = AtomicU32::new(0);
 static IS_ADDING: AtomicBool = AtomicBool::new(false);
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
@@ -63,6 +67,7 @@ pub(crate) fn ask_loader() {
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Relaxed);
+    memory::keep_first_stack();
     let mut found: Vec<Module> = Vec::new();
     // SAFETY: the callback has the right form, and `found` lives longer than the call.
     unsafe { libc::dl_iterate_phdr(Some(one_of_loader), (&raw mut found).cast()) };
@@ -187,6 +192,7 @@ fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
 /// Adds modules to those that are known, in the place of what was there before. False if somebody else is at it for long.
 fn add(modules: &[Module]) -> bool {
     const TURNS: u32 = 1000;
+    const MOST_REPLACED: u32 = 2000;
     let mut left = TURNS;
     while IS_ADDING.swap(true, Acquire) {
         left -= 1;
@@ -195,7 +201,17 @@ fn add(modules: &[Module]) -> bool {
         }
         core::hint::spin_loop();
     }
-    let mut next = known().cloned().unwrap_or_else(|| Known { tables: Tables::new(), modules: Vec::new() });
+    // Never freed, so there is an end to it: a program that loads and closes libraries for ever keeps its memory.
+    let is_too_much = N_REPLACED.fetch_add(1, Relaxed) >= MOST_REPLACED;
+    if is_too_much || !memory::has_memory() {
+        IS_ADDING.store(false, Release);
+        return false;
+    }
+    let mut next = known().cloned().unwrap_or_else(|| Known {
+        tables: Tables::new(),
+        no_tables: Tables::new(),
+        modules: Vec::new(),
+    });
     for module in modules {
         let is_over = |other: &Module| module.start < other.end && other.start < module.end;
         for other in next.modules.iter().filter(|other| is_over(other)) {

@@ -26,6 +26,11 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
             recording.dropped_samples.fetch_add(1, Relaxed);
             return;
         }
+        // Before the number is taken: who reads waits for each slot that has been begun.
+        if recording.entry::<Slot>(recording.ring, head % room).is_none() {
+            recording.dropped_samples.fetch_add(1, Relaxed);
+            return;
+        }
         match recording.head.compare_exchange_weak(head, head + 1, Relaxed, Relaxed) {
             Ok(_) => break,
             Err(now) => head = now,

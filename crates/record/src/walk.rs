@@ -5,7 +5,7 @@
 
 use crate::file::Recording;
 use crate::layout::{DEPTH, NONE};
-use crate::{memory, modules, stacks, thread};
+use crate::{memory, modules, stacks};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr,
     Ordering::{Acquire, Relaxed, Release},
@@ -35,8 +35,7 @@ pub(crate) fn begin() {
 #[inline(never)]
 pub(crate) fn stack(recording: &Recording) -> u32 {
     let here = 0_u8;
-    let is_first_thread = thread::id(recording.pid) == recording.pid;
-    let has_room = memory::keeping_errno(|| memory::Stack::new((&raw const here) as u64).has_room(is_first_thread));
+    let has_room = memory::keeping_errno(|| memory::Stack::new((&raw const here) as u64).has_room());
     if !has_room {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
@@ -50,8 +49,13 @@ fn in_place(recording: &Recording) -> u32 {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
     };
+    if place.cache.load(Relaxed).is_null() && !memory::has_memory() {
+        place.is_taken.store(false, Release);
+        recording.dropped_stacks.fetch_add(1, Relaxed);
+        return NONE;
+    }
     if place.cache.load(Relaxed).is_null() {
-        place.cache.store(std::boxed::Box::leak(std::boxed::Box::new(Cache::new_in())), Relaxed);
+        make_cache(place);
     }
     let mut addresses = [0_u64; DEPTH];
     // SAFETY: made above or earlier, never freed, and ours while the place is taken.
@@ -59,6 +63,13 @@ fn in_place(recording: &Recording) -> u32 {
     let n = memory::keeping_errno(|| walk(cache, &mut addresses));
     place.is_taken.store(false, Release);
     stacks::number(recording, beyond_us(&addresses[..n]))
+}
+
+/// Apart, as it has a part of the cache on its stack, which is not to be below that of a walk.
+#[cold]
+#[inline(never)]
+fn make_cache(place: &Place) {
+    place.cache.store(std::boxed::Box::leak(std::boxed::Box::new(Cache::new_in())), Relaxed);
 }
 
 /// Fills in addresses, the innermost first, and says how many.
@@ -70,10 +81,11 @@ fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
     let mut frame = FrameAddress::from_instruction_pointer(address);
     for n in 0..DEPTH {
         addresses[n] = frame.address();
-        // Looked for first: what is there may be new.
-        modules::is_known(frame.address_for_lookup());
+        // Looked for first: what is there may be new, or the tables of what was there may be gone.
+        let is_known = modules::is_known(frame.address_for_lookup());
         let Some(known) = modules::known() else { return n + 1 };
-        let next = known.tables.unwind_frame(frame, &mut registers, cache, &mut read);
+        let tables = if is_known { &known.tables } else { &known.no_tables };
+        let next = tables.unwind_frame(frame, &mut registers, cache, &mut read);
         match next.ok().flatten().and_then(FrameAddress::from_return_address) {
             Some(next) => frame = next,
             None => return n + 1,
