@@ -61,7 +61,12 @@ pub fn start(wish: &Wish, lock: &str, charging: Charging) -> bool {
     walk::begin();
     modules::begin();
     account::begin(charging == Charging::Exact);
-    file::start(wish, lock)
+    let has_begun = file::start(wish, lock);
+    // So that memory for walks and stacks is there before a lock is held.
+    if let Some(recording) = file::current() {
+        walk::stack(recording);
+    }
+    has_begun
 }
 
 /// The process comes to its regular end.

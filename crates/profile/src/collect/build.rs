@@ -58,8 +58,10 @@ impl Collector {
         };
         profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns).then(b.acquisitions.total_cmp(&a.acquisitions)));
         profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
-        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address)));
-        tell_apart(profile.conditions.iter_mut().map(|condition| (&mut condition.name, condition.address)));
+        let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
+        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address, pid(lock.process))));
+        let conditions = profile.conditions.iter_mut();
+        tell_apart(conditions.map(|condition| (&mut condition.name, condition.address, pid(condition.process))));
         self.tell_of_gaps(&mut profile);
         profile
     }
@@ -100,16 +102,17 @@ fn slice_ns(recordings: &[Recording]) -> u64 {
     totals.map(|totals| totals.over_time.slice_ns()).max().unwrap_or(1)
 }
 
-/// Gives an address to names that are not unique, and numbers to those of one address at different times.
-fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64)>) {
-    let mut names: Vec<(&mut String, u64)> = names.collect();
-    for round in 0..2 {
+/// Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
+/// at different times.
+fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
+    let mut names: Vec<(&mut String, u64, u32)> = names.collect();
+    for round in 0..3 {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for (name, _) in &names {
+        for (name, ..) in &names {
             *counts.entry((*name).clone()).or_default() += 1;
         }
         let mut numbers: HashMap<String, usize> = HashMap::new();
-        for (name, address) in &mut names {
+        for (name, address, pid) in &mut names {
             if counts[name.as_str()] < 2 {
                 continue;
             }
@@ -117,6 +120,7 @@ fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64)>) {
             *number += 1;
             match round {
                 0 => **name = format!("{name} at {address:#x}"),
+                1 => **name = format!("{name} of process {pid}"),
                 _ if *number > 1 => **name = format!("{name} ({number})"),
                 _ => {}
             }
@@ -270,7 +274,9 @@ impl<'a> Builder<'a> {
             return format!("{address:#x}");
         };
         let verb = if origin.spot == Spot::Initialised { "initialised" } else { "first seen" };
-        format!("{verb} in {}", brief(&frame.function))
+        let file = frame.file.rsplit('/').next().unwrap_or_default();
+        let line = if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() };
+        format!("{verb} in {}{line}", brief(&frame.function))
     }
 
     fn sites(&mut self, image: &mut Image, stacks: &super::totals::Stacks) -> Result<Vec<crate::Site>, Unreadable> {
