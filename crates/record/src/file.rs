@@ -118,7 +118,9 @@ impl Recording {
             return None;
         }
         // SAFETY: the parts lie within the file, as `lay_out` says, and are of such entries.
-        Some(unsafe { &*start.add(offset).cast::<T>() })
+        let place = unsafe { start.add(offset) };
+        // SAFETY: as above; all fields are atomic, or not written any more.
+        Some(unsafe { &*place.cast::<T>() })
     }
 
     /// The process comes to its regular end.
@@ -269,7 +271,8 @@ fn map(file: libc::c_int, length: u64) -> Option<*mut c_void> {
 fn longest_file() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is room for the answer.
-    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 { limit.rlim_cur } else { 0 }
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    if answer == 0 { limit.rlim_cur } else { 0 }
 }
 
 #[cfg(test)]
