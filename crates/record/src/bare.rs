@@ -50,6 +50,8 @@ pub fn prepare() {
     walk::ask_for_caches();
     modules::ask_for_no_more_memory();
     IS_WISHED.store(true, Release);
+    // The allocator may have locked meanwhile, and found nothing wished.
+    HERE.with(|here| here.left.set(0));
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
