@@ -88,6 +88,9 @@ const BEGINNINGS: &[&str] = &[
 /// How the files of libraries begin that have such functions.
 const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "libstdc++.so", "libondeck"];
 
+/// Packages of Rust that lock and do nothing else.
+const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-locks", "ondeck-record"];
+
 /// What is known of each frame of a profile, found out once: there are more stacks than frames.
 pub(crate) struct Tops<'p> {
     profile: &'p Profile,
@@ -145,7 +148,21 @@ pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     }
-    BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning))
+    BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning)) || is_of_locks(&frame.file)
+}
+
+/// Whether a source file is of a package of locks. Where a program has tables of lines only, names of functions that were
+/// inlined do not tell whose they are.
+fn is_of_locks(file: &str) -> bool {
+    let mut parts = file.rsplit('/').skip_while(|part| *part != "src").skip(1);
+    let Some(package) = parts.next() else { return false };
+    PACKAGES.iter().any(|name| {
+        let version = package.strip_prefix(name);
+        version.is_some_and(|rest| {
+            rest.is_empty()
+                || rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        })
+    })
 }
 
 /// What stands in the place of an empty stack.
@@ -195,6 +212,20 @@ mod tests {
             ("app::Mutex::lock", "app"),
         ] {
             assert!(!judged(function, module), "{function}");
+        }
+    }
+
+    #[test]
+    fn files_of_packages_of_locks_are_known() {
+        for file in [
+            "/r/src/x-1/lock_api-0.5.0/src/mutex.rs",
+            "/w/crates/ondeck/src/raw.rs",
+            "ondeck-0.1.0/src/poison/mutex.rs",
+        ] {
+            assert!(is_of_locks(file), "{file}");
+        }
+        for file in ["", "/home/me/src/main.rs", "/w/ondeck-client/src/raw.rs", "ondeck/tests/raw.rs", "src/lib.rs"] {
+            assert!(!is_of_locks(file), "{file}");
         }
     }
 

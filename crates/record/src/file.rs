@@ -123,6 +123,14 @@ impl Recording {
         Some(unsafe { &*place.cast::<T>() })
     }
 
+    /// A lock was used.
+    pub(crate) fn note_lock(&self) {
+        // Not written each time: many threads come here.
+        if self.has_locked.load(Relaxed) == 0 {
+            self.has_locked.store(1, Relaxed);
+        }
+    }
+
     /// The process comes to its regular end.
     pub(crate) fn exit(&self) {
         self.has_exited.store(1, Relaxed);
@@ -148,7 +156,7 @@ fn lay_out(header: &mut Header, length: u64) {
 
 /// Begins to record this process, as `wish` says, if it does not yet. `lock` is the name of the lock that answers. False if
 /// there is no file; then nothing is recorded. To be called by one thread at a time.
-pub(crate) fn start(wish: &Wish, lock: &str) -> bool {
+pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     memory::keeping_errno(|| {
         let length = wish.max_mb << 20;
         let Some(place) = create(wish, length) else { return false };
@@ -158,6 +166,7 @@ pub(crate) fn start(wish: &Wish, lock: &str) -> bool {
         // SAFETY: a mapping of our own, of zeros, larger than a header.
         let header = unsafe { &mut *place.cast::<Header>() };
         fill(header, wish, lock, length);
+        header.source = source;
         // SAFETY: the page is ours, whole, and holds nothing but the pointer.
         unsafe { libc::madvise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
         // SAFETY: our mapping.

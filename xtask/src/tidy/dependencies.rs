@@ -20,7 +20,12 @@ struct Row {
 const ALLOWED: [Row; 15] = [
     Row { name: "ondeck-platform", ours: &[], others: Some(&["libc", "windows-sys"]) },
     Row { name: "ondeck-locks", ours: &["ondeck-platform"], others: Some(&[]) },
-    Row { name: "ondeck", ours: &["ondeck-platform", "ondeck-locks"], others: Some(&["lock_api", "serde"]) },
+    // The recorder with its feature only.
+    Row {
+        name: "ondeck",
+        ours: &["ondeck-platform", "ondeck-locks", "ondeck-record"],
+        others: Some(&["lock_api", "serde"]),
+    },
     // In every program that it is loaded into.
     Row {
         name: "ondeck-pthread",

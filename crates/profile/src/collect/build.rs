@@ -7,7 +7,7 @@ use crate::symbols::{Module, Symbols};
 use crate::wrappers::is_wrapper;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl Collector {
     /// What the program has told until `now_ns`.
@@ -161,6 +161,8 @@ struct Builder<'a> {
     frames: Once<Frame>,
     stacks: Once<Vec<u32>>,
     processes: Vec<Process>,
+    /// Who has recorded from which source.
+    sources: BTreeSet<(usize, u32)>,
     locks: Vec<Lock>,
     conditions: Vec<Condition>,
 }
@@ -174,6 +176,7 @@ impl<'a> Builder<'a> {
             frames: Once::new(),
             stacks: Once::new(),
             processes: Vec::new(),
+            sources: BTreeSet::new(),
             locks: Vec::new(),
             conditions: Vec::new(),
         }
@@ -182,17 +185,26 @@ impl<'a> Builder<'a> {
     fn add(&mut self, recording: &Recording, started_ns: u64) -> Result<(), Unreadable> {
         let about = &recording.reader.about;
         let since = |ns: u64| ns.saturating_sub(started_ns) as f64 / 1e9;
-        self.processes.push(Process {
-            pid: about.pid,
-            parent: about.parent,
-            program: about.program.display().to_string(),
-            from: since(about.started_ns),
-            to: since(recording.last_ns),
-            ended: if recording.is_closed { recording.ended } else { Ended::Running },
-        });
+        let process = self.process(
+            Process {
+                pid: about.pid,
+                parent: about.parent,
+                program: about.program.display().to_string(),
+                from: since(about.started_ns),
+                to: since(recording.last_ns),
+                ended: if recording.is_closed { recording.ended } else { Ended::Running },
+            },
+            about.source,
+        );
         let modules: Vec<Module> = recording.reader.modules()?.into_iter().map(module).collect();
-        let mut image =
-            Image { recording, modules, stacks: HashMap::new(), frames: HashMap::new(), tail_callers: HashMap::new() };
+        let mut image = Image {
+            recording,
+            process,
+            modules,
+            stacks: HashMap::new(),
+            frames: HashMap::new(),
+            tail_callers: HashMap::new(),
+        };
         for lock in recording.reader.locks()? {
             let totals = match self.since {
                 Since::Start => &recording.locks,
@@ -210,6 +222,25 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// The number of a process. The library and the program itself may both record one: what has the same number by the
+    /// kernel and the same program, and has not recorded from this source yet, is the same.
+    fn process(&mut self, process: Process, source: u32) -> u32 {
+        let last = self.processes.iter().rposition(|other| other.pid == process.pid);
+        let same = last.filter(|at| self.processes[*at].program == process.program);
+        let Some(at) = same.filter(|at| !self.sources.contains(&(*at, source))) else {
+            self.sources.insert((self.processes.len(), source));
+            self.processes.push(process);
+            return self.processes.len() as u32 - 1;
+        };
+        self.sources.insert((at, source));
+        let known = &mut self.processes[at];
+        (known.from, known.to) = (known.from.min(process.from), known.to.max(process.to));
+        if process.ended == Ended::Exit {
+            known.ended = Ended::Exit;
+        }
+        at as u32
+    }
+
     fn add_lock(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
         let spot = if lock.kind == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
@@ -220,7 +251,7 @@ impl<'a> Builder<'a> {
         let left_over = if self.since == Since::Start { lock.left_over as f64 } else { 0.0 };
         let built = Lock {
             name,
-            process: self.processes.len() as u32 - 1,
+            process: image.process,
             address: lock.address,
             origin,
             acquisitions: totals.takes.count,
@@ -250,7 +281,7 @@ impl<'a> Builder<'a> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
         let built = Condition {
             name: self.name(image, lock.address, origin),
-            process: self.processes.len() as u32 - 1,
+            process: image.process,
             address: lock.address,
             waits: totals.waits.count,
             wait_ns: totals.waits.ns,
@@ -336,6 +367,8 @@ impl<'a> Builder<'a> {
 /// One process image, and what was already looked up in it.
 struct Image<'a> {
     recording: &'a Recording,
+    /// The number of the process.
+    process: u32,
     modules: Vec<Module>,
     stacks: HashMap<u32, u32>,
     frames: HashMap<u64, Vec<u32>>,
