@@ -9,7 +9,17 @@ use ondeck_profile::{
 };
 
 fn taker(function: &str, acquisitions: u64, waits: u64, wait_ns: u64, hold_ns: i64) -> Taker {
-    Taker { function: function.to_owned(), line: 7, acquisitions, taken_back: 0, waits, wait_ns, unsure: 0, unsure_ns: 0, hold_ns }
+    Taker {
+        function: function.to_owned(),
+        line: 7,
+        acquisitions,
+        taken_back: 0,
+        waits,
+        wait_ns,
+        unsure: 0,
+        unsure_ns: 0,
+        hold_ns,
+    }
 }
 
 fn holder(function: &str, charged_ns: u64, holds: u64) -> Holder {

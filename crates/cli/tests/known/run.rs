@@ -96,7 +96,12 @@ pub(crate) struct Profiled {
 }
 
 /// A program under the recorder. `rate` is the default without.
-pub(crate) fn run_profiled(name: &str, argument: Option<&str>, lock: &str, rate: Option<u32>) -> Result<Profiled, String> {
+pub(crate) fn run_profiled(
+    name: &str,
+    argument: Option<&str>,
+    lock: &str,
+    rate: Option<u32>,
+) -> Result<Profiled, String> {
     let ground = Ground::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
     let out = ground.path("profile.json");
     let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), ground.path("truth")];
