@@ -144,6 +144,12 @@ impl<'p> Tops<'p> {
     }
 }
 
+/// Whose sites of a lock have the most time together, by a short name of the function, and which part of all that is; `None`
+/// without sites. Functions that only lock are left out: it is who called them.
+pub fn busiest(profile: &Profile, sites: &[Site]) -> Option<(String, f64)> {
+    Tops::new(profile).busiest(sites)
+}
+
 pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));

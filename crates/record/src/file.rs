@@ -221,8 +221,10 @@ fn create(wish: &Wish, length: u64) -> Option<*mut c_void> {
             }
             return place;
         }
+        // SAFETY: always may be called.
+        let place = unsafe { libc::__errno_location() };
         // SAFETY: the thread's own.
-        if unsafe { *libc::__errno_location() } != libc::EEXIST {
+        if unsafe { *place } != libc::EEXIST {
             return None;
         }
     }

@@ -55,7 +55,7 @@ const ALLOWED: [Row; 15] = [
     // For the table of locks and the pictures, from which pages are written.
     Row {
         name: "xtask",
-        ours: &["ondeck-locks", "ondeck-lab", "ondeck-platform", "ondeck-report", "ondeck-sim"],
+        ours: &["ondeck-locks", "ondeck-lab", "ondeck-platform", "ondeck-profile", "ondeck-report", "ondeck-sim"],
         others: None,
     },
 ];
