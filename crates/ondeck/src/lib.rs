@@ -110,12 +110,19 @@ mod monitor;
 pub mod nonpoison;
 pub mod poison;
 mod raw;
-#[cfg(all(feature = "record", target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
-mod recorded;
-#[cfg(not(all(feature = "record", target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
+#[cfg(not(feature = "record"))]
 #[path = "unrecorded.rs"]
 mod recorded;
 mod spin_wait;
+
+#[cfg(feature = "record")]
+ondeck_record::where_possible! {
+    { mod recorded; }
+    else {
+        #[path = "unrecorded.rs"]
+        mod recorded;
+    }
+}
 
 pub use lock_api;
 pub use lock_api::WaitTimeoutResult;

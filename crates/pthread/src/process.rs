@@ -223,6 +223,7 @@ pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool
 static BEGIN: extern "C" fn() = {
     extern "C" fn in_child() {
         STATE.state.store(FRESH, Relaxed);
+        ondeck_record::in_child();
     }
     extern "C" fn begin() {
         real::look_up_all();

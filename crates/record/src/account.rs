@@ -148,7 +148,10 @@ fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stac
 // -- Marks ------------------------------------------------------------------------------------------------------------
 
 impl Marks {
-    pub(crate) const NEW: Self = Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) };
+    /// Of a lock that has not been seen.
+    pub(crate) const fn new() -> Self {
+        Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) }
+    }
 
     fn has(&self, flags: u32) -> bool {
         self.tag.load(Relaxed) & flags != 0
@@ -330,8 +333,10 @@ impl Marks {
             self.cool(lock, charged.is_long);
             pending.charged = Some(charged.ns);
         }
-        if tag & Tag::TIMED != 0 {
-            pending.held = Some(now.saturating_sub(lock.taken_at.load(Relaxed)));
+        let taken_at = lock.taken_at.load(Relaxed);
+        // Not of this process, if nobody has written it here.
+        if tag & Tag::TIMED != 0 && taken_at != 0 {
+            pending.held = Some(now.saturating_sub(taken_at));
         }
         Some(pending)
     }

@@ -57,7 +57,7 @@ impl Wish {
         let mut wish = Wish { directory: [0; Self::LONGEST], rate: Self::DEFAULT_RATE, max_mb: Self::DEFAULT_MAX_MB };
         wish.directory[..directory.len()].copy_from_slice(directory);
         if let Some(rate) = number(Self::RATE) {
-            wish.rate = rate.max(1);
+            wish.rate = rate.clamp(1, u32::MAX.into());
         }
         if let Some(max_mb) = number(Self::MAX_MB) {
             wish.max_mb = max_mb.clamp(1, 1 << 14);
@@ -91,6 +91,11 @@ pub fn is_on() -> bool {
 pub(crate) fn current() -> Option<&'static Recording> {
     // SAFETY: null, or a mapping that stays to the end of the process.
     unsafe { CURRENT.header.load(Acquire).cast::<Recording>().as_ref() }
+}
+
+/// In the child of a fork: the recording is the parent's. Where the kernel wipes pages it is forgotten already.
+pub(crate) fn forget() {
+    CURRENT.header.store(ptr::null_mut(), Release);
 }
 
 /// The mapped file.

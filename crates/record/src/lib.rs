@@ -84,6 +84,11 @@ pub fn start(wish: &Wish, lock: &str, charging: Charging, source: Source) -> boo
     has_begun
 }
 
+/// This process is the child of a fork: what it would find is its parent's.
+pub fn in_child() {
+    file::forget();
+}
+
 /// The process comes to its regular end.
 pub fn exit() {
     if let Some(recording) = file::current() {

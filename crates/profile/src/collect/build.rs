@@ -18,7 +18,7 @@ impl Collector {
     /// What it has told since the last snapshot, or since the start.
     pub fn snapshot(&mut self, now_ns: u64) -> Profile {
         let mut profile = self.build(now_ns, Since::Snapshot);
-        let from = std::mem::replace(&mut self.last_snapshot_ns, Some(now_ns)).unwrap_or(self.run.started_ns);
+        let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
         profile
             .notes
