@@ -8,6 +8,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
+use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -79,6 +80,8 @@ impl Turns for OfC {
 #[inline(never)]
 fn touch<M: Turns>(mutex: &M) {
     mutex.turn(|| {});
+    // Else the call above would be a jump, and this function not on the stack.
+    black_box(mutex);
 }
 
 #[inline(never)]
@@ -87,6 +90,7 @@ fn hold<M: Turns>(mutex: &M, both: &Barrier) {
         both.wait();
         thread::sleep(HOLD);
     });
+    black_box(both);
 }
 
 /// How long it has waited.
@@ -122,7 +126,7 @@ fn measure<M: Turns>(name: &str, mutex: &M) {
 static OURS: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
 static PARKING_LOT: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
 static OF_C: OfC = OfC(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
-static OF_CHILD: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
+static IN_CHILD: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
 
 fn main() {
     measure("OURS", &OURS);
@@ -130,7 +134,7 @@ fn main() {
     measure("OF_C", &OF_C);
     // SAFETY: nobody else runs, and so nobody holds anything.
     match unsafe { libc::fork() } {
-        0 => measure("OF_CHILD", &OF_CHILD),
+        0 => measure("IN_CHILD", &IN_CHILD),
         // SAFETY: our only child.
         _ => assert!(unsafe { libc::wait(std::ptr::null_mut()) } > 0),
     }

@@ -224,7 +224,7 @@ mod tests {
         ] {
             assert!(is_of_locks(file), "{file}");
         }
-        for file in ["", "/home/me/src/main.rs", "/w/ondeck-client/src/raw.rs", "ondeck/tests/raw.rs", "src/lib.rs"] {
+        for file in ["", "app/src/main.rs", "/w/ondeck-client/src/raw.rs", "ondeck/tests/raw.rs", "src/lib.rs"] {
             assert!(!is_of_locks(file), "{file}");
         }
     }

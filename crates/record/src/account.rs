@@ -133,7 +133,10 @@ fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stac
 // -- Marks ------------------------------------------------------------------------------------------------------------
 
 impl Marks {
-    pub(crate) const NEW: Self = Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) };
+    /// Of a lock that has not been seen.
+    pub(crate) const fn new() -> Self {
+        Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) }
+    }
 
     fn has(&self, flags: u32) -> bool {
         self.tag.load(Relaxed) & flags != 0

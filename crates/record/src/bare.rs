@@ -87,7 +87,7 @@ struct Place {
 
 const N_PLACES: usize = 1 << 14;
 /// Marks know which process they are of, so what a parent has left does no harm.
-static PLACES: [Place; N_PLACES] = [const { Place { address: AtomicU64::new(0), marks: Marks::NEW } }; N_PLACES];
+static PLACES: [Place; N_PLACES] = [const { Place { address: AtomicU64::new(0), marks: Marks::new() } }; N_PLACES];
 
 fn places(address: u64) -> impl Iterator<Item = &'static Place> {
     /// Further than that, the table is as good as full.
@@ -146,8 +146,8 @@ struct Here {
 
 thread_local! {
     static HERE: Here = const {
-        const NONE_YET: Cell<Hold> = Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 });
-        Here { left: Cell::new(0), n_holds: Cell::new(0), holds: [NONE_YET; N_HOLDS] }
+        let holds = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
+        Here { left: Cell::new(0), n_holds: Cell::new(0), holds }
     };
 }
 
