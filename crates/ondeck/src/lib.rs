@@ -93,16 +93,18 @@
 //!
 //! # Recording
 //! With the feature `record`, on Linux with pointers of 64 bits, `ondeck profile -- PROGRAM` shows which mutexes threads wait
-//! for, where, and which holds they wait for. That is asked for by `ONDECK_RECORD`, a directory, in the environment, which is read once
-//! before `main`; without that variable nothing is written. [`Monitor`] and [`SpinWait`] are not recorded.
+//! for, where, and which holds they wait for. That is asked for by `ONDECK_RECORD` in the environment, a directory, which is
+//! read once before `main`; without it nothing is written. [`Monitor`] and [`SpinWait`] are not recorded, and on other
+//! systems nothing is.
 //!
-//! What it costs: each acquisition counts in a thread-local variable, and each acquire and release looks whether others
-//! wait, some nanoseconds in all. While it records, one acquisition of a thousand (`--rate`) and each wait have a stack walked: 40 KiB of the
-//! thread's stack, or none is walked if it has not so much left. Memory is asked for before `main` only, so the program's
-//! allocator may be what is locked. What comes to be at the address of a mutex that is gone counts as the same mutex.
-//! A wait on a [`Condvar`] ends when the thread has the mutex again, and counts as a wait on the condition variable to that
-//! moment. Code that is loaded while the program runs has no names. A program that is built without the feature is the same, instruction by
-//! instruction, as if there were none.
+//! What it costs: each acquisition counts in a thread-local variable, and while it records each acquire and release looks
+//! whether others wait. One acquisition of a thousand (`--rate`) has its stack walked, and each wait in which the thread
+//! sleeps; that takes 40 KiB of stack, and is left out where there is less. Memory is asked for before `main` only, so the
+//! lock may be the allocator's. Without the feature nothing of this is compiled.
+//!
+//! What it does not tell: what comes to be at the address of a mutex that is gone counts as that mutex. A wait on a
+//! [`Condvar`] lasts until the thread has the mutex again, and all of it counts as a wait on the condition variable. Code
+//! that is loaded while the program runs has no names.
 
 #[cfg(feature = "lock_api-04")]
 pub mod lock_api_04;
@@ -116,7 +118,7 @@ mod recorded;
 mod spin_wait;
 
 #[cfg(feature = "record")]
-ondeck_record::where_possible! {
+ondeck_platform::where_recordable! {
     { mod recorded; }
     else {
         #[path = "unrecorded.rs"]

@@ -101,7 +101,9 @@ fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
 /// As of `pthread_mutex_lock`.
 pub(crate) unsafe fn lock(mutex: *const Mutex) -> Answer {
     // SAFETY: the caller's.
-    unsafe { lock_by(mutex, || real::pthread_mutex_lock(raw(mutex))) }
+    let act = || unsafe { real::pthread_mutex_lock(raw(mutex)) };
+    // SAFETY: the caller's.
+    unsafe { lock_by(mutex, act) }
 }
 
 /// By that clock, or by the real-time one.
