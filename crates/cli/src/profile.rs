@@ -9,6 +9,7 @@ use crate::terminal::say;
 use ondeck_launch::{Launch, Recording, Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
+pub(crate) use outputs::advise;
 use signals::{Order, Orders};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};

@@ -223,11 +223,10 @@ pub(crate) unsafe fn wait(
 ) -> c_int {
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
+    // What the recorder does here is no part of the hold. Also without room for the condition variable the mutex is released.
+    let pending = if is_recorded() { about_to_release(here) } else { None };
     let recorded = begin_to_wait_on(condition as u64);
-    // Also if there was no room for the condition variable: the mutex is released all the same.
-    if is_recorded()
-        && let Some(pending) = about_to_release(here)
-    {
+    if let Some(pending) = pending {
         pending.done();
     }
     let answer = match clock {

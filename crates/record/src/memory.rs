@@ -212,10 +212,12 @@ mod tests {
 
     #[test]
     fn errno_is_kept() {
+        // SAFETY: always may be called.
+        let place = unsafe { libc::__errno_location() };
         // SAFETY: the thread's own.
-        unsafe { *libc::__errno_location() = 77 };
+        unsafe { *place = 77 };
         assert!(!keeping_errno(|| can_read(8)));
         // SAFETY: as above.
-        assert_eq!(unsafe { *libc::__errno_location() }, 77);
+        assert_eq!(unsafe { *place }, 77);
     }
 }
