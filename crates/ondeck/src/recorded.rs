@@ -135,7 +135,9 @@ fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<M
         if let Some(pending) = bare::release(address(lock), lock.n_releases(), lock.is_contended()) {
             pending.done();
         }
-        Opaque::begin(address(waiters), true)
+        let wait = Opaque::begin(address(waiters), true)?;
+        wait.look();
+        Some(wait)
     })
 }
 

@@ -62,6 +62,7 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     }
     let Some(marks) = marks else {
         let wait = Opaque::begin(mutex as u64, false);
+        look(wait.as_ref());
         let answer = act();
         if let Some(wait) = wait {
             wait.end();
@@ -173,6 +174,13 @@ pub(crate) fn begin_to_wait_on(address: u64) -> Option<Opaque> {
     if is_recorded() { Opaque::begin(address, true) } else { None }
 }
 
+/// The thread that waits holds nothing that others wait for.
+pub(crate) fn look(wait: Option<&Opaque>) {
+    if let Some(wait) = wait {
+        wait.look();
+    }
+}
+
 /// The wait is over.
 pub(crate) fn end_wait_on(wait: Option<Opaque>) {
     if let Some(wait) = wait {
@@ -229,6 +237,7 @@ pub(crate) unsafe fn wait(
     if let Some(pending) = pending {
         pending.done();
     }
+    look(recorded.as_ref());
     let answer = match clock {
         // SAFETY: the caller's.
         Some(clock) => unsafe { real::pthread_cond_clockwait(condition, raw(mutex), clock, at) },

@@ -527,20 +527,31 @@ impl Pending {
 /// A wait on a condition variable, or for a mutex whose holders cannot be told.
 #[derive(Debug)]
 pub struct Opaque {
-    number: u32,
+    address: u64,
+    kind: u32,
     from: u64,
-    stack: u32,
+    /// The lock's and the stack's, once they were looked for.
+    number: Cell<u32>,
+    stack: Cell<u32>,
 }
 
 impl Opaque {
-    /// The calling thread begins to wait. `None` if that cannot be recorded.
+    /// The calling thread begins to wait. `None` if nothing is recorded. [`look`](Self::look) is to follow as soon as the
+    /// thread holds nothing that others wait for.
     #[cold]
     pub fn begin(address: u64, is_condition: bool) -> Option<Self> {
-        let recording = current()?;
-        let stack = walk::stack(recording);
+        current()?;
         let kind = if is_condition { kind::CONDITION } else { kind::OPAQUE };
-        let number = locks::at(recording, address, kind, || stack);
-        (number != NONE).then(|| Opaque { number, from: now_ns(), stack })
+        Some(Opaque { address, kind, from: now_ns(), number: Cell::new(NONE), stack: Cell::new(NONE) })
+    }
+
+    /// Walks the stack, which takes some microseconds.
+    #[cold]
+    pub fn look(&self) {
+        let Some(recording) = current().filter(|_| self.number.get() == NONE) else { return };
+        let stack = walk::stack(recording);
+        self.stack.set(stack);
+        self.number.set(locks::at(recording, self.address, self.kind, || stack));
     }
 
     /// It is over.
@@ -548,10 +559,11 @@ impl Opaque {
     pub fn end(self) {
         let Some(recording) = current() else { return };
         let now = now_ns();
-        let is_condition =
-            locks::lock(recording, self.number).is_some_and(|lock| lock.kind.load(Relaxed) == kind::CONDITION);
-        let event = if is_condition { event::CONDITION } else { event::WAIT };
-        record(recording, event, self.number, now, now - self.from, || self.stack);
+        self.look();
+        let event = if self.kind == kind::CONDITION { event::CONDITION } else { event::WAIT };
+        if self.number.get() != NONE {
+            record(recording, event, self.number.get(), now, now - self.from, || self.stack.get());
+        }
     }
 }
 
