@@ -73,6 +73,14 @@ const BEGINNINGS: &[&str] = &[
     "uv_cond_",
     "apr_thread_mutex_",
     "apr_thread_cond_",
+    "rocksdb::port::Mutex::",
+    "rocksdb::port::CondVar::",
+    "rocksdb::MutexLock::",
+    "kyotocabinet::Mutex::",
+    "kyotocabinet::CondVar::",
+    "v8::base::Mutex::",
+    "v8::base::RecursiveMutex::",
+    "v8::base::ConditionVariable::",
     // MySQL and MariaDB.
     "inline_mysql_mutex_",
     "inline_mysql_cond_",
@@ -205,6 +213,8 @@ mod tests {
             ("<std::sync::poison::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop", "app"),
             ("core::ptr::drop_in_place<std::sync::poison::mutex::MutexGuard<u64>>", "app"),
             ("<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock", "app"),
+            ("rocksdb::port::Mutex::Lock()", "librocksdb.so.7.8"),
+            ("kyotocabinet::Mutex::Mutex()", "libkyotocabinet.so.16"),
             ("inline_mysql_mutex_lock(mysql_mutex_t*, char const*, unsigned int)", "mariadbd"),
         ] {
             assert!(judged(function, module), "{function}");
@@ -216,6 +226,7 @@ mod tests {
             ("malloc", "libc.so.6"),
             ("std::vector<int>::push_back(int)", "app"),
             ("app::Mutex::lock", "app"),
+            ("rocksdb::MutexLocker::work()", "app"),
         ] {
             assert!(!judged(function, module), "{function}");
         }

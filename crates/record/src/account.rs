@@ -139,7 +139,7 @@ fn whole_ns(recording: &Recording) -> u64 {
     (recording.rate - 1) * PER_RATE_NS
 }
 
-fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
+pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
     if let Some(weight) = chance::weigh(ns, whole_ns(recording)) {
         push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight });
     }
@@ -519,59 +519,6 @@ impl Pending {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
             record(recording, event::CHARGE, self.number, self.now, ns, stack);
         }
-    }
-}
-
-// -- Waits on what has no marks -----------------------------------------------------------------------------------------
-
-/// A wait on a condition variable, or for a mutex whose holders cannot be told.
-#[derive(Debug)]
-pub struct Opaque {
-    address: u64,
-    kind: u32,
-    from: u64,
-    /// The lock's and the stack's, once they were looked for.
-    number: Cell<u32>,
-    stack: Cell<u32>,
-}
-
-impl Opaque {
-    /// The calling thread begins to wait. `None` if nothing is recorded. [`look`](Self::look) is to follow as soon as the
-    /// thread holds nothing that others wait for.
-    #[cold]
-    pub fn begin(address: u64, is_condition: bool) -> Option<Self> {
-        current()?;
-        let kind = if is_condition { kind::CONDITION } else { kind::OPAQUE };
-        Some(Opaque { address, kind, from: now_ns(), number: Cell::new(NONE), stack: Cell::new(NONE) })
-    }
-
-    /// Walks the stack, which takes some microseconds.
-    #[cold]
-    pub fn look(&self) {
-        let Some(recording) = current().filter(|_| self.number.get() == NONE) else { return };
-        let stack = walk::stack(recording);
-        self.stack.set(stack);
-        self.number.set(locks::at(recording, self.address, self.kind, || stack));
-    }
-
-    /// It is over.
-    #[cold]
-    pub fn end(self) {
-        let Some(recording) = current() else { return };
-        let now = now_ns();
-        self.look();
-        let event = if self.kind == kind::CONDITION { event::CONDITION } else { event::WAIT };
-        if self.number.get() != NONE {
-            record(recording, event, self.number.get(), now, now - self.from, || self.stack.get());
-        }
-    }
-}
-
-/// What comes to be at this address is another lock or condition variable.
-#[cold]
-pub fn forget(address: u64) {
-    if current().is_some() {
-        locks::forget(address);
     }
 }
 

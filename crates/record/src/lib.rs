@@ -15,6 +15,7 @@
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
 //! | `account` | who waits, and who is charged for it |
 //! | `bare` | the same for locks that have no room for marks |
+//! | `opaque` | waits on what has no marks |
 //! | `chance` | which of many is looked at |
 //! | `read` | recordings, for those who read them |
 //!
@@ -31,14 +32,16 @@ pub mod layout;
 mod locks;
 mod memory;
 mod modules;
+mod opaque;
 pub mod read;
 mod ring;
 mod stacks;
 mod thread;
 mod walk;
 
-pub use account::{Marks, Opaque, Pending, Wait, forget, rotated, slept, spun, woke};
+pub use account::{Marks, Pending, Wait, rotated, slept, spun, woke};
 pub use file::{Wish, is_on};
+pub use opaque::{Opaque, forget};
 
 /// What the lock that is recorded tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

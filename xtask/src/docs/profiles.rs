@@ -2,6 +2,8 @@
 
 use super::programs::{introduction, parts, read, short};
 use super::table;
+#[cfg(any(test, feature = "lab"))]
+use ondeck_report::wording::duration_ns;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -41,10 +43,10 @@ impl Row {
         let [share, waiter_share, holder_share] =
             [self.share, self.waiter_share, self.holder_share].map(|part| format!("{:.0} %", part * 100.0));
         format!(
-            "{program}: {:.1} s of waiting in {:.1} s, {share} of it for `{lock}`; {waiter} waits ({waiter_share}), {holder} holds \
+            "{program}: {} of waiting in {}, {share} of it for `{lock}`; {waiter} waits ({waiter_share}), {holder} holds \
              ({holder_share}); {}",
-            self.waiting_s,
-            self.seconds,
+            duration_ns(self.waiting_s * 1e9),
+            duration_ns(self.seconds * 1e9),
             self.agreement()
         )
     }
@@ -118,7 +120,7 @@ mod tests {
         let line =
             "| `x` | 16 | the queue's mutex | 12.34 | `queue+0x8` | 98 % | `push` 100 % | `pop` 50 % | as expected |\n";
         assert!(rows_of(std::slice::from_ref(&row)).ends_with(line), "{}", rows_of(&[row]));
-        let line = "x: 12.3 s of waiting in 2.0 s, 98 % of it for `queue+0x8`; push waits (100 %), pop holds (50 %); ";
+        let line = "x: 12.3 s of waiting in 2.00 s, 98 % of it for `queue+0x8`; push waits (100 %), pop holds (50 %); ";
         assert!(row.line().starts_with(line) && row.line().ends_with("as expected"), "{}", row.line());
         let bad = Row { fault: "no".into(), ..row };
         assert!(bad.line().ends_with("not as expected: no"));

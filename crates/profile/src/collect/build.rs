@@ -204,6 +204,7 @@ impl<'a> Builder<'a> {
             stacks: HashMap::new(),
             frames: HashMap::new(),
             tail_callers: HashMap::new(),
+            jumpers: HashMap::new(),
         };
         for lock in recording.reader.locks()? {
             let totals = match self.since {
@@ -335,7 +336,12 @@ impl<'a> Builder<'a> {
             return Ok(None);
         }
         let mut frames = self.tail_caller(image, addresses[0]);
-        frames.extend(addresses.iter().flat_map(|address| self.frames_of(image, *address)));
+        for (at, address) in addresses.iter().enumerate() {
+            frames.extend(self.frames_of(image, *address));
+            if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
+                frames.extend(self.jumper(image, *reached, *caller));
+            }
+        }
         let known = self.stacks.number(frames);
         image.stacks.insert(number, known);
         Ok(Some(known))
@@ -349,6 +355,18 @@ impl<'a> Builder<'a> {
         let frames = self.symbols.tail_caller(&image.modules, return_address);
         let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
         image.tail_callers.insert(return_address, numbers.clone());
+        numbers
+    }
+
+    /// The function that has jumped to that of a frame, if the caller had called another one.
+    fn jumper(&mut self, image: &mut Image, reached: u32, caller: u64) -> Vec<u32> {
+        if let Some(known) = image.jumpers.get(&(reached, caller)) {
+            return known.clone();
+        }
+        let function = &self.frames.list[reached as usize].function;
+        let frames = self.symbols.jumper(&image.modules, function, caller);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.jumpers.insert((reached, caller), numbers.clone());
         numbers
     }
 
@@ -373,6 +391,7 @@ struct Image<'a> {
     stacks: HashMap<u32, u32>,
     frames: HashMap<u64, Vec<u32>>,
     tail_callers: HashMap<u64, Vec<u32>>,
+    jumpers: HashMap<(u32, u64), Vec<u32>>,
 }
 
 fn module(module: read::Module) -> Module {
