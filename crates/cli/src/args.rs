@@ -277,7 +277,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "NAME", default_value = "glibc")]
     pub(crate) lock: String,
 
-    /// Look at one acquisition of N, and at waits of N * 100 ns or more; at shorter ones in proportion
+    /// Look at one acquisition of N, and at waits of N microseconds or more; at shorter ones in proportion
     ///
     /// What is seen is scaled to the whole. With 1 everything is recorded, which costs about a microsecond each time.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]

@@ -132,16 +132,20 @@ fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
     Charged { ns: area + left_over, is_long: now.saturating_sub(since) >= LONG_NS }
 }
 
-/// Waits and charges of at least that are always recorded, shorter ones in proportion: about as many in a second of waiting
-/// as uncontended acquisitions in the time that so many take.
-fn whole_ns(recording: &Recording) -> u64 {
-    const PER_RATE_NS: u64 = 100;
+/// Waits and charges of at least that are always recorded, shorter ones in proportion.
+pub(crate) fn whole_ns(recording: &Recording) -> u64 {
+    const PER_RATE_NS: u64 = 1000;
     (recording.rate - 1) * PER_RATE_NS
 }
 
-pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
-    if let Some(weight) = chance::weigh(ns, whole_ns(recording)) {
-        push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight });
+/// A thread that will sleep has the time to walk its stack before; if its wait is recorded from less than that on, it will
+/// most likely be.
+pub(crate) const SLEEP_NS: u64 = 50_000;
+
+fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
+    let whole = whole_ns(recording);
+    if ns >= chance::threshold(whole) {
+        push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight: chance::weight(ns, whole) });
     }
 }
 
@@ -346,13 +350,17 @@ impl Marks {
     pub fn wait(&self, address: u64) -> Option<Wait<'_>> {
         let recording = current()?;
         let (number, lock) = self.lock(recording, address)?;
-        // Whoever is to sleep has the time; who will look for a while has not.
-        let stack = if IS_EXACT.load(Relaxed) { walk::stack(recording) } else { NONE };
-        let from = now_ns();
-        let before = lock.waiting.fetch_add(waiting::one(from), Relaxed);
+        let threshold = chance::threshold(whole_ns(recording));
+        let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
+        let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, stack, outer };
+        // With the C library's mutexes it sleeps now; with ours it will tell.
+        if IS_EXACT.load(Relaxed) {
+            wait.prepare_to_sleep(recording);
+        }
+        let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
         self.tag.fetch_or(Tag::HOT, Relaxed);
-        Some(Wait { marks: self, lock, number, from, stack: Cell::new(stack), outer: Cell::new(ptr::null()) })
+        Some(wait)
     }
 }
 
@@ -365,6 +373,8 @@ pub struct Wait<'a> {
     lock: &'a Lock,
     number: u32,
     from: u64,
+    /// It is recorded if it takes as long as that.
+    threshold: u64,
     stack: Cell<u32>,
     /// What the thread was doing before, which is to be found again: a signal's handler may wait inside a wait.
     outer: Cell<*const Wait<'static>>,
@@ -399,8 +409,18 @@ impl Wait<'_> {
             self.give_up(now);
         }
         let event = if has_it { event::WAIT } else { event::GAVE_UP };
-        record(recording, event, self.number, now, now - self.from, || self.stack(recording));
-        now - self.from
+        let ns = now - self.from;
+        if ns >= self.threshold {
+            let (stack, weight) = (self.stack(recording), chance::weight(ns, whole_ns(recording)));
+            push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight });
+        }
+        ns
+    }
+
+    fn prepare_to_sleep(&self, recording: &Recording) {
+        if self.threshold <= SLEEP_NS {
+            self.stack(recording);
+        }
     }
 
     /// The stack that has waited, if it was walked.
@@ -459,7 +479,7 @@ fn now_waiting(act: impl FnOnce(&Recording, &Wait<'_>)) {
 pub fn slept() {
     now_waiting(|recording, wait| {
         wait.lock.parks.fetch_add(1, Relaxed);
-        wait.stack(recording);
+        wait.prepare_to_sleep(recording);
         wait.marks.tag.fetch_or(Tag::HOT, Relaxed);
     });
 }

@@ -46,14 +46,15 @@ pub(crate) fn count(left: u32, rate: u64) -> (bool, u32) {
     }
 }
 
-/// Whether an amount is recorded if one of at least `whole` always is and a smaller one with a chance in proportion; and for
-/// how many of its size it stands then.
-pub(crate) fn weigh(amount: u64, whole: u64) -> Option<f64> {
-    if amount >= whole {
-        return Some(1.0);
-    }
-    let chance = amount as f64 / whole as f64;
-    (fraction() < chance).then(|| 1.0 / chance)
+/// From which amount on one is recorded, drawn before it is known: so that one of at least `whole` always is, and a smaller
+/// one with a chance in proportion.
+pub(crate) fn threshold(whole: u64) -> u64 {
+    if whole == 0 { 0 } else { 1 + (fraction() * whole as f64) as u64 }
+}
+
+/// For how many of its size an amount stands that is not below its [`threshold`].
+pub(crate) fn weight(amount: u64, whole: u64) -> f64 {
+    if amount >= whole { 1.0 } else { whole as f64 / amount as f64 }
 }
 
 #[cfg(test)]
@@ -81,10 +82,11 @@ mod tests {
     fn what_is_recorded_adds_up_to_the_whole() {
         const N: u64 = 200_000;
         for (amount, whole) in [(1_u64, 100_u64), (50, 100), (99, 100), (100, 100), (5000, 100)] {
-            let seen: f64 = (0..N).filter_map(|_| weigh(amount, whole)).map(|weight| weight * amount as f64).sum();
-            let ratio = seen / (N * amount) as f64;
+            let seen = (0..N).filter(|_| amount >= threshold(whole)).count();
+            let ratio = seen as f64 * weight(amount, whole) / N as f64;
             assert!((0.9..1.1).contains(&ratio), "{amount} of {whole}: {ratio}");
         }
-        assert_eq!((0..1000).filter_map(|_| weigh(0, 100)).count(), 0);
+        assert_eq!((0..1000).filter(|_| 0 >= threshold(100)).count(), 0);
+        assert_eq!((threshold(0), weight(0, 0)), (0, 1.0));
     }
 }

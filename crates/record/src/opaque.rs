@@ -1,10 +1,11 @@
 //! Waits on what has no marks: condition variables, and mutexes whose holders cannot be told.
 
-use crate::account::record;
+use crate::account::{SLEEP_NS, whole_ns};
 use crate::file::current;
 use crate::layout::{NONE, event, kind};
 use crate::memory::now_ns;
-use crate::{locks, walk};
+use crate::ring::{Sample, push};
+use crate::{chance, locks, walk};
 use core::cell::Cell;
 
 /// A wait on a condition variable, or for a mutex whose holders cannot be told.
@@ -13,8 +14,9 @@ pub struct Opaque {
     address: u64,
     kind: u32,
     from: u64,
-    /// The lock's and the stack's, once they were looked for.
-    number: Cell<u32>,
+    /// It is recorded if it takes as long as that.
+    threshold: u64,
+    /// Once it was walked.
     stack: Cell<u32>,
 }
 
@@ -23,18 +25,17 @@ impl Opaque {
     /// thread holds nothing that others wait for.
     #[cold]
     pub fn begin(address: u64, is_condition: bool) -> Option<Self> {
-        current()?;
+        let threshold = chance::threshold(whole_ns(current()?));
         let kind = if is_condition { kind::CONDITION } else { kind::OPAQUE };
-        Some(Opaque { address, kind, from: now_ns(), number: Cell::new(NONE), stack: Cell::new(NONE) })
+        Some(Opaque { address, kind, from: now_ns(), threshold, stack: Cell::new(NONE) })
     }
 
-    /// Walks the stack, which takes some microseconds.
+    /// Walks the stack, which takes some microseconds, if the wait is likely to be recorded.
     #[cold]
     pub fn look(&self) {
-        let Some(recording) = current().filter(|_| self.number.get() == NONE) else { return };
-        let stack = walk::stack(recording);
-        self.stack.set(stack);
-        self.number.set(locks::at(recording, self.address, self.kind, || stack));
+        if let Some(recording) = current().filter(|_| self.threshold <= SLEEP_NS) {
+            self.stack.set(walk::stack(recording));
+        }
     }
 
     /// It is over.
@@ -42,10 +43,16 @@ impl Opaque {
     pub fn end(self) {
         let Some(recording) = current() else { return };
         let now = now_ns();
-        self.look();
+        let ns = now - self.from;
+        if ns < self.threshold {
+            return;
+        }
+        let stack = if self.stack.get() == NONE { walk::stack(recording) } else { self.stack.get() };
+        let lock = locks::at(recording, self.address, self.kind, || stack);
         let event = if self.kind == kind::CONDITION { event::CONDITION } else { event::WAIT };
-        if self.number.get() != NONE {
-            record(recording, event, self.number.get(), now, now - self.from, || self.stack.get());
+        if lock != NONE {
+            let weight = chance::weight(ns, whole_ns(recording));
+            push(recording, Sample { event, lock, stack, at: now, ns, weight });
         }
     }
 }
