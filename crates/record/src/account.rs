@@ -320,9 +320,20 @@ impl Marks {
     #[cold]
     pub fn wait(&self, address: u64) -> Option<Wait<'_>> {
         let recording = current()?;
-        let (number, lock) = self.lock(recording, address)?;
         // Whoever is to sleep has the time; who will look for a while has not.
-        let stack = if IS_EXACT.load(Relaxed) { walk::stack(recording) } else { NONE };
+        let stack = || if IS_EXACT.load(Relaxed) { walk::stack(recording) } else { NONE };
+        self.begin_to_wait(recording, address, stack)
+    }
+
+    /// As [`wait`](Self::wait); the stack is given, or walked later if there is time for that.
+    pub(crate) fn begin_to_wait(
+        &self,
+        recording: &'static Recording,
+        address: u64,
+        stack: impl FnOnce() -> u32,
+    ) -> Option<Wait<'_>> {
+        let (number, lock) = self.lock(recording, address)?;
+        let stack = stack();
         let from = now_ns();
         let before = lock.waiting.fetch_add(waiting::one(from), Relaxed);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
