@@ -98,9 +98,9 @@
 //! systems nothing is.
 //!
 //! What it costs: each acquisition counts in a thread-local variable, and while it records each acquire and release looks
-//! whether others wait. One acquisition of a thousand (`--rate`) has its stack walked, and each wait in which the thread
-//! sleeps; that takes 40 KiB of stack, and is left out where there is less. Memory is asked for before `main` only, so the
-//! lock may be the allocator's. Without the feature nothing of this is compiled.
+//! whether others wait, and if so asks a clock. One acquisition of a thousand (`--rate`) has its stack walked, and each wait
+//! in which the thread sleeps; that takes 40 KiB of stack, and is left out where there is less. Memory is asked for before
+//! `main` only, so the lock may be the allocator's. Without the feature nothing of this is compiled.
 //!
 //! What it does not tell: what comes to be at the address of a mutex that is gone counts as that mutex. A wait on a
 //! [`Condvar`] lasts until the thread has the mutex again, and all of it counts as a wait on the condition variable. Code

@@ -10,6 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -123,12 +124,61 @@ fn measure<M: Turns>(name: &str, mutex: &M) {
     println!("{name} {}", waited.as_nanos());
 }
 
+static CROWDED: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
+/// How long it was held, by [`long`] and by [`short`].
+static HELD_NS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Holds the crowded mutex, awake.
+fn work(length: Duration, which: usize) {
+    CROWDED.turn(|| {
+        let begin = Instant::now();
+        while begin.elapsed() < length {}
+        HELD_NS[which].fetch_add(begin.elapsed().as_nanos() as u64, Relaxed);
+    });
+}
+
+#[inline(never)]
+fn long() {
+    work(Duration::from_micros(30), 0);
+    black_box(&CROWDED);
+}
+
+#[inline(never)]
+fn short() {
+    work(Duration::from_micros(5), 1);
+    black_box(&CROWDED);
+}
+
+/// Threads that all want the mutex all the time.
+fn crowd() {
+    const LENGTH: Duration = Duration::from_secs(1);
+    let begin = Instant::now();
+    let end = begin + LENGTH;
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while Instant::now() < end {
+                    long();
+                    short();
+                }
+            });
+        }
+    });
+    println!(
+        "crowd {}\nlong {}\nshort {}",
+        begin.elapsed().as_nanos(),
+        HELD_NS[0].load(Relaxed),
+        HELD_NS[1].load(Relaxed)
+    );
+}
+
 static OURS: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
 static PARKING_LOT: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
 static OF_C: OfC = OfC(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 static IN_CHILD: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
 
 fn main() {
+    crowd();
     measure("OURS", &OURS);
     measure("PARKING_LOT", &PARKING_LOT);
     measure("OF_C", &OF_C);

@@ -349,12 +349,22 @@ impl Marks {
     #[cold]
     pub fn wait(&self, address: u64) -> Option<Wait<'_>> {
         let recording = current()?;
+        // With the C library's mutexes it sleeps now; with ours it will tell.
+        self.begin_to_wait(recording, address, IS_EXACT.load(Relaxed))
+    }
+
+    /// As [`wait`](Self::wait), by a thread that sleeps now or will tell if it does.
+    pub(crate) fn begin_to_wait(
+        &self,
+        recording: &'static Recording,
+        address: u64,
+        sleeps_now: bool,
+    ) -> Option<Wait<'_>> {
         let (number, lock) = self.lock(recording, address)?;
         let threshold = chance::threshold(whole_ns(recording));
         let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
         let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, stack, outer };
-        // With the C library's mutexes it sleeps now; with ours it will tell.
-        if IS_EXACT.load(Relaxed) {
+        if sleeps_now {
             wait.prepare_to_sleep(recording);
         }
         let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);

@@ -5,6 +5,10 @@
 //! An uncontended acquisition counts down one number of its thread, and a release looks whether its thread remembers a hold.
 //! While others wait, which the lock's own word tells, both look for marks in the table. All waits are looked at.
 //!
+//! Charges are exact (see `account`). That costs a hold that is waited for two looks at a clock, but to leave them out would
+//! not do: threads that take turns begin to wait right after their own release, so of the instants that waiters would ask for,
+//! few are in the long holds, and most where the lock has just been passed on.
+//!
 //! # A hold that is remembered
 //! It has the lock's address and its turn, a number that the lock changes with each release. One thread may acquire and
 //! another release: then the turn is another when the first comes back to the lock, and what it remembers is dropped.
@@ -74,7 +78,7 @@ fn start() -> Option<&'static Recording> {
     }
     // SAFETY: written once, before `IS_WISHED` was.
     let wish = unsafe { &*WISH.0.get() };
-    crate::start(wish.as_ref()?, "ondeck", Charging::AtInstants, Source::Program);
+    crate::start(wish.as_ref()?, "ondeck", Charging::Exact, Source::Program);
     current()
 }
 
@@ -245,7 +249,7 @@ pub fn taken(address: u64, turn: u64, is_due: bool, is_contended: bool) {
 /// The calling thread begins to wait for the lock at that address. `None` if that cannot be recorded.
 pub fn wait(address: u64) -> Option<Wait<'static>> {
     let recording = recording()?;
-    marks(recording, address)?.wait(address)
+    marks(recording, address)?.begin_to_wait(recording, address, false)
 }
 
 /// A wait for the lock at that address is over: the calling thread has it, and it is at that turn, or has given up.

@@ -44,6 +44,17 @@ fn is_near(what: &str, found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 0.1, "{what}: {found} and not {expected}");
 }
 
+/// Who waits is charged to holds in proportion to how long they are, though they follow each other without a pause.
+fn judge_crowd(profile: &Profile, [elapsed_ns, long_ns, short_ns]: [f64; 3]) {
+    let lock = lock(profile, "CROWDED");
+    let [long, short] = ["recorded::long", "recorded::short"].map(|name| ns_in(profile, &lock.holders, name));
+    assert!((0.8..1.25).contains(&(long / short / (long_ns / short_ns))), "{long}, {short}: {long_ns}, {short_ns}");
+    is_near("charged in all", long + short + lock.handing_on_ns, lock.wait_ns);
+    // While it is free three wait at most.
+    let most = 3.0 * (elapsed_ns - long_ns - short_ns) + 0.05 * lock.wait_ns;
+    assert!(lock.handing_on_ns < most, "{} and not {most} of {}", lock.handing_on_ns, lock.wait_ns);
+}
+
 #[test]
 fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
     let scratch = Scratch::new("recorded");
@@ -62,8 +73,10 @@ fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
         .filter_map(|line| line.split_once(' '))
         .map(|(name, ns)| (name, ns.parse().unwrap()))
         .collect();
-    assert_eq!(lines.len(), 4, "{}", run.stdout);
-    for (name, measured) in lines {
+    assert_eq!(lines.len(), 7, "{}", run.stdout);
+    let (crowd, lines) = lines.split_at(3);
+    judge_crowd(&profile, [crowd[0].1, crowd[1].1, crowd[2].1]);
+    for &(name, measured) in lines {
         let lock = lock(&profile, name);
         assert_eq!(lock.waits, ROUNDS, "{name}");
         is_near(name, lock.wait_ns, measured);
