@@ -92,7 +92,7 @@ pub(super) const EXPECTED: &[Expected] = &[
         name: "mutex",
         module: "node",
         waiters: &["worker", "post", "uv__work_submit"],
-        share: 0.9,
+        share: 0.5,
     },
     Expected {
         program: "python-queue",

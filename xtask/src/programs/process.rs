@@ -316,8 +316,14 @@ mod tests {
         let child = process.text().trim().to_owned();
         let fault = process.finish(Duration::from_millis(10)).err().unwrap();
         assert!(fault.starts_with("sh had not ended"), "{fault}");
-        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z ") || stat.contains(") X "), "{stat}");
+        // Both are killed at once, and only the other is waited for.
+        let stat = || fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        let is_dead = || stat().is_empty() || stat().contains(") Z ") || stat().contains(") X ");
+        let killed = Instant::now();
+        while !is_dead() && killed.elapsed() < LOADING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(is_dead(), "{}", stat());
         fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
     }
 
