@@ -136,7 +136,7 @@ pub fn predictions(profile: &Profile, most: usize) -> Vec<Option<Prediction>> {
 }
 
 fn what_to_predict(measures: &Measures, profile: &Profile) -> Option<Seen> {
-    let is_sensible = measures.is_known() && measures.is_short() && !measures.is_sometimes_long();
+    let is_sensible = measures.is_known() && measures.is_short() && !measures.waits_for_long();
     let is_wanted = profile.lock == MEASURED_WITH && !measures.is_quiet() && is_sensible;
     // Threads that come once in a window at most would show nothing.
     measures.seen().filter(|seen| is_wanted && seen.turn_ns < LONGEST_WINDOW * 1e9)
