@@ -6,11 +6,13 @@
 mod lineage;
 pub(crate) mod matrix;
 mod names;
+pub(crate) mod overhead;
 pub(crate) mod patched;
 mod picture;
 pub(crate) mod policies;
 pub(crate) mod ports;
 pub(crate) mod predicted;
+pub(crate) mod profiles;
 pub(crate) mod programs;
 mod promises;
 pub(crate) mod scaling;
@@ -54,6 +56,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     let (heat_maps, cells) = matrix::parts(root)?;
     pages.extend(heat_maps);
     let with_predictions = filled(programs::PATH, &read(programs::PATH)?, "predicted", &predicted::part(root)?)?;
+    let with_overhead = filled(profiles::PATH, &read(profiles::PATH)?, "overhead", &overhead::part(root)?)?;
     pages.extend([
         (promises::PATH.into(), promises::page(&tests, &configs)?),
         (lineage::PATH.into(), lineage),
@@ -62,6 +65,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
         (programs::PATH.into(), filled(programs::PATH, &with_predictions, "programs", &programs::part(root)?)?),
+        (profiles::PATH.into(), filled(profiles::PATH, &with_overhead, "programs", &profiles::part(root)?)?),
         (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);

@@ -9,6 +9,7 @@ use crate::terminal::say;
 use ondeck_launch::{Launch, Recording, Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
+pub(crate) use outputs::advise;
 use signals::{Order, Orders};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn exit_code(status: ExitStatus) -> i32 {
 fn directory(max_mb: u32) -> Result<tempfile::TempDir, Exit> {
     const PROCESSES: u64 = 4;
     let memory = Path::new("/dev/shm");
-    let needed = u64::from(max_mb) * PROCESSES << 20;
+    let needed = (u64::from(max_mb) * PROCESSES) << 20;
     let place = if free_bytes(memory) >= needed { memory.to_owned() } else { std::env::temp_dir() };
     let free = free_bytes(&place) >> 20;
     if free < max_mb.into() {

@@ -2,6 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::exit::Exit;
+use crate::profile::advise;
 use crate::terminal::{print, say};
 use ondeck_lab::catalogue;
 use ondeck_profile::is_profile_text;
@@ -52,7 +53,7 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
     if args.markdown {
         return wrong("there is no Markdown of it; --output PAGE.html and --svg DIR are accepted");
     }
-    let profile = ondeck_profile::parse(file, text).map_err(Exit::Usage)?;
+    let mut profile = ondeck_profile::parse(file, text).map_err(Exit::Usage)?;
     let pictures = match args.svg {
         None => Vec::new(),
         Some(_) => vec![Picture {
@@ -62,7 +63,9 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
         }],
     };
     let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
-    let page = page_file.as_ref().map(|_| ondeck_profile::page(&profile, &[]));
+    // Without simulations: the file may be of another machine, and is to be shown at once.
+    let advice = advise(&mut profile, false);
+    let page = page_file.as_ref().map(|_| ondeck_profile::page(&profile, &advice));
     write(page_file.zip(page), &pictures, picture_files)
 }
 

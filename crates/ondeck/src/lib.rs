@@ -89,6 +89,22 @@
 //! - `arc_lock`: guards that own an `Arc` of their mutex, as `parking_lot` has them.
 //! - `serde`: a mutex is serialised as its data.
 //! - `lock_api-04`: the module `lock_api_04`, for libraries that are generic over `lock_api` 0.4.
+//! - `record`: what is done with mutexes is written down while the program runs under `ondeck profile`; see below.
+//!
+//! # Recording
+//! With the feature `record`, on Linux with pointers of 64 bits, `ondeck profile -- PROGRAM` shows which mutexes threads wait
+//! for, where, and which holds they wait for. That is asked for by `ONDECK_RECORD` in the environment, a directory, which is
+//! read once before `main`; without it nothing is written. [`Monitor`] and [`SpinWait`] are not recorded, and on other
+//! systems nothing is.
+//!
+//! What it costs: each acquisition counts in a thread-local variable, and while it records each acquire and release looks
+//! whether others wait. One acquisition of a thousand (`--rate`) has its stack walked, and each wait in which the thread
+//! sleeps; that takes 40 KiB of stack, and is left out where there is less. Memory is asked for before `main` only, so the
+//! lock may be the allocator's. Without the feature nothing of this is compiled.
+//!
+//! What it does not tell: what comes to be at the address of a mutex that is gone counts as that mutex. A wait on a
+//! [`Condvar`] lasts until the thread has the mutex again, and all of it counts as a wait on the condition variable. Code
+//! that is loaded while the program runs has no names.
 
 #[cfg(feature = "lock_api-04")]
 pub mod lock_api_04;
@@ -96,7 +112,19 @@ mod monitor;
 pub mod nonpoison;
 pub mod poison;
 mod raw;
+#[cfg(not(feature = "record"))]
+#[path = "unrecorded.rs"]
+mod recorded;
 mod spin_wait;
+
+#[cfg(feature = "record")]
+ondeck_platform::where_recordable! {
+    { mod recorded; }
+    else {
+        #[path = "unrecorded.rs"]
+        mod recorded;
+    }
+}
 
 pub use lock_api;
 pub use lock_api::WaitTimeoutResult;

@@ -19,9 +19,9 @@
 
 use crate::RawMutex;
 use crate::raw::{deadline_at, deadline_in};
+use crate::recorded;
 use ::lock_api_04::{self as v04, GuardNoSend};
 use ondeck_locks::ondeck::Policy;
-use ondeck_locks::{RawLock, RawTimedLock};
 use std::time::{Duration, Instant};
 
 /// [`crate::Mutex`] as `lock_api` 0.4 wraps it.
@@ -67,18 +67,18 @@ unsafe impl<P: Policy> v04::RawMutex for RawMutex<P> {
 
     #[inline]
     fn lock(&self) {
-        self.0.acquire();
+        recorded::acquire(&self.0);
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        self.0.try_acquire()
+        recorded::try_acquire(&self.0)
     }
 
     #[inline]
     unsafe fn unlock(&self) {
         // SAFETY: the caller holds the lock.
-        unsafe { self.0.release() };
+        unsafe { recorded::release(&self.0) };
     }
 
     #[inline]
@@ -92,15 +92,15 @@ unsafe impl<P: Policy> v04::RawMutexFair for RawMutex<P> {
     #[inline]
     unsafe fn unlock_fair(&self) {
         // SAFETY: the caller holds the lock.
-        unsafe { self.0.release_fair() };
+        unsafe { recorded::release_fair(&self.0) };
     }
 
     #[inline]
     unsafe fn bump(&self) {
         if self.0.is_contended() {
             // SAFETY: the caller holds the lock.
-            unsafe { self.0.release_fair() };
-            self.0.acquire();
+            unsafe { recorded::release_fair(&self.0) };
+            recorded::acquire(&self.0);
         }
     }
 }
@@ -112,11 +112,11 @@ unsafe impl<P: Policy> v04::RawMutexTimed for RawMutex<P> {
 
     #[inline]
     fn try_lock_for(&self, timeout: Duration) -> bool {
-        self.0.try_acquire() || self.0.try_acquire_until(deadline_in(timeout))
+        recorded::try_acquire(&self.0) || recorded::try_acquire_until(&self.0, deadline_in(timeout))
     }
 
     #[inline]
     fn try_lock_until(&self, timeout: Instant) -> bool {
-        self.0.try_acquire() || self.0.try_acquire_until(deadline_at(timeout))
+        recorded::try_acquire(&self.0) || recorded::try_acquire_until(&self.0, deadline_at(timeout))
     }
 }

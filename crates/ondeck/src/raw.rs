@@ -1,8 +1,8 @@
 //! The flagship behind the traits of `lock_api`.
 
+use crate::recorded::{self, Machine};
 use lock_api::GuardNoSend;
 use ondeck_locks::ondeck::{Balanced, Policy, RawCondvar as Waiters, RawOndeck};
-use ondeck_locks::{RawLock, RawTimedLock};
 use ondeck_platform::{Hardware, Platform};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// unsafe { LOCK.unlock(guard) };
 /// ```
 #[repr(transparent)]
-pub struct RawMutex<P: Policy = Balanced>(pub(crate) RawOndeck<Hardware, P>);
+pub struct RawMutex<P: Policy = Balanced>(pub(crate) RawOndeck<Machine, P>);
 
 // SAFETY: `RawOndeck` promises mutual exclusion, with acquire and release semantics; `Guard` carries no state. Nothing
 // here unwinds, and a lock that is taken may be moved or dropped by its only owner: it registers nothing anywhere.
@@ -37,19 +37,19 @@ unsafe impl<P: Policy> lock_api::RawMutex for RawMutex<P> {
 
     #[inline]
     fn lock(&self) -> GuardNoSend {
-        self.0.acquire();
+        recorded::acquire(&self.0);
         GuardNoSend::new()
     }
 
     #[inline]
     fn try_lock(&self) -> Option<GuardNoSend> {
-        self.0.try_acquire().then(GuardNoSend::new)
+        recorded::try_acquire(&self.0).then(GuardNoSend::new)
     }
 
     #[inline]
     unsafe fn unlock(&self, _guard: GuardNoSend) {
         // SAFETY: the caller holds the lock.
-        unsafe { self.0.release() };
+        unsafe { recorded::release(&self.0) };
     }
 
     #[inline]
@@ -63,15 +63,15 @@ unsafe impl<P: Policy> lock_api::RawMutexFair for RawMutex<P> {
     #[inline]
     unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
         // SAFETY: the caller holds the lock.
-        unsafe { self.0.release_fair() };
+        unsafe { recorded::release_fair(&self.0) };
     }
 
     #[inline]
     unsafe fn bump(&self, _guard: &mut GuardNoSend) {
         if self.0.is_contended() {
             // SAFETY: the caller holds the lock.
-            unsafe { self.0.release_fair() };
-            self.0.acquire();
+            unsafe { recorded::release_fair(&self.0) };
+            recorded::acquire(&self.0);
         }
     }
 }
@@ -83,12 +83,14 @@ unsafe impl<P: Policy> lock_api::RawMutexTimed for RawMutex<P> {
 
     #[inline]
     fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        (self.0.try_acquire() || self.0.try_acquire_until(deadline_in(timeout))).then(GuardNoSend::new)
+        (recorded::try_acquire(&self.0) || recorded::try_acquire_until(&self.0, deadline_in(timeout)))
+            .then(GuardNoSend::new)
     }
 
     #[inline]
     fn try_lock_until(&self, timeout: Instant) -> Option<GuardNoSend> {
-        (self.0.try_acquire() || self.0.try_acquire_until(deadline_at(timeout))).then(GuardNoSend::new)
+        (recorded::try_acquire(&self.0) || recorded::try_acquire_until(&self.0, deadline_at(timeout)))
+            .then(GuardNoSend::new)
     }
 }
 
@@ -109,7 +111,7 @@ impl<P: Policy> fmt::Debug for RawMutex<P> {
 /// static CHANGED: RawCondvar = RawCondvar::INIT;
 /// assert_eq!(CHANGED.notify_all(), 0);
 /// ```
-pub struct RawCondvar<P: Policy = Balanced>(Waiters<Hardware, P>);
+pub struct RawCondvar<P: Policy = Balanced>(Waiters<Machine, P>);
 
 // SAFETY: a waiter is in the list before its lock is released, and holds the lock again when `wait` returns. Nothing
 // unwinds. Each waiter knows its own lock, so several locks at once are fine.
@@ -123,7 +125,7 @@ unsafe impl<P: Policy> lock_api::RawCondvar for RawCondvar<P> {
     #[inline]
     unsafe fn wait(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend) {
         // SAFETY: the caller holds the lock.
-        unsafe { self.0.wait(&mutex.0, None) };
+        unsafe { recorded::wait(&self.0, &mutex.0, None) };
     }
 
     #[inline]
@@ -147,13 +149,13 @@ unsafe impl<P: Policy> lock_api::RawCondvarTimed for RawCondvar<P> {
     #[inline]
     unsafe fn wait_until(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend, timeout: &Instant) -> bool {
         // SAFETY: the caller holds the lock.
-        !unsafe { self.0.wait(&mutex.0, Some(deadline_at(*timeout))) }
+        !unsafe { recorded::wait(&self.0, &mutex.0, Some(deadline_at(*timeout))) }
     }
 
     #[inline]
     unsafe fn wait_for(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend, timeout: &Duration) -> bool {
         // SAFETY: the caller holds the lock.
-        !unsafe { self.0.wait(&mutex.0, Some(deadline_in(*timeout))) }
+        !unsafe { recorded::wait(&self.0, &mutex.0, Some(deadline_in(*timeout))) }
     }
 }
 

@@ -49,11 +49,13 @@
 //! shared guard; version 0.5, on which `ondeck::Mutex` rests, refuses that.
 //!
 //! # Features
-//! All of the original's:
+//! All of the original's, and one:
 //! - `arc_lock`, `owning_ref`, `serde`, `nightly`: handed on to `lock_api`, and the last to `parking_lot` 0.13.
 //! - `send_guard`: guards may be sent to another thread, which releases then.
 //! - `deadlock_detection`: the module `deadlock`, which does not see mutexes. Not together with `send_guard`.
 //! - `hardware-lock-elision`: accepted; changes nothing.
+//! - `record`: what is done with mutexes is written down while the program runs under `ondeck profile`; the page of `ondeck`
+//!   says how, and what it costs.
 
 #[cfg(all(feature = "send_guard", feature = "deadlock_detection"))]
 compile_error!("`send_guard` and `deadlock_detection` exclude each other, as in the original");

@@ -32,6 +32,22 @@
 #[cfg(not(target_has_atomic = "64"))]
 compile_error!("ondeck's locks need atomics of 64 bits, which this processor has not");
 
+/// Items for systems where `ondeck-record` can record a process, or others elsewhere.
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_recordable {
+    ({ $($there:item)* } else { $($elsewhere:item)* }) => { $($there)* };
+}
+
+/// Items for systems where `ondeck-record` can record a process, or others elsewhere.
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_recordable {
+    ({ $($there:item)* } else { $($elsewhere:item)* }) => { $($elsewhere)* };
+}
+
 mod atomic;
 mod hardware;
 mod token;

@@ -39,7 +39,7 @@ pub struct Collector {
     last_snapshot_ns: Option<u64>,
 }
 
-/// One process image.
+/// What one part of a process image records.
 #[derive(Debug)]
 struct Recording {
     reader: Reader,
@@ -82,9 +82,12 @@ impl Collector {
             if self.recordings[at].is_closed {
                 continue;
             }
-            let pid = self.recordings[at].reader.about.pid;
-            // Another program has taken its place in the process.
-            let is_replaced = self.recordings[at + 1..].iter().any(|other| other.reader.about.pid == pid);
+            let about = &self.recordings[at].reader.about;
+            let (pid, source) = (about.pid, about.source);
+            // Another program has taken its place in the process. A process may record from two sources at once.
+            let is_replacement =
+                |other: &Recording| (other.reader.about.pid, other.reader.about.source) == (pid, source);
+            let is_replaced = self.recordings[at + 1..].iter().any(is_replacement);
             let is_gone = is_replaced || !is_alive(pid);
             let recording = &mut self.recordings[at];
             if let Err(error) = recording.take(is_gone, now_ns, self.run.started_ns) {

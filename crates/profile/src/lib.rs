@@ -53,3 +53,4 @@ pub use rows::Side;
 pub use summary::Summary;
 pub use symbols::{Module, Symbols};
 pub use terminal::table;
+pub use wrappers::busiest;

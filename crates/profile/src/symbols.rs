@@ -117,6 +117,18 @@ impl Symbols {
         target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
     }
 
+    /// The frames of a function between two of a stack that is not there any more, as it jumped (see
+    /// [`tail_caller`](Self::tail_caller)) to the one called `reached`: the call before `return_address` went to another.
+    pub fn jumper(&mut self, modules: &[Module], reached: &str, return_address: u64) -> Vec<Frame> {
+        let called = self.tail_caller(modules, return_address);
+        let Some(last) = called.last() else { return called };
+        // A signal's handler returns to the kernel's trampoline, and what it has interrupted is behind no call.
+        let is_signal = reached == "__restore_rt";
+        // gcc moves what is rarely run out of a function, as `.cold`: that jumped, and is of the same function.
+        let whole = |function: &str| function.split(".cold").next().map(str::to_owned);
+        if is_signal || whole(&last.function) == whole(reached) { Vec::new() } else { called }
+    }
+
     /// `symbol` or `symbol+0x18` (demangled) of a datum, as a name for a static mutex; `None` if it lies in no symbol of a
     /// module.
     pub fn datum(&mut self, modules: &[Module], address: u64) -> Option<String> {

@@ -73,6 +73,14 @@ const BEGINNINGS: &[&str] = &[
     "uv_cond_",
     "apr_thread_mutex_",
     "apr_thread_cond_",
+    "rocksdb::port::Mutex::",
+    "rocksdb::port::CondVar::",
+    "rocksdb::MutexLock::",
+    "kyotocabinet::Mutex::",
+    "kyotocabinet::CondVar::",
+    "v8::base::Mutex::",
+    "v8::base::RecursiveMutex::",
+    "v8::base::ConditionVariable::",
     // MySQL and MariaDB.
     "inline_mysql_mutex_",
     "inline_mysql_cond_",
@@ -87,6 +95,9 @@ const BEGINNINGS: &[&str] = &[
 
 /// How the files of libraries begin that have such functions.
 const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "libstdc++.so", "libondeck"];
+
+/// Packages of Rust that lock and do nothing else.
+const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-locks", "ondeck-record"];
 
 /// What is known of each frame of a profile, found out once: there are more stacks than frames.
 pub(crate) struct Tops<'p> {
@@ -141,11 +152,31 @@ impl<'p> Tops<'p> {
     }
 }
 
+/// Whose sites of a lock have the most time together, by a short name of the function, and which part of all that is; `None`
+/// without sites. Functions that only lock are left out: it is who called them.
+pub fn busiest(profile: &Profile, sites: &[Site]) -> Option<(String, f64)> {
+    Tops::new(profile).busiest(sites)
+}
+
 pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     }
-    BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning))
+    BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning)) || is_of_locks(&frame.file)
+}
+
+/// Whether a source file is of a package of locks. Where a program has tables of lines only, names of functions that were
+/// inlined do not tell whose they are.
+fn is_of_locks(file: &str) -> bool {
+    let mut parts = file.rsplit('/').skip_while(|part| *part != "src").skip(1);
+    let Some(package) = parts.next() else { return false };
+    PACKAGES.iter().any(|name| {
+        let version = package.strip_prefix(name);
+        version.is_some_and(|rest| {
+            rest.is_empty()
+                || rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        })
+    })
 }
 
 /// What stands in the place of an empty stack.
@@ -182,6 +213,8 @@ mod tests {
             ("<std::sync::poison::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop", "app"),
             ("core::ptr::drop_in_place<std::sync::poison::mutex::MutexGuard<u64>>", "app"),
             ("<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock", "app"),
+            ("rocksdb::port::Mutex::Lock()", "librocksdb.so.7.8"),
+            ("kyotocabinet::Mutex::Mutex()", "libkyotocabinet.so.16"),
             ("inline_mysql_mutex_lock(mysql_mutex_t*, char const*, unsigned int)", "mariadbd"),
         ] {
             assert!(judged(function, module), "{function}");
@@ -193,8 +226,23 @@ mod tests {
             ("malloc", "libc.so.6"),
             ("std::vector<int>::push_back(int)", "app"),
             ("app::Mutex::lock", "app"),
+            ("rocksdb::MutexLocker::work()", "app"),
         ] {
             assert!(!judged(function, module), "{function}");
+        }
+    }
+
+    #[test]
+    fn files_of_packages_of_locks_are_known() {
+        for file in [
+            "/r/src/x-1/lock_api-0.5.0/src/mutex.rs",
+            "/w/crates/ondeck/src/raw.rs",
+            "ondeck-0.1.0/src/poison/mutex.rs",
+        ] {
+            assert!(is_of_locks(file), "{file}");
+        }
+        for file in ["", "app/src/main.rs", "/w/ondeck-client/src/raw.rs", "ondeck/tests/raw.rs", "src/lib.rs"] {
+            assert!(!is_of_locks(file), "{file}");
         }
     }
 

@@ -40,6 +40,7 @@ use core::sync::atomic::{
 use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 use ondeck_locks::ondeck::{RawCondvar, Waiter};
 use ondeck_platform::Platform;
+use ondeck_record::Opaque;
 
 /// A `pthread_cond_t`.
 #[repr(C)]
@@ -230,10 +231,10 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
     let cond = unsafe { &*cond };
     let answer = if cond.is_shared() {
         // SAFETY: as the caller says.
-        unsafe { shared::wait(cond, mutex, deadline) }
+        unsafe { shared::wait(cond, mutex, deadline, recorded.as_ref()) }
     } else {
         // SAFETY: as the caller says.
-        unsafe { wait_in_list(cond, mutex, deadline) }
+        unsafe { wait_in_list(cond, mutex, deadline, recorded.as_ref()) }
     };
     theirs::end_wait_on(recorded);
     answer
@@ -272,7 +273,12 @@ impl Waiting<'_> {
 
 /// # Safety
 /// As for [`wait`].
-unsafe fn wait_in_list(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadline>) -> Answer {
+unsafe fn wait_in_list(
+    cond: &Cond,
+    mutex: *const Mutex,
+    deadline: Option<Deadline>,
+    recorded: Option<&Opaque>,
+) -> Answer {
     cond.prepare();
     // SAFETY: as the caller says.
     let here = unsafe { &*mutex };
@@ -298,6 +304,7 @@ unsafe fn wait_in_list(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadli
             return error;
         }
     };
+    theirs::look(recorded);
     let waiting = Waiting { cond, waiter: &waiter, had, place };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.

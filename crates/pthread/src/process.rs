@@ -26,7 +26,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_platform::Platform;
-use ondeck_record::{Charging, Wish};
+use ondeck_record::{Charging, Source, Wish};
 
 /// Nothing is known yet, or this is a child that has not looked yet.
 const FRESH: u32 = 0;
@@ -155,7 +155,7 @@ fn begin_to_record(choice: u32) -> bool {
     };
     // SAFETY: written once, before the first look at it, by whoever prepares.
     let wish = unsafe { &*WISH.0.get() };
-    wish.as_ref().is_some_and(|wish| ondeck_record::start(wish, name, charging))
+    wish.as_ref().is_some_and(|wish| ondeck_record::start(wish, name, charging, Source::Library))
 }
 
 /// What is to be recorded. Written by whoever prepares the first process, who is alone at it.
@@ -223,6 +223,7 @@ pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool
 static BEGIN: extern "C" fn() = {
     extern "C" fn in_child() {
         STATE.state.store(FRESH, Relaxed);
+        ondeck_record::in_child();
     }
     extern "C" fn begin() {
         real::look_up_all();

@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Room {
         loop {
             let start = free.next_multiple_of(layout.align());
             let end = start + size;
-            let is_within = free != 0 && end <= (free & !(PIECE - 1)) + PIECE - 1;
+            let is_within = free != 0 && end < (free & !(PIECE - 1)) + PIECE;
             let (start, end) = if is_within {
                 (start, end)
             } else {

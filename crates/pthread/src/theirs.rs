@@ -62,6 +62,7 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     }
     let Some(marks) = marks else {
         let wait = Opaque::begin(mutex as u64, false);
+        look(wait.as_ref());
         let answer = act();
         if let Some(wait) = wait {
             wait.end();
@@ -101,7 +102,9 @@ fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
 /// As of `pthread_mutex_lock`.
 pub(crate) unsafe fn lock(mutex: *const Mutex) -> Answer {
     // SAFETY: the caller's.
-    unsafe { lock_by(mutex, || real::pthread_mutex_lock(raw(mutex))) }
+    let act = || unsafe { real::pthread_mutex_lock(raw(mutex)) };
+    // SAFETY: the caller's.
+    unsafe { lock_by(mutex, act) }
 }
 
 /// By that clock, or by the real-time one.
@@ -171,6 +174,13 @@ pub(crate) fn begin_to_wait_on(address: u64) -> Option<Opaque> {
     if is_recorded() { Opaque::begin(address, true) } else { None }
 }
 
+/// The thread that waits holds nothing that others wait for.
+pub(crate) fn look(wait: Option<&Opaque>) {
+    if let Some(wait) = wait {
+        wait.look();
+    }
+}
+
 /// The wait is over.
 pub(crate) fn end_wait_on(wait: Option<Opaque>) {
     if let Some(wait) = wait {
@@ -221,13 +231,13 @@ pub(crate) unsafe fn wait(
 ) -> c_int {
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
+    // What the recorder does here is no part of the hold. Also without room for the condition variable the mutex is released.
+    let pending = if is_recorded() { about_to_release(here) } else { None };
     let recorded = begin_to_wait_on(condition as u64);
-    // Also if there was no room for the condition variable: the mutex is released all the same.
-    if is_recorded()
-        && let Some(pending) = about_to_release(here)
-    {
+    if let Some(pending) = pending {
         pending.done();
     }
+    look(recorded.as_ref());
     let answer = match clock {
         // SAFETY: the caller's.
         Some(clock) => unsafe { real::pthread_cond_clockwait(condition, raw(mutex), clock, at) },

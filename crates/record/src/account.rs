@@ -52,6 +52,11 @@ pub(crate) fn begin(is_exact: bool) {
     GENERATION.store(GENERATION.load(Relaxed).wrapping_add(Tag::ONE_GENERATION) & Tag::GENERATION, Relaxed);
 }
 
+/// Which recording of the process and its parents this is.
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Relaxed)
+}
+
 /// Eight bytes in a mutex of which zeros are a mutex that has not been seen.
 #[repr(C)]
 #[derive(Debug, Default)]
@@ -134,7 +139,7 @@ fn whole_ns(recording: &Recording) -> u64 {
     (recording.rate - 1) * PER_RATE_NS
 }
 
-fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
+pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
     if let Some(weight) = chance::weigh(ns, whole_ns(recording)) {
         push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight });
     }
@@ -143,6 +148,11 @@ fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stac
 // -- Marks ------------------------------------------------------------------------------------------------------------
 
 impl Marks {
+    /// Of a lock that has not been seen.
+    pub(crate) const fn new() -> Self {
+        Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) }
+    }
+
     fn has(&self, flags: u32) -> bool {
         self.tag.load(Relaxed) & flags != 0
     }
@@ -211,17 +221,7 @@ impl Marks {
             self.found_free(recording, address);
         }
         recording.has_locked.store(1, Relaxed);
-        let left = self.countdown.load(Relaxed);
-        let gap = || chance::gap(recording.rate);
-        // A gap is of those that are passed over; of the first one of all, this one is the first.
-        let (is_looked_at, next) = match left {
-            0 => match gap() {
-                0 => (true, gap() + 1),
-                passed => (false, passed),
-            },
-            1 => (true, gap() + 1),
-            left => (false, left - 1),
-        };
+        let (is_looked_at, next) = chance::count(self.countdown.load(Relaxed), recording.rate);
         self.countdown.store(next, Relaxed);
         if is_looked_at {
             self.look(recording, address);
@@ -264,6 +264,43 @@ impl Marks {
         }
     }
 
+    /// Whether somebody waits who asks for a charge, as far as this process has written it.
+    fn asks_for_charge(&self) -> bool {
+        let tag = self.tag.load(Relaxed);
+        tag & (Tag::HOT | Tag::NEXT) != 0 && tag & Tag::GENERATION == generation()
+    }
+
+    /// The calling thread has acquired the lock at that address, which others wait for, without waiting.
+    pub(crate) fn found_bare(&self, recording: &Recording, address: u64) {
+        if self.asks_for_charge() {
+            self.found_free(recording, address);
+        }
+    }
+
+    /// The calling thread is about to release the lock at that address, which has no marks of its own; of this hold it
+    /// knows the stack and the beginning, or neither.
+    pub(crate) fn release_bare(
+        &self,
+        recording: &Recording,
+        address: u64,
+        taken_by: u32,
+        from: u64,
+    ) -> Option<Pending> {
+        let asks = self.asks_for_charge();
+        if !asks && from == 0 {
+            return None;
+        }
+        let (number, lock) = self.lock(recording, address)?;
+        let now = now_ns();
+        let charged = asks.then(|| {
+            let charged = charge(lock, now, self.has(Tag::HOT));
+            self.cool(lock, charged.is_long);
+            charged.ns
+        });
+        let held = (from != 0).then(|| now.saturating_sub(from));
+        Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held })
+    }
+
     /// Whether [`release`](Self::release) is to be called before the mutex is released.
     #[inline(always)]
     pub fn is_marked(&self) -> bool {
@@ -296,8 +333,10 @@ impl Marks {
             self.cool(lock, charged.is_long);
             pending.charged = Some(charged.ns);
         }
-        if tag & Tag::TIMED != 0 {
-            pending.held = Some(now.saturating_sub(lock.taken_at.load(Relaxed)));
+        let taken_at = lock.taken_at.load(Relaxed);
+        // Not of this process, if nobody has written it here.
+        if tag & Tag::TIMED != 0 && taken_at != 0 {
+            pending.held = Some(now.saturating_sub(taken_at));
         }
         Some(pending)
     }
@@ -344,6 +383,15 @@ impl Wait<'_> {
     /// It is over: the calling thread has the lock, or has given up. Gives how long it took, in ns.
     pub fn end(self, has_it: bool, address: u64) -> u64 {
         let Some(recording) = current() else { return 0 };
+        let waited_ns = self.write_down(recording, has_it);
+        if has_it {
+            self.marks.taken_with_a_look(address, true);
+            self.tell_stack();
+        }
+        waited_ns
+    }
+
+    pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
         let now = now_ns();
         if has_it {
             self.enter(recording, now);
@@ -352,11 +400,12 @@ impl Wait<'_> {
         }
         let event = if has_it { event::WAIT } else { event::GAVE_UP };
         record(recording, event, self.number, now, now - self.from, || self.stack(recording));
-        if has_it {
-            self.marks.taken_with_a_look(address, true);
-            self.tell_stack();
-        }
         now - self.from
+    }
+
+    /// The stack that has waited, if it was walked.
+    pub(crate) fn known_stack(&self) -> u32 {
+        self.stack.get()
     }
 
     /// Whoever releases it will be known by the stack that has waited, if that was walked.
@@ -470,47 +519,6 @@ impl Pending {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
             record(recording, event::CHARGE, self.number, self.now, ns, stack);
         }
-    }
-}
-
-// -- Waits on what has no marks -----------------------------------------------------------------------------------------
-
-/// A wait on a condition variable, or for a mutex whose holders cannot be told.
-#[derive(Debug)]
-pub struct Opaque {
-    number: u32,
-    from: u64,
-    stack: u32,
-}
-
-impl Opaque {
-    /// The calling thread begins to wait. `None` if that cannot be recorded.
-    #[cold]
-    pub fn begin(address: u64, is_condition: bool) -> Option<Self> {
-        let recording = current()?;
-        let stack = walk::stack(recording);
-        let kind = if is_condition { kind::CONDITION } else { kind::OPAQUE };
-        let number = locks::at(recording, address, kind, || stack);
-        (number != NONE).then(|| Opaque { number, from: now_ns(), stack })
-    }
-
-    /// It is over.
-    #[cold]
-    pub fn end(self) {
-        let Some(recording) = current() else { return };
-        let now = now_ns();
-        let is_condition =
-            locks::lock(recording, self.number).is_some_and(|lock| lock.kind.load(Relaxed) == kind::CONDITION);
-        let event = if is_condition { event::CONDITION } else { event::WAIT };
-        record(recording, event, self.number, now, now - self.from, || self.stack);
-    }
-}
-
-/// What comes to be at this address is another lock or condition variable.
-#[cold]
-pub fn forget(address: u64) {
-    if current().is_some() {
-        locks::forget(address);
     }
 }
 

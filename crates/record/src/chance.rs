@@ -32,6 +32,20 @@ pub(crate) fn gap(rate: u64) -> u32 {
     gap.min(f64::from(u32::MAX - 1)) as u32
 }
 
+/// One more, of which `left` were still to be passed over before the next that is looked at, and that one; 0 if nobody has
+/// counted yet. Whether it is looked at, and what is left then.
+pub(crate) fn count(left: u32, rate: u64) -> (bool, u32) {
+    // A gap is of those that are passed over; of the first one of all, this one is the first.
+    match left {
+        0 => match gap(rate) {
+            0 => (true, gap(rate) + 1),
+            passed => (false, passed),
+        },
+        1 => (true, gap(rate) + 1),
+        left => (false, left - 1),
+    }
+}
+
 /// Whether an amount is recorded if one of at least `whole` always is and a smaller one with a chance in proportion; and for
 /// how many of its size it stands then.
 pub(crate) fn weigh(amount: u64, whole: u64) -> Option<f64> {

@@ -57,7 +57,7 @@ impl Wish {
         let mut wish = Wish { directory: [0; Self::LONGEST], rate: Self::DEFAULT_RATE, max_mb: Self::DEFAULT_MAX_MB };
         wish.directory[..directory.len()].copy_from_slice(directory);
         if let Some(rate) = number(Self::RATE) {
-            wish.rate = rate.max(1);
+            wish.rate = rate.clamp(1, u32::MAX.into());
         }
         if let Some(max_mb) = number(Self::MAX_MB) {
             wish.max_mb = max_mb.clamp(1, 1 << 14);
@@ -93,6 +93,11 @@ pub(crate) fn current() -> Option<&'static Recording> {
     unsafe { CURRENT.header.load(Acquire).cast::<Recording>().as_ref() }
 }
 
+/// In the child of a fork: the recording is the parent's. Where the kernel wipes pages it is forgotten already.
+pub(crate) fn forget() {
+    CURRENT.header.store(ptr::null_mut(), Release);
+}
+
 /// The mapped file.
 #[repr(transparent)]
 pub(crate) struct Recording(Header);
@@ -118,7 +123,17 @@ impl Recording {
             return None;
         }
         // SAFETY: the parts lie within the file, as `lay_out` says, and are of such entries.
-        Some(unsafe { &*start.add(offset).cast::<T>() })
+        let place = unsafe { start.add(offset) };
+        // SAFETY: as above; all fields are atomic, or not written any more.
+        Some(unsafe { &*place.cast::<T>() })
+    }
+
+    /// A lock was used.
+    pub(crate) fn note_lock(&self) {
+        // Not written each time: many threads come here.
+        if self.has_locked.load(Relaxed) == 0 {
+            self.has_locked.store(1, Relaxed);
+        }
     }
 
     /// The process comes to its regular end.
@@ -146,7 +161,7 @@ fn lay_out(header: &mut Header, length: u64) {
 
 /// Begins to record this process, as `wish` says, if it does not yet. `lock` is the name of the lock that answers. False if
 /// there is no file; then nothing is recorded. To be called by one thread at a time.
-pub(crate) fn start(wish: &Wish, lock: &str) -> bool {
+pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     memory::keeping_errno(|| {
         let length = wish.max_mb << 20;
         let Some(place) = create(wish, length) else { return false };
@@ -156,6 +171,7 @@ pub(crate) fn start(wish: &Wish, lock: &str) -> bool {
         // SAFETY: a mapping of our own, of zeros, larger than a header.
         let header = unsafe { &mut *place.cast::<Header>() };
         fill(header, wish, lock, length);
+        header.source = source;
         // SAFETY: the page is ours, whole, and holds nothing but the pointer.
         unsafe { libc::madvise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
         // SAFETY: our mapping.
@@ -210,8 +226,10 @@ fn create(wish: &Wish, length: u64) -> Option<*mut c_void> {
             }
             return place;
         }
+        // SAFETY: always may be called.
+        let place = unsafe { libc::__errno_location() };
         // SAFETY: the thread's own.
-        if unsafe { *libc::__errno_location() } != libc::EEXIST {
+        if unsafe { *place } != libc::EEXIST {
             return None;
         }
     }
@@ -269,7 +287,8 @@ fn map(file: libc::c_int, length: u64) -> Option<*mut c_void> {
 fn longest_file() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is room for the answer.
-    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 { limit.rlim_cur } else { 0 }
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    if answer == 0 { limit.rlim_cur } else { 0 }
 }
 
 #[cfg(test)]

@@ -58,6 +58,10 @@ pub struct Header {
     pub has_exited: AtomicU32,
     /// Whether lock calls were seen at all.
     pub has_locked: AtomicU32,
+    /// Which part of the process records, of [`source`].
+    pub source: u32,
+    /// Zero.
+    pub rest: u32,
 }
 
 /// A part of the file.
@@ -164,6 +168,14 @@ pub mod event {
     pub const HANDING_ON: u32 = 5;
     /// An acquisition, and how long it was held.
     pub const TAKE: u32 = 6;
+}
+
+/// Which part of a process records: each has a recording of its own.
+pub mod source {
+    /// The library that stands in for the C library's locks.
+    pub const LIBRARY: u32 = 0;
+    /// The program itself, whose mutexes record.
+    pub const PROGRAM: u32 = 1;
 }
 
 /// The number of no lock, and of no stack.

@@ -14,6 +14,8 @@
 //! | `memory` | what of it may be read |
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
 //! | `account` | who waits, and who is charged for it |
+//! | `bare` | the same for locks that have no room for marks |
+//! | `opaque` | waits on what has no marks |
 //! | `chance` | which of many is looked at |
 //! | `read` | recordings, for those who read them |
 //!
@@ -23,20 +25,23 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
 mod account;
+pub mod bare;
 mod chance;
 mod file;
 pub mod layout;
 mod locks;
 mod memory;
 mod modules;
+mod opaque;
 pub mod read;
 mod ring;
 mod stacks;
 mod thread;
 mod walk;
 
-pub use account::{Marks, Opaque, Pending, Wait, forget, rotated, slept, spun, woke};
+pub use account::{Marks, Pending, Wait, rotated, slept, spun, woke};
 pub use file::{Wish, is_on};
+pub use opaque::{Opaque, forget};
 
 /// What the lock that is recorded tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +52,15 @@ pub enum Charging {
     AtInstants,
 }
 
+/// Which part of the process records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The library that stands in for the C library's locks.
+    Library,
+    /// The program itself.
+    Program,
+}
+
 /// Asks the loader which files the program is of. To be called before the program starts: takes the loader's lock.
 pub fn ask_loader() {
     modules::ask_loader();
@@ -55,13 +69,27 @@ pub fn ask_loader() {
 /// Begins to record this process, as `wish` says; `lock` is the name of the lock that answers. False if there is no file;
 /// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
 /// a fork.
-pub fn start(wish: &Wish, lock: &str, charging: Charging) -> bool {
+pub fn start(wish: &Wish, lock: &str, charging: Charging, source: Source) -> bool {
     stacks::begin();
     locks::begin();
     walk::begin();
     modules::begin();
     account::begin(charging == Charging::Exact);
-    file::start(wish, lock)
+    let source = match source {
+        Source::Library => layout::source::LIBRARY,
+        Source::Program => layout::source::PROGRAM,
+    };
+    let has_begun = file::start(wish, lock, source);
+    // So that memory for walks and stacks is there before a lock is held.
+    if let Some(recording) = file::current() {
+        walk::stack(recording);
+    }
+    has_begun
+}
+
+/// This process is the child of a fork: what it would find is its parent's.
+pub fn in_child() {
+    file::forget();
 }
 
 /// The process comes to its regular end.

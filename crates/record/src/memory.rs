@@ -136,9 +136,11 @@ pub(crate) fn is_backed(start: usize, offset: usize) -> bool {
     let is_refused = keeping_errno(|| {
         // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
         let answer = unsafe { libc::madvise(place, PIECE, libc::MADV_POPULATE_WRITE) };
+        // SAFETY: always may be called.
+        let error = unsafe { libc::__errno_location() };
         // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
         // SAFETY: the thread's own.
-        answer != 0 && unsafe { *libc::__errno_location() } != libc::EINVAL
+        answer != 0 && unsafe { *error } != libc::EINVAL
     });
     if !is_refused {
         word.fetch_or(bit, Relaxed);
@@ -210,10 +212,12 @@ mod tests {
 
     #[test]
     fn errno_is_kept() {
+        // SAFETY: always may be called.
+        let place = unsafe { libc::__errno_location() };
         // SAFETY: the thread's own.
-        unsafe { *libc::__errno_location() = 77 };
+        unsafe { *place = 77 };
         assert!(!keeping_errno(|| can_read(8)));
         // SAFETY: as above.
-        assert_eq!(unsafe { *libc::__errno_location() }, 77);
+        assert_eq!(unsafe { *place }, 77);
     }
 }

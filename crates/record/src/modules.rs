@@ -43,6 +43,8 @@ static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
 /// How often they were replaced.
 static N_REPLACED: AtomicU32 = AtomicU32::new(0);
 static IS_ADDING: AtomicBool = AtomicBool::new(false);
+/// Whether memory may be asked for while a thread is at a lock.
+static MAY_ASK: AtomicBool = AtomicBool::new(true);
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Forgets who was adding modules in another process, our parent.
@@ -54,6 +56,15 @@ pub(crate) fn begin() {
 pub(crate) fn known() -> Option<&'static Known> {
     // SAFETY: null, or never freed.
     unsafe { KNOWN.load(Acquire).as_ref() }
+}
+
+/// Modules that come later are not added: the program's allocator may be what is being locked.
+pub(crate) fn ask_for_no_more_memory() {
+    MAY_ASK.store(false, Relaxed);
+}
+
+pub(crate) fn may_ask_for_memory() -> bool {
+    MAY_ASK.load(Relaxed)
 }
 
 /// The addresses of the library that this one is in; `None` if it is in the program itself, or nowhere.
@@ -103,14 +114,25 @@ struct LinkMap {
     name: *const c_char,
 }
 
-/// Whether the module of that address is known, after a look for it if it is not. What is known and what was there before
-/// the call may differ: ask [`known`] afterwards.
-pub(crate) fn is_known(address: u64) -> bool {
+/// What is at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// A module that is known.
+    Known,
+    /// Nothing that is known.
+    Unknown,
+    /// Another module than what is known there, whose tables may be gone.
+    Changed,
+}
+
+/// What is at that address, after a look for it if it is not known. What is known and what was there before the call may
+/// differ: ask [`known`] afterwards.
+pub(crate) fn look(address: u64) -> Look {
     let find = FIND.load(Relaxed);
     let here =
         |known: &'static Known| known.modules.iter().find(|module| (module.start..module.end).contains(&address));
     if find.is_null() {
-        return known().and_then(here).is_some();
+        return if known().and_then(here).is_some() { Look::Known } else { Look::Unknown };
     }
     // SAFETY: zeros are a value of it.
     let mut found: Found = unsafe { core::mem::zeroed() };
@@ -118,15 +140,21 @@ pub(crate) fn is_known(address: u64) -> bool {
     let find = unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u64, *mut Found) -> c_int>(find) };
     // SAFETY: `found` is room for the answer.
     if unsafe { find(address, &raw mut found) } != 0 {
-        return false;
+        return Look::Unknown;
     }
-    if known().and_then(here).is_some_and(|module| module.tables == found.tables as u64) {
-        return true;
+    let before = known().and_then(here);
+    if before.is_some_and(|module| module.tables == found.tables as u64) {
+        return Look::Known;
+    }
+    let otherwise = if before.is_some() { Look::Changed } else { Look::Unknown };
+    if !may_ask_for_memory() {
+        return otherwise;
     }
     // SAFETY: the loader's own entry of a module that is on the stack.
     let map = unsafe { &*found.link_map };
-    let Some(headers) = program_headers(found.start) else { return false };
-    module(map.bias, headers, map.name).is_some_and(|module| add(&[module]))
+    let Some(headers) = program_headers(found.start) else { return otherwise };
+    let is_added = module(map.bias, headers, map.name).is_some_and(|module| add(&[module]));
+    if is_added { Look::Known } else { otherwise }
 }
 
 /// The program headers of a file that is mapped from its beginning.

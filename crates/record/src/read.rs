@@ -36,6 +36,8 @@ pub struct About {
     pub program: PathBuf,
     /// Name of the lock that answered.
     pub lock: String,
+    /// Which part of the process recorded, of [`layout::source`].
+    pub source: u32,
     /// One of so many acquisitions was looked at.
     pub rate: u64,
     /// When it began, in ns since 1970.
@@ -161,6 +163,7 @@ impl Reader {
                 parent: head.u32(offset_of!(Header, parent)),
                 program: path_of(head.text(offset_of!(Header, program), 4096)),
                 lock: String::from_utf8_lossy(head.text(offset_of!(Header, lock), 32)).into_owned(),
+                source: head.u32(offset_of!(Header, source)),
                 rate: head.u64(offset_of!(Header, rate)).max(1),
                 started_realtime_ns: head.u64(offset_of!(Header, started_realtime_ns)),
                 started_ns: head.u64(offset_of!(Header, started_ns)),

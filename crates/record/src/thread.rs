@@ -16,9 +16,12 @@ pub(crate) struct Own {
     pub(crate) wait: Cell<*const crate::Wait<'static>>,
     /// Threads that it has woken.
     pub(crate) woken: Cell<u64>,
+    /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
+    /// library.
+    pub(crate) entry: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Own>() == 48);
+const _: () = assert!(size_of::<Own>() == 56);
 
 /// The kernel's number of the calling thread, in a process of that number.
 pub(crate) fn id(process: u32) -> u32 {
@@ -38,8 +41,8 @@ core::arch::global_asm!(
     ".hidden ondeck_record_own",
     ".globl ondeck_record_own",
     ".type ondeck_record_own, @object",
-    ".size ondeck_record_own, 48",
-    "ondeck_record_own: .zero 48",
+    ".size ondeck_record_own, 64",
+    "ondeck_record_own: .zero 64",
     ".popsection",
 );
 

@@ -2,10 +2,13 @@
 //!
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere. It asks for no
 //! memory but a cache, of which there are a few, each of whoever walks just now; if all are in use the stack is not walked.
+//!
+//! The recorder's own frames are left out. In a library those are the library's; in a program, those above the place where
+//! the recorder was entered.
 
 use crate::file::Recording;
 use crate::layout::{DEPTH, NONE};
-use crate::{memory, modules, stacks};
+use crate::{memory, modules, stacks, thread};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr,
     Ordering::{Acquire, Relaxed, Release},
@@ -23,6 +26,17 @@ struct Place {
 const N_PLACES: usize = 32;
 static PLACES: [Place; N_PLACES] =
     [const { Place { is_taken: AtomicBool::new(false), cache: AtomicPtr::new(core::ptr::null_mut()) } }; N_PLACES];
+
+/// Makes the caches, so that no walk has to ask for memory.
+pub(crate) fn ask_for_caches() {
+    const FEWEST: usize = 4;
+    // SAFETY: always may be called.
+    let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    let n = usize::try_from(cores).unwrap_or(FEWEST).clamp(FEWEST, N_PLACES);
+    for place in &PLACES[..n] {
+        place.cache.store(std::boxed::Box::leak(std::boxed::Box::new(Cache::new_in())), Relaxed);
+    }
+}
 
 /// Forgets who had a cache in another process, our parent.
 pub(crate) fn begin() {
@@ -45,7 +59,9 @@ pub(crate) fn stack(recording: &Recording) -> u32 {
 
 #[inline(never)]
 fn in_place(recording: &Recording) -> u32 {
-    let Some(place) = PLACES.iter().find(|place| !place.is_taken.swap(true, Acquire)) else {
+    let may_ask = modules::may_ask_for_memory();
+    let is_possible = |place: &&Place| may_ask || !place.cache.load(Relaxed).is_null();
+    let Some(place) = PLACES.iter().filter(is_possible).find(|place| !place.is_taken.swap(true, Acquire)) else {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
     };
@@ -75,23 +91,34 @@ fn make_cache(place: &Place) {
 /// Fills in addresses, the innermost first, and says how many.
 #[inline(always)]
 fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
+    /// Most frames of the recorder.
+    const OURS: usize = 16;
     let (address, mut registers, pointer) = registers();
     let mut stack = memory::Stack::new(pointer);
     let mut read = |address| stack.read(address);
     let mut frame = FrameAddress::from_instruction_pointer(address);
-    for n in 0..DEPTH {
-        addresses[n] = frame.address();
+    let entry = thread::own().entry.get();
+    let mut n = 0;
+    for _ in 0..DEPTH + OURS {
+        // Frames of the recorder are below the place where it was entered, and so is that frame's own stack pointer.
+        if registers.sp() > entry {
+            addresses[n] = frame.address();
+            n += 1;
+        }
+        if n == DEPTH {
+            break;
+        }
         // Looked for first: what is there may be new, or the tables of what was there may be gone.
-        let is_known = modules::is_known(frame.address_for_lookup());
-        let Some(known) = modules::known() else { return n + 1 };
+        let is_known = modules::look(frame.address_for_lookup()) == modules::Look::Known;
+        let Some(known) = modules::known() else { break };
         let tables = if is_known { &known.tables } else { &known.no_tables };
         let next = tables.unwind_frame(frame, &mut registers, cache, &mut read);
         match next.ok().flatten().and_then(FrameAddress::from_return_address) {
             Some(next) => frame = next,
-            None => return n + 1,
+            None => break,
         }
     }
-    DEPTH
+    n
 }
 
 /// Where this code is, the registers that a walk begins with, and the stack pointer.

@@ -3,6 +3,7 @@
 use super::table;
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::stats;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ pub(super) const PATH: &str = "docs/programs.md";
 /// The rows of a machine, in its directory of `results/`.
 pub(crate) const FILE: &str = "programs.csv";
 /// The variant that the others are compared with.
-const PLAIN: &str = "plain";
+pub(super) const PLAIN: &str = "plain";
 /// A ratio this far from 1 is worth a reader's eye.
 const LOUD: f64 = 0.05;
 
@@ -73,12 +74,23 @@ impl Spread {
         Some(Spread { median, low, high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max) })
     }
 
-    /// Of the ratios within rounds: ours by glibc's. A round with only one of them has none.
+    /// Of what is made of two rows of a round: one of the variant `base` and one that is ours. A round with only one of them
+    /// has none.
+    pub(crate) fn within_rounds(
+        rows: &[&Row],
+        base: &str,
+        is_ours: impl Fn(&Row) -> bool,
+        figure: impl Fn(&Row, &Row) -> f64,
+    ) -> Option<Spread> {
+        let of_base = |round| rows.iter().find(|row| row.variant == base && row.round == round);
+        let ours = rows.iter().filter(|row| is_ours(row));
+        let figure = |row: &&Row| Some(figure(row, of_base(row.round)?)).filter(|figure| figure.is_finite());
+        Spread::of(&ours.filter_map(figure).collect::<Vec<_>>())
+    }
+
+    /// Of the ratios within rounds: ours by glibc's.
     pub(crate) fn of_ratios(rows: &[&Row], figure: fn(&Row) -> f64) -> Option<Spread> {
-        let plain = |round| rows.iter().find(|row| row.variant == PLAIN && row.round == round);
-        let ours = rows.iter().filter(|row| row.variant != PLAIN);
-        let ratio = |row: &&Row| Some(figure(row) / figure(plain(row.round)?)).filter(|ratio| ratio.is_finite());
-        Spread::of(&ours.filter_map(ratio).collect::<Vec<_>>())
+        Spread::within_rounds(rows, PLAIN, |row| row.variant != PLAIN, |ours, plain| figure(ours) / figure(plain))
     }
 
     pub(crate) fn text(&self) -> String {
@@ -98,7 +110,7 @@ impl Spread {
 
 /// The rows as text.
 #[cfg(any(test, feature = "lab"))]
-pub(crate) fn to_csv(rows: &[Row]) -> Result<String, String> {
+pub(crate) fn to_csv<T: Serialize>(rows: &[T]) -> Result<String, String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer.serialize(row).map_err(|error| error.to_string())?;
@@ -109,12 +121,23 @@ pub(crate) fn to_csv(rows: &[Row]) -> Result<String, String> {
 
 /// What stands between the markers of the page: a table for each machine that has figures.
 pub(super) fn part(root: &Path) -> Result<String, String> {
+    parts(root, FILE, "", machine)
+}
+
+/// What `of_file` makes of each machine's file of that name; how to get one, by a flag of the command, if there is none.
+pub(super) fn parts(
+    root: &Path,
+    name: &str,
+    flag: &str,
+    of_file: fn(&Path) -> Result<String, String>,
+) -> Result<String, String> {
     let mut text = String::new();
-    for file in files(root, FILE)? {
-        text += &machine(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    for file in files(root, name)? {
+        text += &of_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if text.is_empty() {
-        text = "\nNothing is on record yet; `cargo xtask programs` makes the record of a machine.\n".into();
+        let command = format!("cargo xtask programs {flag}");
+        text = format!("\nNothing is on record yet; `{}` makes the record of a machine.\n", command.trim_end());
     }
     Ok(text + "\n")
 }
@@ -130,18 +153,49 @@ pub(super) fn files(root: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
 }
 
 fn machine(file: &Path) -> Result<String, String> {
+    let rows: Vec<Row> = read(file)?;
+    Ok(introduction(file, &rounds_of(&rows))? + &rows_of(&rows))
+}
+
+/// The rows of a file.
+pub(super) fn read<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, String> {
     let mut reader = csv::Reader::from_path(file).map_err(|error| error.to_string())?;
-    let rows: Vec<Row> = reader.deserialize().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    reader.deserialize().collect::<Result<_, _>>().map_err(|error| error.to_string())
+}
+
+/// How many rounds the rows are of, in words.
+pub(super) fn rounds_of(rows: &[Row]) -> String {
+    format!("{} rounds in turn", rows.iter().map(|row| row.round + 1).max().unwrap_or_default())
+}
+
+/// What stands above the table of a file: the machine, how it was measured, and what did not run.
+pub(super) fn introduction(file: &Path, how: &str) -> Result<String, String> {
     let origin = fs::read_to_string(file.with_extension("csv.origin.json")).map_err(|error| error.to_string())?;
     let origin: serde_json::Value = serde_json::from_str(&origin).map_err(|error| error.to_string())?;
     let fingerprint: Fingerprint =
         serde_json::from_value(origin["fingerprint"].clone()).map_err(|error| error.to_string())?;
-    let n_rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or_default();
-    let mut text = format!("\nOn {}; {n_rounds} rounds in turn.\n", fingerprint.line());
+    let mut text = format!("\nOn {}; {how}.\n", fingerprint.line());
     for warning in origin["warnings"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_str) {
         text += &format!("\nNot run: {warning}\n");
     }
-    Ok(text + "\n" + &rows_of(&rows))
+    Ok(text + "\n")
+}
+
+/// The settings of the rows, each with its program, in their order.
+pub(super) fn settings_of(rows: &[Row]) -> Vec<(&str, &str)> {
+    let mut settings: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        let setting = (row.program.as_str(), row.setting.as_str());
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    settings
+}
+
+/// The rows of one setting.
+pub(super) fn of_setting<'a>(rows: &'a [Row], program: &str, setting: &str) -> Vec<&'a Row> {
+    rows.iter().filter(|row| (row.program.as_str(), row.setting.as_str()) == (program, setting)).collect()
 }
 
 fn rows_of(rows: &[Row]) -> String {
@@ -156,17 +210,8 @@ fn rows_of(rows: &[Row]) -> String {
         "ours",
     ];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
-    let mut settings: Vec<(&str, &str)> = Vec::new();
-    for row in rows {
-        let setting = (row.program.as_str(), row.setting.as_str());
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
-    for (program, setting) in settings {
-        let of = |row: &&Row| (row.program.as_str(), row.setting.as_str()) == (program, setting);
-        let rows: Vec<&Row> = rows.iter().filter(of).collect();
-        lines.push(line(program, setting, &rows));
+    for (program, setting) in settings_of(rows) {
+        lines.push(line(program, setting, &of_setting(rows, program, setting)));
     }
     table(&lines)
 }

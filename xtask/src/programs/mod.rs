@@ -3,17 +3,22 @@
 //! Each program (`table.rs`) has settings, mostly numbers of threads, and a check of what it has computed. A round runs each
 //! setting with both kinds of locks in an order drawn anew, so that what the machine does in the meantime meets both; ratios
 //! are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which `cargo xtask docs` makes the table in
-//! `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes out is compared.
+//! `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes out is compared. `--predict`,
+//! `--profiles` and `--overhead` run the same programs for other figures.
 
 mod batch;
 mod correct;
+mod expected;
 mod needs;
+mod overhead;
 mod predict;
 mod preload;
 mod process;
+mod profiles;
 mod record;
 mod servers;
 mod table;
+mod wish;
 
 use crate::docs;
 use crate::docs::programs::{Row, Spread};
@@ -22,77 +27,7 @@ use process::Usage;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use table::{PROGRAMS, Program, Setting};
-
-const USAGE: &str = "\
-usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check | --predict]
-
-Runs programs with glibc's locks and with a preloaded library, in turn.
-  --only NAME,...   some of the programs; the figures go to target/programs.csv, and the record stays as it is
-  --rounds N        how often each setting runs with each kind of locks; 5
-  --library PATH    what is preloaded, if not libondeck_pthread.so as built from here
-  --lock NAME       the lock that the library shall put in the mutexes' place; figures as with --only
-  --check           each program once, briefly: only compares what comes out, and writes nothing
-  --predict         with glibc's locks and few threads, to measure sections, of which a simulated machine of many cores
-                    tells what those locks and ours would do there; takes no other flag than --only";
-
-/// What the words after `cargo xtask programs` ask for.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Wish {
-    only: Vec<String>,
-    rounds: Option<u32>,
-    library: Option<PathBuf>,
-    lock: Option<String>,
-    is_check: bool,
-    is_predict: bool,
-}
-
-impl Wish {
-    fn parse(words: &[String]) -> Result<Wish, String> {
-        let mut wish = Wish::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--check" => wish.is_check = true,
-                "--predict" => wish.is_predict = true,
-                _ => wish.set(word, words.next())?,
-            }
-        }
-        if wish.is_predict && wish != (Wish { only: wish.only.clone(), is_predict: true, ..Wish::default() }) {
-            return Err(USAGE.into());
-        }
-        let name = wish.only.iter().find(|name| PROGRAMS.iter().all(|program| program.name != **name));
-        match name {
-            None => Ok(wish),
-            Some(name) => {
-                let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-                Err(format!("no program is called `{name}`; there are {}", names.join(", ")))
-            }
-        }
-    }
-
-    /// A flag that has a value.
-    fn set(&mut self, flag: &str, value: Option<&String>) -> Result<(), String> {
-        let value = value.ok_or(USAGE)?;
-        match flag {
-            "--only" => self.only.extend(value.split(',').map(str::to_owned)),
-            "--rounds" => self.rounds = Some(rounds(value)?),
-            "--library" => self.library = Some(value.into()),
-            "--lock" => self.lock = Some(value.clone()),
-            _ => return Err(USAGE.into()),
-        }
-        Ok(())
-    }
-
-    /// Whether the figures are those of all programs with what is built from here, as the page shows them.
-    fn is_whole(&self) -> bool {
-        self.only.is_empty() && self.lock.is_none()
-    }
-}
-
-fn rounds(value: &str) -> Result<u32, String> {
-    let rounds = value.parse().ok().filter(|rounds| *rounds > 0);
-    rounds.ok_or_else(|| format!("--rounds {value}: a number from 1 is wanted"))
-}
+use wish::{Mode, Wish};
 
 /// Where a program runs.
 struct Ground {
@@ -169,15 +104,21 @@ enum Fault {
 
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let wish = Wish::parse(words)?;
-    if wish.is_predict {
-        return predict::run(root, &wish.only);
+    match wish.mode {
+        Mode::Compare => compare(root, words, &wish),
+        Mode::Predict => predict::run(root, &wish.only),
+        Mode::Profiles => profiles::run(root, words, &wish),
+        Mode::Overhead => overhead::run(root, words, &wish),
     }
-    let library = preload::library(root, &wish)?;
+}
+
+/// Runs with glibc's locks and with ours.
+fn compare(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
+    let library = preload::library(root, wish)?;
     let variants = [Variant::plain(), Variant::preloaded(&library, wish.lock.as_deref())];
     let n_rounds = if wish.is_check { 1 } else { wish.rounds.unwrap_or(5) };
     let (mut rows, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    for program in PROGRAMS.iter().filter(|program| wish.only.is_empty() || wish.only.iter().any(|n| n == program.name))
-    {
+    for program in PROGRAMS.iter().filter(|program| wish.wants(program.name)) {
         match run_program(root, program, &variants, n_rounds, wish.is_check) {
             Ok(new) => rows.extend(new),
             Err(Fault::Skipped(reason)) => skipped.push(format!("{}: {}", program.name, one_line(&reason))),
@@ -193,9 +134,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if wish.is_check {
         return Ok(());
     }
-    let mut command = vec!["cargo xtask programs"];
-    command.extend(words.iter().map(String::as_str));
-    record::write(root, wish.is_whole(), rows, &command.join(" "), skipped)?;
+    record::write(root, wish.is_whole(), docs::programs::FILE, rows, &record::command(words), &skipped)?;
     if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
 }
 
@@ -279,7 +218,7 @@ fn line(program: &Program, setting: &Setting, rows: &[Row], is_check: bool) -> S
     format!("{name}: throughput {}, CPU time per operation {}", ratio(Row::ops_per_s), ratio(Row::cpu_us_per_op))
 }
 
-/// Which kind of locks comes first; Marsaglia's xorshift, begun with the clock.
+/// Which kind of locks comes first, and which next; Marsaglia's xorshift, begun with the clock.
 struct Dice(u64);
 
 impl Dice {
@@ -288,36 +227,28 @@ impl Dice {
         Dice(now.as_nanos() as u64 | 1)
     }
 
-    fn is_tail(&mut self) -> bool {
+    fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 >> 63 == 1
+        self.0 >> 32
+    }
+
+    fn is_tail(&mut self) -> bool {
+        self.next() >> 31 == 1
+    }
+
+    /// Every order is as likely.
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parse(text: &str) -> Result<Wish, String> {
-        Wish::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn words_are_understood_or_refused() {
-        assert_eq!(parse(""), Ok(Wish::default()));
-        let wish = parse("--only leveldb,node --rounds 3 --library a.so --lock std --check").unwrap();
-        assert_eq!((wish.only.len(), wish.rounds, wish.is_check), (2, Some(3), true));
-        assert_eq!((wish.library, wish.lock.as_deref()), (Some("a.so".into()), Some("std")));
-        assert!(parse("--only leveldb").is_ok_and(|wish| !wish.is_whole()));
-        assert!(parse("--only redis").unwrap_err().contains("`redis`; there are uncontended, sysbench-mutex"));
-        assert!(parse("--rounds 0").unwrap_err().contains("from 1"));
-        assert_eq!(parse("--rounds"), Err(USAGE.into()));
-        assert_eq!(parse("--quick yes"), Err(USAGE.into()));
-        assert!(parse("--predict --only node").is_ok_and(|wish| wish.is_predict));
-        assert_eq!(parse("--predict --rounds 3"), Err(USAGE.into()));
-    }
 
     #[test]
     fn results_that_differ_are_a_failure_and_no_run_a_skip() {

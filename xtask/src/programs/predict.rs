@@ -7,6 +7,7 @@ use super::preload::{self, Variant};
 use super::table::{PROGRAMS, Program, Setting};
 use super::{Ground, needs, one_line, record};
 use crate::docs::predicted::{FILE, Row};
+use crate::docs::programs::to_csv;
 use crate::{docs, scaling};
 use ondeck_lab::predict::{LOCKS, Sections, rates};
 use ondeck_lab::simulate;
@@ -54,12 +55,7 @@ pub(super) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     if found.is_empty() {
         return Err("no program could be measured".into());
     }
-    let mut text = csv::Writer::from_writer(Vec::new());
-    for row in predictions(root, &found)? {
-        text.serialize(row).map_err(|error| error.to_string())?;
-    }
-    let text = text.into_inner().map_err(|error| error.to_string())?;
-    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
+    let text = to_csv(&predictions(root, &found)?)?;
     record::keep(root, only.is_empty(), FILE, &text, "cargo xtask programs --predict", &skipped)?;
     if only.is_empty() { docs::run(root, &[]) } else { Ok(()) }
 }

@@ -51,6 +51,8 @@ pub(super) struct Process {
     started: Instant,
     /// The library that it must have mapped, until that was seen.
     unseen: Option<PathBuf>,
+    /// Whether the program is its child.
+    is_wrapped: bool,
     has_ended: bool,
 }
 
@@ -58,17 +60,20 @@ impl Process {
     /// Starts `command` with the locks that `variant` says; what it writes goes to `log` and `log.err`.
     pub(super) fn start(command: &mut Command, variant: &Variant, log: &Path) -> Result<Process, String> {
         let name = command.get_program().to_string_lossy().into_owned();
+        let mut wrapped = variant.wrapped(command);
+        let command = wrapped.as_mut().unwrap_or(command);
         let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
         command.stdin(Stdio::null()).stdout(file(log)?).stderr(file(&errors_of(log))?).process_group(0);
         variant.apply(command);
         // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
         command.env("HOME", log.parent().unwrap_or(log));
-        die_with_us(command);
+        die_with_us(command, variant.is_wrapped());
         let started = Instant::now();
         let child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
         let pid = libc::pid_t::try_from(child.id()).map_err(|error| format!("{name}: {error}"))?;
         let unseen = variant.library.clone();
-        let mut process = Process { name, pid, log: log.to_owned(), started, unseen, has_ended: false };
+        let is_wrapped = variant.is_wrapped();
+        let mut process = Process { name, pid, log: log.to_owned(), started, unseen, is_wrapped, has_ended: false };
         process.await_library();
         Ok(process)
     }
@@ -150,8 +155,10 @@ impl Process {
             return Err(format!("{} had not ended {} s after SIGTERM: {}", self.name, ENDING.as_secs(), self.tail()));
         }
         let (status, _) = self.reap()?;
-        // Who has no handler ends by the signal, which is as good.
-        if status.success() || status.signal() == Some(libc::SIGTERM) {
+        // Who has no handler ends by the signal, which is as good; a profiler says it as a shell does.
+        let by_signal =
+            status.signal() == Some(libc::SIGTERM) || self.is_wrapped && status.code() == Some(128 + libc::SIGTERM);
+        if status.success() || by_signal {
             Ok(())
         } else {
             Err(format!("{} failed with {status} after SIGTERM: {}", self.name, self.tail()))
@@ -178,9 +185,14 @@ impl Process {
         Ok((ExitStatus::from_raw(status), usage))
     }
 
-    /// What it has used until now, by the kernel's books.
+    /// What it has used until now, by the kernel's books; of a program under the profiler, what the program has used.
     pub(super) fn usage(&self) -> Result<Usage, String> {
-        let path = format!("/proc/{}", self.pid);
+        let mut path = format!("/proc/{}", self.pid);
+        if self.is_wrapped {
+            let children = fs::read_to_string(format!("{path}/task/{}/children", self.pid)).unwrap_or_default();
+            let child = children.split_whitespace().next().ok_or(format!("{} has no child", self.name))?;
+            path = format!("/proc/{child}");
+        }
         let stat = fs::read_to_string(format!("{path}/stat")).map_err(|error| format!("{path}/stat: {error}"))?;
         let mut usage = Usage { cpu_s: cpu_seconds(&stat).ok_or(format!("{path}/stat: {stat}"))?, ..Usage::default() };
         for task in fs::read_dir(format!("{path}/task")).map_err(|error| format!("{path}/task: {error}"))?.flatten() {
@@ -222,11 +234,13 @@ impl Drop for Process {
     }
 }
 
-/// Lets the kernel end the program when we end in a way that drops nothing.
-fn die_with_us(command: &mut Command) {
-    let die = || {
+/// Lets the kernel end the program when we end in a way that drops nothing. A profiler is asked to end, as it passes that on
+/// to the program: killed, it would leave it behind.
+fn die_with_us(command: &mut Command, is_wrapped: bool) {
+    let signal = if is_wrapped { libc::SIGTERM } else { libc::SIGKILL };
+    let die = move || {
         // SAFETY: takes numbers only.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
         Ok(())
     };
     // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.

@@ -1,24 +1,30 @@
 //! What a run leaves: rows, and beside them the machine, the command and what did not run.
 
-use crate::docs::programs::{FILE, Row, to_csv};
+use crate::docs::programs::{Row, to_csv};
 use ondeck_lab::this_machine;
 use ondeck_report::fingerprint;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Writes the rows: to the record of this machine, if they are of all programs.
+/// The command with these words after it.
+pub(super) fn command(words: &[String]) -> String {
+    format!("cargo xtask programs {}", words.join(" ")).trim_end().to_owned()
+}
+
+/// Writes the rows, as the file `name`: to the record of this machine, if they are of all programs.
 pub(super) fn write(
     root: &Path,
     is_whole: bool,
+    name: &str,
     mut rows: Vec<Row>,
     command: &str,
-    warnings: Vec<String>,
+    warnings: &[String],
 ) -> Result<(), String> {
     let machine = this_machine::fingerprint().machine;
     for row in &mut rows {
         row.machine.clone_from(&machine);
     }
-    keep(root, is_whole, FILE, &to_csv(&rows)?, command, &warnings)
+    keep(root, is_whole, name, &to_csv(&rows)?, command, warnings)
 }
 
 /// Writes such a text, as the file `name`.

@@ -20,7 +20,12 @@ struct Row {
 const ALLOWED: [Row; 15] = [
     Row { name: "ondeck-platform", ours: &[], others: Some(&["libc", "windows-sys"]) },
     Row { name: "ondeck-locks", ours: &["ondeck-platform"], others: Some(&[]) },
-    Row { name: "ondeck", ours: &["ondeck-platform", "ondeck-locks"], others: Some(&["lock_api", "serde"]) },
+    // The recorder with its feature only.
+    Row {
+        name: "ondeck",
+        ours: &["ondeck-platform", "ondeck-locks", "ondeck-record"],
+        others: Some(&["lock_api", "serde"]),
+    },
     // In every program that it is loaded into.
     Row {
         name: "ondeck-pthread",
@@ -50,7 +55,7 @@ const ALLOWED: [Row; 15] = [
     // For the table of locks and the pictures, from which pages are written.
     Row {
         name: "xtask",
-        ours: &["ondeck-locks", "ondeck-lab", "ondeck-platform", "ondeck-report", "ondeck-sim"],
+        ours: &["ondeck-locks", "ondeck-lab", "ondeck-platform", "ondeck-profile", "ondeck-report", "ondeck-sim"],
         others: None,
     },
 ];

@@ -112,7 +112,7 @@ fn show(profile: &Profile, advice: &[(usize, String)]) {
 const PREDICTED: usize = 3;
 
 /// Sentences for locks, by their index. What is to be known beside becomes notes.
-fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
+pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
     let predictions = if predicts { predictions(profile, PREDICTED) } else { Vec::new() };
     let mut of_locks = Vec::new();
     for Advice { subject, text, .. } in ondeck_profile::advice(profile, &predictions) {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The library, which cargo does not make for the tests of this crate.
-fn library() -> &'static str {
+pub(crate) fn library() -> &'static str {
     static LIBRARY: OnceLock<String> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");

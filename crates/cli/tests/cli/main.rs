@@ -4,6 +4,7 @@ mod common;
 mod launch;
 mod partial;
 mod profiles;
+mod recorded;
 mod report;
 mod runs;
 mod sim;

@@ -7,7 +7,7 @@ use crate::symbols::{Module, Symbols};
 use crate::wrappers::is_wrapper;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl Collector {
     /// What the program has told until `now_ns`.
@@ -18,7 +18,7 @@ impl Collector {
     /// What it has told since the last snapshot, or since the start.
     pub fn snapshot(&mut self, now_ns: u64) -> Profile {
         let mut profile = self.build(now_ns, Since::Snapshot);
-        let from = std::mem::replace(&mut self.last_snapshot_ns, Some(now_ns)).unwrap_or(self.run.started_ns);
+        let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
         profile
             .notes
@@ -58,8 +58,10 @@ impl Collector {
         };
         profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns).then(b.acquisitions.total_cmp(&a.acquisitions)));
         profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
-        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address)));
-        tell_apart(profile.conditions.iter_mut().map(|condition| (&mut condition.name, condition.address)));
+        let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
+        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address, pid(lock.process))));
+        let conditions = profile.conditions.iter_mut();
+        tell_apart(conditions.map(|condition| (&mut condition.name, condition.address, pid(condition.process))));
         self.tell_of_gaps(&mut profile);
         profile
     }
@@ -100,16 +102,17 @@ fn slice_ns(recordings: &[Recording]) -> u64 {
     totals.map(|totals| totals.over_time.slice_ns()).max().unwrap_or(1)
 }
 
-/// Gives an address to names that are not unique, and numbers to those of one address at different times.
-fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64)>) {
-    let mut names: Vec<(&mut String, u64)> = names.collect();
-    for round in 0..2 {
+/// Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
+/// at different times.
+fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
+    let mut names: Vec<(&mut String, u64, u32)> = names.collect();
+    for round in 0..3 {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for (name, _) in &names {
+        for (name, ..) in &names {
             *counts.entry((*name).clone()).or_default() += 1;
         }
         let mut numbers: HashMap<String, usize> = HashMap::new();
-        for (name, address) in &mut names {
+        for (name, address, pid) in &mut names {
             if counts[name.as_str()] < 2 {
                 continue;
             }
@@ -117,6 +120,7 @@ fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64)>) {
             *number += 1;
             match round {
                 0 => **name = format!("{name} at {address:#x}"),
+                1 => **name = format!("{name} of process {pid}"),
                 _ if *number > 1 => **name = format!("{name} ({number})"),
                 _ => {}
             }
@@ -157,6 +161,8 @@ struct Builder<'a> {
     frames: Once<Frame>,
     stacks: Once<Vec<u32>>,
     processes: Vec<Process>,
+    /// Who has recorded from which source.
+    sources: BTreeSet<(usize, u32)>,
     locks: Vec<Lock>,
     conditions: Vec<Condition>,
 }
@@ -170,6 +176,7 @@ impl<'a> Builder<'a> {
             frames: Once::new(),
             stacks: Once::new(),
             processes: Vec::new(),
+            sources: BTreeSet::new(),
             locks: Vec::new(),
             conditions: Vec::new(),
         }
@@ -178,17 +185,27 @@ impl<'a> Builder<'a> {
     fn add(&mut self, recording: &Recording, started_ns: u64) -> Result<(), Unreadable> {
         let about = &recording.reader.about;
         let since = |ns: u64| ns.saturating_sub(started_ns) as f64 / 1e9;
-        self.processes.push(Process {
-            pid: about.pid,
-            parent: about.parent,
-            program: about.program.display().to_string(),
-            from: since(about.started_ns),
-            to: since(recording.last_ns),
-            ended: if recording.is_closed { recording.ended } else { Ended::Running },
-        });
+        let process = self.process(
+            Process {
+                pid: about.pid,
+                parent: about.parent,
+                program: about.program.display().to_string(),
+                from: since(about.started_ns),
+                to: since(recording.last_ns),
+                ended: if recording.is_closed { recording.ended } else { Ended::Running },
+            },
+            about.source,
+        );
         let modules: Vec<Module> = recording.reader.modules()?.into_iter().map(module).collect();
-        let mut image =
-            Image { recording, modules, stacks: HashMap::new(), frames: HashMap::new(), tail_callers: HashMap::new() };
+        let mut image = Image {
+            recording,
+            process,
+            modules,
+            stacks: HashMap::new(),
+            frames: HashMap::new(),
+            tail_callers: HashMap::new(),
+            jumpers: HashMap::new(),
+        };
         for lock in recording.reader.locks()? {
             let totals = match self.since {
                 Since::Start => &recording.locks,
@@ -206,6 +223,25 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// The number of a process. The library and the program itself may both record one: what has the same number by the
+    /// kernel and the same program, and has not recorded from this source yet, is the same.
+    fn process(&mut self, process: Process, source: u32) -> u32 {
+        let last = self.processes.iter().rposition(|other| other.pid == process.pid);
+        let same = last.filter(|at| self.processes[*at].program == process.program);
+        let Some(at) = same.filter(|at| !self.sources.contains(&(*at, source))) else {
+            self.sources.insert((self.processes.len(), source));
+            self.processes.push(process);
+            return self.processes.len() as u32 - 1;
+        };
+        self.sources.insert((at, source));
+        let known = &mut self.processes[at];
+        (known.from, known.to) = (known.from.min(process.from), known.to.max(process.to));
+        if process.ended == Ended::Exit {
+            known.ended = Ended::Exit;
+        }
+        at as u32
+    }
+
     fn add_lock(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
         let spot = if lock.kind == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
@@ -216,7 +252,7 @@ impl<'a> Builder<'a> {
         let left_over = if self.since == Since::Start { lock.left_over as f64 } else { 0.0 };
         let built = Lock {
             name,
-            process: self.processes.len() as u32 - 1,
+            process: image.process,
             address: lock.address,
             origin,
             acquisitions: totals.takes.count,
@@ -246,7 +282,7 @@ impl<'a> Builder<'a> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
         let built = Condition {
             name: self.name(image, lock.address, origin),
-            process: self.processes.len() as u32 - 1,
+            process: image.process,
             address: lock.address,
             waits: totals.waits.count,
             wait_ns: totals.waits.ns,
@@ -270,7 +306,9 @@ impl<'a> Builder<'a> {
             return format!("{address:#x}");
         };
         let verb = if origin.spot == Spot::Initialised { "initialised" } else { "first seen" };
-        format!("{verb} in {}", brief(&frame.function))
+        let file = frame.file.rsplit('/').next().unwrap_or_default();
+        let line = if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() };
+        format!("{verb} in {}{line}", brief(&frame.function))
     }
 
     fn sites(&mut self, image: &mut Image, stacks: &super::totals::Stacks) -> Result<Vec<crate::Site>, Unreadable> {
@@ -298,7 +336,12 @@ impl<'a> Builder<'a> {
             return Ok(None);
         }
         let mut frames = self.tail_caller(image, addresses[0]);
-        frames.extend(addresses.iter().flat_map(|address| self.frames_of(image, *address)));
+        for (at, address) in addresses.iter().enumerate() {
+            frames.extend(self.frames_of(image, *address));
+            if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
+                frames.extend(self.jumper(image, *reached, *caller));
+            }
+        }
         let known = self.stacks.number(frames);
         image.stacks.insert(number, known);
         Ok(Some(known))
@@ -312,6 +355,18 @@ impl<'a> Builder<'a> {
         let frames = self.symbols.tail_caller(&image.modules, return_address);
         let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
         image.tail_callers.insert(return_address, numbers.clone());
+        numbers
+    }
+
+    /// The function that has jumped to that of a frame, if the caller had called another one.
+    fn jumper(&mut self, image: &mut Image, reached: u32, caller: u64) -> Vec<u32> {
+        if let Some(known) = image.jumpers.get(&(reached, caller)) {
+            return known.clone();
+        }
+        let function = &self.frames.list[reached as usize].function;
+        let frames = self.symbols.jumper(&image.modules, function, caller);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.jumpers.insert((reached, caller), numbers.clone());
         numbers
     }
 
@@ -330,10 +385,13 @@ impl<'a> Builder<'a> {
 /// One process image, and what was already looked up in it.
 struct Image<'a> {
     recording: &'a Recording,
+    /// The number of the process.
+    process: u32,
     modules: Vec<Module>,
     stacks: HashMap<u32, u32>,
     frames: HashMap<u64, Vec<u32>>,
     tail_callers: HashMap<u64, Vec<u32>>,
+    jumpers: HashMap<(u32, u64), Vec<u32>>,
 }
 
 fn module(module: read::Module) -> Module {

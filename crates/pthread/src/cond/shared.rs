@@ -7,6 +7,7 @@ use super::{Cond, Had};
 use crate::Answer;
 use crate::cancel::{self, Handler, Sharing};
 use crate::mutex::Mutex;
+use crate::theirs;
 use crate::time::Deadline;
 use core::ffi::c_void;
 use core::sync::atomic::{
@@ -15,6 +16,7 @@ use core::sync::atomic::{
 };
 use libc::ETIMEDOUT;
 use ondeck_platform::Waited;
+use ondeck_record::Opaque;
 
 impl Cond {
     /// Counts notifications.
@@ -48,7 +50,12 @@ impl Waiting<'_> {
 
 /// # Safety
 /// As for [`wait`](super::wait).
-pub(super) unsafe fn wait(cond: &Cond, mutex: *const Mutex, deadline: Option<Deadline>) -> Answer {
+pub(super) unsafe fn wait(
+    cond: &Cond,
+    mutex: *const Mutex,
+    deadline: Option<Deadline>,
+    recorded: Option<&Opaque>,
+) -> Answer {
     cond.n_inside.fetch_add(1, Relaxed);
     let seen = cond.counter().load(Relaxed);
     // SAFETY: as the caller says.
@@ -59,6 +66,7 @@ pub(super) unsafe fn wait(cond: &Cond, mutex: *const Mutex, deadline: Option<Dea
             return error;
         }
     };
+    theirs::look(recorded);
     let waiting = Waiting { cond, had };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.

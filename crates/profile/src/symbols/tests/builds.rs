@@ -43,6 +43,23 @@ fn without_debug_information_there_are_symbols() {
 }
 
 #[test]
+fn who_has_jumped_is_told_by_the_call() {
+    let workshop = Workshop::new();
+    for flags in [&["-O2"][..], &["-O2", "-g"]] {
+        let run = workshop.run(&workshop.compile("gcc", C, flags), &[]);
+        let symbols = &mut workshop.symbols();
+        let mut between = |inner: &str, outer: &str| -> Vec<String> {
+            let reached = run.frames(symbols, inner).pop().unwrap().function;
+            assert_eq!(reached, "jumped_to");
+            let frames = symbols.jumper(&run.modules, &reached, run.addresses[outer]);
+            frames.into_iter().map(|frame| frame.function).collect()
+        };
+        assert_eq!(between("jumped", "jumper"), ["jumping"]);
+        assert_eq!(between("called", "caller"), [""; 0], "it was called itself");
+    }
+}
+
+#[test]
 fn a_stripped_program_has_addresses_and_what_it_exports() {
     let workshop = Workshop::new();
     let program = workshop.compile("gcc", C, &["-O2", "-g", "-s"]);

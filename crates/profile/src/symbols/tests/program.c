@@ -32,12 +32,30 @@ static __attribute__((noinline)) void *hidden(void) {
     return address;
 }
 
+static void *caller;
+
+static __attribute__((noinline)) void *jumped_to(void) {
+    caller = __builtin_return_address(0);
+    void *address = where();
+    __asm__ volatile("nop; nop" ::: "memory");
+    return address;
+}
+
+__attribute__((noinline)) void *jumping(void) {
+    __asm__ volatile("" ::: "memory");
+    return jumped_to(); /* a jump, if it is optimised */
+}
+
 int main(int n, char **arguments) {
     static struct guard local;
     __asm__ volatile("" ::"r"(&guards), "r"(&local) : "memory");
     printf("outer %p\nhidden %p\n", outer(), hidden());
     printf("guards %p\nmore %p\nbehind %p\n", (void *)guards, (void *)guards[1].more, (void *)(guards + 3));
     printf("shared %p\nlocal %p\n", (void *)&shared, (void *)&local);
+    void *jumped = jumping();
+    printf("jumped %p\njumper %p\n", jumped, caller);
+    void *called = jumped_to();
+    printf("called %p\ncaller %p\n", called, caller);
     int on_stack;
     printf("on_stack %p\n", (void *)&on_stack);
     if (n > 1) {

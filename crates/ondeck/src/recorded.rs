@@ -1,0 +1,283 @@
+//! What the locks do where it is recorded: the same, and tell of it.
+//!
+//! `ondeck_record::bare` says who looks where. What is not a fast path is in functions of its own, which stacks do not show.
+
+use core::num::NonZeroU32;
+use ondeck_locks::RawLock;
+use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
+use ondeck_platform::{Hardware, Platform, Running, StaticPlatform, Step, ThreadId, Waited};
+use ondeck_record::{Opaque, Pending, bare};
+
+/// What the locks run on.
+pub(crate) type Machine = Recorded;
+
+fn address<T>(of: &T) -> u64 {
+    (&raw const *of) as u64
+}
+
+#[inline(always)]
+pub(crate) fn acquire<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    if lock.grab() {
+        taken(lock);
+    } else {
+        acquire_contended(lock, None);
+    }
+}
+
+#[inline(always)]
+pub(crate) fn try_acquire<P: Policy>(lock: &RawOndeck<Machine, P>) -> bool {
+    let is_in = lock.try_acquire();
+    if is_in {
+        taken(lock);
+    }
+    is_in
+}
+
+#[inline(always)]
+pub(crate) fn try_acquire_until<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: u64) -> bool {
+    if lock.grab() {
+        taken(lock);
+        return true;
+    }
+    acquire_contended(lock, Some(deadline_ns))
+}
+
+/// # Safety
+/// The calling thread holds the lock.
+#[inline(always)]
+pub(crate) unsafe fn release<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    let pending = about_to_release(lock);
+    // SAFETY: the caller's.
+    unsafe { lock.release() };
+    if let Some(pending) = pending {
+        released(pending);
+    }
+}
+
+/// # Safety
+/// The calling thread holds the lock.
+#[inline(always)]
+pub(crate) unsafe fn release_fair<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    let pending = about_to_release(lock);
+    // SAFETY: the caller's.
+    unsafe { lock.release_fair() };
+    if let Some(pending) = pending {
+        released(pending);
+    }
+}
+
+/// # Safety
+/// The calling thread holds the lock.
+#[inline(always)]
+pub(crate) unsafe fn wait<P: Policy>(
+    waiters: &RawCondvar<Machine, P>,
+    lock: &RawOndeck<Machine, P>,
+    deadline_ns: Option<u64>,
+) -> bool {
+    let begun = begin_to_wait(waiters, lock);
+    // SAFETY: the caller's.
+    let is_notified = unsafe { waiters.wait(lock, deadline_ns) };
+    if let Some(begun) = begun {
+        end_wait(begun);
+    }
+    taken(lock);
+    is_notified
+}
+
+/// The lock was acquired without waiting.
+#[inline(always)]
+fn taken<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    let is_due = bare::is_due();
+    if is_due || ondeck_record::is_on() && (lock.is_contended() || bare::remembers()) {
+        look(lock, is_due);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look<P: Policy>(lock: &RawOndeck<Machine, P>, is_due: bool) {
+    bare::within(|| bare::taken(address(lock), lock.n_releases(), is_due, lock.is_contended()));
+}
+
+#[cold]
+#[inline(never)]
+fn acquire_contended<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: Option<u64>) -> bool {
+    bare::within(|| {
+        let Some(wait) = bare::wait(address(lock)) else { return lock.acquire_contended(deadline_ns) };
+        let has_it = wait.told(|| lock.acquire_contended(deadline_ns));
+        bare::waited(&wait, has_it, address(lock), if has_it { lock.n_releases() } else { 0 });
+        has_it
+    })
+}
+
+#[inline(always)]
+fn about_to_release<P: Policy>(lock: &RawOndeck<Machine, P>) -> Option<Pending> {
+    let is_told = ondeck_record::is_on() && (bare::remembers() || lock.is_contended());
+    if is_told { look_at_release(lock) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn look_at_release<P: Policy>(lock: &RawOndeck<Machine, P>) -> Option<Pending> {
+    bare::within(|| bare::release(address(lock), lock.n_releases(), lock.is_contended()))
+}
+
+#[cold]
+#[inline(never)]
+fn released(pending: Pending) {
+    bare::within(|| pending.done());
+}
+
+/// The wait for the lock at its end is a part of it, as waiters are moved to the lock's own.
+#[inline(never)]
+fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<Machine, P>) -> Option<Opaque> {
+    bare::within(|| {
+        if let Some(pending) = bare::release(address(lock), lock.n_releases(), lock.is_contended()) {
+            pending.done();
+        }
+        let wait = Opaque::begin(address(waiters), true)?;
+        wait.look();
+        Some(wait)
+    })
+}
+
+#[inline(never)]
+fn end_wait(wait: Opaque) {
+    bare::within(|| wait.end());
+}
+
+// -- The process ------------------------------------------------------------------------------------------------------
+
+/// Run by the loader before the program, which has one thread then and holds no lock.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = {
+    extern "C" fn begin() {
+        bare::prepare();
+    }
+    begin
+};
+
+/// Run by the loader after the program's own end.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = {
+    extern "C" fn end() {
+        ondeck_record::exit();
+    }
+    end
+};
+
+// -- The machine ------------------------------------------------------------------------------------------------------
+
+/// This machine, and what a waiter does there is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded;
+
+impl Platform for Recorded {
+    type U32 = <Hardware as Platform>::U32;
+    type U64 = <Hardware as Platform>::U64;
+    type Ptr<T: 'static> = <Hardware as Platform>::Ptr<T>;
+
+    #[inline]
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+        ondeck_record::slept();
+        Hardware::wait_on(word, expected, deadline_ns)
+    }
+
+    #[inline]
+    fn wake(word: *const Self::U32, n: u32) {
+        ondeck_record::woke(n);
+        Hardware::wake(word, n);
+    }
+
+    #[inline]
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+        ondeck_record::slept();
+        Hardware::wait_on_upper(word, expected, deadline_ns)
+    }
+
+    #[inline]
+    fn wake_upper(word: *const Self::U64, n: u32) {
+        ondeck_record::woke(n);
+        Hardware::wake_upper(word, n);
+    }
+
+    #[inline(always)]
+    fn pause() {
+        Hardware::pause();
+    }
+
+    #[inline]
+    fn pause_ns(ns: u32) {
+        ondeck_record::spun();
+        Hardware::pause_ns(ns);
+    }
+
+    #[inline]
+    fn yield_now() {
+        Hardware::yield_now();
+    }
+
+    #[inline]
+    fn now_ns() -> u64 {
+        Hardware::now_ns()
+    }
+
+    #[inline(always)]
+    fn ticks() -> u64 {
+        Hardware::ticks()
+    }
+
+    #[inline]
+    fn ns_to_ticks(ns: u64) -> u64 {
+        Hardware::ns_to_ticks(ns)
+    }
+
+    #[inline]
+    fn thread_id() -> ThreadId {
+        Hardware::thread_id()
+    }
+
+    #[inline]
+    fn thread_index() -> Option<NonZeroU32> {
+        Hardware::thread_index()
+    }
+
+    #[inline]
+    fn current_core() -> u32 {
+        Hardware::current_core()
+    }
+
+    #[inline]
+    fn parallelism() -> u32 {
+        Hardware::parallelism()
+    }
+
+    #[inline]
+    fn may_spin() -> bool {
+        Hardware::may_spin()
+    }
+
+    fn is_crowded() -> bool {
+        Hardware::is_crowded()
+    }
+
+    #[inline]
+    fn is_running(thread: ThreadId) -> Running {
+        Hardware::is_running(thread)
+    }
+
+    /// As in the preloaded library: who accepts a lock that was passed on has been put on deck in another's place.
+    #[inline(always)]
+    fn step(step: Step) {
+        if step.name == "accept" {
+            ondeck_record::rotated();
+        }
+    }
+}
+
+impl StaticPlatform for Recorded {
+    const U32_ZERO: Self::U32 = Hardware::U32_ZERO;
+    const U64_ZERO: Self::U64 = Hardware::U64_ZERO;
+}

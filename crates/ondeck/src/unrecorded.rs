@@ -1,0 +1,51 @@
+//! What the locks do where nothing is recorded: what they are asked to.
+
+use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
+use ondeck_locks::{RawLock, RawTimedLock};
+use ondeck_platform::Hardware;
+
+/// What the locks run on.
+pub(crate) type Machine = Hardware;
+
+#[inline(always)]
+pub(crate) fn acquire<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    lock.acquire();
+}
+
+#[inline(always)]
+pub(crate) fn try_acquire<P: Policy>(lock: &RawOndeck<Machine, P>) -> bool {
+    lock.try_acquire()
+}
+
+#[inline(always)]
+pub(crate) fn try_acquire_until<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: u64) -> bool {
+    lock.try_acquire_until(deadline_ns)
+}
+
+/// # Safety
+/// The calling thread holds the lock.
+#[inline(always)]
+pub(crate) unsafe fn release<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    // SAFETY: the caller's.
+    unsafe { lock.release() };
+}
+
+/// # Safety
+/// The calling thread holds the lock.
+#[inline(always)]
+pub(crate) unsafe fn release_fair<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    // SAFETY: the caller's.
+    unsafe { lock.release_fair() };
+}
+
+/// # Safety
+/// The calling thread holds the lock.
+#[inline(always)]
+pub(crate) unsafe fn wait<P: Policy>(
+    waiters: &RawCondvar<Machine, P>,
+    lock: &RawOndeck<Machine, P>,
+    deadline_ns: Option<u64>,
+) -> bool {
+    // SAFETY: the caller's.
+    unsafe { waiters.wait(lock, deadline_ns) }
+}

@@ -1,0 +1,284 @@
+//! Locks that have no room for marks, in the program itself: a table has their marks by their addresses, and each thread
+//! remembers its own holds that are looked at.
+//!
+//! # Who looks where
+//! An uncontended acquisition counts down one number of its thread, and a release looks whether its thread remembers a hold.
+//! While others wait, which the lock's own word tells, both look for marks in the table. All waits are looked at.
+//!
+//! # A hold that is remembered
+//! It has the lock's address and its turn, a number that the lock changes with each release. One thread may acquire and
+//! another release: then the turn is another when the first comes back to the lock, and what it remembers is dropped.
+//!
+//! # Memory
+//! The lock may be that of the program's allocator. So memory is asked for once, in [`prepare`], before the program starts;
+//! code that is loaded later is walked by frame pointers, and has no names.
+//!
+//! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
+
+use crate::account::{self, Marks, Pending, Wait};
+use crate::file::{Recording, current};
+use crate::layout::NONE;
+use crate::memory::now_ns;
+use crate::thread::own;
+use crate::{Charging, Source, Wish, chance, modules, walk};
+use core::cell::{Cell, UnsafeCell};
+use core::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+// -- The process ------------------------------------------------------------------------------------------------------
+
+/// What is to be recorded. Written by [`prepare`], which is alone at it.
+struct Kept(UnsafeCell<Option<Wish>>);
+
+// SAFETY: written before the program has threads, and read once `IS_WISHED` says that it is.
+unsafe impl Sync for Kept {}
+
+static WISH: Kept = Kept(UnsafeCell::new(None));
+static IS_WISHED: AtomicBool = AtomicBool::new(false);
+/// The process that has tried to begin a recording; another one is our parent.
+static STARTED_BY: AtomicU32 = AtomicU32::new(0);
+
+/// Reads the environment and, if it asks for a recording, asks the loader and the allocator for what that takes. To be
+/// called once, before the program starts.
+pub fn prepare() {
+    let Some(wish) = Wish::of_environment() else { return };
+    // SAFETY: whoever prepares is alone at it.
+    unsafe { *WISH.0.get() = Some(wish) };
+    crate::ask_loader();
+    walk::ask_for_caches();
+    modules::ask_for_no_more_memory();
+    IS_WISHED.store(true, Release);
+    // The allocator may have locked meanwhile, and found nothing wished.
+    HERE.with(|here| here.left.set(0));
+}
+
+/// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
+fn recording() -> Option<&'static Recording> {
+    match current() {
+        None if IS_WISHED.load(Acquire) => start(),
+        recording => recording,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn start() -> Option<&'static Recording> {
+    // SAFETY: always may be called.
+    let pid = unsafe { libc::getpid() } as u32;
+    let before = STARTED_BY.load(Relaxed);
+    // Another thread is at it, or it has failed.
+    if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {
+        return current();
+    }
+    // SAFETY: written once, before `IS_WISHED` was.
+    let wish = unsafe { &*WISH.0.get() };
+    crate::start(wish.as_ref()?, "ondeck", Charging::AtInstants, Source::Program);
+    current()
+}
+
+// -- The table --------------------------------------------------------------------------------------------------------
+
+struct Place {
+    address: AtomicU64,
+    marks: Marks,
+}
+
+const N_PLACES: usize = 1 << 14;
+/// Marks know which process they are of, so what a parent has left does no harm.
+static PLACES: [Place; N_PLACES] = [const { Place { address: AtomicU64::new(0), marks: Marks::new() } }; N_PLACES];
+
+fn places(address: u64) -> impl Iterator<Item = &'static Place> {
+    /// Further than that, the table is as good as full.
+    const FARTHEST: usize = 32;
+    let first = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+    (first..first + FARTHEST).map(|at| &PLACES[at % N_PLACES])
+}
+
+/// The marks of a lock that has been looked at.
+fn find(address: u64) -> Option<&'static Marks> {
+    let mut places = places(address).map(|place| (place, place.address.load(Acquire)));
+    let (place, _) = places.find(|(_, found)| *found == address || *found == 0).filter(|(_, found)| *found != 0)?;
+    Some(&place.marks)
+}
+
+/// The marks of a lock, made if there are none. `None` if there is no room.
+fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
+    for place in places(address) {
+        let found = match place.address.load(Acquire) {
+            0 => place.address.compare_exchange(0, address, Release, Acquire).err().unwrap_or(address),
+            found => found,
+        };
+        if found == address {
+            return Some(&place.marks);
+        }
+    }
+    recording.dropped_locks.fetch_add(1, Relaxed);
+    None
+}
+
+// -- What a thread remembers ------------------------------------------------------------------------------------------
+
+/// A hold in progress.
+#[derive(Clone, Copy)]
+struct Hold {
+    /// Of the lock; 0 if there is none.
+    address: u64,
+    turn: u64,
+    /// When it began; 0 if it is not timed.
+    from: u64,
+    /// The stack that acquired the lock.
+    stack: u32,
+    /// The recording that the stack is of.
+    generation: u32,
+}
+
+const N_HOLDS: usize = 8;
+
+struct Here {
+    /// Acquisitions until the next that is looked at, and that one; 0 before the first.
+    left: Cell<u32>,
+    /// How many holds it remembers, in the first places.
+    n_holds: Cell<u32>,
+    holds: [Cell<Hold>; N_HOLDS],
+}
+
+thread_local! {
+    static HERE: Here = const {
+        let holds = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
+        Here { left: Cell::new(0), n_holds: Cell::new(0), holds }
+    };
+}
+
+impl Here {
+    /// Forgets the hold of that lock, and gives it.
+    fn take(&self, address: u64) -> Option<Hold> {
+        let n = self.n_holds.get() as usize;
+        let at = self.holds[..n].iter().position(|hold| hold.get().address == address)?;
+        let hold = self.holds[at].get();
+        self.holds[at].set(self.holds[n - 1].get());
+        self.n_holds.set(n as u32 - 1);
+        Some(hold)
+    }
+
+    fn remember(&self, hold: Hold) {
+        let n = self.n_holds.get() as usize;
+        if n < N_HOLDS {
+            self.holds[n].set(hold);
+            self.n_holds.set(n as u32 + 1);
+        } else {
+            // The oldest may be one that another thread has ended. If not, its release is as one that nobody looks at.
+            for at in 1..N_HOLDS {
+                self.holds[at - 1].set(self.holds[at].get());
+            }
+            self.holds[N_HOLDS - 1].set(hold);
+        }
+    }
+
+    /// Counts an acquisition: whether it is looked at.
+    fn count(&self, recording: &Recording) -> bool {
+        let (is_looked_at, next) = chance::count(self.left.get(), recording.rate);
+        self.left.set(next);
+        is_looked_at
+    }
+}
+
+// -- What the lock tells ----------------------------------------------------------------------------------------------
+
+/// Enters the recorder from the lock's own slow paths. To be called in a function that is not put into its callers, which
+/// then is the innermost that no stack shows.
+#[inline(always)]
+pub fn within<T>(act: impl FnOnce() -> T) -> T {
+    let here = 0_u8;
+    let entry = &own().entry;
+    let before = entry.replace((&raw const here) as u64);
+    let result = act();
+    entry.set(before);
+    // In the frame until the end.
+    core::hint::black_box(&here);
+    result
+}
+
+/// Counts an acquisition: whether it is to be looked at, by [`taken`].
+#[inline(always)]
+pub fn is_due() -> bool {
+    HERE.with(|here| {
+        let left = here.left.get();
+        if left > 1 {
+            here.left.set(left - 1);
+        }
+        left <= 1
+    })
+}
+
+/// Whether the calling thread remembers holds, of any lock: each acquire and release is to be told then.
+#[inline(always)]
+pub fn remembers() -> bool {
+    HERE.with(|here| here.n_holds.get() != 0)
+}
+
+/// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
+pub fn taken(address: u64, turn: u64, is_due: bool, is_contended: bool) {
+    /// Acquisitions of a process that does not record, or not yet, until it looks again whether it does.
+    const AGAIN_AFTER: u32 = 10_000;
+    HERE.with(|here| {
+        // Of a hold that another thread has ended.
+        here.take(address);
+        let Some(recording) = recording() else {
+            if is_due {
+                here.left.set(if IS_WISHED.load(Relaxed) { AGAIN_AFTER } else { u32::MAX });
+            }
+            return;
+        };
+        recording.note_lock();
+        if is_contended && let Some(marks) = find(address) {
+            marks.found_bare(recording, address);
+        }
+        if is_due && here.count(recording) {
+            let (stack, generation) = (walk::stack(recording), account::generation());
+            here.remember(Hold { address, turn, from: now_ns(), stack, generation });
+        }
+    });
+}
+
+/// The calling thread begins to wait for the lock at that address. `None` if that cannot be recorded.
+pub fn wait(address: u64) -> Option<Wait<'static>> {
+    let recording = recording()?;
+    marks(recording, address)?.wait(address)
+}
+
+/// A wait for the lock at that address is over: the calling thread has it, and it is at that turn, or has given up.
+pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: u64) {
+    let Some(recording) = current() else { return };
+    wait.write_down(recording, has_it);
+    if !has_it {
+        return;
+    }
+    recording.note_lock();
+    HERE.with(|here| {
+        here.take(address);
+        let is_timed = here.count(recording);
+        let stack = match wait.known_stack() {
+            NONE if is_timed => walk::stack(recording),
+            known => known,
+        };
+        if is_timed || stack != NONE {
+            let from = if is_timed { now_ns() } else { 0 };
+            here.remember(Hold { address, turn, from, stack, generation: account::generation() });
+        }
+    });
+}
+
+/// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
+/// in the answer; the lock may be gone by then.
+pub fn release(address: u64, turn: u64, is_contended: bool) -> Option<Pending> {
+    let hold = HERE.with(|here| here.take(address));
+    let recording = current()?;
+    let hold = hold.filter(|hold| hold.turn == turn && hold.generation == account::generation());
+    match hold {
+        Some(hold) => marks(recording, address)?.release_bare(recording, address, hold.stack, hold.from),
+        None if is_contended => find(address)?.release_bare(recording, address, NONE, 0),
+        None => None,
+    }
+}
