@@ -49,9 +49,9 @@ pub enum Kind {
     Unknown,
     /// Most of the waiting passes while the lock is free, and not because sections are short.
     Late,
-    /// Sections are long.
+    /// Sections are long, or as far as is known those that threads wait for.
     Long,
-    /// Some sections are long, though 99 of 100 are short.
+    /// Sections are short, but not those that threads wait for.
     SometimesLong,
     /// Sections are short, and our lock is predicted to help, here or with more cores.
     Helped,
@@ -100,10 +100,12 @@ impl Case<'_> {
         let is_late = measures.is_mostly_free();
         match () {
             () if measures.is_quiet() => Kind::Quiet,
+            () if is_late && measures.shares_cores() => Kind::Late,
+            () if !measures.is_known() && measures.waits_for_long() => Kind::Long,
             () if !measures.is_known() => Kind::Unknown,
-            () if is_late && (measures.shares_cores() || !measures.is_short()) => Kind::Late,
+            () if is_late && !measures.is_short() => Kind::Late,
             () if !measures.is_short() => Kind::Long,
-            () if measures.is_sometimes_long() => Kind::SometimesLong,
+            () if measures.waits_for_long() => Kind::SometimesLong,
             () if self.profile.lock != predict::MEASURED_WITH => Kind::Answered,
             () => match self.prediction.filter(|prediction| prediction.is_like_the_run()) {
                 None => Kind::NotPredicted,

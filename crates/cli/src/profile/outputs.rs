@@ -4,7 +4,7 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Advice, Kind, NOTE, Profile, Subject, firefox, flamegraph, folded, json, pprof, predictions};
+use ondeck_profile::{Advice, NOTE, Profile, Subject, firefox, flamegraph, folded, json, pprof, predictions};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -115,9 +115,7 @@ const PREDICTED: usize = 3;
 pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
     let predictions = if predicts { predictions(profile, PREDICTED) } else { Vec::new() };
     let mut of_locks = Vec::new();
-    let mut has_prediction = false;
-    for Advice { subject, kind, text } in ondeck_profile::advice(profile, &predictions) {
-        has_prediction |= matches!(kind, Kind::Helped | Kind::NotHelped);
+    for Advice { subject, text, .. } in ondeck_profile::advice(profile, &predictions) {
         match subject {
             Subject::Lock(lock) => of_locks.push((lock, text)),
             Subject::Condition(condition) => {
@@ -126,7 +124,7 @@ pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, Strin
             }
         }
     }
-    if has_prediction {
+    if predictions.iter().any(Option::is_some) {
         profile.notes.push(NOTE.to_owned());
     }
     of_locks

@@ -1,6 +1,6 @@
 //! What advice is judged by: figures that follow from those of a lock, and the thresholds.
 
-use crate::{Bar, Histogram, Lock, Profile};
+use crate::{Bar, Lock, Profile};
 use ondeck_lab::predict::{KEPT, Seen};
 
 /// Part of the time that a lock's threads could run, below which waiting for it does not matter: if all of it went away,
@@ -23,6 +23,9 @@ pub(super) const MOST: f64 = 0.5;
 /// has shown more, but not at once.
 const MOST_THREADS: u32 = 128;
 
+/// The lock with which each hold is charged by itself. With ours, a charge is for several short ones now and then.
+const EXACT: &str = "glibc";
+
 /// What follows from a lock's figures.
 pub(super) struct Measures<'a> {
     pub(super) lock: &'a Lock,
@@ -35,9 +38,9 @@ pub(super) struct Measures<'a> {
     /// One of so many acquisitions was looked at.
     pub(super) rate: u32,
     /// The mean hold without the longest hundredth: whose holder loses its core is not held up by its section.
-    section_ns: Option<f64>,
-    /// Half of the time that it is held is in holds of at least so many ns.
-    half_held_ns: Option<f64>,
+    pub(super) section_ns: Option<f64>,
+    /// Holds that threads waited for lasted so long at least, on average.
+    waited_for_ns: Option<f64>,
 }
 
 impl Measures<'_> {
@@ -45,17 +48,16 @@ impl Measures<'_> {
         let process = profile.processes.get(lock.process as usize);
         let seconds = process.map(|process| process.to - process.from).filter(|seconds| *seconds > 0.0);
         let life_ns = seconds.unwrap_or(profile.seconds) * 1e9;
-        // What threads did at once tells of some that no sample has shown.
-        let busy = if life_ns > 0.0 { ((lock.wait_ns + lock.hold_ns) / life_ns).ceil() as u32 } else { 0 };
-        let waiting = if lock.most_waiting > 0 { lock.most_waiting.saturating_add(1) } else { 0 };
+        // Threads that no sample has shown may have been seen waiting. While the lock is free, all of them may be.
+        let threads = lock.threads.max(lock.most_waiting).clamp(1, MOST_THREADS);
         Measures {
             lock,
             life_ns,
             cores: profile.cores.max(1),
-            threads: lock.threads.max(busy).max(waiting).clamp(1, MOST_THREADS),
+            threads,
             rate: profile.rate.max(1),
             section_ns: section_ns(lock),
-            half_held_ns: half_held_ns(&lock.hold_histogram),
+            waited_for_ns: if profile.lock == EXACT { waited_for_ns(lock) } else { None },
         }
     }
 
@@ -85,9 +87,10 @@ impl Measures<'_> {
         self.section_ns.is_some_and(|ns| ns < LONG_NS)
     }
 
-    /// Whether it is held in long sections for most of the time though 99 of 100 are short.
-    pub(super) fn is_sometimes_long(&self) -> bool {
-        self.half_held_ns.is_some_and(|ns| ns >= LONG_NS) && self.most_holds_ns().is_some_and(|ns| ns < LONG_NS)
+    /// Whether the holds that threads waited for were long, whatever the others were. These were recorded, each of them, also
+    /// where no sample was taken.
+    pub(super) fn waits_for_long(&self) -> bool {
+        self.waited_for_ns.is_some_and(|ns| ns >= LONG_NS)
     }
 
     /// What 99 of 100 holds do not exceed.
@@ -96,8 +99,8 @@ impl Measures<'_> {
     }
 
     /// See the field; 0 where it is not known.
-    pub(super) fn half_held_ns(&self) -> f64 {
-        self.half_held_ns.unwrap_or_default()
+    pub(super) fn waited_for_ns(&self) -> f64 {
+        self.waited_for_ns.unwrap_or_default()
     }
 
     /// The part of the waiting in which it was free.
@@ -125,11 +128,13 @@ impl Measures<'_> {
 
     /// What the simulator is to find the sections of; `None` without any, and without time.
     pub(super) fn seen(&self) -> Option<Seen> {
-        let Lock { acquisitions, hold_ns, waits, wait_ns, .. } = *self.lock;
+        let Lock { acquisitions, waits, wait_ns, .. } = *self.lock;
+        let section_ns = self.section_ns?;
         let turn_ns = f64::from(self.threads) * self.life_ns / acquisitions;
         let (waited, wait_ns) = (waits / acquisitions, wait_ns / acquisitions);
-        let outside_ns = (turn_ns - hold_ns / acquisitions - wait_ns).max(0.0);
-        let seen = Seen { section_ns: self.section_ns?, waited, wait_ns, outside_ns, turn_ns };
+        // One very long hold that was looked at by chance stands for so many that all time would be inside.
+        let outside_ns = (turn_ns - section_ns - wait_ns).max(0.0);
+        let seen = Seen { section_ns, waited, wait_ns, outside_ns, turn_ns };
         (acquisitions > 0.0 && self.life_ns > 0.0).then_some(seen)
     }
 }
@@ -153,15 +158,10 @@ fn section_ns(lock: &Lock) -> Option<f64> {
     Some(if all > 0.0 && count > 0.0 { mean * (sum / count) / (all / total) } else { mean })
 }
 
-/// See [`Measures::half_held_ns`].
-fn half_held_ns(histogram: &Histogram) -> Option<f64> {
-    let mut left = histogram.0.iter().map(held).sum::<f64>() / 2.0;
-    let mut longest_first = histogram.0.iter().rev();
-    let bar = longest_first.find(|bar| {
-        left -= held(bar);
-        left <= 0.0
-    });
-    bar.map(|bar| bar.from as f64)
+/// See [`Measures::waited_for_ns`]: a hold is charged for each of its instants as often as threads wait then.
+fn waited_for_ns(lock: &Lock) -> Option<f64> {
+    let (count, ns) = lock.holders.iter().fold((0.0, 0.0), |(count, ns), site| (count + site.count, ns + site.ns));
+    (count > 0.0).then(|| ns / count / f64::from(lock.most_waiting.max(1)))
 }
 
 /// About how long the durations of a bar are together.
@@ -178,19 +178,6 @@ fn middle(bar: &Bar) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn bars(bars: &[(u64, u64, f64)]) -> Histogram {
-        Histogram(bars.iter().map(|&(from, to, count)| Bar { from, to, count }).collect())
-    }
-
-    #[test]
-    fn half_of_the_held_time() {
-        assert_eq!(half_held_ns(&Histogram::default()), None);
-        assert_eq!(half_held_ns(&bars(&[(100, 200, 10.0)])), Some(100.0));
-        // 1500 ns in short ones, 1500 and 3000 in longer ones.
-        assert_eq!(half_held_ns(&bars(&[(100, 200, 10.0), (1000, 2000, 1.0), (2000, 4000, 1.0)])), Some(2000.0));
-        assert_eq!(half_held_ns(&bars(&[(100, 200, 10.0), (1000, 2000, 2.0)])), Some(1000.0));
-    }
 
     #[test]
     fn a_bar_without_an_end_has_a_middle() {

@@ -11,6 +11,9 @@ use std::collections::HashMap;
 /// So much of a function's name is shown.
 const MOST_NAME: usize = 80;
 
+/// What the mean of holds is of. Who loses its core is in the longest hundredth.
+const MEAN: &str = "mean of the shorter 99 %";
+
 impl Case<'_> {
     pub(super) fn sentence(&self, kind: Kind) -> String {
         match kind {
@@ -89,17 +92,17 @@ impl Case<'_> {
 
     fn sometimes_long(&self) -> String {
         let measures = &self.measures;
-        let (threads, cores) = (counted(measures.threads as usize, "thread"), counted(measures.cores as usize, "core"));
-        let or = if measures.shares_cores() {
-            format!("; or holders lose their core, as {threads} share {cores}")
+        let who = if measures.shares_cores() {
+            let (threads, cores) = (measures.threads as usize, measures.cores as usize);
+            format!("as {} share {}", counted(threads, "thread"), counted(cores, "core"))
         } else {
-            String::new()
+            "to other programs".to_owned()
         };
         format!(
-            "shorten its longest sections: 99 of 100 holds last at most {}, but half of the time that it is held is in holds \
-             of at least {}, and {}{or}",
+            "shorten its longest sections: 99 of 100 holds last at most {}, but those that threads waited for at least {} \
+             (mean), and {}; or holders lost their core, {who}",
             duration_ns(measures.most_holds_ns().unwrap_or(LONG_NS)),
-            duration_ns(measures.half_held_ns()),
+            duration_ns(measures.waited_for_ns()),
             self.charged(),
         )
     }
@@ -131,8 +134,8 @@ impl Case<'_> {
         let lock = measures.lock;
         let late = if measures.is_mostly_free() { format!(", and {}", self.freely()) } else { String::new() };
         format!(
-            "it is held for {} at a time (mean), {} of {} acquisitions wait, {} threads at a time (mean){late}",
-            duration_ns(lock.mean_hold_ns().unwrap_or_default()),
+            "it is held for {} at a time ({MEAN}), {} of {} acquisitions wait, {} threads at a time (mean){late}",
+            duration_ns(measures.section_ns.unwrap_or_default()),
             percent((lock.waits / lock.acquisitions).min(1.0)),
             whole(lock.acquisitions),
             times(measures.waiting()),
@@ -152,8 +155,14 @@ impl Case<'_> {
 
     /// How long it is held, and by whom.
     fn held(&self) -> String {
-        let mean = duration_ns(self.measures.lock.mean_hold_ns().unwrap_or_default());
-        format!("it is held for {mean} at a time (mean), and {}", self.charged())
+        let long = match self.measures.section_ns.filter(|_| self.measures.is_known()) {
+            Some(ns) => format!("it is held for {} at a time ({MEAN})", duration_ns(ns)),
+            None => format!(
+                "holds that threads waited for lasted at least {} (mean)",
+                duration_ns(self.measures.waited_for_ns())
+            ),
+        };
+        format!("{long}, and {}", self.charged())
     }
 
     /// Who is charged most of the waiting.

@@ -177,7 +177,7 @@ fn our_lock_helps_here_or_with_more_cores_or_not() {
     assert_eq!(kind, Kind::Helped);
     assert_eq!(
         text,
-        "`ondeck run` would help: it is held for 200 ns at a time (mean), 40 % of 1.00 M acquisitions wait, 0.40 threads at a \
+        "`ondeck run` would help: it is held for 200 ns at a time (mean of the shorter 99 %), 40 % of 1.00 M acquisitions wait, 0.40 threads at a \
          time (mean); ondeck's lock would be acquired 2.34 times as often as glibc's on 4 cores as here (simulated, \
          mesh-cores-4, 4 threads), 2.00 times on 16 cores (simulated, graviton3-cores-16, 16 threads) and 1.50 times on 64 \
          cores (simulated, graviton3, 64 threads)"
@@ -260,7 +260,7 @@ fn long_sections_name_their_holder() {
     // Both places in the function are its own; the one with more is told.
     assert_eq!(
         text,
-        "shorten the section: it is held for 2.30 ms at a time (mean), and `Cache::put` (cache.cc:88) is charged 55 % of the \
+        "shorten the section: it is held for 2.30 ms at a time (mean of the shorter 99 %), and `Cache::put` (cache.cc:88) is charged 55 % of the \
          4.00 s that threads waited"
     );
     assert_eq!(self::kind(&profile(held(99e3))), Kind::NotPredicted);
@@ -284,27 +284,57 @@ fn long_sections_name_their_holder() {
     assert!(text.ends_with("and who held it while threads waited 4.00 s is not known"), "{text}");
 }
 
+/// So many holds that threads waited for, with all of the waiting charged to them.
+fn waited_for(count: f64) -> impl Fn(&mut Lock) {
+    move |lock| lock.holders = vec![Site { stack: 0, count, ns: 3e9 }]
+}
+
 #[test]
 fn sections_that_are_sometimes_long_are_told_from_long_ones() {
-    let tail = |count, threads| {
-        profile(move |lock| {
-            lock.hold_histogram = bars(&[(128, 256, 1e6 - count), (1_048_576, 2_097_152, count)]);
-            lock.takers = vec![Site { stack: 0, count: 1e6, ns: 200.0 * 1e6 + count * 1.5e6 }];
+    let waited_for = |count, threads| {
+        profile(|lock| {
+            waited_for(count)(lock);
             lock.threads = threads;
         })
     };
-    let (kind, text) = told(&tail(1000.0, 4), None);
+    let (kind, text) = told(&waited_for(1000.0, 4), None);
     assert_eq!(kind, Kind::SometimesLong);
+    // Three threads waited at most, for 3 s in 1000 holds.
     assert_eq!(
         text,
-        "shorten its longest sections: 99 of 100 holds last at most 255 ns, but half of the time that it is held is in holds \
-         of at least 1.05 ms, and `Cache::put` (cache.cc:88) is charged 55 % of the 4.00 s that threads waited"
+        "shorten its longest sections: 99 of 100 holds last at most 255 ns, but those that threads waited for at least 1.00 ms \
+         (mean), and `Cache::put` (cache.cc:88) is charged 75 % of the 4.00 s that threads waited; or holders lost their \
+         core, to other programs"
     );
-    let (_, text) = told(&tail(1000.0, 8), None);
-    assert!(text.ends_with("waited; or holders lose their core, as 8 threads share 4 cores"), "{text}");
-    // A tenth of the time in long ones is no half; half of the sections are more than one of 100.
-    assert_eq!(self::kind(&tail(14.0, 4)), Kind::NotPredicted);
-    assert_eq!(self::kind(&tail(500_000.0, 4)), Kind::Long);
+    let (_, text) = told(&waited_for(1000.0, 8), None);
+    assert!(text.ends_with("waited; or holders lost their core, as 8 threads share 4 cores"), "{text}");
+    assert_eq!(self::kind(&waited_for(9_900.0, 4)), Kind::SometimesLong);
+    assert_eq!(self::kind(&waited_for(10_100.0, 4)), Kind::NotPredicted);
+    // Charges of our lock are not of single holds.
+    let mut ours = waited_for(1000.0, 4);
+    ours.lock = "ondeck".into();
+    assert_eq!(self::kind(&ours), Kind::Answered);
+}
+
+/// Each wait for a long hold was recorded, though no acquisition was looked at.
+#[test]
+fn what_was_waited_for_tells_where_samples_do_not() {
+    let seldom = |lock: &mut Lock| {
+        (lock.acquisitions, lock.waits, lock.takers) = (60.0, 40.0, Vec::new());
+        waited_for(50.0)(lock);
+    };
+    let (kind, text) = told(&profile(seldom), None);
+    assert_eq!(kind, Kind::Long);
+    assert_eq!(
+        text,
+        "shorten the section: holds that threads waited for lasted at least 20.0 ms (mean), and `Cache::put` (cache.cc:88) is \
+         charged 75 % of the 4.00 s that threads waited"
+    );
+    let late = |lock: &mut Lock| {
+        seldom(lock);
+        (lock.handing_on_ns, lock.threads) = (3e9, 8);
+    };
+    assert_eq!(self::kind(&profile(late)), Kind::Late);
 }
 
 #[test]
