@@ -3,6 +3,7 @@
 mod common;
 mod launch;
 mod partial;
+mod profiled;
 mod profiles;
 mod recorded;
 mod report;

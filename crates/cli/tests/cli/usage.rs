@@ -66,7 +66,7 @@ fn combinations() {
 
 #[test]
 fn words() {
-    refused(&["bnech"], &["bnech", "bench, sim, run, list, calibrate, report, compare"]);
+    refused(&["bnech"], &["bnech", "bench, sim, run, profile, list, calibrate, report, compare"]);
     refused(&["bench", "--thread", "2"], &["--thread", "--threads"]);
     refused(&["bench", "now"], &["now", "--help"]);
     refused(&["bench", "--rounds"], &["--rounds"]);

@@ -1,0 +1,180 @@
+//! `ondeck profile`: the program is its own, what was asked for is written, and what cannot be is said in one line.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{Run, Scratch, command, ondeck};
+use crate::launch::library;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// `ondeck profile` with the library, and what it is to run.
+fn profile(arguments: &[&str]) -> Run {
+    ondeck(&[&["profile", "--library", library()], arguments].concat())
+}
+
+/// Three threads that wait for each other for as many ms as the argument says.
+const WAITERS: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static int ms;
+static void *hold(void *unused)
+{
+    for (int i = 0; i < ms / 6; i++) {
+        pthread_mutex_lock(&held);
+        usleep(2000);
+        pthread_mutex_unlock(&held);
+    }
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    pthread_t threads[3];
+    ms = argc > 1 ? atoi(argv[1]) : 60;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, hold, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return 7;
+}
+";
+
+fn waiters(scratch: &Scratch) -> String {
+    let (source, program) = (scratch.path("waiters.c"), scratch.path("waiters"));
+    std::fs::write(&source, WAITERS).unwrap();
+    let built = Command::new("cc").args(["-g", "-O1", "-pthread", "-o", &program, &source]).status().unwrap();
+    assert!(built.success());
+    program
+}
+
+#[test]
+fn status_output_and_input_are_the_programs_own() {
+    let run = profile(&["--", "sh", "-c", "echo own; exit 42"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(42), "own\n"), "{}", run.stderr);
+    assert_eq!(profile(&["--", "sh", "-c", "kill -TERM $$"]).code, Some(128 + 15));
+    let run = profile(&["--format", "json", "true"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.starts_with("{\"version\":1") && run.stdout.contains("no pthread_mutex_"), "{}", run.stdout);
+}
+
+#[test]
+fn all_that_was_asked_for_is_written() {
+    let scratch = Scratch::new("profiled-files");
+    let program = waiters(&scratch);
+    let files = ["a.pb.gz", "a.html", "a.svg", "a.folded", "a.firefox.json", "a.json"].map(|name| scratch.path(name));
+    let [pprof, page, picture, folded, firefox, json] = &files;
+    let flags = ["--output", pprof, "--report", page, "--flamegraph", picture, "--folded", folded];
+    let more = ["--firefox", firefox, "--format", "json", "--out", json, "--no-prediction", "--", &program];
+    let run = profile(&[&flags[..], &more[..]].concat());
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "", ""));
+    for (file, words) in
+        files.iter().zip([&[][..], &["held", "hold"], &["<svg", "held"], &["held;"], &["held"], &["held"]])
+    {
+        let content = std::fs::read(file).unwrap();
+        assert!(content.len() > 20, "{file}");
+        let text = String::from_utf8_lossy(&content);
+        assert!(words.iter().all(|word| text.contains(word)), "{file}");
+    }
+    let compared = ondeck(&["compare", pprof, json]);
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    assert!(compared.stdout.contains("held"), "{}", compared.stdout);
+}
+
+/// Waits for something that comes soon.
+#[track_caller]
+fn soon(what: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !what() {
+        assert!(Instant::now() < end, "it does not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn snapshots_are_written_in_time_and_on_demand() {
+    let scratch = Scratch::new("profiled-snapshots");
+    let (program, json) = (waiters(&scratch), scratch.path("a.json"));
+    let flags = ["profile", "--library", library(), "--format", "json", "--out", &json, "--no-prediction"];
+    for more in [&["--every", "100ms"][..], &[]] {
+        let first = scratch.path("a.0001.json");
+        let mut child = command(&[&flags, more, &["--", &program, "3000"]].concat()).spawn().unwrap();
+        if more.is_empty() {
+            std::thread::sleep(Duration::from_millis(300));
+            signal(&child, "USR2");
+        }
+        soon(|| Path::new(&first).is_file());
+        let snapshot = std::fs::read_to_string(&first).unwrap();
+        assert!(snapshot.contains("\"ended\":\"running\"") && snapshot.contains("a snapshot"), "{snapshot}");
+        // What is sent to us is meant for the program.
+        signal(&child, "TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+        let whole = std::fs::read_to_string(&json).unwrap();
+        assert!(whole.contains("\"ended\":\"abruptly\"") && whole.contains("\"held\""), "{whole}");
+        for number in 1..200 {
+            let _ = std::fs::remove_file(scratch.path(&format!("a.{number:04}.json")));
+        }
+    }
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], code: i32, words: &[&str]) {
+    let run = profile(arguments);
+    assert_eq!(run.code, Some(code), "{}", run.stderr);
+    assert_eq!((run.stderr.lines().count(), run.stdout.as_str()), (1, ""), "{}", run.stderr);
+    for word in words {
+        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_the_program_starts() {
+    let scratch = Scratch::new("profiled-refused");
+    let (source, fixed) = (scratch.write("a.c", "int main(void) { return 0; }"), scratch.path("static"));
+    // Not every system has what is needed for static programs.
+    let is_built = Command::new("cc").args(["-static", "-o", &fixed, &source]).stderr(Stdio::null()).status();
+    if is_built.is_ok_and(|status| status.success()) {
+        refused(&["--", &fixed], 126, &["static"]);
+    }
+    refused(&["--", "no-such-program"], 127, &["no-such-program"]);
+    refused(&["--lock", "std-port", "true"], 2, &["--lock std-port", "glibc, ondeck"]);
+    refused(&["--every", "7", "true"], 2, &["--every", "10s"]);
+    refused(&["--rate", "0", "true"], 2, &["--rate"]);
+    refused(&["--max-mb", "0", "true"], 2, &["--max-mb"]);
+    refused(&["-o", "/no/such/directory/a.pb.gz", "true"], 2, &["--output", "/no/such/directory"]);
+    let one = scratch.path("one");
+    refused(&["-o", &one, "--report", &one, "true"], 2, &["one", "two files"]);
+    refused(&[], 2, &["PROGRAM"]);
+}
+
+#[test]
+fn recordings_are_gone_afterwards() {
+    let scratch = Scratch::new("profiled-gone");
+    let listing = scratch.path("listing");
+    let run = profile(&[
+        "--",
+        "sh",
+        "-c",
+        &format!("ls -d \"$ONDECK_RECORD\" >{listing}; ls \"$ONDECK_RECORD\" >>{listing}"),
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let listing = std::fs::read_to_string(listing).unwrap();
+    let (directory, files) = listing.split_once('\n').unwrap();
+    assert!(files.contains(".ondeck") && !Path::new(directory).exists(), "{listing}");
+}
+
+#[test]
+fn probes_are_named_on_demand() {
+    let run = profile(&["--usdt", "true"]);
+    assert!(run.stderr.contains("ondeck:contended") && run.stderr.contains("bpftrace -p"), "{}", run.stderr);
+    let notes = Command::new("readelf").args(["-n", library()]).stdout(Stdio::piped()).output().unwrap();
+    let notes = String::from_utf8_lossy(&notes.stdout).into_owned();
+    for name in ["contended", "acquired", "release", "wake"] {
+        assert!(notes.contains(&format!("Name: {name}")), "{notes}");
+    }
+}
