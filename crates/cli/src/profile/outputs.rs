@@ -132,7 +132,7 @@ pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, Strin
 
 fn made(form: Form, profile: &Profile, advice: &[(usize, String)], width: usize) -> Vec<u8> {
     match form {
-        Form::Pprof => pprof::gzip(&pprof::write(profile)),
+        Form::Pprof => pprof::write(profile),
         Form::Page => ondeck_profile::page(profile, advice).into_bytes(),
         Form::Flamegraph => flamegraph(profile).into_bytes(),
         Form::Folded => folded::folded(profile, ondeck_profile::Side::Waiters).into_bytes(),
