@@ -157,6 +157,7 @@ impl Marks {
         Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) }
     }
 
+    #[inline(always)]
     fn has(&self, flags: u32) -> bool {
         self.tag.load(Relaxed) & flags != 0
     }
