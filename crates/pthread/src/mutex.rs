@@ -307,6 +307,9 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn lock_plain(&self) -> Option<Answer> {
         let (id, state) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
+        if process::is_recorded(state) && self.marks.is_due() {
+            return None;
+        }
         // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
         let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
         if is_in {
@@ -364,12 +367,16 @@ impl Mutex {
         if kind != Kind::Normal && self.is_mine() {
             return self.lock_again(kind);
         }
-        if self.try_acquire() {
-            self.note_taken(process::state());
-        } else if !self.acquire_contended(deadline) {
-            return ETIMEDOUT;
-        }
-        self.enter()
+        let acquire = || {
+            if self.try_acquire() {
+                self.note_taken(process::state());
+                return true;
+            }
+            self.acquire_contended(deadline)
+        };
+        let is_due = process::is_recorded(process::state()) && self.marks.is_due();
+        let is_in = if is_due { self.marks.take_ready(self.address(), acquire) } else { acquire() };
+        if is_in { self.enter() } else { ETIMEDOUT }
     }
 
     fn lock_again(&self, kind: Kind) -> Answer {

@@ -60,6 +60,20 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     if thread::is_alone() && marks.is_some() {
         return taken(here, marks, act());
     }
+    if let Some(marks) = marks.filter(|marks| marks.is_due()) {
+        // SAFETY: the caller's.
+        return marks.take_ready(mutex as u64, || unsafe { lock_recorded(mutex, Some(marks), act) });
+    }
+    // SAFETY: the caller's.
+    unsafe { lock_recorded(mutex, marks, act) }
+}
+
+/// # Safety
+/// As for [`lock_by`].
+#[inline(always)]
+unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn() -> Answer) -> Answer {
+    // SAFETY: the caller's mutex exists.
+    let here = unsafe { &*mutex };
     let Some(marks) = marks else {
         let wait = Opaque::begin(mutex as u64, false);
         look(wait.as_ref());

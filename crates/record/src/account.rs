@@ -233,10 +233,31 @@ impl Marks {
         }
     }
 
+    /// Whether the next acquisition will be looked at, unless another thread is faster.
+    #[inline(always)]
+    pub fn is_due(&self) -> bool {
+        self.countdown.load(Relaxed) == 1
+    }
+
+    /// Acquires the mutex at that address by `act`, after a walk of the stack: a walk takes longer than many a hold, and others
+    /// would have to wait for it.
+    #[cold]
+    #[inline(never)]
+    pub fn take_ready<T>(&self, address: u64, act: impl FnOnce() -> T) -> T {
+        if let Some(recording) = current() {
+            own().ready.set((address, walk::stack(recording).into()));
+        }
+        let result = act();
+        own().ready.set((0, 0));
+        result
+    }
+
     /// Times this hold.
     fn look(&self, recording: &Recording, address: u64) {
         let Some((_, lock)) = self.lock(recording, address) else { return };
-        lock.taken_by.store(walk::stack(recording), Relaxed);
+        let (ready, stack) = own().ready.get();
+        let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
+        lock.taken_by.store(stack, Relaxed);
         lock.taken_at.store(now_ns(), Relaxed);
         self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
     }

@@ -16,12 +16,14 @@ pub(crate) struct Own {
     pub(crate) wait: Cell<*const crate::Wait<'static>>,
     /// Threads that it has woken.
     pub(crate) woken: Cell<u64>,
+    /// The address of a mutex that it is about to lock, and the stack from which, if that is walked before.
+    pub(crate) ready: Cell<(u64, u64)>,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Own>() == 56);
+const _: () = assert!(size_of::<Own>() == 72);
 
 /// The kernel's number of the calling thread, in a process of that number.
 pub(crate) fn id(process: u32) -> u32 {
