@@ -26,6 +26,8 @@
 //! # What an uncontended acquisition costs
 //! One counter is counted down, and one word looked at, both in the mutex. One acquisition of many, by chance, is timed.
 
+mod waiting;
+
 use crate::file::{Recording, current};
 use crate::layout::{Lock, NONE, event, kind};
 use crate::memory::now_ns;
@@ -85,33 +87,6 @@ impl Tag {
     const GENERATION: u32 = 0xe0;
     /// The number is above that.
     const NUMBER_AT: u32 = 8;
-}
-
-/// Threads that wait for one lock: their number in 16 bits, and the sum of instants above them.
-mod waiting {
-    const BITS: u32 = 16;
-    const SUM: u64 = u64::MAX >> BITS;
-    /// A difference that is more is none: the other side of it was ahead.
-    const LONGEST: u64 = SUM / 2;
-
-    pub(super) const fn one(from: u64) -> u64 {
-        (from << BITS).wrapping_add(1)
-    }
-
-    pub(super) const fn number(word: u64) -> u64 {
-        word & ((1 << BITS) - 1)
-    }
-
-    /// What they have waited until `now` and nobody was charged for.
-    pub(super) const fn area(word: u64, now: u64) -> u64 {
-        let area = number(word).wrapping_mul(now).wrapping_sub(word >> BITS) & SUM;
-        if area > LONGEST { 0 } else { area }
-    }
-
-    /// What is added when so much was charged.
-    pub(super) const fn charged(area: u64) -> u64 {
-        area << BITS
-    }
 }
 
 /// What somebody is charged.
@@ -571,36 +546,5 @@ impl Pending {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
             record(recording, event::CHARGE, self.number, self.now, ns, stack);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::waiting::{area, charged, number, one};
-
-    #[test]
-    fn each_instant_of_each_wait_is_charged_once() {
-        // 5 ms in 48 bits, behind which they begin again.
-        for start in [0_u64, 1 << 40, (1 << 48) - 3_000_000] {
-            let at = |ms: u64| start.wrapping_add(ms * 1_000_000);
-            let ms = |ms: u64| ms * 1_000_000;
-            let mut word = 0_u64.wrapping_add(one(at(0))).wrapping_add(one(at(1)));
-            assert_eq!(number(word), 2);
-            // A release at 3 ms: 3 of the one, 2 of the other.
-            assert_eq!(area(word, at(3)), ms(5));
-            word = word.wrapping_add(charged(ms(5)));
-            assert_eq!(area(word, at(3)), 0);
-            // One acquires at 4 ms: 2 ms of nobody.
-            assert_eq!(area(word, at(4)), ms(2));
-            word = word.wrapping_add(charged(ms(2))).wrapping_sub(one(at(4)));
-            assert_eq!((number(word), area(word, at(6))), (1, ms(2)));
-            word = word.wrapping_sub(one(at(4)));
-            assert_eq!((number(word), area(word, at(9))), (0, 0));
-        }
-    }
-
-    #[test]
-    fn what_seems_to_be_from_before_is_nothing() {
-        assert_eq!(area(one(1000), 999), 0);
     }
 }
