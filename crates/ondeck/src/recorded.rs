@@ -264,6 +264,11 @@ impl Platform for Recorded {
     }
 
     #[inline]
+    fn memory_nodes() -> u32 {
+        Hardware::memory_nodes()
+    }
+
+    #[inline]
     fn is_running(thread: ThreadId) -> Running {
         Hardware::is_running(thread)
     }

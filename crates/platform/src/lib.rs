@@ -193,6 +193,15 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
         false
     }
 
+    /// On how many memory nodes (NUMA) threads of this process may run, affinity and control group included; 0 if that is
+    /// not known. Decided once, as early as the platform can. Reads no file, allocates nothing, and may be called from
+    /// wherever a lock is acquired.
+    ///
+    /// Within one node, passing a lock from core to core costs less than finding out what it costs.
+    fn memory_nodes() -> u32 {
+        0
+    }
+
     /// Whether the lower `bits` of `address` are all of it, so that a word with room for so many can hold it. Not so where
     /// addresses are longer, or where the system keeps a tag in their upper bits.
     ///

@@ -15,7 +15,8 @@
 //! | 36-39 | bit 0: shared; bit 1: timed waits go by the monotonic clock, as in the C library | the same |
 //!
 //! # Whoever waits with a mutex of the C library
-//! or of another lock of the family, is woken by its notification and locks it by itself.
+//! or of another lock of the family, or with a mutex that it does not hold, is woken by its notification and locks it by
+//! itself.
 //!
 //! # The end
 //! A condition variable may be destroyed as soon as nobody is blocked on it, which a broadcaster knows of those that it has
@@ -282,7 +283,9 @@ unsafe fn wait_in_list(
     cond.prepare();
     // SAFETY: as the caller says.
     let here = unsafe { &*mutex };
-    let raw = here.kind().and_then(|_| here.raw());
+    // Only a holder may tell the releases of its mutex to look out for notified waiters (I9 of the lock). So a waiter that
+    // does not hold the mutex, which a normal one permits, is woken by its notification and locks the mutex by itself.
+    let raw = here.kind().filter(|_| here.is_mine()).and_then(|_| here.raw());
     let waiter = Waiter::new(raw);
     let place = places::take(cond);
     // Who stands nowhere cannot be cut off, and touches nothing that it would have to be cut off from.

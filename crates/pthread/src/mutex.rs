@@ -32,7 +32,7 @@
 use crate::family::Operations;
 use crate::platform::Preloaded;
 use crate::time::Deadline;
-use crate::{Answer, die, platform, probes, process, thread};
+use crate::{Answer, die, probes, process, thread};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed},
@@ -53,10 +53,8 @@ pub(crate) struct Unmodified;
 
 impl Policy for Unmodified {
     fn tuning() -> &'static Tuning {
-        const FAR: Tuning = Tuning { yields: 0, look_ns: 200, quiet_ns: 10_000, nap_after_ns: 30_000, ..BALANCED };
-        // Within one node passing a lock around costs less than finding out what it costs.
-        const NEAR: Tuning = Tuning { audit_every_ns: 0, ..FAR };
-        if platform::is_one_node() { &NEAR } else { &FAR }
+        const TUNING: Tuning = Tuning { yields: 0, look_ns: 200, quiet_ns: 10_000, nap_after_ns: 30_000, ..BALANCED };
+        &TUNING
     }
 }
 

@@ -21,35 +21,8 @@ static COUNTED_AT: AtomicU64 = AtomicU64::new(0);
 /// Whether the user has switched spinning off.
 static IS_OFF: AtomicU32 = AtomicU32::new(0);
 
-/// Whether all memory is near all cores.
-static IS_ONE_NODE: AtomicU32 = AtomicU32::new(0);
-
-/// Whether all cores are as near to each other as those of one node of memory. False where that is not known.
-#[inline]
-pub(crate) fn is_one_node() -> bool {
-    IS_ONE_NODE.load(Relaxed) != 0
-}
-
-/// Asks which nodes there are: a list of numbers and ranges, as `0-1`, in a text that ends a line.
-fn count_nodes() {
-    let mut text = [0_u8; 64];
-    // SAFETY: a string of C.
-    let file = unsafe { libc::open(c"/sys/devices/system/node/online".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    if file < 0 {
-        return;
-    }
-    // SAFETY: the room is as long as is said.
-    let n_read = unsafe { libc::read(file, text.as_mut_ptr().cast(), text.len()) };
-    // SAFETY: opened above.
-    unsafe { libc::close(file) };
-    let text = text.get(..usize::try_from(n_read).unwrap_or(0)).unwrap_or_default();
-    let is_one = !text.is_empty() && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'\n');
-    IS_ONE_NODE.store(is_one.into(), Relaxed);
-}
-
 /// Before the program starts: asks what needs files, or the environment.
 pub(crate) fn ask_early() {
-    count_nodes();
     let effective = Hardware::parallelism();
     if effective < count_cores() {
         QUOTA.store(effective, Relaxed);
@@ -169,6 +142,11 @@ impl Platform for Preloaded {
     #[inline]
     fn is_crowded() -> bool {
         Hardware::is_crowded()
+    }
+
+    #[inline]
+    fn memory_nodes() -> u32 {
+        Hardware::memory_nodes()
     }
 
     #[inline]

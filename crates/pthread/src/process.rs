@@ -187,30 +187,35 @@ fn choose() -> u32 {
     ANOTHER
 }
 
-/// Stands for the number of a process while somebody writes the rest anew.
-const REVIVED: u32 = u32::MAX;
+/// Beside the number of a process: one of its threads writes the object anew. It names the process, since a fork may come in
+/// the middle. The child then has the mark and not the thread, finds the mark of another process, and begins again.
+const UNDER_WAY: u32 = 1;
+
+const _: () = assert!(generation_of(UNDER_WAY) == 0);
 
 /// Calls `forget` if this is the first touch of an object in this process, and nobody else does. The number of the process
-/// that touched it last is read and written by the other two; `exchange` is to compare, and to acquire and release.
+/// that touched it last is read and written by the other two; `exchange` is to compare, and to acquire and release. `forget`
+/// may be called again in a child that was forked while it ran, and comes to the same there.
 #[cold]
 #[inline(never)]
 pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool, forget: impl Fn()) {
     const NAP_NS: u32 = 10_000;
     let ours = generation_of(state());
-    // Ended by whoever writes it anew, which waits for nobody.
+    let under_way = ours | UNDER_WAY;
+    // Ended by the thread of this process that writes it anew, which waits for nobody.
     loop {
         let theirs = read();
         if theirs == ours {
             return;
         }
-        if theirs == REVIVED {
+        if theirs == under_way {
             Preloaded::nap_ns(NAP_NS);
             continue;
         }
         without_signals(|| {
-            if exchange(theirs, REVIVED) {
+            if exchange(theirs, under_way) {
                 forget();
-                exchange(REVIVED, ours);
+                exchange(under_way, ours);
             }
         });
     }

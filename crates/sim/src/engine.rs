@@ -72,6 +72,8 @@ pub(crate) struct Engine {
     last_effect: u64,
     /// When a yield was long for the last time.
     long_yield_at: Option<u64>,
+    /// How many memory nodes the machine has.
+    pub(crate) memory_nodes: u32,
     /// CPUs that have a thread, and threads in queues.
     n_busy: u32,
     n_ready: u32,
@@ -209,6 +211,7 @@ impl Engine {
             n_busy: 0,
             n_ready: 0,
             long_yield_at: None,
+            memory_nodes: machine.memory_nodes(),
             placement: Random::new(options.seed, Purpose::Placement, 0),
             seed: options.seed,
             spent: Spent::default(),

@@ -129,6 +129,10 @@ impl Platform for Simulated {
         Here::expect().with(|engine| engine.is_crowded())
     }
 
+    fn memory_nodes() -> u32 {
+        Here::expect().with(|engine| engine.memory_nodes)
+    }
+
     fn is_running(thread: ThreadId) -> Running {
         let here = Here::expect();
         here.catch_up();

@@ -26,7 +26,7 @@ impl<P: Platform> Wait<P> {
         /// An audit keeps the lock from being passed around for some five releases, so there must not be many.
         const PART: u64 = 64;
         let every = P::ns_to_ticks(u64::from(tuning.audit_every_ns));
-        every > 0 && self.start % every < every / PART
+        every > 0 && self.start % every < every / PART && may_audit::<P>(tuning)
     }
 
     pub(super) fn longer_than(&self, ns: u32) -> bool {
@@ -103,9 +103,9 @@ pub(super) enum Heat {
 }
 
 impl Heat {
-    /// For a called sleeper that finds `state`.
-    pub(super) fn of(state: State, tuning: &Tuning) -> Self {
-        let is_tried = tuning.audit_every_ns > 0 && state.count().is_multiple_of(u64::from(tuning.cool_every));
+    /// For a called sleeper that finds `state`. Where nobody audits, nobody would find out again that a lock is hot.
+    pub(super) fn of(state: State, tuning: &Tuning, is_audited: bool) -> Self {
+        let is_tried = is_audited && state.count().is_multiple_of(u64::from(tuning.cool_every));
         if state.has(HOT) && !is_tried { Heat::Hot } else { Heat::Cool }
     }
 
@@ -113,6 +113,11 @@ impl Heat {
     pub(super) const fn flag(self) -> u64 {
         if matches!(self, Heat::Audited) { HOT } else { 0 }
     }
+}
+
+/// Whether locks are audited at all. Within one memory node passing a lock around costs less than finding out what it costs.
+pub(super) fn may_audit<P: Platform>(tuning: &Tuning) -> bool {
+    tuning.audit_every_ns > 0 && P::memory_nodes() != 1
 }
 
 /// The comparison of a lock that is passed around with the same lock left to its holder.
@@ -320,14 +325,13 @@ mod tests {
     fn one_in_so_many_called_sleepers_tries_a_hot_lock() {
         let tuning = Tuning { cool_every: 4, ..super::super::BALANCED };
         let of = |count: u64, flags| {
-            Heat::of((0..count).fold(State(flags), |state, _| state.with(LOCKED).released()), &tuning)
+            Heat::of((0..count).fold(State(flags), |state, _| state.with(LOCKED).released()), &tuning, true)
         };
         assert_eq!(
             [0, 1, 2, 3, 4].map(|count| of(count, HOT)),
             [Heat::Cool, Heat::Hot, Heat::Hot, Heat::Hot, Heat::Cool]
         );
         assert_eq!(of(1, 0), Heat::Cool);
-        let never = Tuning { audit_every_ns: 0, ..tuning };
-        assert_eq!(Heat::of(State(HOT), &never), Heat::Hot, "nobody would find out again");
+        assert_eq!(Heat::of(State(HOT), &tuning, false), Heat::Hot, "nobody would find out again");
     }
 }

@@ -92,6 +92,11 @@ pub(super) fn parallelism() -> u32 {
     u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1)
 }
 
+/// Macs have one.
+pub(super) fn memory_nodes() -> u32 {
+    1
+}
+
 /// Whether the environment variable `name` is set to `value`.
 pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
     // SAFETY: `name` is a C string. The answer is null or a C string; see `Hardware` for who might change it meanwhile.

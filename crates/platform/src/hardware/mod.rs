@@ -1,7 +1,7 @@
 //! This machine. One file per operating system behind the same functions, one file per processor for its clock.
 //!
 //! An operating system's file has: `wait`, `wait_upper`, `wake` (sleeping on an address), `yield_now`, `now_ns`,
-//! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached) and `environment_is`.
+//! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached), `memory_nodes` and `environment_is`.
 
 mod clock;
 mod crowding;
@@ -48,6 +48,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 /// # System calls
 /// Beside waiting and waking, [`parallelism`](Platform::parallelism) makes some about once a second, on Linux among
 /// them `openat` and `read`. A sandbox that kills for those wants `ONDECK_SPIN=0`: `may_spin` then needs no answer.
+///
+/// # Before `main`
+/// On Linux a constructor, which the loader runs, reads from `/sys` how many memory nodes there are: one file on a machine
+/// with one, 10 us.
 #[derive(Clone, Copy, Debug)]
 pub struct Hardware;
 
@@ -134,6 +138,11 @@ impl Platform for Hardware {
 
     fn is_crowded() -> bool {
         crowding::is_crowded()
+    }
+
+    #[inline]
+    fn memory_nodes() -> u32 {
+        os::memory_nodes()
     }
 
     #[inline]

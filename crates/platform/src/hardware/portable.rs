@@ -103,6 +103,11 @@ pub(super) fn parallelism() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
+/// Not known.
+pub(super) fn memory_nodes() -> u32 {
+    0
+}
+
 /// Whether the environment variable `name` is set to `value`.
 pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
     let Ok(name) = name.to_str() else { return false };

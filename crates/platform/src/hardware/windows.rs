@@ -34,6 +34,7 @@ unsafe extern "system" {
     fn GetCurrentProcess() -> *mut c_void;
     fn GetProcessAffinityMask(process: *mut c_void, ours: *mut usize, of_system: *mut usize) -> Bool;
     fn GetActiveProcessorCount(group: u16) -> u32;
+    fn GetNumaHighestNodeNumber(highest: *mut u32) -> Bool;
     fn GetEnvironmentVariableW(name: *const u16, value: *mut u16, size: u32) -> u32;
 }
 
@@ -118,6 +119,14 @@ pub(super) fn parallelism() -> u32 {
     // Not restricted, or spread over several groups of 64, which a mask cannot say.
     // SAFETY: no memory.
     unsafe { GetActiveProcessorCount(ALL_PROCESSOR_GROUPS) }
+}
+
+/// Those of the machine, whatever the affinity is. The answer does not change while the system runs.
+pub(super) fn memory_nodes() -> u32 {
+    let mut highest = 0;
+    // SAFETY: writes one integer that we own.
+    let is_told = unsafe { GetNumaHighestNodeNumber(&mut highest) } != 0;
+    if is_told { highest.saturating_add(1) } else { 0 }
 }
 
 /// Whether the environment variable `name` is set to `value`; both short, in ASCII and not empty.

@@ -15,6 +15,8 @@ mod bad_files;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 pub use file::{builtin, builtin_names, find, from_text, load, origins};
 
 /// A whole machine.
@@ -88,6 +90,8 @@ pub struct Cpu {
     pub core: u32,
     /// Index into [`Machine::kinds`].
     pub kind: u32,
+    /// The socket that it is in: a memory node.
+    pub socket: u32,
     /// The NUMA node, or on one socket the cluster; for the scheduler, which prefers what is near.
     pub node: u32,
     /// In which order the system fills idle CPUs: lower first. Second hardware threads come last.
@@ -247,6 +251,12 @@ impl Machine {
             machine.about = format!("{}; {n} of its {n_cpus} hardware threads", self.about);
         }
         Ok(machine)
+    }
+
+    /// How many memory nodes its hardware threads are on.
+    pub fn memory_nodes(&self) -> u32 {
+        let sockets: BTreeSet<u32> = self.cpus.iter().map(|cpu| cpu.socket).collect();
+        sockets.len() as u32
     }
 
     /// The kind of core that a hardware thread is on.

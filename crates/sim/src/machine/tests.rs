@@ -83,7 +83,7 @@ fn nodes_have_hops_and_names_with_ht_have_threads() {
     assert_eq!((machine.cores, machine.cpus.len()), (80, 80));
     let [near, one_hop, two_hops] = [(0, 9), (0, 39), (0, 40)].map(|(from, to)| apart_ns(&machine, from, to));
     assert!(near < one_hop && one_hop < two_hops, "{near} {one_hop} {two_hops}");
-    assert_eq!(machine.cpus[79].node, 7);
+    assert_eq!((machine.cpus[79].node, machine.cpus[79].socket, machine.memory_nodes()), (7, 7, 8));
     // One core of each node comes before the second of any.
     assert!((0..8).all(|node| machine.cpus[node * 10].rank == node as u32));
     for (n, name) in [(1, "westmere-1n"), (2, "westmere-2n"), (4, "westmere-4n"), (8, "westmere-8n")] {
@@ -92,6 +92,14 @@ fn nodes_have_hops_and_names_with_ht_have_threads() {
         assert_eq!((on.cores, on.cpus.len(), on.cpus[0].core), (n * 10, n as usize * 20, on.cpus[1].core));
         assert_eq!((&off.kinds, &off.os, &off.distance_ps), (&on.kinds, &on.os, &on.distance_ps));
     }
+}
+
+/// Each socket is one memory node, and clusters are none.
+#[test]
+fn machines_have_as_many_memory_nodes_as_sockets_in_use() {
+    let nodes = |name, cores| find(name, cores).unwrap().memory_nodes();
+    assert_eq!(["epyc-2x48", "spr-2x56", "i7-13700h", "m1"].map(|name| nodes(name, None)), [2, 2, 1, 1]);
+    assert_eq!([1, 2].map(|n| nodes("westmere-8n", Some(n))), [1, 2], "it fills one core of each node first");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn cpus(topology: &Section<'_>, cores: &[Core]) -> Result<Vec<Cpu>, String> {
                 [core.socket, core.cluster_in_socket, core.core_in_cluster]
             };
             keys.push((thread, core.kind, within, cpus.len()));
-            cpus.push(Cpu { core: index, kind: core.kind, node, rank: 0 });
+            cpus.push(Cpu { core: index, kind: core.kind, socket: core.socket, node, rank: 0 });
         }
     }
     keys.sort_unstable();

@@ -48,7 +48,7 @@ pub(crate) fn toy(n: u32) -> Machine {
         hash: 0,
         line_bytes: 64,
         kinds: vec![kind],
-        cpus: (0..n).map(|core| Cpu { core, kind: 0, node: 0, rank: 0 }).collect(),
+        cpus: (0..n).map(|core| Cpu { core, kind: 0, socket: 0, node: 0, rank: 0 }).collect(),
         cores: n,
         distance_ps: (0..n * n).map(|at| if at / n == at % n { 0 } else { 1000 * D as u32 }).collect(),
         memory,
@@ -131,7 +131,7 @@ pub(crate) fn set_distance(machine: &mut Machine, a: u32, b: u32, ns: u32) {
 /// filled last, and while both are at work each takes 1.5 times as long.
 pub(crate) fn smt_toy(n: u32) -> Machine {
     let mut machine = toy(n);
-    machine.cpus.extend((0..n).map(|core| Cpu { core, kind: 0, node: 0, rank: 1 }));
+    machine.cpus.extend((0..n).map(|core| Cpu { core, kind: 0, socket: 0, node: 0, rank: 1 }));
     machine.kinds[0].smt_slowdown = 1_500;
     machine
 }

@@ -7,7 +7,7 @@ use ondeck_sim::timeline::{Event, Mark, Timeline, What};
 /// Two cores of two hardware threads each: 0 and 2 are on core 0. Nothing is computed with its costs here.
 pub(crate) fn machine() -> Machine {
     let mut machine = builtin("m1").expect("it is built in");
-    let cpu = |core, kind, rank| Cpu { core, kind, node: 0, rank };
+    let cpu = |core, kind, rank| Cpu { core, kind, socket: 0, node: 0, rank };
     (machine.name, machine.about) = ("toy <2>".into(), "a toy".into());
     machine.cpus = vec![cpu(0, 0, 0), cpu(1, 1, 1), cpu(0, 0, 2), cpu(1, 1, 3)];
     (machine.cores, machine.distance_ps) = (2, vec![0, 50_000, 50_000, 0]);

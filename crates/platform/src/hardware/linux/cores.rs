@@ -8,7 +8,7 @@ use core::ffi::CStr;
 use core::iter;
 
 /// One bit per core. 8192 is the most that Linux can be configured for.
-type Mask = [u64; 8192 / 64];
+pub(super) type Mask = [u64; 8192 / 64];
 
 /// How many bytes of directory records are looked at: some forty threads, the oldest. That is plenty to tell one core
 /// from several.
@@ -16,6 +16,11 @@ const RECORD_BYTES: usize = 1024;
 
 /// How many cores may run the calling thread or one of the oldest threads. Zero only if the kernel does not answer.
 pub(super) fn count() -> u32 {
+    mask().iter().map(|word| word.count_ones()).sum()
+}
+
+/// These cores.
+pub(super) fn mask() -> Mask {
     const CALLER: u32 = 0;
     let mut union: Mask = [0; _];
     unite(&mut union, CALLER);
@@ -23,7 +28,12 @@ pub(super) fn count() -> u32 {
         let mut records = [0; RECORD_BYTES];
         thread_ids(threads.read_records(&mut records)).for_each(|thread| unite(&mut union, thread));
     }
-    union.iter().map(|word| word.count_ones()).sum()
+    union
+}
+
+/// Whether the core is one of them.
+pub(super) fn has(mask: &Mask, core: u32) -> bool {
+    mask.get(core as usize / 64).is_some_and(|word| word >> (core % 64) & 1 != 0)
 }
 
 /// Adds the cores that may run `thread`; none, if it has ended meanwhile.
@@ -74,6 +84,16 @@ mod tests {
             let all = [record("5", 24), broken].concat();
             assert_eq!(thread_ids(&all).collect::<Vec<_>>(), [5], "{all:?}");
         }
+    }
+
+    #[test]
+    fn a_mask_has_the_cores_that_it_has() {
+        let mut mask: Mask = [0; _];
+        (mask[0], mask[1]) = (1 << 63, 1);
+        assert_eq!(
+            [62, 63, 64, 65, 8191, 8192, u32::MAX].map(|core| has(&mask, core)),
+            [false, true, true, false, false, false, false]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod cgroup;
 mod cores;
 mod file;
 mod futex;
+mod nodes;
 
 use crate::Waited;
 use core::ffi::CStr;
@@ -65,6 +66,12 @@ pub(super) fn current_core() -> u32 {
 /// an unusual mount) limits nothing.
 pub(super) fn parallelism() -> u32 {
     keeping_errno(|| cores::count().min(cgroup::quota()))
+}
+
+/// The memory nodes whose cores may run us, 0 before the loader has counted them.
+#[inline]
+pub(super) fn memory_nodes() -> u32 {
+    nodes::known()
 }
 
 /// Whether the environment variable `name` is set to `value`.
