@@ -562,7 +562,7 @@ rotate ==
 \* not modelled: expect: of the condition variable, see ondeck_condvar.tla
 \* not modelled: enlist: of the condition variable, see ondeck_condvar.tla
 \* not modelled: invite: of the condition variable, see ondeck_condvar.tla
-\* not modelled: send_alone: its waiter acquires as any arrival does
+\* not modelled: send_alone: of the condition variable, see ondeck_condvar.tla
 
 Step(t) ==
   \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)

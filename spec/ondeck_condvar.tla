@@ -7,27 +7,45 @@
    before or after their release; so a waiter may be moved, called, and even call itself, while it still holds the lock
    or is on its way out of it. The places of a waiter, the list, its lock, the chain of detached waiters.
 
-   GRAIN. Under the list's lock only `summon` is apart from the release of that lock; `append` and `unlink` are one
-   action each, since the lock excludes all who could see more. A waiter sleeps from its release on.
+   OUTSIDERS. A waiter may begin its wait without holding the lock: POSIX leaves that undefined, and programs do it. An
+   outsider may begin at any time, whoever holds the lock. Its record has no reference to the lock. So it sets no
+   BULLPEN, it releases nothing, and a notifier sends it ALONE. Then it acquires the lock as an arrival does.
 
-   NOT MODELLED. The list's lock as a lock of this kind: it excludes, which the module ondeck shows. ALONE, of nodes
-   beyond 2^48. Waiters of several locks. A waiter that gets the seat and cedes it does not stand in afterwards. A stale
+   An outsider checks nothing under the lock. So it may lawfully miss a notification that comes before it has joined.
+   Such a miss must not look like a lost wake-up: a notifier waits until all outsiders without a deadline have joined.
+   It does not wait for outsiders with a deadline. These may come late, so their deadline comes sooner or later
+   (`CvSpec`).
+
+   GRAIN. The look of a fast release (`look_before`) and its addition (`vacate`) are two actions: others write between
+   them. A holder whose look shows BULLPEN releases by a compare-exchange, which is one action. Under the list's lock
+   only `summon` is apart from the release of that lock; `append` and `unlink` are one action each, since the lock
+   excludes all who could see more. A waiter sleeps from its release on. An outsider may be granted before it sleeps.
+
+   NOT MODELLED. The list's lock as a lock of this kind: it excludes, which the module ondeck shows. ALONE of waiters
+   that have held the lock, whose nodes are beyond 2^48. What a program's mutex does beside its lock when an outsider
+   unlocks it. Waiters of several locks. A waiter that gets the seat and cedes it does not stand in afterwards. A stale
    look at `oldest` without the list's lock: it is ordered by the lock, as the header argues.
 
    BOUNDS, and distinct states found by TLC 2.15 (with symmetry, where no property is checked):
 
-   | config               | waiters (with a deadline), notifiers | states |
+   | config                   | waiters (with a deadline), notifiers                  | states |
    |---|---|---|
-   | safety               | 2 (1), 1 of all, all features        | 18 778 |
-   | safety_one_each      | 2 (1), 2 of one each, nobody asks    | 39 245 |
-   | safety_three_waiters | 3, 1 of all                          | 26 523 |
-   | liveness             | 2 (1), 1 of all                      | 8 902  | *)
+   | safety                   | 2 (1), 1 of all, all features                         | 18 759 |
+   | safety_one_each          | 2 (1), 2 of one each, nobody asks                     | 38 618 |
+   | safety_three_waiters     | 3, 1 of all                                           | 25 833 |
+   | safety_outsider          | 1 and an outsider (1), 1 of all, all features         | 8 457  |
+   | safety_outsider_one_each | 1 and an outsider (1), 2 of one each, nobody asks     | 19 608 |
+   | safety_outsiders         | 1 and 2 outsiders, 1 of all                           | 10 724 |
+   | liveness                 | 2 (1), 1 of all                                       | 8 854  |
+   | liveness_outsider        | 1 and an outsider, 1 of all                           | 1 659  |
+   | liveness_outsider_late   | 1 and an outsider (1), 1 of all                       | 4 041  | *)
 
 EXTENDS ondeck
 
 CONSTANTS
   Waiters,    \* Threads that wait.
   Notifiers,  \* Threads that notify.
+  Outsiders,  \* Waiters that do not hold the lock when they begin to wait.
   Hasty,      \* Waiters that give up waiting after a while.
   NotifyAll,  \* Whether each notifier notifies all, or one.
   CvBug       \* A seeded mistake, or "none".
@@ -43,9 +61,10 @@ VARIABLES
 cv == <<stage, place, waiting, chain, list_lock, ready>>
 cv_vars == <<vars, cv>>
 
-CvBugs == {"none", "summons_the_leaving", "enlists_alone", "enlists_unexpected", "grants_under_list_lock", "invites_without_a_call"}
+CvBugs == {"none", "summons_the_leaving", "enlists_alone", "enlists_unexpected", "grants_under_list_lock",
+           "invites_without_a_call", "expects_unheld", "forgets_the_grant"}
 
-ASSUME /\ Threads = Waiters \cup Notifiers /\ Waiters \cap Notifiers = {} /\ Hasty \subseteq Waiters
+ASSUME /\ Threads = Waiters \cup Notifiers /\ Waiters \cap Notifiers = {} /\ Hasty \cup Outsiders \subseteq Waiters
        /\ Timed = {} /\ Endless = {} /\ MaxAcquires = 2
        /\ CvBug \in CvBugs
 
@@ -55,7 +74,7 @@ CvInit ==
   /\ pc = [t \in Threads |-> "idle"]
   /\ notes = [t \in Threads |-> {}]
   /\ called = [t \in Threads |-> Nobody]
-  /\ left = [t \in Threads |-> IF t \in Waiters THEN 2 ELSE 1]
+  /\ left = [t \in Threads |-> IF t \in Waiters \ Outsiders THEN 2 ELSE 1]
   /\ due = FALSE
   /\ stage = [t \in Threads |-> "first"]
   /\ place = [t \in Threads |-> "none"]
@@ -67,9 +86,15 @@ CvInit ==
 Reaches(t, s) == stage' = [stage EXCEPT ![t] = s]
 Without1(seq, t) == SelectSeq(seq, LAMBDA u : u # t)
 
+\* Has no reference to the lock. With the seeded mistake an outsider has one, and does as the other waiters do.
+HasNoLock(t) == t \in Outsiders /\ CvBug # "expects_unheld"
+
+\* An outsider that has not joined yet.
+IsOutside(t) == t \in Outsiders /\ stage[t] \in {"first", "expecting"}
+
 \* The lock's steps of a thread that is neither asleep in the condition variable nor busy with it.
 LockStep(t) ==
-  /\ ~(pc[t] = "idle" /\ stage[t] \in {"waiting", "leaving"})
+  /\ ~(pc[t] = "idle" /\ (IsOutside(t) \/ stage[t] \in {"waiting", "sleeping", "leaving"}))
   /\ ~(pc[t] = "inside" /\ stage[t] \in {"first", "expecting"})
   /\ stage[t] \notin {"unlock", "enlist", "grant", "wake"}
   /\ Step(t) \/ spurious(t)
@@ -80,13 +105,14 @@ LockStep(t) ==
 
 \* Who finds what it wants does not wait.
 expect(t) ==
-  /\ t \in Waiters /\ pc[t] = "inside" /\ stage[t] = "first"
-  /\ IF ready THEN Reaches(t, "told") /\ UNCHANGED word
+  /\ t \in Waiters /\ stage[t] = "first"
+  /\ IF t \in Outsiders THEN ~HasNoLock(t) /\ pc[t] = "idle" ELSE pc[t] = "inside"
+  /\ IF ready /\ t \notin Outsiders THEN Reaches(t, "told") /\ UNCHANGED word
      ELSE Reaches(t, "expecting") /\ Writes(With(word, {"BULLPEN"}))
   /\ UNCHANGED <<node, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
 
 append(t) ==
-  /\ stage[t] = "expecting" /\ list_lock = Nobody
+  /\ stage[t] = (IF HasNoLock(t) THEN "first" ELSE "expecting") /\ list_lock = Nobody
   /\ Reaches(t, "waiting")
   /\ place' = [place EXCEPT ![t] = "queued"]
   /\ waiting' = Append(waiting, t)
@@ -100,6 +126,12 @@ sleep(t) ==
   /\ node[t].is_granted \/ ~IsDetached(t)
   /\ IF node[t].is_granted THEN Goes(t, "show_up") /\ GetsUp(t) ELSE Goes(t, "asleep") /\ UNCHANGED node
   /\ UNCHANGED <<word, notes, called, left, due, cv>>
+
+\* An outsider looks at its grant, wherever its record is, and sleeps or acquires the lock next.
+sleep_outside(t) ==
+  /\ HasNoLock(t) /\ stage[t] = "waiting"
+  /\ IF node[t].is_granted THEN Reaches(t, "told") /\ GetsUp(t) ELSE Reaches(t, "sleeping") /\ UNCHANGED node
+  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
 
 \* The deadline. It comes too late for who has been summoned, who then waits without one.
 withdraw(t) ==
@@ -129,6 +161,7 @@ IsQueued(t) == place[t] = "queued" \/ (CvBug = "summons_the_leaving" /\ place[t]
 \* RawCondvar::detach, up to the release of the list's lock.
 summon(n) ==
   /\ stage[n] = "notify" /\ pc[n] \in {"inside", "done"}
+  /\ \A t \in Outsiders \ Hasty : ~IsOutside(t)
   /\ IF waiting = <<>> THEN Reaches(n, "told") /\ UNCHANGED <<place, waiting, chain, list_lock>>
      ELSE /\ list_lock = Nobody
           /\ LET queued == SelectSeq(waiting, IsQueued)
@@ -150,7 +183,8 @@ unlock_list(n) ==
 
 \* The record is moved: asleep on its node from now on, if it slept.
 Moves(t) == pc' = [pc EXCEPT ![t] = IF @ = "idle" THEN "asleep" ELSE @]
-GoesOn(n) == Reaches(n, IF Len(chain[n]) = 1 /\ list_lock # n THEN "told" ELSE "enlist")
+NextStage(n) == IF Len(chain[n]) = 1 /\ list_lock # n THEN "told" ELSE "enlist"
+GoesOn(n) == Reaches(n, NextStage(n))
 
 \* Somebody will call whoever is pushed.
 IsSeenTo ==
@@ -158,7 +192,7 @@ IsSeenTo ==
   \/ Has(word, {"LOCKED"}) /\ (Has(word, {"BULLPEN"}) \/ CvBug = "enlists_unexpected")
 
 enlist(n) ==
-  /\ stage[n] = "enlist" /\ chain[n] # <<>>
+  /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
   /\ IsSeenTo
   /\ LET t == Head(chain[n])
      IN /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
@@ -169,7 +203,7 @@ enlist(n) ==
   /\ UNCHANGED <<notes, called, left, due, place, waiting, list_lock, ready>>
 
 invite(n) ==
-  /\ stage[n] = "enlist" /\ chain[n] # <<>>
+  /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
   /\ ~IsSeenTo
   /\ LET t == Head(chain[n])
      IN /\ node' = [node EXCEPT ![t].is_called = TRUE]
@@ -180,29 +214,55 @@ invite(n) ==
   /\ UNCHANGED <<notes, called, left, place, waiting, chain, list_lock, ready>>
 
 grant_invited(n) ==
-  /\ stage[n] = "grant"
+  /\ stage[n] = "grant" /\ ~HasNoLock(Head(chain[n]))
   /\ node' = [node EXCEPT ![Head(chain[n])].is_granted = TRUE]
   /\ Reaches(n, "wake")
   /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
 
 wake_invited(n) ==
-  /\ stage[n] = "wake"
+  /\ stage[n] = "wake" /\ ~HasNoLock(Head(chain[n]))
   /\ LET t == Head(chain[n])
      IN IF IsGranted(t) THEN Goes(t, "show_up") /\ GetsUp(t) ELSE UNCHANGED <<pc, node>>
   /\ chain' = [chain EXCEPT ![n] = Tail(@)]
   /\ GoesOn(n)
   /\ UNCHANGED <<word, notes, called, left, due, place, waiting, list_lock, ready>>
 
+\* To an outsider; the word is not touched. The grant and the wake follow.
+send_alone(n) ==
+  /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ HasNoLock(Head(chain[n]))
+  /\ place' = [place EXCEPT ![Head(chain[n])] = "alone"]
+  /\ Reaches(n, "grant")
+  /\ UNCHANGED <<vars, waiting, chain, list_lock, ready>>
+
+grant_alone(n) ==
+  /\ stage[n] = "grant" /\ HasNoLock(Head(chain[n]))
+  /\ node' = [node EXCEPT ![Head(chain[n])].is_granted = CvBug # "forgets_the_grant"]
+  /\ Reaches(n, "wake")
+  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
+
+wake_alone(n) ==
+  /\ stage[n] = "wake" /\ HasNoLock(Head(chain[n]))
+  /\ LET t == Head(chain[n])
+         wakes == stage[t] = "sleeping" /\ node[t].is_granted
+     IN /\ stage' = [stage EXCEPT ![t] = IF wakes THEN "told" ELSE @, ![n] = NextStage(n)]
+        /\ IF wakes THEN GetsUp(t) ELSE UNCHANGED node
+  /\ chain' = [chain EXCEPT ![n] = Tail(@)]
+  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, list_lock, ready>>
+
 -----------------------------------------------------------------------------------------------------------------
 
 CvStep(t) ==
   \/ LockStep(t)
-  \/ expect(t) \/ append(t) \/ sleep(t) \/ unlink(t)
+  \/ expect(t) \/ append(t) \/ sleep(t) \/ sleep_outside(t) \/ unlink(t)
   \/ make_ready(t) \/ summon(t) \/ unlock_list(t) \/ enlist(t) \/ invite(t) \/ grant_invited(t) \/ wake_invited(t)
+  \/ send_alone(t) \/ grant_alone(t) \/ wake_alone(t)
 
 CvDone == AllDone /\ \A n \in Notifiers : stage[n] = "told"
 CvNext == (\E t \in Threads : CvStep(t) \/ withdraw(t)) \/ (CvDone /\ UNCHANGED cv_vars)
-CvSpec == CvInit /\ [][CvNext]_cv_vars /\ \A t \in Threads : WF_cv_vars(CvStep(t))
+CvSpec ==
+  /\ CvInit /\ [][CvNext]_cv_vars
+  /\ \A t \in Threads : WF_cv_vars(CvStep(t))
+  /\ \A t \in Outsiders \cap Hasty : WF_cv_vars(withdraw(t))
 
 -----------------------------------------------------------------------------------------------------------------
 (* Invariants. *)
@@ -210,21 +270,24 @@ CvSpec == CvInit /\ [][CvNext]_cv_vars /\ \A t \in Threads : WF_cv_vars(CvStep(t
 CvTypeOk ==
   /\ TypeOk
   /\ \A t \in Threads :
-       /\ stage[t] \in {"first", "expecting", "waiting", "leaving", "notify", "unlock", "enlist", "grant", "wake", "told"}
-       /\ place[t] \in {"none", "queued", "leaving", "moving"}
+       /\ stage[t] \in {"first", "expecting", "waiting", "sleeping", "leaving", "notify", "unlock", "enlist", "grant",
+                        "wake", "told"}
+       /\ place[t] \in {"none", "queued", "leaving", "moving", "alone"}
+       /\ stage[t] = "sleeping" \/ place[t] = "alone" => HasNoLock(t)
        /\ \A i \in DOMAIN chain[t] : chain[t][i] \in Waiters
   /\ \A i \in DOMAIN waiting : waiting[i] \in Waiters
   /\ list_lock \in Threads \cup {Nobody} /\ ready \in BOOLEAN
+
+\* Invited or sent alone, and not woken yet.
+IsAt(n, t) == chain[n] # <<>> /\ Head(chain[n]) = t /\ stage[n] \in {"grant", "wake"}
+IsInvited(t) == \E n \in Notifiers : IsAt(n, t)
 
 \* The list is what the places say, and each waiter is in one place.
 ListIsDescribed ==
   /\ {waiting[i] : i \in DOMAIN waiting} = {t \in Waiters : place[t] \in {"queued", "leaving"}}
   /\ Len(waiting) = Cardinality({waiting[i] : i \in DOMAIN waiting})
-  /\ \A t \in Waiters : IsDetached(t) => place[t] = "moving"
+  /\ \A t \in Waiters : IsDetached(t) => place[t] = (IF HasNoLock(t) /\ IsInvited(t) THEN "alone" ELSE "moving")
   /\ \A n, m \in Notifiers : n # m => \A i \in DOMAIN chain[n], j \in DOMAIN chain[m] : chain[n][i] # chain[m][j]
-
-IsAt(n, t) == chain[n] # <<>> /\ Head(chain[n]) = t /\ stage[n] \in {"grant", "wake"}
-IsInvited(t) == \E n \in Notifiers : IsAt(n, t)
 
 \* In the dugout or called, but not yet asleep: still inside, or on its way out.
 IsEarly(t) ==
@@ -238,10 +301,12 @@ CvDugoutIsDescribed == DugoutIs(Sleepers \cup {t \in Early : ~node[t].is_called}
 
 \* A record is touched while its thread is in the frame that holds it.
 CvNodesAreAlive ==
-  LET IsAlive(t) == (pc[t] = "asleep" \/ t \in Early) /\ node[t].is_called /\ ~node[t].is_granted
+  LET IsAsleep(t) == (pc[t] = "asleep" \/ t \in Early) /\ node[t].is_called
+      IsApart(t) == place[t] = "alone" /\ stage[t] \in {"waiting", "sleeping"}
+      IsAlive(t) == (IsAsleep(t) \/ IsApart(t)) /\ ~node[t].is_granted
   IN /\ \A t \in At({"grant"}) : IsAlive(called[t])
      /\ \A n \in Notifiers : stage[n] = "grant" => IsAlive(Head(chain[n]))
-     /\ \A t \in Waiters : IsDetached(t) /\ ~IsInvited(t) => stage[t] = "waiting" /\ left[t] >= 1
+     /\ \A t \in Waiters : IsDetached(t) /\ ~IsInvited(t) => stage[t] \in {"waiting", "sleeping"} /\ left[t] >= 1
 
 CvNoLostWakeup ==
   /\ SomebodyWillCall
@@ -249,16 +314,23 @@ CvNoLostWakeup ==
   /\ \A t \in At({"asleep"}) :
        node[t].is_called => \/ \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
                             \/ IsInvited(t)
+  /\ \A t \in Waiters : stage[t] = "sleeping" /\ place[t] # "queued" => IsDetached(t)
 
-\* Once all notifiers have notified all, nobody waits to be notified.
+\* I9: a holder whose look has shown no BULLPEN has none to miss.
+BullpenIsSeen == At({"vacate"}) # {} => ~Has(word, {"BULLPEN"})
+
+\* Once all notifiers have notified all, nobody waits to be notified but who may have come late.
 NoLostNotification ==
-  NotifyAll /\ (\A n \in Notifiers : stage[n] = "told") => \A t \in Waiters : place[t] # "queued"
+  NotifyAll /\ (\A n \in Notifiers : stage[n] = "told") =>
+    \A t \in Waiters \ (Outsiders \cap Hasty) : place[t] # "queued"
 
 \* I6
 InviteIsUnlatched == (\E n \in Notifiers : stage[n] = "enlist") /\ IsAlone(word) => ~Has(word, {"LATCHED"})
 
 \* No notification is spent on a thread that reports a timeout.
-NoneIsWasted == \A t \in Waiters : place[t] = "moving" => stage[t] = "waiting"
+NoneIsWasted ==
+  \A t \in Waiters : /\ place[t] = "moving" => stage[t] \in {"waiting", "sleeping"}
+                     /\ place[t] = "alone" => stage[t] \in {"waiting", "sleeping", "told"}
 
 \* When the last waiter has returned from its wait, and each notifier has begun, it may free the condition variable.
 HasReturned(t) ==
@@ -271,7 +343,9 @@ NobodyTouchesFreedCondvar ==
 \* The same for the lock, when the last waiter has released it.
 NobodyMovesToFreed == IsFreed => \A n \in Notifiers : stage[n] \notin {"enlist", "grant"}
 
-CvSymmetry == Permutations(Notifiers) \cup Permutations(Hasty) \cup Permutations(Waiters \ Hasty)
+CvSymmetry ==
+  UNION {Permutations(same) : same \in {Notifiers, Hasty \cap Outsiders, Hasty \ Outsiders, Outsiders \ Hasty,
+                                         Waiters \ (Hasty \cup Outsiders)}}
 
 CvTermination == <>CvDone
 =================================================================================================================

@@ -3,9 +3,13 @@
 #[cfg(feature = "models")]
 use crate::steps::contain;
 use crate::world::{Guarded, Job, World};
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Relaxed},
+};
 use ondeck_locks::RawLock;
-use ondeck_locks::ondeck::{RawCondvar, RawOndeck};
+use ondeck_locks::ondeck::{RawCondvar, RawOndeck, Waiter};
+use ondeck_platform::{Atomic, Platform};
 use std::sync::Arc;
 
 /// A count of things to take, and the threads' own account of what happened.
@@ -13,6 +17,8 @@ struct Shelf<W: World> {
     lock: RawOndeck<W::Platform>,
     filled: RawCondvar<W::Platform>,
     things: W::Cell,
+    /// Outsiders that have joined, and the one who puts for all.
+    arrived: <W::Platform as Platform>::U64,
     notified: AtomicU64,
     returned: AtomicU64,
 }
@@ -23,6 +29,7 @@ impl<W: World> Shelf<W> {
             lock: RawOndeck::new(),
             filled: RawCondvar::new(),
             things: W::Cell::new(0),
+            arrived: Atomic::new(0),
             notified: AtomicU64::new(0),
             returned: AtomicU64::new(0),
         })
@@ -68,6 +75,44 @@ impl<W: World> Shelf<W> {
         self.notified.fetch_add(self.filled.notify_all() as u64, Relaxed);
         // SAFETY: held.
         unsafe { self.lock.release() };
+    }
+
+    /// Waits for the last of `all` to arrive without holding the lock, and takes a thing.
+    fn take_from_outside(&self, all: u64) {
+        let waiter = Waiter::new(None);
+        // SAFETY: fresh, made without a mutex, and `sleep` returns below.
+        unsafe { self.filled.join(&waiter) };
+        self.arrive(all);
+        let is_notified = self.filled.sleep(&waiter, |word, waiting| W::Platform::wait_on(word, waiting, None));
+        assert!(is_notified, "a wait without a deadline has ended");
+        self.returned.fetch_add(1, Relaxed);
+        waiter.reacquire(&self.lock, is_notified);
+        // SAFETY: just acquired.
+        unsafe { self.things.update(|things| things.checked_sub(1).expect("put before the last has arrived")) };
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+    }
+
+    /// Puts `things`, and arrives as one of `all`, with the lock held or just released.
+    fn fill(&self, things: u64, all: u64, holds_while_notifying: bool) {
+        self.lock.acquire();
+        // SAFETY: just acquired.
+        unsafe { self.things.update(|had| had + things) };
+        if holds_while_notifying {
+            self.arrive(all);
+        }
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+        if !holds_while_notifying {
+            self.arrive(all);
+        }
+    }
+
+    /// The last of `all` notifies everybody: who checks nothing under the lock must not be notified before it has joined.
+    fn arrive(&self, all: u64) {
+        if self.arrived.fetch_add(1, AcqRel) + 1 == all {
+            self.notified.fetch_add(self.filled.notify_all() as u64, Relaxed);
+        }
     }
 
     fn assert_rests(&self) {
@@ -127,5 +172,20 @@ pub fn timeouts_race_with_notifications<W: World>(timed: usize, patient: usize, 
     let mut jobs: Vec<Job> = (0..timed + patient).map(taker).collect();
     let putting = shelf.clone();
     jobs.push(Box::new(move || (0..timed + patient).for_each(|_| putting.put(true))));
+    play(shelf, jobs);
+}
+
+/// Outsiders, which do not hold the lock when they begin to wait, beside takers. All are notified at once, perhaps while
+/// somebody releases the lock who has not heard of the outsiders. They acquire the lock by themselves.
+pub fn outsiders_acquire_by_themselves<W: World>(takers: usize, outsiders: usize, holds_while_notifying: bool) {
+    let shelf = Shelf::<W>::new();
+    let (things, all) = ((takers + outsiders) as u64, outsiders as u64 + 1);
+    let waiter = |index: usize| {
+        let shelf = shelf.clone();
+        Box::new(move || if index < takers { shelf.take(None) } else { shelf.take_from_outside(all) }) as Job
+    };
+    let mut jobs: Vec<Job> = (0..takers + outsiders).map(waiter).collect();
+    let filling = shelf.clone();
+    jobs.push(Box::new(move || filling.fill(things, all, holds_while_notifying)));
     play(shelf, jobs);
 }

@@ -3,7 +3,8 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::condvar::{
-    timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once, wakes_nobody_into_the_lock,
+    outsiders_acquire_by_themselves, timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once,
+    wakes_nobody_into_the_lock,
 };
 use ondeck_conformance::{Far, HardwareWorld, LoomWorld, Model, Schedule, ScheduleWorld, Time, within};
 use ondeck_platform::{Hardware, Platform};
@@ -45,6 +46,15 @@ mod small {
     fn condvar_timeouts_race_with_notifications() {
         let body = || timeouts_race_with_notifications::<LoomWorld>(1, 0, Model::deadline_ns());
         MODEL.expiring().check_containing(&[&["withdraw", "summon"]], body);
+    }
+
+    #[test]
+    fn condvar_outsiders_acquire_by_themselves() {
+        let alone = MODEL.reaching(&["send_alone"]);
+        alone.check(|| outsiders_acquire_by_themselves::<LoomWorld>(0, 1, true));
+        alone.check(|| outsiders_acquire_by_themselves::<LoomWorld>(0, 1, false));
+        let mixed = MODEL.preemptions(1).reaching(&["send_alone", "enlist"]);
+        mixed.check(|| outsiders_acquire_by_themselves::<LoomWorld>(1, 1, true));
     }
 }
 
@@ -97,6 +107,13 @@ mod broad {
         let both = [["withdraw", "summon"].as_slice(), &["summon", "withdraw"], &["withdraw", "send_alone"]];
         SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleWorld>(3, 2, 1 << 20));
     }
+
+    #[test]
+    fn condvar_outsiders_acquire_by_themselves() {
+        let mixed = [["enlist", "send_alone"].as_slice(), &["send_alone", "enlist"], &["send_alone", "invite"]];
+        SEARCH.check_containing(&mixed, || outsiders_acquire_by_themselves::<ScheduleWorld>(2, 2, true));
+        SEARCH.check(|| outsiders_acquire_by_themselves::<ScheduleWorld>(3, 1, false));
+    }
 }
 
 mod hardware {
@@ -111,6 +128,12 @@ mod hardware {
     #[test]
     fn condvar_timeouts_race_with_notifications() {
         let once = |_| timeouts_race_with_notifications::<HardwareWorld>(3, 2, Hardware::now_ns() + 200_000);
+        within(PATIENCE, "condvar", || (0..200).for_each(once));
+    }
+
+    #[test]
+    fn condvar_outsiders_acquire_by_themselves() {
+        let once = |round| outsiders_acquire_by_themselves::<HardwareWorld>(2, 2, round % 2 == 0);
         within(PATIENCE, "condvar", || (0..200).for_each(once));
     }
 }
