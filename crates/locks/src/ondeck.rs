@@ -11,7 +11,8 @@
 //!   the line at each release. So the deck of a *hot* lock, one that loses by being passed around, polls every few
 //!   microseconds, and *asks* by a flag when its patience is over; the next release *passes* the lock: gives it to the
 //!   seat, still locked. The top bits of the word count releases, so two polls tell the rate. At more than one per 100 ns
-//!   the lock is hot, at less than one per 2 us it is not. Between the two an *audit* decides: now and then an arrival
+//!   the lock is hot, at less than one per 2 us it is not. Between the two an *audit* decides, where threads may run on
+//!   several memory nodes (`Platform::memory_nodes`; within one, audits cost more than they save): now and then an arrival
 //!   sits down, keeps its hands off, and times some five releases. The first ends a section after a pass, if passes are
 //!   the rule; the rest are of one thread, which has the cache lines by then. If the first took more than half as long as
 //!   one of the rest, the lock is hot. HOT outlives the stay of whoever set it, until an occupant finds the lock free for
@@ -110,7 +111,7 @@
 //! | expect | BULLPEN set | holder about to wait | fetch-or, Relaxed |
 //! | enlist | pushed on the list, with DECK set or somebody asleep, or LOCKED and BULLPEN | notifier | compare-exchange, Release (E2) |
 //! | invite | empty seat, nobody asleep, and free or not BULLPEN -> kept for the waiter | notifier | compare-exchange, Relaxed |
-//! | send_alone | a waiter's place: moving -> alone, as its node fits into no word | notifier | store, Relaxed; a grant follows |
+//! | send_alone | a waiter's place: moving -> alone, as its node fits into no word, or it has no lock | notifier | store, Relaxed; a grant follows |
 //!
 //! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
 //!
@@ -139,8 +140,9 @@
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
 //! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
 //! - I9 BULLPEN is set by holders only, and cleared by releases only: so if anybody sees it while the lock is held, that
-//!   holder's release reads it too. checked by: `small::condvar_wakes_all_and_loses_none`,
-//!   spec/ondeck_condvar.bug_enlists_unexpected.cfg.
+//!   holder's release reads it too. A waiter that does not hold the lock does not set it, and is sent alone. checked by:
+//!   `small::condvar_wakes_all_and_loses_none`, `small::condvar_outsiders_acquire_by_themselves`,
+//!   spec/ondeck_condvar.bug_enlists_unexpected.cfg, spec/ondeck_condvar.bug_expects_unheld.cfg.
 //!
 //! An equal word. A compare-exchange cannot tell the word that it read from an equal one of another time (the counter
 //! returns after 1024 releases), and need not: what it relies on beside the word holds whenever the word is equal:

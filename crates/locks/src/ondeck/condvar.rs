@@ -20,7 +20,7 @@
 //! | QUEUED | in the list | holder of the list's lock | MOVING by a notifier (`summon`), LEAVING by the thread (`withdraw`) |
 //! | LEAVING | timed out; in the list until the thread has taken it out | holder of the list's lock | (returns) |
 //! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`) or called to its seat (`invite`) | the notifier | granted, ALONE (`send_alone`) |
-//! | ALONE | notified, but its address fits into no state word, or its lock is none of these: acquires by itself | nobody | granted |
+//! | ALONE | notified, but its address fits into no state word, or it was made without a lock: acquires by itself | nobody | granted |
 //!
 //! One compare-exchange on `place` decides between a notification and a timeout, so no notification is spent on a thread
 //! that reports a timeout. Who wins MOVING owns the record until the push or the grant; after either it may be gone.
@@ -31,7 +31,7 @@
 //! been set since before the holder acquired the lock, or by a holder of the latch that will call (I2, I3). Otherwise
 //! the pushed node would be on its own, since a release that has read the word already would not see it.
 //!
-//! Unless there can be no such release. Who waits has held the lock, and sets BULLPEN before it releases it (`expect`);
+//! Unless there can be no such release. Who waits has held the lock (who has not is made without it, and sent ALONE), and sets BULLPEN before it releases it (`expect`);
 //! from then on each holder finds that when it looks before its release, and releases by a compare-exchange, which sees
 //! what was pushed (I9). The flag is forgotten at one release in 256, so that a lock whose waiters have gone gets its
 //! faster release back. Where it is missing though somebody waits, or where the lock is free, the waiter is seated
@@ -46,10 +46,10 @@
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. Nobody is woken by a notifier that
 //! holds the lock, but for once when BULLPEN has just been forgotten. A waiter that has been notified
-//! acquires its lock without a deadline, with the lock's promises; one sent ALONE with those that the lock's Limits make
-//! to threads on far stacks. The list's lock is a flagship, so a thread with real-time priority waits for its holder
+//! acquires its lock without a deadline, with the lock's promises; one sent ALONE as any arrival, on a far stack with
+//! what the lock's Limits say. The list's lock is a flagship, so a thread with real-time priority waits for its holder
 //! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_wakes_nobody_into_the_lock`, `condvar_timeouts_race_with_notifications`,
-//! `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
+//! `condvar_outsiders_acquire_by_themselves`, `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
@@ -298,7 +298,8 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
 }
 
 impl<P: Platform, T: Policy> Waiter<P, T> {
-    /// For a wait that ends with the acquisition of `mutex`; without one, of something that the waiter sees to itself.
+    /// For a wait that ends with the acquisition of `mutex`, which the calling thread holds. Without one, for a wait that ends
+    /// with something that the waiter sees to itself: another kind of lock, or a mutex that it does not hold.
     pub fn new(mutex: Option<&RawOndeck<P, T>>) -> Self {
         let null = || AtomicPointer::new(ptr::null_mut());
         Waiter {
@@ -324,7 +325,8 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
         }
     }
 
-    /// Acquires the mutex that it was made with, in which a notified waiter mostly has its seat already.
+    /// Acquires the mutex that it was made with, in which a notified waiter mostly has its seat already; or any other, if it was
+    /// made without one.
     pub fn reacquire(&self, mutex: &RawOndeck<P, T>, is_notified: bool) {
         let has_seat = is_notified && self.place.load(Relaxed) == MOVING;
         if !has_seat || mutex.show_up(None) != Turn::AtBat {

@@ -34,7 +34,8 @@ pub struct Tuning {
     pub hot_period_ns: u32,
     /// A lock that is released less often than once in this time is not hot: what a pass costs is little beside it.
     pub hot_most_ns: u32,
-    /// Arrivals in the first 64th of each such time audit the lock. 0: nobody does, and a lock counts as hot only
+    /// Arrivals in the first 64th of each such time audit the lock, where threads may run on several memory nodes
+    /// (`Platform::memory_nodes`). 0: nobody does, and a lock counts as hot only
     /// while somebody waits.
     pub audit_every_ns: u32,
     /// One in so many called sleepers takes a hot lock as soon as it is free, so that audits may call it hot again.
