@@ -105,6 +105,13 @@ UNUSED static void watchdog(void)
     alarm(seconds ? (unsigned)atoi(seconds) : 60);
 }
 
+// Whether a library stands in for glibc: some promises are asked of one that glibc itself does not keep.
+UNUSED static int is_preloaded(void)
+{
+    const char *libraries = getenv("LD_PRELOAD");
+    return libraries && *libraries;
+}
+
 // ---- clocks
 
 UNUSED static int64_t now_ns(clockid_t clock)
