@@ -35,6 +35,11 @@ static void signal_comes(void)
     join_soon(waiter, "a signal for the only waiter of the child");
 }
 
+static void destroys_mutex(void)
+{
+    OK(pthread_mutex_destroy(&mutex));
+}
+
 static void destroys_used_mutex(void)
 {
     OK(pthread_mutex_lock(&mutex));
@@ -112,6 +117,7 @@ int main(void)
     // the condition variable is destroyed.
     if (is_preloaded()) {
         in_child("a mutex used and destroyed in the child", destroys_used_mutex);
+        in_child("a mutex destroyed in the child", destroys_mutex);
         in_child("a condition variable destroyed in the child", destroys_cond);
         in_child("a condition variable used and destroyed in the child", destroys_used_cond);
     }
