@@ -19,12 +19,6 @@ static pthread_cond_t cond;
 static sem_t is_stopped, is_notified, may_end;
 static int when, waiter_id, is_back;
 
-static void wait_for(sem_t *semaphore)
-{
-    while (sem_wait(semaphore) != 0)
-        CHECK(errno == EINTR);
-}
-
 static void *waits(void *argument)
 {
     (void)argument;
