@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -105,6 +106,13 @@ UNUSED static void watchdog(void)
     alarm(seconds ? (unsigned)atoi(seconds) : 60);
 }
 
+// Whether a library stands in for glibc: some promises are asked of one that glibc itself does not keep.
+UNUSED static int is_preloaded(void)
+{
+    const char *libraries = getenv("LD_PRELOAD");
+    return libraries && *libraries;
+}
+
 // ---- clocks
 
 UNUSED static int64_t now_ns(clockid_t clock)
@@ -198,21 +206,29 @@ UNUSED static void *join_soon(pthread_t thread, const char *what)
     return result;
 }
 
+UNUSED static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        if (errno != EINTR)
+            FAIL("a semaphore: %s", code_name(errno));
+}
+
 UNUSED static pid_t thread_id(void)
 {
     return (pid_t)syscall(SYS_gettid);
 }
 
-// Whether the thread of this process with this id sleeps in the kernel.
+// Whether the thread of this process with this id sleeps in the kernel. Without stdio, which allocates.
 UNUSED static int is_asleep(pid_t id)
 {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)id);
-    FILE *file = fopen(path, "r");
-    if (!file)
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    if (length < 0)
         return 0;
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
     text[length] = 0;
     const char *end = strrchr(text, ')');
     return end && end[1] == ' ' && end[2] == 'S';

@@ -4,14 +4,16 @@
 #include "check.h"
 
 #define N_FORKS 9
-// A fork takes 1 ms here, most of it because threads sleep with the mutexes. Machines are busy.
+// A fork takes 5 ms here, most of it to find out that a thread sleeps.
 #define MOST (50 * MS)
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
-static int is_over, n_taken;
+static sem_t outer_is_held, inner_is_held, is_forking;
+static int waiter_id;
 
 static void before(void)
 {
+    sem_post(&is_forking);
     OK(pthread_mutex_lock(&outer));
 }
 
@@ -28,68 +30,61 @@ static void be_first(void)
 // Before the constructors of all libraries.
 __attribute__((used, section(".preinit_array"))) static void (*const first)(void) = be_first;
 
+// Its wait for the inner one begins when the fork has begun.
 static void *hold_outer(void *argument)
 {
-    (void)argument;
-    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
-        OK(pthread_mutex_lock(&outer));
-        __atomic_fetch_add(&n_taken, 1, __ATOMIC_RELEASE);
-        for (int i = 0; i < 4; i++) {
-            OK(pthread_mutex_lock(&inner));
-            sleep_ns(50000);
-            OK(pthread_mutex_unlock(&inner));
-        }
-        OK(pthread_mutex_unlock(&outer));
-        // So that the one that forks gets it, whatever is fair.
-        sleep_ns(MS);
-    }
-    return NULL;
+    OK(pthread_mutex_lock(&outer));
+    sem_post(&outer_is_held);
+    wait_for(&is_forking);
+    __atomic_store_n(&waiter_id, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_mutex_lock(&inner));
+    OK(pthread_mutex_unlock(&inner));
+    OK(pthread_mutex_unlock(&outer));
+    return argument;
 }
 
 static void *hold_inner(void *argument)
 {
-    (void)argument;
-    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
-        OK(pthread_mutex_lock(&inner));
-        sleep_ns(50000);
-        OK(pthread_mutex_unlock(&inner));
-        // For the same reason.
-        sleep_ns(20000);
-    }
-    return NULL;
+    OK(pthread_mutex_lock(&inner));
+    sem_post(&inner_is_held);
+    until_asleep(&waiter_id);
+    OK(pthread_mutex_unlock(&inner));
+    return argument;
 }
 
-static int compare(const void *a, const void *b)
+static int64_t fork_once(void)
 {
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
+    waiter_id = 0;
+    pthread_t threads[2] = {start(hold_outer, NULL), start(hold_inner, NULL)};
+    wait_for(&outer_is_held);
+    wait_for(&inner_is_held);
+    int64_t begin = now_ns(CLOCK_MONOTONIC);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0)
+        _exit(0);
+    int64_t took_ns = now_ns(CLOCK_MONOTONIC) - begin;
+    child_is_well(pid, doing);
+    for (int i = 0; i < 2; i++)
+        join_soon(threads[i], doing);
+    return took_ns;
 }
 
 int main(void)
 {
     watchdog();
     doing = "forks with handlers";
-    pthread_t threads[3] = {start(hold_outer, NULL), start(hold_inner, NULL), start(hold_inner, NULL)};
-    int64_t times[N_FORKS];
-    for (int i = 0; i < N_FORKS; i++) {
-        // Just taken.
-        int n_before = __atomic_load_n(&n_taken, __ATOMIC_ACQUIRE);
-        while (__atomic_load_n(&n_taken, __ATOMIC_ACQUIRE) == n_before)
-            sleep_ns(20000);
-        int64_t begin = now_ns(CLOCK_MONOTONIC);
-        pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0)
-            _exit(0);
-        times[i] = now_ns(CLOCK_MONOTONIC) - begin;
-        child_is_well(pid, doing);
+    sem_init(&outer_is_held, 0, 0);
+    sem_init(&inner_is_held, 0, 0);
+    sem_init(&is_forking, 0, 0);
+    // On a busy machine many may be late. Who holds them up does it each time.
+    int64_t end = now_ns(CLOCK_MONOTONIC) + LATEST;
+    for (int n_quick = 0; n_quick < N_FORKS;) {
+        n_quick += fork_once() < MOST;
+        if (n_quick == 0 && now_ns(CLOCK_MONOTONIC) > end)
+            FAIL("each fork took more than %lld ms", MOST / MS);
+        if (n_quick > 0 && now_ns(CLOCK_MONOTONIC) > end)
+            break;
     }
-    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
-    for (int i = 0; i < 3; i++)
-        join_soon(threads[i], doing);
-    // Half of them, since others may be late by chance.
-    qsort(times, N_FORKS, sizeof *times, compare);
-    if (times[N_FORKS / 2] > MOST)
-        FAIL("half of the forks took %ld ms and more", (long)(times[N_FORKS / 2] / MS));
     return 0;
 }

@@ -41,7 +41,7 @@ static struct {
            .not_full = PTHREAD_COND_INITIALIZER,
            .not_empty = PTHREAD_COND_INITIALIZER};
 
-static void wait_for(pthread_cond_t *cond, uint64_t *seed)
+static void wait_on(pthread_cond_t *cond, uint64_t *seed)
 {
     if (queue.mode == 0 || chance(seed) % 2) {
         OK(pthread_cond_wait(cond, &queue.mutex));
@@ -68,7 +68,7 @@ static void *produce(void *argument)
     for (long item = (long)argument; item < N_ITEMS; item += N_EACH) {
         OK(pthread_mutex_lock(&queue.mutex));
         while (queue.n_items == ROOM)
-            wait_for(&queue.not_full, &seed);
+            wait_on(&queue.not_full, &seed);
         queue.items[queue.n_items++] = item;
         leave(&queue.not_empty, &seed);
     }
@@ -81,7 +81,7 @@ static void *consume(void *argument)
     for (;;) {
         OK(pthread_mutex_lock(&queue.mutex));
         while (queue.n_items == 0 && queue.n_taken < N_ITEMS)
-            wait_for(&queue.not_empty, &seed);
+            wait_on(&queue.not_empty, &seed);
         if (queue.n_items == 0) {
             OK(pthread_mutex_unlock(&queue.mutex));
             return NULL;

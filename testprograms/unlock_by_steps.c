@@ -1,19 +1,15 @@
 // unlock, one instruction at a time: once another thread has got the mutex, the mutex's page is closed, and whatever unlock
 // still does must not need it. Deterministic, where destroy_after_unlock relies on chance. x86-64 only: elsewhere it says so
 // and succeeds.
-#include "check.h"
+#include "steps.h"
 
-#ifndef __x86_64__
+#ifndef CAN_STEP
 int main(void)
 {
     puts("unlock_by_steps: skipped, steps instructions of x86-64 only");
     return 0;
 }
 #else
-#include <ucontext.h>
-
-#define TRAP_FLAG 0x100
-#define MOST_STEPS 20000
 
 enum other { NOBODY_WAITS, ONE_SLEEPS, ONE_SPINS };
 
@@ -22,7 +18,7 @@ static const char *const names[] = {"nobody waits", "one sleeps", "one has just 
 static size_t page;
 static pthread_mutex_t *mutex;
 static enum other other;
-static int n_steps, n_steps_after, is_closed, want_try, waiter_id;
+static int n_steps_after, is_closed, want_try, waiter_id;
 static pthread_mutexattr_t attr;
 
 static void close_page(void)
@@ -32,13 +28,8 @@ static void close_page(void)
 }
 
 // Comes after each instruction of unlock. Whether the mutex is free by now is for another thread to find out.
-static void step(int signal_number, siginfo_t *info, void *context)
+static void give_way(int step)
 {
-    (void)signal_number;
-    (void)info;
-    ucontext_t *at = context;
-    if (++n_steps > MOST_STEPS)
-        at->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
     if (__atomic_load_n(&is_closed, __ATOMIC_ACQUIRE)) {
         n_steps_after++;
         return;
@@ -47,7 +38,7 @@ static void step(int signal_number, siginfo_t *info, void *context)
         __atomic_store_n(&want_try, 1, __ATOMIC_RELEASE);
         while (__atomic_load_n(&want_try, __ATOMIC_ACQUIRE))
             sched_yield();
-    } else if (n_steps < 500) {
+    } else if (step < 500) {
         // The waiter gets here by itself, if it can: it is awake, or is not woken yet.
         for (int i = 0; i < 20 && !__atomic_load_n(&is_closed, __ATOMIC_ACQUIRE); i++)
             sched_yield();
@@ -94,14 +85,10 @@ static void *wait_for_it(void *argument)
     return NULL;
 }
 
-__attribute__((noinline)) static int unlock_stepping(void)
+static void unlock(void)
 {
-    // Through a pointer that is resolved already: the dynamic linker's work is thousands of steps.
-    int (*volatile unlock)(pthread_mutex_t *) = pthread_mutex_unlock;
-    __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "cc", "memory");
-    int code = unlock(mutex);
-    __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "cc", "memory");
-    return code;
+    int (*volatile call)(pthread_mutex_t *) = pthread_mutex_unlock;
+    OK(call(mutex));
 }
 
 static void round_of(enum other who, int type, int shared)
@@ -113,7 +100,7 @@ static void round_of(enum other who, int type, int shared)
     OK(pthread_mutexattr_settype(&attr, type));
     OK(pthread_mutexattr_setpshared(&attr, shared));
     OK(pthread_mutex_init(mutex, &attr));
-    n_steps = n_steps_after = is_closed = want_try = waiter_id = 0;
+    n_steps_after = is_closed = want_try = waiter_id = 0;
     OK(pthread_mutex_lock(mutex));
     pthread_t thread = start(who == NOBODY_WAITS ? try_on_demand : wait_for_it, NULL);
     if (who == ONE_SLEEPS)
@@ -121,11 +108,11 @@ static void round_of(enum other who, int type, int shared)
     if (who == ONE_SPINS)
         while (!__atomic_load_n(&waiter_id, __ATOMIC_ACQUIRE)) {
         }
-    OK(unlock_stepping());
+    int n = by_steps(unlock, give_way);
     // If unlock was over before the other thread noticed, there is nothing left to step: as good as passed.
     __atomic_store_n(&want_try, 1, __ATOMIC_RELEASE);
     join_soon(thread, "the next thread after a stepped unlock");
-    CHECK(n_steps > 3);
+    CHECK(n > 3);
     if (who == NOBODY_WAITS)
         CHECK(n_steps_after > 0);
     munmap(mutex, page);
@@ -135,8 +122,6 @@ int main(void)
 {
     watchdog();
     page = (size_t)sysconf(_SC_PAGESIZE);
-    struct sigaction trap = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
-    sigaction(SIGTRAP, &trap, NULL);
     struct sigaction action = {.sa_handler = touched};
     sigaction(SIGSEGV, &action, NULL);
     OK(pthread_mutexattr_init(&attr));

@@ -1,6 +1,6 @@
-// Condition variables of its own: a signal wakes the oldest waiter, and if that one has been cancelled in the meantime, the
-// signal is gone with it. Deadlines, clocks and processes are not what this is about.
-// fails: cancel
+// Condition variables of its own: a signal wakes the oldest waiter, and if that one has been cancelled in the meantime, or
+// exists in the parent of a fork only, the signal is gone with it. Deadlines, clocks and processes are not what this is about.
+// fails: cancel fork_forgets
 #include "wrong.h"
 
 // Lies in the first half of a pthread_cond_t: who has come, and who may go.

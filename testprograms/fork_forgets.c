@@ -1,0 +1,132 @@
+// What the parent's threads were at is forgotten in the child of a fork: nobody waits there, and the thread that forked is
+// another one, which has nothing that asks for its owner.
+#include "check.h"
+
+#define N_WAITERS 3
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int waiter_ids[N_WAITERS], waiter_id, is_set;
+
+static void *wait_for_it(void *id)
+{
+    __atomic_store_n((int *)id, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_mutex_lock(&mutex));
+    while (!is_set)
+        OK(pthread_cond_wait(&cond, &mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    return NULL;
+}
+
+static pthread_t waiter_of_child(void)
+{
+    pthread_t waiter = start(wait_for_it, &waiter_id);
+    until_asleep(&waiter_id);
+    return waiter;
+}
+
+static void signal_comes(void)
+{
+    pthread_t waiter = waiter_of_child();
+    OK(pthread_mutex_lock(&mutex));
+    is_set = 1;
+    OK(pthread_cond_signal(&cond));
+    OK(pthread_mutex_unlock(&mutex));
+    join_soon(waiter, "a signal for the only waiter of the child");
+}
+
+static void destroys_mutex(void)
+{
+    OK(pthread_mutex_destroy(&mutex));
+}
+
+static void destroys_used_mutex(void)
+{
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+}
+
+static void destroys_cond(void)
+{
+    OK(pthread_cond_destroy(&cond));
+}
+
+// Who has been notified, and waits for the mutex now, is all that a destroyer has to do with.
+static void destroys_used_cond(void)
+{
+    pthread_t waiter = waiter_of_child();
+    OK(pthread_mutex_lock(&mutex));
+    is_set = 1;
+    OK(pthread_cond_broadcast(&cond));
+    OK(pthread_cond_destroy(&cond));
+    OK(pthread_mutex_unlock(&mutex));
+    join_soon(waiter, "a waiter whose condition variable is destroyed");
+    OK(pthread_mutex_destroy(&mutex));
+}
+
+static pthread_mutex_t owned;
+
+static void owns_nothing(void)
+{
+    GIVES(pthread_mutex_unlock(&owned), EPERM);
+    GIVES(pthread_mutex_trylock(&owned), EBUSY);
+    struct timespec end = in_ns(CLOCK_REALTIME, MS);
+    GIVES(pthread_mutex_timedlock(&owned, &end), ETIMEDOUT);
+    GIVES(pthread_cond_timedwait(&cond, &owned, &end), EPERM);
+}
+
+static void in_child(const char *what, void (*act)(void))
+{
+    doing = what;
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        watchdog();
+        act();
+        _exit(0);
+    }
+    child_is_well(pid, what);
+}
+
+static void holder_forks(const char *what, int type)
+{
+    pthread_mutexattr_t attr;
+    OK(pthread_mutexattr_init(&attr));
+    OK(pthread_mutexattr_settype(&attr, type));
+    OK(pthread_mutex_init(&owned, &attr));
+    OK(pthread_mutexattr_destroy(&attr));
+    OK(pthread_mutex_lock(&owned));
+    in_child(what, owns_nothing);
+    OK(pthread_mutex_unlock(&owned));
+    OK(pthread_mutex_destroy(&owned));
+}
+
+int main(void)
+{
+    watchdog();
+    holder_forks("the child of an error checking mutex's holder", PTHREAD_MUTEX_ERRORCHECK);
+    holder_forks("the child of a recursive mutex's holder", PTHREAD_MUTEX_RECURSIVE);
+    pthread_t waiters[N_WAITERS];
+    for (int i = 0; i < N_WAITERS; i++)
+        waiters[i] = start(wait_for_it, &waiter_ids[i]);
+    for (int i = 0; i < N_WAITERS; i++)
+        until_asleep(&waiter_ids[i]);
+    in_child("a signal in the child", signal_comes);
+    // glibc counts the parent's waiters in the child: it refuses to destroy the mutex, and waits for them, for ever, before
+    // the condition variable is destroyed.
+    if (is_preloaded()) {
+        in_child("a mutex used and destroyed in the child", destroys_used_mutex);
+        in_child("a mutex destroyed in the child", destroys_mutex);
+        in_child("a condition variable destroyed in the child", destroys_cond);
+        in_child("a condition variable used and destroyed in the child", destroys_used_cond);
+    }
+    doing = "the parent's waiters";
+    OK(pthread_mutex_lock(&mutex));
+    is_set = 1;
+    OK(pthread_cond_broadcast(&cond));
+    OK(pthread_mutex_unlock(&mutex));
+    for (int i = 0; i < N_WAITERS; i++)
+        join_soon(waiters[i], doing);
+    return 0;
+}
