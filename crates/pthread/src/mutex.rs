@@ -449,6 +449,8 @@ impl Mutex {
     }
 
     pub(crate) fn destroy(&self) -> Answer {
+        // In the child of a fork nobody waits any more.
+        self.prepare();
         if self.owner.load(Relaxed) != 0 || self.n_waiting.load(Relaxed) != 0 {
             return EBUSY;
         }
