@@ -78,6 +78,8 @@ int main(void)
     doing = "handlers that lock";
     // By time and not by rounds: signals come so often that somebody's rounds may take long.
     sleep_ns(RUN);
+    while (__atomic_load_n(&n_locked, __ATOMIC_RELAXED) == 0)
+        sleep_ns(MS);
     __atomic_store_n(&hammer_is_over, 1, __ATOMIC_RELEASE);
     join_soon(hammerer, "the hammer");
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
