@@ -18,9 +18,12 @@ static int waiter_id, is_set;
             FAIL("%s has set errno to %s", #call, code_name(keeps_errno));                                             \
     } while (0)
 
+static volatile int n_handled;
+
 static void nothing(int signal_number)
 {
     (void)signal_number;
+    n_handled++;
 }
 
 // -- Alone: what returns at once, and what times out --------------------------------------------------------------------
@@ -114,8 +117,11 @@ static void in_wait(const char *what, void *(*wait)(void *))
     pthread_t thread = start(wait, NULL);
     until_asleep(&waiter_id);
     for (int i = 0; i < 3; i++) {
+        int before = n_handled;
         pthread_kill(thread, SIGUSR1);
-        sleep_ns(MS);
+        while (n_handled == before)
+            sleep_ns(MS / 10);
+        until_asleep(&waiter_id);
     }
     if (is_cond) {
         OK(pthread_mutex_lock(&mutex));

@@ -23,7 +23,7 @@ static struct {
 
 static pthread_mutex_t guarded = PTHREAD_MUTEX_INITIALIZER;
 static volatile long guarded_count;
-static int is_over, n_prepared;
+static int is_over, n_prepared, ids[N_FIGHTERS];
 
 static void before_fork(void)
 {
@@ -39,6 +39,7 @@ static void after_fork(void)
 static void *fight(void *argument)
 {
     uint64_t seed = 3 + (uint64_t)(long)argument;
+    __atomic_store_n(&ids[(long)argument], thread_id(), __ATOMIC_RELEASE);
     while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
         int which = (int)(chance(&seed) % 3);
         OK(pthread_mutex_lock(&hot[which].mutex));
@@ -92,10 +93,50 @@ static void unlock_all(void)
         OK(pthread_mutex_unlock(&hot[which].mutex));
 }
 
-static void child(enum how how)
+static int id_in_child;
+
+// Where the parent's threads waited, somebody waits in the child.
+static void *lock_in_child(void *argument)
+{
+    __atomic_store_n(&id_in_child, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_mutex_lock(argument));
+    OK(pthread_mutex_unlock(argument));
+    return NULL;
+}
+
+static void wait_for_each(void)
+{
+    for (int which = 0; which < 3; which++) {
+        id_in_child = 0;
+        pthread_t thread = start(lock_in_child, &hot[which].mutex);
+        until_asleep(&id_in_child);
+        OK(pthread_mutex_unlock(&hot[which].mutex));
+        join_soon(thread, "a thread of the child that waits for what the parent's threads wait for");
+        OK(pthread_mutex_lock(&hot[which].mutex));
+    }
+}
+
+// All fighters wait by then, or will. Whatever a library lets them do meanwhile: two of them are at the same mutex, and one
+// of these sleeps.
+static void until_one_sleeps(void)
+{
+    int64_t end = now_ns(CLOCK_MONOTONIC) + LATEST;
+    for (int in_a_row = 0; in_a_row < 5; sleep_ns(MS / 2)) {
+        int n_asleep = 0;
+        for (int i = 0; i < N_FIGHTERS; i++)
+            n_asleep += is_asleep(__atomic_load_n(&ids[i], __ATOMIC_ACQUIRE));
+        in_a_row = n_asleep ? in_a_row + 1 : 0;
+        if (now_ns(CLOCK_MONOTONIC) > end)
+            FAIL("no waiter goes to sleep");
+    }
+}
+
+static void child(enum how how, int has_waiters)
 {
     watchdog();
     doing = names[how];
+    if (has_waiters && how != RAW_CLONE)
+        wait_for_each();
     unlock_all();
     long counts[3], before = guarded_count;
     for (int which = 0; which < 3; which++)
@@ -177,10 +218,14 @@ int main(void)
         doing = names[how];
         for (int which = 0; which < 3; which++)
             OK(pthread_mutex_lock(&hot[which].mutex));
+        // Now and then they all wait, and otherwise as it comes.
+        int has_waiters = round % 4 < 2 && round < 12;
+        if (has_waiters)
+            until_one_sleeps();
         pid_t pid = make_child(how);
         CHECK(pid >= 0);
         if (pid == 0)
-            child(how);
+            child(how, has_waiters);
         unlock_all();
         child_is_well(pid, names[how]);
     }

@@ -147,9 +147,27 @@ static void *churn(void *argument)
     return NULL;
 }
 
+static int waiter_id;
+static sem_t is_held;
+
+static void *allocate_once(void *argument)
+{
+    wait_for(&is_held);
+    __atomic_store_n(&waiter_id, thread_id(), __ATOMIC_RELEASE);
+    free(malloc(24));
+    return argument;
+}
+
 int main(void)
 {
     watchdog();
+    doing = "an allocator whose lock is held";
+    pthread_t waiter = start(allocate_once, NULL);
+    take();
+    sem_post(&is_held);
+    until_asleep(&waiter_id);
+    give();
+    join_soon(waiter, doing);
     doing = "an allocator that locks";
     for (int round = 0; round < 3; round++) {
         pthread_t threads[N_THREADS];

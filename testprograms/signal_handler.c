@@ -1,6 +1,7 @@
 // A handler that comes at any instruction of lock, unlock, wait and signal, and uses other mutexes itself. POSIX promises
-// nothing here, but glibc's functions keep no state of their own in the thread, and programs have come to rely on it.
-#include "check.h"
+// nothing here, but glibc's functions keep no state of their own in the thread, and programs have come to rely on it. First a
+// handler after each instruction (on x86-64), then, in threads that contend, many by chance.
+#include "steps.h"
 
 #define N_THREADS 3
 #define RUN (400 * MS)
@@ -66,9 +67,67 @@ static void *hammer(void *argument)
     return NULL;
 }
 
+// -- A handler after each instruction ------------------------------------------------------------------------------------
+
+#ifdef CAN_STEP
+static void handle_step(int step)
+{
+    (void)step;
+    handle(SIGTRAP);
+}
+
+static void lock_unlock(void)
+{
+    int (*volatile lock)(pthread_mutex_t *) = pthread_mutex_lock;
+    int (*volatile unlock)(pthread_mutex_t *) = pthread_mutex_unlock;
+    OK(lock(&mutex));
+    OK(unlock(&mutex));
+}
+
+static void wait_and_notify(void)
+{
+    int (*volatile wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) = pthread_cond_timedwait;
+    int (*volatile notify)(pthread_cond_t *) = pthread_cond_signal;
+    struct timespec end = in_ns(CLOCK_REALTIME, -SECOND);
+    GIVES(wait(&cond, &mutex, &end), ETIMEDOUT);
+    OK(notify(&cond));
+}
+
+static void all_by_steps(const char *what)
+{
+    doing = what;
+    CHECK(by_steps(lock_unlock, handle_step) > 6);
+    OK(pthread_mutex_lock(&mutex));
+    CHECK(by_steps(wait_and_notify, handle_step) > 6);
+    OK(pthread_mutex_unlock(&mutex));
+}
+
+static void *idle(void *may_end)
+{
+    wait_for(may_end);
+    return NULL;
+}
+
+static void by_each_step(void)
+{
+    all_by_steps("a handler after each instruction");
+    sem_t may_end;
+    sem_init(&may_end, 0, 0);
+    pthread_t other = start(idle, &may_end);
+    all_by_steps("a handler after each instruction, and another thread");
+    sem_post(&may_end);
+    join(other);
+}
+#else
+static void by_each_step(void)
+{
+}
+#endif
+
 int main(void)
 {
     watchdog();
+    by_each_step();
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, NULL);
     pthread_t threads[N_THREADS];
@@ -78,6 +137,8 @@ int main(void)
     doing = "handlers that lock";
     // By time and not by rounds: signals come so often that somebody's rounds may take long.
     sleep_ns(RUN);
+    while (__atomic_load_n(&n_locked, __ATOMIC_RELAXED) == 0)
+        sleep_ns(MS);
     __atomic_store_n(&hammer_is_over, 1, __ATOMIC_RELEASE);
     join_soon(hammerer, "the hammer");
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);

@@ -143,9 +143,7 @@ static void far_away(enum call call, clockid_t clock, int64_t seconds)
     if (!is_cond(call))
         OK(pthread_mutex_lock(&far_taken));
     pthread_t thread = start(wait_far, &far);
-    while (!__atomic_load_n(&far.id, __ATOMIC_ACQUIRE))
-        sched_yield();
-    sleep_ns(2 * MS);
+    until_asleep(&far.id);
     if (is_cond(call))
         OK(pthread_mutex_lock(&far_taken));
     far.is_over = 1;

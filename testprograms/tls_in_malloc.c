@@ -110,7 +110,7 @@ static void open_copies(int n)
 
 // Has locked and waited before, or has not.
 struct one {
-    int id, has_waited, may_go;
+    int id, has_waited, may_go, id_at_lock;
 };
 
 static void wait_shortly(void)
@@ -132,6 +132,7 @@ static void *allocate_later(void *argument)
     __atomic_store_n(&one->id, thread_id(), __ATOMIC_RELEASE);
     while (!__atomic_load_n(&one->may_go, __ATOMIC_ACQUIRE))
         sleep_ns(MS / 10);
+    __atomic_store_n(&one->id_at_lock, thread_id(), __ATOMIC_RELEASE);
     // Held by another thread now.
     CHECK(malloc(10));
     wait_shortly();
@@ -153,8 +154,8 @@ int main(void)
     OK(WITHIN(pthread_mutex_lock(&mutex)));
     for (int i = 0; i < 2; i++)
         __atomic_store_n(&ones[i].may_go, 1, __ATOMIC_RELEASE);
-    // Without stdio, which allocates.
-    sleep_ns(50 * MS);
+    for (int i = 0; i < 2; i++)
+        until_asleep(&ones[i].id_at_lock);
     OK(WITHIN(pthread_mutex_unlock(&mutex)));
     for (int i = 0; i < 2; i++)
         join_soon(threads[i], doing);
