@@ -272,7 +272,7 @@ fn a_lock_with_a_larger_form_is_tried_in_it_too() {
         }
     }
 
-    let rows = measure::<Inflated>(WorkloadSpec::new(Kind::MonitorTryEnter), 1).unwrap();
+    let rows = measure_for::<Inflated>(WorkloadSpec::new(Kind::MonitorTryEnter), 1, 20, 60_000).unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
     assert_eq!(names, ["monitor-try-enter/thin", "monitor-try-enter/fat", "monitor-try-enter/locked"]);
     assert_eq!(INFLATIONS.load(Relaxed), 1);
