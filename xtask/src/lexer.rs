@@ -140,6 +140,21 @@ fn character(rest: &str) -> usize {
     }
 }
 
+/// `source` as the compiler sees it: without comments, and with one space where there was white space or a comment.
+pub(crate) fn without_comments(source: &str) -> String {
+    let (mut text, mut at) = (String::new(), 0);
+    while let Some(first) = source[at..].chars().next() {
+        let (length, kind) = next(&source[at..], first);
+        match kind {
+            Some(Kind::Comment(_)) | None if text.ends_with(' ') => {}
+            Some(Kind::Comment(_)) | None => text.push(' '),
+            Some(_) => text += &source[at..at + length],
+        }
+        at += length;
+    }
+    text
+}
+
 /// Leaves out what only tests see: every item under `#[cfg(test)]`.
 pub(crate) fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     const MARKER: [Kind<'static>; 7] = [
@@ -220,6 +235,17 @@ mod tests {
 
     fn kinds(source: &str) -> Vec<Kind<'_>> {
         tokens(source).into_iter().map(|token| token.kind).collect()
+    }
+
+    #[test]
+    fn comments_and_forms_are_left_out_and_nothing_else() {
+        let plain = without_comments("fn f() -> u32 {\n    1 + 2\n}\n");
+        let commented = "/// What\n/// it does.\nfn f() -> u32 {\n    /* one */ 1 // and\n    + 2\n}\n";
+        assert_eq!(without_comments(commented).trim_start(), plain);
+        for other in ["fn f() -> u32 { 1 + 3 }", "fn f() -> u32 { 1+ 2 }", "fn f() -> &str { \"// no comment\" }"] {
+            assert_ne!(without_comments(other).trim(), plain.trim(), "{other}");
+        }
+        assert_eq!(without_comments("let text = \"// no  comment\";"), "let text = \"// no  comment\";");
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! for the files of locks that have nothing to do with it, and of the compiler.
 
 use crate::table;
-use crate::verdicts::{ALL, Input, Verdicts};
+use crate::verdicts::{ALL, Built, Input, Verdicts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -56,11 +56,12 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let all = load(&directory, &[])?;
     let mutants = load(&directory, &only)?;
     let mut verdicts = Verdicts::read(root, "mutants", is_all)?;
+    let built = Built::of(root, "ondeck-conformance")?;
     let mut to_try = Vec::new();
     let mut faults = Vec::new();
     for mutant in mutants {
         mutant.edited(root)?;
-        let input = mutant.input(root, &all)?;
+        let input = mutant.input(root, &built, &all)?;
         match verdicts.take(&mutant.title(), &input) {
             Some(verdict) if verdict == KILLED => {}
             Some(verdict) => faults.push(format!("{}: {verdict}", mutant.title())),
@@ -175,9 +176,9 @@ impl Mutant {
         format!("{}: {}", self.lock, self.name)
     }
 
-    /// What its fate depends on: the edit, and everything that its test is built from. Of `all` the locks with mutants, those
-    /// whose names its own files do not mention have nothing to do with it.
-    fn input(&self, root: &Path, all: &[Mutant]) -> Result<Input, String> {
+    /// What its fate depends on: the edit, how long its test may take, and everything that the test is built from. Of `all` the
+    /// locks with mutants, those whose names its own files do not mention have nothing to do with it.
+    fn input(&self, root: &Path, built: &Built, all: &[Mutant]) -> Result<Input, String> {
         const LOCKS: &str = "crates/locks/src";
         let module = |file: &Path| {
             let inside = file.strip_prefix(LOCKS).ok()?.iter().next()?.to_str()?;
@@ -194,18 +195,15 @@ impl Mutant {
             next += 1;
         }
         let Mutant { find, replace, rung, .. } = self;
-        let mut input =
-            Input::new("mutants").and_compiler()?.and("edit", format!("{find}\0{replace}\0{rung}").as_bytes());
-        for part in BUILT_FROM {
-            input = input.and_files(root, part)?;
-        }
-        let is_foreign = |file: &&String| {
-            let module = file.trim_end_matches(".rs");
-            others.contains(module) && !ours.iter().any(|name| name == module)
+        let input = Input::new("mutants").and("edit", format!("{find}\0{replace}\0{rung}").as_bytes());
+        let input = input.and("patience", format!("{PATIENCE:?}").as_bytes());
+        let is_foreign = |file: &str| {
+            let of_lock = module(Path::new(file));
+            of_lock.is_some_and(|module| others.contains(&module) && !ours.contains(&module))
         };
-        let files = names(&root.join(LOCKS))?;
-        let mut files = files.iter().filter(|file| !is_foreign(file));
-        files.try_fold(input, |input, file| input.and_files(root, &format!("{LOCKS}/{file}")))
+        let target = rung.split(' ').next().unwrap_or_default();
+        let input = input.and_files(root, &format!("crates/conformance/tests/{target}.rs"))?;
+        input.and_built(root, built, is_foreign)
     }
 
     /// The text of its file in the workspace at `root`, with the edit.
@@ -223,18 +221,6 @@ impl Mutant {
         table::with_only(table, |file| named.contains(file))
     }
 }
-
-/// What every test is built from, besides the locks.
-const BUILT_FROM: [&str; 8] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "crates/platform/src",
-    "crates/ondeck/src",
-    "crates/sim/src",
-    "crates/conformance/Cargo.toml",
-    "crates/conformance/src",
-    "crates/conformance/tests",
-];
 
 /// The copy of the workspace in which mutants live.
 struct Nursery {

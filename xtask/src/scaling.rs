@@ -9,7 +9,7 @@
 //! A run is kept (`verdicts.rs`) with the hash of all sources that its figures can depend on.
 
 use crate::matrix;
-use crate::verdicts::{ALL, Input, Verdicts};
+use crate::verdicts::{ALL, Built, Input, Verdicts};
 use ondeck_lab::lock;
 use ondeck_lab::simulate::{self, Machine};
 use ondeck_lab::tuning;
@@ -36,16 +36,15 @@ const MOST: f64 = 1.25;
 /// Below this the longest wait of so short a window says nothing.
 const WAIT_NS: f64 = 1e6;
 
-/// What the figures are made from.
-const SOURCES: [&str; 9] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "crates/platform/src",
-    "crates/locks/src",
-    "crates/sim",
-    "crates/lab/src",
-    "crates/report/src/histogram.rs",
-    "crates/cli/src",
+/// What the figures are made from besides the lab: what hands the flags to it, and what hands back the rows.
+const SOURCES: [&str; 8] = [
+    "crates/cli/src/args.rs",
+    "crates/cli/src/choice.rs",
+    "crates/cli/src/deliver.rs",
+    "crates/cli/src/main.rs",
+    "crates/cli/src/plan.rs",
+    "crates/cli/src/sim.rs",
+    "crates/cli/src/terminal.rs",
     "xtask/src/scaling.rs",
 ];
 
@@ -57,8 +56,8 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         [flag] if flag == ALL => (false, true),
         _ => return Err("usage: cargo xtask scaling [--write | --all]".into()),
     };
-    let input =
-        SOURCES.into_iter().try_fold(Input::new("scaling").and_compiler()?, |all, part| all.and_files(root, part))?;
+    let input = Input::new("scaling").and_built(root, &Built::of(root, "ondeck-lab")?, |_| false)?;
+    let input = SOURCES.into_iter().try_fold(input, |all, part| all.and_files(root, part))?;
     let mut verdicts = Verdicts::read(root, "scaling", is_all)?;
     // Relative, as the command is kept with the rows.
     let directory = Path::new(if is_to_write { RECORDS } else { FRESH });

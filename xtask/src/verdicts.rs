@@ -5,10 +5,10 @@
 //! for a random tenth. These it computes again, and fails if they come out otherwise: so a verdict that was edited by
 //! hand is found out sooner or later, and so is one whose hash leaves out something that it depends on.
 
-use crate::{models, mutants};
+use crate::{lexer, models, mutants};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,12 @@ impl Input {
         let full = root.join(path);
         let fail = |error: std::io::Error| format!("{}: {error}", full.display());
         if full.is_file() {
-            return Ok(self.and(path, &fs::read(&full).map_err(fail)?));
+            let content = fs::read(&full).map_err(fail)?;
+            // No comment changes what a program does.
+            return Ok(match std::str::from_utf8(&content) {
+                Ok(text) if path.ends_with(".rs") => self.and(path, lexer::without_comments(text).as_bytes()),
+                _ => self.and(path, &content),
+            });
         }
         let mut names = Vec::new();
         for entry in fs::read_dir(&full).map_err(fail)? {
@@ -72,16 +77,100 @@ impl Input {
         Ok(self)
     }
 
-    /// The same with the compiler that makes the programs.
-    pub(crate) fn and_compiler(self) -> Result<Self, String> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
-        Ok(self.and("rustc", &output.stdout))
+    /// The same with everything that a member is built from, but for the files of members that `is_foreign` knows.
+    pub(crate) fn and_built(
+        self,
+        root: &Path,
+        built: &Built,
+        is_foreign: impl Fn(&str) -> bool,
+    ) -> Result<Self, String> {
+        let mut files = built.files.iter().filter(|file| !is_foreign(file));
+        files.try_fold(self.and("built", built.with.as_bytes()), |input, file| input.and_files(root, file))
     }
 
     fn hex(&self) -> String {
         self.0.clone().finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// What a member is built from, as cargo resolves it for this machine. There is nothing of a place in it, so that whoever clones
+/// the tree finds kept what was found elsewhere.
+pub(crate) struct Built {
+    /// The compiler, its options, and all packages with their features; those of others with the sums of their contents.
+    with: String,
+    /// The files of the members among them, by names relative to the root.
+    files: Vec<String>,
+}
+
+impl Built {
+    pub(crate) fn of(root: &Path, package: &str) -> Result<Self, String> {
+        let said = |program: &str, variable: &str, words: &[&str]| {
+            let mut command = Command::new(std::env::var_os(variable).unwrap_or_else(|| program.into()));
+            let output = command.args(words).current_dir(root).output();
+            let output = output.map_err(|error| format!("{program}: {error}"))?;
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+        };
+        let compiler = said("rustc", "RUSTC", &["-vV"])?;
+        let words = ["tree", "--locked", "--package", package, "--edges", "normal,build,dev", "--no-dedupe"];
+        let tree = said("cargo", "CARGO", &[&words[..], &["--prefix", "none", "--format", "{p}|{f}"]].concat())?;
+        let lock = mutants::read(&root.join("Cargo.lock"))?;
+        let lines: BTreeSet<&str> = tree.lines().filter(|line| !line.is_empty()).collect();
+        let (mut names, mut with, mut files) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+        let place = format!("({}/", root.display());
+        for line in lines {
+            let (what, features) = line.split_once('|').unwrap_or((line, ""));
+            let mut words = what.split(' ');
+            let (name, version) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            names.insert(name);
+            if let Some((directory, _)) = what.split_once(&place).and_then(|(_, rest)| rest.split_once(')')) {
+                files.extend(files_of(&root.join(directory))?.into_iter().map(|file| format!("{directory}/{file}")));
+                with.push(format!("{name} {features}"));
+            } else {
+                let head = format!("name = \"{name}\"\nversion = \"{}\"\n", version.trim_start_matches('v'));
+                let entry = lock.split("[[package]]\n").find(|entry| entry.starts_with(&head));
+                let sum = entry.and_then(|entry| entry.lines().find(|line| line.starts_with("checksum")));
+                with.push(format!("{name} {version} {features} {}", sum.unwrap_or("without a sum")));
+            }
+        }
+        let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+        let profiles = profiles(&mutants::read(&root.join("Cargo.toml"))?, &names)?;
+        let with = format!("{compiler}\n{flags}\n{profiles}\n{}", with.join("\n"));
+        Ok(Built { with, files: files.into_iter().collect() })
+    }
+}
+
+/// The options of all profiles of a manifest, but for those of packages that are not among `names`.
+fn profiles(manifest: &str, names: &BTreeSet<&str>) -> Result<String, String> {
+    let manifest: toml::Table = manifest.parse().map_err(|error| format!("Cargo.toml: {error}"))?;
+    let mut profiles = manifest.get("profile").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    for (_, profile) in &mut profiles {
+        if let Some(packages) = profile.get_mut("package").and_then(toml::Value::as_table_mut) {
+            packages.retain(|name, _| name == "*" || names.contains(name));
+        }
+    }
+    Ok(format!("{profiles:?}"))
+}
+
+/// What a member's directory holds, by names relative to it, but for what no build of another sees.
+fn files_of(directory: &Path) -> Result<Vec<String>, String> {
+    const OTHERS: [&str; 4] = ["benches", "examples", "mutants", "tests"];
+    let fail = |error: std::io::Error| format!("{}: {error}", directory.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if OTHERS.contains(&name.as_str()) || name.ends_with(".md") || name.starts_with("LICENSE") {
+            continue;
+        }
+        if !entry.path().is_dir() {
+            found.push(name);
+            continue;
+        }
+        found.extend(files_of(&entry.path())?.into_iter().map(|inside| format!("{name}/{inside}")));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// A line of a file of verdicts.
@@ -187,6 +276,43 @@ mod tests {
         fs::write(root.join("a/b/d"), "text").unwrap();
         assert_ne!(input(), before, "a file has another name");
         assert_ne!(Input::new("a").and("b", b"c").hex(), Input::new("a").and("bc", b"").hex());
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_package_is_what_it_is_built_from() {
+        let root = crate::root();
+        let Built { with, files } = Built::of(&root, "ondeck-conformance").unwrap();
+        for part in ["\nloom v", "checksum = ", "\nondeck-locks yardsticks\n", "opt-level"] {
+            assert!(with.contains(part), "no {part:?} in {with}");
+        }
+        for part in ["without a sum", "ondeck-record", &root.display().to_string()] {
+            assert!(!with.contains(part), "{part:?} in {with}");
+        }
+        let has = |file: &str| files.iter().any(|found| found == file);
+        assert!(has("crates/conformance/Cargo.toml") && has("crates/locks/src/lib.rs"), "{files:?}");
+        assert!(has("crates/sim/machines/m1.toml") && !has("crates/conformance/README.md"), "{files:?}");
+        assert!(files.iter().all(|file| !file.contains("/tests/") || file.contains("/src/")), "{files:?}");
+    }
+
+    #[test]
+    fn options_of_other_packages_play_no_part() {
+        let of = |manifest: &str| profiles(manifest, &BTreeSet::from(["a"])).unwrap();
+        let manifest = "[profile.dev.package]\na.opt-level = 1\n";
+        assert_eq!(of(manifest), of(&format!("{manifest}b.opt-level = 2\n")));
+        assert_ne!(of(manifest), of("[profile.dev.package]\na.opt-level = 2\n"));
+        assert_ne!(of(manifest), of(&format!("{manifest}[profile.release]\nlto = true\n")));
+    }
+
+    #[test]
+    fn a_comment_changes_no_input_and_code_does() {
+        let root = directory("comment");
+        let input = |text: &str| {
+            fs::write(root.join("a.rs"), text).unwrap();
+            Input::new("tool").and_files(&root, "a.rs").unwrap().hex()
+        };
+        assert_eq!(input("// One.\nfn f() {}\n"), input("// Two.\nfn f() {}\n"));
+        assert_ne!(input("fn f() {}\n"), input("fn g() {}\n"));
         fs::remove_dir_all(root).unwrap();
     }
 

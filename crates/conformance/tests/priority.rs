@@ -80,7 +80,7 @@ mod hardware {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     type Monitor = <HardwareWorld as MonitorWorld>::Monitor<Restless>;
 
@@ -221,12 +221,24 @@ mod hardware {
             })
         };
         let threads: Vec<_> = (0..N_FIRST + N_OTHERS).map(start).collect();
-        thread::sleep(BOX);
+        let turns = || (arena.turns_of_first.load(Relaxed), arena.turns_of_others.load(Relaxed));
+        let begin = Instant::now();
+        loop {
+            thread::sleep(BOX);
+            let (first, others) = turns();
+            if first > 10 && others > 10 {
+                break;
+            }
+            // On a busy machine they have less of their core.
+            assert!(
+                begin.elapsed() < PATIENCE / 2,
+                "{first} turns with priority, {others} without; more were expected"
+            );
+        }
         arena.is_over.store(true, Relaxed);
         threads.into_iter().for_each(|thread| thread.join().expect("a contender panicked"));
-        let (first, others) = (arena.turns_of_first.load(Relaxed), arena.turns_of_others.load(Relaxed));
+        let (first, others) = turns();
         eprintln!("{first} turns with priority, {others} without");
-        assert!(first > 10 && others > 10, "{first} turns with priority, {others} without");
         assert!(arena.lock.is_at_rest() && arena.monitor.is_at_rest(), "somebody is left");
     }
 

@@ -1,8 +1,8 @@
 //! Real threads on real cores: up to 1024 of them, timed attempts mixed in, threads frozen at arbitrary instructions,
 //! the whole process stopped, one core only.
 //!
-//! Boxes: each test lets its threads contend for the time that its name's constant says, and is ended by a watchdog
-//! after [`PATIENCE`]. All together take below a minute on two cores.
+//! Boxes: each test lets its threads contend for the time that its name's constant says, and longer where the machine is too
+//! busy for what the test is about; it is ended by a watchdog after [`PATIENCE`]. All together take below a minute on two cores.
 
 use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
 use ondeck_conformance::{Guarded, HardwareWorld, Random, World, depth, within};
@@ -84,7 +84,8 @@ fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMu
         };
         let crew: Vec<_> = (0..threads).map(spawn).collect();
         let start = Instant::now();
-        while start.elapsed() < BOX {
+        // On a busy machine nobody may have run yet.
+        while start.elapsed() < BOX || arena.entered.load(Relaxed) == 0 {
             disturb(&crew);
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -99,7 +100,6 @@ fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMu
         unsafe { arena.lock.release() };
         let entered = arena.entered.load(Relaxed);
         assert_eq!(count, entered, "{name}: {threads} threads lost an update");
-        assert!(entered > 0, "{name}: nobody got in");
         assert!(arena.lock.is_at_rest(), "{name}: a flag is left after {threads} threads");
     });
 }
@@ -286,16 +286,24 @@ fn longest_waits(threads: usize, hold: Duration, away: Duration, time: Duration)
     crew.into_iter().map(|thread| thread.join().expect("a contender panicked")).collect()
 }
 
-/// Without a rule against it some thread would wait for the end of the box. The limit is far above the bound of the
-/// lock's header and far below the box, as other load on the machine may hold up anybody.
+/// Without a rule against it some thread would wait for the end of the box, however long that is; with the rule none waits for
+/// a third of it, once it is long enough. The bound of the lock's header is far below the shortest box, but other load on the
+/// machine may hold up anybody.
 fn assert_bounded(name: &'static str, threads: usize, hold: Duration, away: Duration) {
-    const LONG_BOX: Duration = Duration::from_secs(3);
-    const LIMIT_NS: u64 = 1_000_000_000;
-    within(PATIENCE, name, move || {
-        for (longest_ns, entries) in longest_waits(threads, hold, away, LONG_BOX) {
-            assert!(longest_ns < LIMIT_NS, "a wait of {longest_ns} ns, {entries} entries");
-            assert!(entries > 1, "a thread got in {entries} times");
+    const BOXES_S: [u64; 4] = [3, 6, 12, 24];
+    within(2 * PATIENCE, name, move || {
+        let mut worst = Vec::new();
+        for box_s in BOXES_S {
+            let waits = longest_waits(threads, hold, away, Duration::from_secs(box_s));
+            let (longest_ns, fewest) = waits.iter().fold((0, u64::MAX), |(longest, fewest), (wait_ns, entries)| {
+                (longest.max(*wait_ns), fewest.min(*entries))
+            });
+            if longest_ns < box_s * 1_000_000_000 / 3 && fewest > 1 {
+                return;
+            }
+            worst.push(format!("{longest_ns} ns in {box_s} s, {fewest} entries"));
         }
+        panic!("waits grow with the time that threads contend: {worst:?}");
     });
 }
 

@@ -5,6 +5,10 @@ use ondeck::{Condvar, Mutex};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// How long the test goes on for what it has not seen yet.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Whether a thread is in the allocator; the others wait until it is told that it has left.
 static IS_TAKEN: Mutex<bool> = Mutex::new(false);
@@ -76,8 +80,9 @@ fn a_gate_of_mutex_and_condvar_holds_in_an_allocator() {
     };
     let before = CALLS.load(Relaxed);
     // Ended by the first wait; each round has thousands of calls on eight threads.
-    let mut calls = 0;
+    let (mut calls, begin) = (0, Instant::now());
     while calls == 0 || N_WAITS.load(Relaxed) == 0 {
+        assert!(begin.elapsed() < LONG, "waited {LONG:?} for a thread that waits for its turn");
         let threads: Vec<_> = (0..8).map(|seed| std::thread::spawn(churn(seed))).collect();
         calls += threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>();
     }

@@ -165,9 +165,9 @@ fn two_threads_play_ping_pong() {
     assert_eq!(ball.into_inner().get(), 2 * ROUNDS);
 }
 
-/// Starts threads that wait, one after the other, and calls `pulse` when all do. What they return is the order in which
-/// they came back.
-fn order_after(waiters: usize, pulse: impl Fn(&Monitor<Cell<usize>>)) -> Vec<usize> {
+/// Starts threads that wait, one after the other, and calls `pulse` when all do, with the number of those that are back. What
+/// they return is the order in which they came back.
+fn order_after(waiters: usize, pulse: impl Fn(&Monitor<Cell<usize>>, &AtomicUsize)) -> Vec<usize> {
     let (waiting, back) = (Monitor::new(Cell::new(0)), AtomicUsize::new(0));
     thread::scope(|scope| {
         let place = || {
@@ -185,19 +185,23 @@ fn order_after(waiters: usize, pulse: impl Fn(&Monitor<Cell<usize>>)) -> Vec<usi
             waiter
         };
         let waiters: Vec<_> = (0..waiters).map(wait_one).collect();
-        pulse(&waiting);
+        pulse(&waiting, &back);
         waiters.into_iter().map(|waiter| waiter.join().expect("no panic")).collect()
     })
 }
 
 #[test]
 fn the_oldest_waiter_is_pulsed_first() {
-    let one_by_one = |waiting: &Monitor<Cell<usize>>| {
-        for _ in 0..6 {
+    let one_by_one = |waiting: &Monitor<Cell<usize>>, back: &AtomicUsize| {
+        for n in 1..=6 {
             let entered = waiting.enter();
             assert_eq!(waiting.pulse(), Ok(true));
             drop(entered);
-            thread::sleep(SHORT);
+            let begin = Instant::now();
+            while back.load(Relaxed) < n {
+                assert!(begin.elapsed() < LONG, "waited {LONG:?} for the one that was pulsed");
+                thread::yield_now();
+            }
         }
         let _entered = waiting.enter();
         assert_eq!(waiting.pulse(), Ok(false), "nobody is left");
@@ -207,7 +211,7 @@ fn the_oldest_waiter_is_pulsed_first() {
 
 #[test]
 fn pulse_all_ends_every_wait() {
-    let mut order = order_after(6, |waiting| {
+    let mut order = order_after(6, |waiting, _back| {
         let _entered = waiting.enter();
         assert_eq!(waiting.pulse_all(), Ok(6));
         assert_eq!(waiting.pulse_all(), Ok(0));

@@ -261,28 +261,34 @@ mod signals {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
     use std::thread;
 
+    /// How long a wait lasts at least.
     const WAIT: Duration = Duration::from_millis(150);
+    /// How many signals are a storm.
+    const STORM: u32 = 50;
     /// Any value that nothing here sets.
     const ERRNO: i32 = libc::EXDEV;
+    static N_SIGNALS: AtomicU32 = AtomicU32::new(0);
 
     fn errno() -> *mut i32 {
         // SAFETY: takes nothing.
         unsafe { libc::__errno_location() }
     }
 
-    /// Runs `wait` on a thread that gets signals all the time, and returns how long it took. `meanwhile` is run when half
-    /// of [`WAIT`] is over. Neither the wait nor its signals may be seen in `errno`.
-    fn in_a_storm(wait: impl FnOnce() + Send + 'static, meanwhile: impl FnOnce()) -> Duration {
-        static N_SIGNALS: AtomicU32 = AtomicU32::new(0);
-        extern "C" fn note(_signal: libc::c_int) {
-            N_SIGNALS.fetch_add(1, Relaxed);
-        }
+    extern "C" fn note(_signal: libc::c_int) {
+        N_SIGNALS.fetch_add(1, Relaxed);
+    }
+
+    /// Runs `wait` on a thread that gets signals all the time, and returns how long it took and how many they were.
+    /// `meanwhile` is run when the wait has lasted for [`WAIT`] and they are a storm. Neither the wait nor its signals may be
+    /// seen in `errno`.
+    fn in_signals(wait: impl FnOnce() + Send + 'static, meanwhile: impl FnOnce()) -> (Duration, u32) {
         // SAFETY: all zeros is a valid `sigaction`: no flags, so that system calls are interrupted; empty mask.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = note as *const () as libc::sighandler_t;
         // SAFETY: the handler touches an atomic only.
         let answer = unsafe { libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()) };
         assert_eq!(answer, 0, "the signal has a handler");
+        let (tell_begin, begin) = std::sync::mpsc::channel();
         let is_done = std::sync::Arc::new(AtomicBool::new(false));
         let is_calm = is_done.clone();
         let (tell_end, calm) = std::sync::mpsc::channel::<()>();
@@ -290,6 +296,7 @@ mod signals {
             // SAFETY: the location of this thread.
             unsafe { *errno() = ERRNO };
             let start = Instant::now();
+            tell_begin.send(()).expect("it is waited for");
             wait();
             let took = start.elapsed();
             // SAFETY: as above.
@@ -299,14 +306,17 @@ mod signals {
             calm.recv().expect_err("told by hanging up");
             (took, left)
         });
+        begin.recv().expect("it begins");
         let (start, before) = (Instant::now(), N_SIGNALS.load(Relaxed));
+        let n_signals = || N_SIGNALS.load(Relaxed) - before;
         let mut meanwhile = Some(meanwhile);
         while !is_calm.load(Relaxed) {
-            assert!(start.elapsed() < LONG, "the wait has no end");
+            assert!(start.elapsed() < LONG, "waited {LONG:?} for the end of a wait, with {} signals", n_signals());
             // SAFETY: the thread waits for the end of the storm.
             unsafe { libc::pthread_kill(thread.as_pthread_t(), libc::SIGUSR2) };
             thread::sleep(Duration::from_micros(50));
-            if start.elapsed() > WAIT / 2
+            if start.elapsed() > WAIT
+                && n_signals() > STORM
                 && let Some(meanwhile) = meanwhile.take()
             {
                 meanwhile();
@@ -315,12 +325,35 @@ mod signals {
         drop(tell_end);
         let (took, left) = thread.join().expect("the wait went as it should");
         assert_eq!(left, ERRNO, "errno has changed");
-        assert!(N_SIGNALS.load(Relaxed) - before > 50, "that was no storm");
-        took
+        (took, n_signals())
     }
 
-    fn assert_lasted(took: Duration) {
-        assert!(took >= WAIT, "ended early, after {took:?}");
+    /// No signal may end `wait`, which somebody ends by `end` when there has been a storm.
+    fn lasts_until(wait: impl FnOnce() + Send + 'static, end: impl FnOnce()) {
+        let (took, _) = in_signals(wait, end);
+        assert!(took >= WAIT, "ended by a signal, after {took:?}");
+    }
+
+    /// No signal may end `give_up` before the time that it is given, which grows until there has been a storm meanwhile: on a
+    /// busy machine few signals come in a short time.
+    fn gives_up_in_time(give_up: fn(Duration)) {
+        for patience in (0..8).map(|turn| WAIT * (1 << turn)) {
+            let (took, n_signals) = in_signals(move || give_up(patience), || ());
+            assert!(took >= patience, "ended early, after {took:?} of {patience:?}");
+            if n_signals > STORM {
+                return;
+            }
+        }
+        panic!("that was no storm");
+    }
+
+    /// Does it until somebody is found who waits: on a busy machine that may not have begun yet.
+    fn soon(mut end: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !end() {
+            assert!(start.elapsed() < LONG, "waited {LONG:?} for a thread that waits");
+            thread::yield_now();
+        }
     }
 
     static LOCKS: Locks = Locks::new();
@@ -331,44 +364,40 @@ mod signals {
     fn waits_for_a_mutex() {
         let _turn = IN_TURN.lock();
         let held = LOCKS.count.lock();
-        let give_up = || assert!(LOCKS.count.try_lock_for(WAIT).is_none());
-        assert_lasted(in_a_storm(give_up, || ()));
+        let give_up = |patience| assert!(LOCKS.count.try_lock_for(patience).is_none());
+        gives_up_in_time(give_up);
         // With another one on deck it sleeps in the dugout.
         let on_deck = thread::spawn(|| drop(LOCKS.count.lock()));
         thread::sleep(20 * SHORT);
-        assert_lasted(in_a_storm(give_up, || ()));
-        let took = in_a_storm(|| drop(LOCKS.count.lock()), move || drop(held));
-        assert!(took >= WAIT / 3, "it was held");
+        gives_up_in_time(give_up);
+        lasts_until(|| drop(LOCKS.count.lock()), move || drop(held));
         on_deck.join().expect("it got the lock");
     }
 
     #[test]
     fn waits_for_a_notification() {
         let _turn = IN_TURN.lock();
-        let wait_for = || assert!(LOCKS.changed.wait_for(&mut LOCKS.count.lock(), WAIT).timed_out());
-        assert_lasted(in_a_storm(wait_for, || ()));
-        let took = in_a_storm(|| LOCKS.changed.wait(&mut LOCKS.count.lock()), || assert!(LOCKS.changed.notify_one()));
-        assert!(took >= WAIT / 3, "ended by a signal, after {took:?}");
+        gives_up_in_time(|patience| assert!(LOCKS.changed.wait_for(&mut LOCKS.count.lock(), patience).timed_out()));
+        lasts_until(|| LOCKS.changed.wait(&mut LOCKS.count.lock()), || soon(|| LOCKS.changed.notify_one()));
     }
 
     #[test]
     fn waits_in_a_monitor() {
         let _turn = IN_TURN.lock();
-        let wait_for = || {
+        gives_up_in_time(|patience| {
             let mut entered = LOCKS.monitor.enter();
-            assert_eq!(MonitorGuard::wait_for(&mut entered, WAIT), Ok(WaitEnd::TimedOut));
-        };
-        assert_lasted(in_a_storm(wait_for, || ()));
+            assert_eq!(MonitorGuard::wait_for(&mut entered, patience), Ok(WaitEnd::TimedOut));
+        });
         let wait = || {
             MonitorGuard::wait(&mut LOCKS.monitor.enter()).expect("entered once");
         };
         let pulse = || {
             let _entered = LOCKS.monitor.enter();
-            assert_eq!(LOCKS.monitor.pulse(), Ok(true));
+            LOCKS.monitor.pulse().expect("entered")
         };
-        assert!(in_a_storm(wait, pulse) >= WAIT / 3, "ended by a signal");
+        lasts_until(wait, || soon(pulse));
         let held = LOCKS.monitor.enter();
-        assert_lasted(in_a_storm(|| assert!(LOCKS.monitor.try_enter_for(WAIT).is_none()), || ()));
+        gives_up_in_time(|patience| assert!(LOCKS.monitor.try_enter_for(patience).is_none()));
         drop(held);
     }
 }

@@ -9,7 +9,7 @@ use crate::world;
 use ondeck_platform::{Atomic, Platform};
 use ondeck_report::row::{COLUMNS, Row};
 use ondeck_sim::{Options, SimU32};
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 fn point(workload: &str, lock: &str, threads: u32) -> Point {
     Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.parse().unwrap(), threads }
@@ -71,8 +71,11 @@ impl BenchLock for Sleepy {
     }
 }
 
-/// What becomes of a lock in a workload with two threads.
-fn end_of<L: BenchLock>(workload: &str) -> Failure {
+/// Length of the window that a lock below is measured in.
+const WINDOW_NS: u64 = 1_000_000;
+
+/// What `measure` gives for two threads of a workload.
+fn measured(workload: &str, measure: impl FnOnce(&Conditions) -> Result<Vec<Row>, End>) -> Result<Vec<Row>, End> {
     let stop = AtomicBool::new(false);
     let conditions = Conditions {
         platform: "sim",
@@ -81,18 +84,26 @@ fn end_of<L: BenchLock>(workload: &str) -> Failure {
         lock: "a lock",
         threads: 2,
         round: 0,
-        window_ns: 1_000_000,
+        window_ns: WINDOW_NS,
         most_warm_ups: 1,
         cores: &[],
         patience_ns: 1_000_000_000,
         stop: &stop,
     };
-    let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::parse_name(workload).unwrap() };
     let options = Options { seed: 1, record: false };
-    let outcome =
-        world::run(&machine("rpi5", None).unwrap(), &options, || workload::run_simulated::<L>(&spec, &conditions));
-    match outcome.map(|outcome| outcome.value) {
-        Ok(Err(End::Failed(failure))) => failure,
+    world::run(&machine("rpi5", None).unwrap(), &options, || measure(&conditions)).unwrap().value
+}
+
+/// What a lock that only the tests know does in it.
+fn measured_with<L: BenchLock>(workload: &str) -> Result<Vec<Row>, End> {
+    let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::parse_name(workload).unwrap() };
+    measured(workload, |conditions| workload::run_simulated::<L>(&spec, conditions))
+}
+
+/// How a lock that is broken fails.
+fn end_of<L: BenchLock>(workload: &str) -> Failure {
+    match measured_with::<L>(workload) {
+        Err(End::Failed(failure)) => failure,
         other => panic!("it has not failed: {other:?}"),
     }
 }
@@ -113,6 +124,53 @@ fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
     assert!(text.lines().next().unwrap().contains("no progress for 1.0 s"), "{text}");
     let rest: Vec<&str> = text.lines().skip(1).collect();
     assert!(rest.iter().filter(|line| line.contains("asleep on")).count() >= 2, "{text}");
+}
+
+/// Lets nobody in who once comes while it is held, until long after the window.
+struct Captured(SimU32);
+
+impl BenchLock for Captured {
+    fn new() -> Self {
+        Captured(Atomic::new(0))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        while self.0.swap(1, AcqRel) == 1 {
+            Simulated::sleep_ns(100 * WINDOW_NS);
+        }
+        let result = section();
+        self.0.store(0, Release);
+        result
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(self.with(section))
+    }
+}
+
+#[test]
+fn a_thread_that_gets_nothing_has_waited_all_the_time() {
+    let row = measured_with::<Captured>("mutex-contention").unwrap().remove(0);
+    assert_eq!(row.min_share, Some(0.0), "{row:?}");
+    // The timed window is half of the counting window.
+    let timed_ns = WINDOW_NS as f64 / 2.0;
+    for waited in [row.wait_max_ns, row.starve_max_ns] {
+        assert!((waited.unwrap() / timed_ns - 1.0).abs() < 0.01, "{row:?}");
+    }
+    assert!(row.wait_p99_ns.unwrap() < 0.01 * timed_ns, "{row:?}");
+    assert!(row.at_least.contains("wait_max_ns"), "its wait had begun before: {row:?}");
+}
+
+#[test]
+fn passes_are_fewer_than_sections() {
+    let [sections, passes] = ["monitor-throughput", "monitor-latency"].map(|workload| {
+        let point = point(workload, "ondeck", 2);
+        measured(workload, |conditions| driver::measure::<Simulated>(&point, conditions)).unwrap().remove(0)
+    });
+    let run = |row: &Row| (row.spent, row.wait_p50_ns, row.wait_max_ns);
+    assert!(sections.wait_max_ns.is_some() && run(&sections) == run(&passes), "one run, counted in two ways");
+    let (sections, passes) = (sections.ops.unwrap(), passes.ops.unwrap());
+    assert!(0 < passes && passes < sections, "{passes} of {sections}");
 }
 
 #[test]

@@ -201,23 +201,24 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_settled_status_is_not_waited_for_and_a_passing_one_is() {
+    /// Whether a thread has waited for a status that passed for so long.
+    fn has_waited(pause_ns: u64) -> bool {
         let statuses = Arc::new(Statuses::<Hardware>::new(2, &STATUS, SpinPolicy::STATUS_WAIT, 1.0));
         assert_eq!(statuses.wait_for(1), None);
         statuses.words[1].0.store(1, Relaxed);
-        let (theirs, begin) = (statuses.clone(), Arc::new(std::sync::Barrier::new(2)));
-        let theirs_too = begin.clone();
-        let waiter = std::thread::spawn(move || {
-            theirs_too.wait();
-            theirs.wait_for(1)
-        });
-        begin.wait();
-        // Long enough that it looks before the status is settled, unless it gets no core for all that time.
-        Hardware::sleep_ns(200_000_000);
+        let theirs = statuses.clone();
+        let waiter = std::thread::spawn(move || theirs.wait_for(1));
+        Hardware::sleep_ns(pause_ns);
         assert!(!waiter.is_finished());
         statuses.words[1].0.store(2, Release);
-        assert!(waiter.join().unwrap().is_some());
+        waiter.join().unwrap().is_some()
+    }
+
+    #[test]
+    fn a_settled_status_is_not_waited_for_and_a_passing_one_is() {
+        // A thread that gets no core for all the pause comes when the status is settled.
+        let waited = (0..13).map(|turn| 10_000_000 << turn).any(has_waited);
+        assert!(waited, "no thread has waited for a status, though one passed for 40 s");
     }
 
     #[test]
