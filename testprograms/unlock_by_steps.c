@@ -29,7 +29,7 @@ static void close_page(void)
 }
 
 // Comes after each instruction of unlock. Whether the mutex is free by now is for another thread to find out.
-static void give_way(int step)
+static void try_meanwhile(int step)
 {
     if (__atomic_load_n(&is_closed, __ATOMIC_ACQUIRE)) {
         n_steps_after++;
@@ -109,7 +109,7 @@ static void round_of(enum other who, int type, int shared)
     if (who == ONE_SPINS)
         while (!__atomic_load_n(&waiter_id, __ATOMIC_ACQUIRE)) {
         }
-    int n = by_steps(unlock, give_way);
+    int n = by_steps(unlock, try_meanwhile);
     // If unlock was over before the other thread noticed, there is nothing left to step: as good as passed.
     sem_post(&want_try);
     join_soon(thread, "the next thread after a stepped unlock");
