@@ -105,7 +105,7 @@ static void until_waiting(int wanted)
         OK(pthread_mutex_lock(&room.mutex));
         found = room.n_waiting;
         OK(pthread_mutex_unlock(&room.mutex));
-        sched_yield();
+        give_way();
     }
 }
 

@@ -59,7 +59,7 @@ static void until(const int *value, int wanted)
     while (locked_read(value) != wanted) {
         if (now_ns(CLOCK_MONOTONIC) > end)
             FAIL("hung: %s", doing);
-        sched_yield();
+        give_way();
     }
 }
 

@@ -48,7 +48,7 @@ static void until(const int *value)
         all = *value == N_WAITERS;
         OK(pthread_mutex_unlock(&mutex));
         if (!all)
-            sched_yield();
+            give_way();
     }
 }
 

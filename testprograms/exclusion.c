@@ -74,7 +74,7 @@ static void *run(void *argument)
             entered++;
             // With two CPUs and short sections hardly anybody meets: a holder that gives way makes the others queue.
             if (round % 64 == 0)
-                sched_yield();
+                give_way();
             if (again)
                 OK(pthread_mutex_unlock(&shared.mutex));
             OK(pthread_mutex_unlock(&shared.mutex));

@@ -47,7 +47,7 @@ static void *fight(void *argument)
         dally((int)(chance(&seed) % 300));
         // Rarely enough not to be all there is: a holder that gives way makes the others queue.
         if (chance(&seed) % 16 == 0)
-            sched_yield();
+            give_way();
         if (chance(&seed) % 8 == 0)
             OK(pthread_cond_broadcast(&hot[which].cond));
         OK(pthread_mutex_unlock(&hot[which].mutex));
@@ -67,7 +67,7 @@ static void *use_in_child(void *argument)
             OK(pthread_mutex_lock(&hot[which].mutex));
             hot[which].count++;
             if (round % 32 == 0)
-                sched_yield();
+                give_way();
             OK(pthread_mutex_unlock(&hot[which].mutex));
         }
         OK(pthread_mutex_lock(&guarded));

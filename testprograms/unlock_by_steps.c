@@ -18,7 +18,8 @@ static const char *const names[] = {"nobody waits", "one sleeps", "one has just 
 static size_t page;
 static pthread_mutex_t *mutex;
 static enum other other;
-static int n_steps_after, is_closed, want_try, waiter_id;
+static int n_steps_after, is_closed, waiter_id;
+static sem_t want_try, tried;
 static pthread_mutexattr_t attr;
 
 static void close_page(void)
@@ -28,19 +29,18 @@ static void close_page(void)
 }
 
 // Comes after each instruction of unlock. Whether the mutex is free by now is for another thread to find out.
-static void give_way(int step)
+static void try_meanwhile(int step)
 {
     if (__atomic_load_n(&is_closed, __ATOMIC_ACQUIRE)) {
         n_steps_after++;
         return;
     }
     if (other == NOBODY_WAITS) {
-        __atomic_store_n(&want_try, 1, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&want_try, __ATOMIC_ACQUIRE))
-            sched_yield();
+        sem_post(&want_try);
+        wait_for(&tried);
     } else if (step < 500) {
         // The waiter gets here by itself, if it can: it is awake, or is not woken yet.
-        for (int i = 0; i < 20 && !__atomic_load_n(&is_closed, __ATOMIC_ACQUIRE); i++)
+        for (int i = 0; i < 20 && !__atomic_load_n(&is_closed, __ATOMIC_ACQUIRE) && !is_asleep(waiter_id); i++)
             sched_yield();
     }
 }
@@ -59,15 +59,14 @@ static void *try_on_demand(void *argument)
 {
     (void)argument;
     for (;;) {
-        while (!__atomic_load_n(&want_try, __ATOMIC_ACQUIRE))
-            sched_yield();
+        wait_for(&want_try);
         int code = pthread_mutex_trylock(mutex);
         if (code == 0) {
             OK(pthread_mutex_unlock(mutex));
             OK(pthread_mutex_destroy(mutex));
             close_page();
         }
-        __atomic_store_n(&want_try, 0, __ATOMIC_RELEASE);
+        sem_post(&tried);
         if (code == 0)
             return NULL;
         GIVES(code, EBUSY);
@@ -100,7 +99,9 @@ static void round_of(enum other who, int type, int shared)
     OK(pthread_mutexattr_settype(&attr, type));
     OK(pthread_mutexattr_setpshared(&attr, shared));
     OK(pthread_mutex_init(mutex, &attr));
-    n_steps_after = is_closed = want_try = waiter_id = 0;
+    n_steps_after = is_closed = waiter_id = 0;
+    sem_init(&want_try, 0, 0);
+    sem_init(&tried, 0, 0);
     OK(pthread_mutex_lock(mutex));
     pthread_t thread = start(who == NOBODY_WAITS ? try_on_demand : wait_for_it, NULL);
     if (who == ONE_SLEEPS)
@@ -108,9 +109,9 @@ static void round_of(enum other who, int type, int shared)
     if (who == ONE_SPINS)
         while (!__atomic_load_n(&waiter_id, __ATOMIC_ACQUIRE)) {
         }
-    int n = by_steps(unlock, give_way);
+    int n = by_steps(unlock, try_meanwhile);
     // If unlock was over before the other thread noticed, there is nothing left to step: as good as passed.
-    __atomic_store_n(&want_try, 1, __ATOMIC_RELEASE);
+    sem_post(&want_try);
     join_soon(thread, "the next thread after a stepped unlock");
     CHECK(n > 3);
     if (who == NOBODY_WAITS)
