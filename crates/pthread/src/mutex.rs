@@ -466,10 +466,9 @@ impl Mutex {
         self.expect_waiter();
         let count = self.count.load(Relaxed);
         self.count.store(0, Relaxed);
-        if self.owner.load(Relaxed) == 0 {
-            // Some programs sleep on a condition variable with a mutex that nobody has.
-            self.unlock_ownerless();
-        } else {
+        // Some programs wait on a condition variable with a mutex that nobody has. If it looks taken all the same, its holder
+        // has just begun or ended, and may be off its core for long: there is nothing to complain of.
+        if self.owner.load(Relaxed) != 0 {
             self.release();
         }
         count
