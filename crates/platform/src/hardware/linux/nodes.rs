@@ -3,7 +3,7 @@
 //! Counted once, by the loader, before the program's own code: a lock that asks reads one word. Who asks before, as another
 //! library's constructor may, is told that nothing is known yet.
 
-use super::cores::{self, Mask};
+use super::cores;
 use super::file;
 use core::ffi::CStr;
 use core::ops::RangeInclusive;
