@@ -108,6 +108,13 @@ macro_rules! system_tests {
             }
 
             #[test]
+            fn memory_nodes_are_counted_once() {
+                let first = os::memory_nodes();
+                let others = thread::scope(|threads| threads.spawn(os::memory_nodes).join().unwrap());
+                assert_eq!(others, first);
+            }
+
+            #[test]
             fn there_is_a_core() {
                 assert!(os::parallelism() >= 1);
                 // Where it is unknown it is zero; no machine has this many.
