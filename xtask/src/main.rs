@@ -10,6 +10,7 @@ mod docs;
 #[cfg(feature = "lab")]
 mod figures;
 mod install;
+mod kept;
 mod lexer;
 #[cfg(feature = "lab")]
 mod matrix;
@@ -27,6 +28,7 @@ mod sanitize;
 mod scaling;
 mod table;
 mod tidy;
+mod times;
 #[cfg(feature = "lab")]
 mod validate;
 mod verdicts;
@@ -45,6 +47,7 @@ usage: cargo xtask TOOL
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   capi       the C and C++ interface: installed, compiled in every way that users have, and run
   install    the libraries for C and C++, with headers, pkg-config and CMake files: --prefix DIRECTORY
+  kept       steps of the gate that are left out while their input is as it was: STEP... [--all]
   matrix     every lock in sections of every length on every large simulated machine; half an hour [--machine NAME]...
              [--lock NAME]... [--shard i/n | --gather]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
@@ -62,6 +65,7 @@ usage: cargo xtask TOOL
   scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]
+  times      writes how long the steps of the last .ci/run took into CONTRIBUTING.md
   verdicts   models, mutants and scaling, which keep what they find in results/verdicts [--all]
 ";
 
@@ -91,12 +95,14 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "browser" => browser::run(root, rest),
         "capi" => capi::run(root),
         "install" => install::run(root, rest),
+        "kept" => kept::run(root, rest),
         "models" => models::run(root, rest),
         "mutants" => mutants::run(root, rest),
         "net" => net::run(root, rest),
         "package" => package::run(root),
         "patched" => patched::run(root, rest),
         "sanitize" => sanitize::run(root, rest),
+        "times" => times::run(root, rest),
         "verdicts" => verdicts::run(root, rest),
         "figures" | "matrix" | "ports" | "programs" | "scaling" | "validate" => with_lab(root, words),
         _ => return None,
