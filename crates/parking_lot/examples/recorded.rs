@@ -9,8 +9,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -77,6 +77,11 @@ impl Turns for OfC {
     }
 }
 
+fn now_ns() -> u64 {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
 /// Nobody waits meanwhile.
 #[inline(never)]
 fn touch<M: Turns>(mutex: &M) {
@@ -85,91 +90,161 @@ fn touch<M: Turns>(mutex: &M) {
     black_box(mutex);
 }
 
+/// Holds it until the thread `waiter` has slept for some time; when that was first seen to sleep, and when it is over.
 #[inline(never)]
-fn hold<M: Turns>(mutex: &M, both: &Barrier) {
+fn hold<M: Turns>(mutex: &M, both: &Barrier, waiter: i32, is_asking: &AtomicBool) -> [u64; 3] {
+    let mut seen = [0; 3];
     mutex.turn(|| {
+        let begin = now_ns();
+        is_asking.store(false, SeqCst);
         both.wait();
+        while !is_asking.load(SeqCst) || !is_asleep(waiter) {
+            thread::yield_now();
+        }
+        let asleep = now_ns();
         thread::sleep(HOLD);
+        seen = [begin, asleep, now_ns()];
     });
     black_box(both);
+    seen
 }
 
-/// How long it has waited.
+/// Waits; until when.
 #[inline(never)]
-fn wait_for<M: Turns>(mutex: &M) -> Duration {
-    let begin = Instant::now();
-    let mut end = begin;
-    mutex.turn(|| end = Instant::now());
-    end - begin
+fn wait_for<M: Turns>(mutex: &M) -> u64 {
+    let mut until = 0;
+    mutex.turn(|| until = now_ns());
+    until
 }
 
-/// One thread holds, the other waits; a third one of each round is alone.
+/// Whether the thread sleeps, as far as the system tells.
+fn is_asleep(thread: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+    status.map_or(true, |status| status.contains(") S "))
+}
+
+/// One thread holds, the other waits; a third one of each round is alone. What is printed are bounds: a thread can lose its
+/// core between two looks at the clock.
 fn measure<M: Turns>(name: &str, mutex: &M) {
-    let both = Barrier::new(2);
-    let mut waited = Duration::ZERO;
+    let (both, is_asking) = (Barrier::new(2), AtomicBool::new(false));
+    // SAFETY: takes nothing and cannot fail.
+    let waiter = unsafe { libc::gettid() };
+    let (mut waits, mut holds) = ([0; 2], [0; 2]);
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let holder = scope.spawn(|| {
+            let mut rounds = Vec::with_capacity(ROUNDS as usize);
             for _ in 0..ROUNDS {
-                hold(mutex, &both);
+                let before = now_ns();
+                let seen = hold(mutex, &both, waiter, &is_asking);
+                rounds.push((before, seen, now_ns()));
                 both.wait();
             }
+            rounds
         });
+        let mut ours = Vec::with_capacity(ROUNDS as usize);
         for _ in 0..ROUNDS {
             both.wait();
-            waited += wait_for(mutex);
+            let before = now_ns();
+            is_asking.store(true, SeqCst);
+            let until = wait_for(mutex);
             touch(mutex);
+            ours.push((before, until, now_ns()));
             both.wait();
         }
+        for ((before, [begin, asleep, end], after), ours) in holder.join().expect("no panic").into_iter().zip(ours) {
+            // It waits from before it is seen asleep until after the hold; and no longer than its call takes.
+            waits = [waits[0] + end - asleep, waits[1] + ours.1 - ours.0];
+            holds = [holds[0] + end - begin, holds[1] + (after - before) + (ours.2 - end)];
+        }
     });
-    println!("{name} {}", waited.as_nanos());
+    println!("{name} {} {} {} {}", waits[0], waits[1], holds[0], holds[1]);
 }
 
 static CROWDED: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
-/// How long it was held, by [`long`] and by [`short`].
-static HELD_NS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// An acquisition of the crowded mutex: instants in their order, and whether it is one of [`long`].
+#[derive(Clone, Copy)]
+struct Turn {
+    asked: u64,
+    /// Soon after it was acquired.
+    begin: u64,
+    /// Soon before it was released.
+    end: u64,
+    after: u64,
+    is_long: bool,
+}
 
 /// Holds the crowded mutex, awake.
-fn work(length: Duration, which: usize) {
+fn work(length: Duration, is_long: bool, book: &mut Vec<Turn>) {
+    let (asked, mut begin, mut end) = (now_ns(), 0, 0);
     CROWDED.turn(|| {
-        let begin = Instant::now();
-        while begin.elapsed() < length {}
-        HELD_NS[which].fetch_add(begin.elapsed().as_nanos() as u64, Relaxed);
+        begin = now_ns();
+        while end < begin + length.as_nanos() as u64 {
+            end = now_ns();
+        }
     });
+    book.push(Turn { asked, begin, end, after: now_ns(), is_long });
 }
 
 #[inline(never)]
-fn long() {
-    work(Duration::from_micros(30), 0);
+fn long(book: &mut Vec<Turn>) {
+    work(Duration::from_micros(30), true, book);
     black_box(&CROWDED);
 }
 
 #[inline(never)]
-fn short() {
-    work(Duration::from_micros(5), 1);
+fn short(book: &mut Vec<Turn>) {
+    work(Duration::from_micros(5), false, book);
     black_box(&CROWDED);
+}
+
+/// How long threads waited during the turns of one kind, at least and at most: a thread can lose its core between acquiring or
+/// releasing and a look at the clock.
+fn waited_for(turns: &[Turn], is_long: bool) -> [u64; 2] {
+    let during = |idx: usize| {
+        let Turn { asked, begin, end, after, .. } = turns[idx];
+        let before = if idx == 0 { 0 } else { turns[idx - 1].end };
+        let next = turns.get(idx + 1).map_or(after, |next| next.begin);
+        [(begin, end), (asked.max(before), after.min(next))]
+    };
+    let mut sums = [0; 2];
+    for waiter in turns {
+        let first = turns.partition_point(|turn| turn.after <= waiter.asked).saturating_sub(1);
+        let holds = (first..turns.len()).take_while(|idx| turns[*idx].begin < waiter.begin);
+        for idx in holds.filter(|idx| turns[*idx].is_long == is_long) {
+            for (sum, (begin, end)) in sums.iter_mut().zip(during(idx)) {
+                *sum += end.min(waiter.begin).saturating_sub(begin.max(waiter.asked));
+            }
+        }
+    }
+    sums
 }
 
 /// Threads that all want the mutex all the time.
 fn crowd() {
     const LENGTH: Duration = Duration::from_secs(1);
-    let begin = Instant::now();
-    let end = begin + LENGTH;
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                while Instant::now() < end {
-                    long();
-                    short();
-                }
-            });
-        }
+    let begin = now_ns();
+    let mut turns: Vec<Turn> = thread::scope(|scope| {
+        let crowd = || {
+            // Memory has a lock, whose waits would be between the clocks.
+            let mut book = Vec::with_capacity(1 << 17);
+            while now_ns() < begin + LENGTH.as_nanos() as u64 {
+                long(&mut book);
+                short(&mut book);
+            }
+            book
+        };
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(crowd)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
     });
-    println!(
-        "crowd {}\nlong {}\nshort {}",
-        begin.elapsed().as_nanos(),
-        HELD_NS[0].load(Relaxed),
-        HELD_NS[1].load(Relaxed)
-    );
+    let elapsed = now_ns() - begin;
+    turns.sort_unstable_by_key(|turn| turn.begin);
+    let held: u64 = turns.iter().map(|turn| turn.end - turn.begin).sum();
+    println!("crowd {elapsed} {held}");
+    for (name, is_long) in [("long", true), ("short", false)] {
+        let [least, most] = waited_for(&turns, is_long);
+        println!("{name} {least} {most}");
+    }
 }
 
 static OURS: ondeck::Mutex<u64> = ondeck::Mutex::new(0);

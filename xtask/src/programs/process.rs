@@ -298,10 +298,10 @@ mod tests {
     fn an_end_has_its_output_and_its_cost() {
         let log = log("end");
         let ended =
-            sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i", &log).finish(LOADING * 10).unwrap();
+            sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i", &log).finish(LOADING * 40).unwrap();
         assert_eq!(ended.text, "100000\n");
         assert!(ended.usage.cpu_s > 0.0 && ended.seconds > 0.0);
-        let fault = sh("echo why >&2; exit 3", &log).finish(LOADING).err().unwrap();
+        let fault = sh("echo why >&2; exit 3", &log).finish(LOADING * 20).err().unwrap();
         assert!(fault.contains("exit status: 3") && fault.contains("why"), "{fault}");
         fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
     }
@@ -310,7 +310,9 @@ mod tests {
     fn who_hangs_is_killed_with_its_children() {
         let log = log("hang");
         let process = sh("sleep 60 & echo $!; wait", &log);
+        let started = Instant::now();
         while process.text().is_empty() {
+            assert!(started.elapsed() < LOADING * 20, "waited a minute for the shell's first line");
             std::thread::sleep(Duration::from_millis(1));
         }
         let child = process.text().trim().to_owned();
@@ -320,7 +322,7 @@ mod tests {
         let stat = || fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         let is_dead = || stat().is_empty() || stat().contains(") Z ") || stat().contains(") X ");
         let killed = Instant::now();
-        while !is_dead() && killed.elapsed() < LOADING {
+        while !is_dead() && killed.elapsed() < LOADING * 20 {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(is_dead(), "{}", stat());

@@ -1,7 +1,8 @@
 //! Running the program as its users do.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// What a run left.
 pub(crate) struct Run {
@@ -22,6 +23,32 @@ pub(crate) fn ondeck(arguments: &[&str]) -> Run {
     let output = command(arguments).output().expect("the program can be started");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is text");
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Waits for what comes sooner or later, whatever else runs on the machine.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    const LONGEST: Duration = Duration::from_secs(120);
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < LONGEST, "waited {LONGEST:?} for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether the program takes these signals itself by now: before, they would end it.
+pub(crate) fn takes(child: &Child, signals: &[i32]) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs, on Linux");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("has a line for it");
+    let mask = u64::from_str_radix(mask.trim(), 16).expect("a mask");
+    signals.iter().all(|signal| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Hundredths of a second that the program has computed.
+pub(crate) fn worked(child: &Child) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs, on Linux");
+    let (_, rest) = stat.rsplit_once(')').expect("the name is in brackets");
+    rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
 }
 
 /// A directory of its own for one test, removed afterwards.

@@ -15,7 +15,8 @@ use std::sync::OnceLock;
 pub(crate) fn library() -> &'static str {
     static LIBRARY: OnceLock<String> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");
+        // Beside what else is built: the tests hold no lock of cargo's.
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
         let status = Command::new(env!("CARGO"))
             .args(["build", "--release", "--package", "ondeck-pthread", "--target-dir"])
             .arg(&target)

@@ -1,12 +1,11 @@
 //! What an interrupted run leaves, and how another goes on from it.
 
-use crate::common::{Scratch, command, ondeck};
+use crate::common::{Scratch, command, ondeck, takes, until, worked};
 use crate::usage::refused;
 use ondeck_report::output::{Format, OutFile, read};
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 /// A run that would take minutes.
 const BENCH: [&str; 9] = ["bench", "--lock", "std", "--workload", "solo", "--seconds", "0.02", "--rounds", "5000"];
@@ -26,10 +25,10 @@ const SIM: [&str; 13] = [
     "5000",
 ];
 
-/// What a signal leaves of a run: exit code, standard output and standard error.
+/// What a signal leaves of a run that has worked for a second: exit code, standard output and standard error.
 fn interrupted(arguments: &[&str], signal: &str) -> (Option<i32>, String, String) {
     let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(2500));
+    until("a second of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 100);
     let pid = child.id().to_string();
     std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
     let (mut shown, mut said) = (String::new(), String::new());
@@ -63,8 +62,11 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
         let resumed = [&arguments[..], &["--resume"]].concat();
         let (ended, table, _) = interrupted(&resumed, signal);
         assert_eq!(ended, Some(code));
-        assert!(table.contains("measurements were made in an earlier run") && table.ends_with(&again), "{table}");
+        assert!(table.ends_with(&again), "{table}");
         let (after, _) = read(Path::new(&format!("{file}.partial"))).unwrap();
+        // On a busy machine it is one of many doubts, of which the table shows a few.
+        let is_told = |warning: &String| warning.contains("measurements were made in an earlier run");
+        assert!(after.warnings.iter().any(is_told), "{:?}", after.warnings);
         assert!(after.rows.len() > before.rows.len(), "{} and {}", after.rows.len(), before.rows.len());
         assert!(before.rows.iter().all(|row| after.rows.contains(row)), "what was finished is still there");
         assert_eq!(scratch.names(), names);
@@ -89,13 +91,23 @@ fn a_second_signal_ends_at_once() {
     let arguments = ["bench", "--lock", "std", "--workload", "solo", "--seconds", "0.01", "--rounds", "1"];
     let mut child = command(&[&arguments[..], &["--out", &pipe]].concat());
     let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let signal = |signal: &str| {
-        std::thread::sleep(Duration::from_millis(700));
-        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap()
-    };
+    until("its handlers", || takes(&child, &[libc::SIGINT, libc::SIGTERM]));
+    let pid = child.id().to_string();
+    let signal =
+        |signal: &str| assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
     signal("-TERM");
-    signal("-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    // What comes soon after the first one counts as one with it, and how soon that is noticed depends on the machine.
+    let mut ended = None;
+    until("the end of a run that was told twice", || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        ended = child.try_wait().unwrap();
+        if ended.is_none() {
+            signal("-INT");
+        }
+        ended.is_some()
+    });
+    // If neither was noticed before both had come, either may count as the second.
+    assert!([Some(130), Some(143)].contains(&ended.unwrap().code()), "{ended:?}");
 }
 
 /// What `words` write to a file with this name; then the same from a part of it.

@@ -1,11 +1,10 @@
 //! `ondeck profile`: the program is its own, what was asked for is written, and what cannot be is said in one line.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Run, Scratch, command, ondeck};
+use crate::common::{Run, Scratch, command, ondeck, takes, until};
 use crate::launch::library;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// `ondeck profile` with the library, and what it is to run.
 fn profile(arguments: &[&str]) -> Run {
@@ -81,16 +80,6 @@ fn all_that_was_asked_for_is_written() {
     assert!(compared.stdout.contains("held"), "{}", compared.stdout);
 }
 
-/// Waits for something that comes soon.
-#[track_caller]
-fn soon(what: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !what() {
-        assert!(Instant::now() < end, "it does not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn signal(child: &Child, signal: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
     assert!(sent.success());
@@ -102,21 +91,27 @@ fn snapshots_are_written_in_time_and_on_demand() {
     let (program, json) = (waiters(&scratch), scratch.path("a.json"));
     let flags = ["profile", "--library", library(), "--format", "json", "--out", &json, "--no-prediction"];
     for more in [&["--every", "100ms"][..], &[]] {
-        let first = scratch.path("a.0001.json");
-        let mut child = command(&[&flags, more, &["--", &program, "3000"]].concat()).spawn().unwrap();
-        if more.is_empty() {
-            std::thread::sleep(Duration::from_millis(300));
-            signal(&child, "USR2");
-        }
-        soon(|| Path::new(&first).is_file());
-        let snapshot = std::fs::read_to_string(&first).unwrap();
+        let mut child = command(&[&flags, more, &["--", &program, "120000"]].concat()).spawn().unwrap();
+        until("its handlers", || takes(&child, &[libc::SIGUSR2, libc::SIGTERM]));
+        // The first may be of a program that has not waited yet.
+        let (mut number, mut snapshot) = (0, String::new());
+        until("a snapshot with a wait", || {
+            number += 1;
+            if more.is_empty() {
+                signal(&child, "USR2");
+            }
+            let file = scratch.path(&format!("a.{number:04}.json"));
+            until("the next snapshot", || Path::new(&file).is_file());
+            snapshot = std::fs::read_to_string(&file).unwrap();
+            snapshot.contains("\"held\"")
+        });
         assert!(snapshot.contains("\"ended\":\"running\"") && snapshot.contains("a snapshot"), "{snapshot}");
         // What is sent to us is meant for the program.
         signal(&child, "TERM");
         assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
         let whole = std::fs::read_to_string(&json).unwrap();
         assert!(whole.contains("\"ended\":\"abruptly\"") && whole.contains("\"held\""), "{whole}");
-        for number in 1..200 {
+        for number in 1..10_000 {
             let _ = std::fs::remove_file(scratch.path(&format!("a.{number:04}.json")));
         }
     }
