@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What `.ci/sections` leaves: a line for each step, its seconds before its name.
-const MEASURED: &str = "target/ci/steps";
+/// What `.ci/sections` leaves: a line for each step, with its seconds.
+const MEASURED: &str = "target/ci/steps.tsv";
 const PAGE: &str = "CONTRIBUTING.md";
 const BEGIN: &str = "<!-- times -->\n";
 const END: &str = "<!-- /times -->";
@@ -25,8 +25,8 @@ fn with_times(page: &str, measured: &str) -> Result<String, String> {
     // A step that ran twice took what it took last.
     let mut seconds = BTreeMap::new();
     for line in measured.lines() {
-        let parts = line.split_once(' ').and_then(|(n, name)| Some((name, n.parse::<u32>().ok()?)));
-        let (name, n) = parts.ok_or_else(|| format!("{MEASURED}: {line:?}; accepted: SECONDS STEP"))?;
+        let parts = line.split_once('\t').and_then(|(name, n)| Some((name, n.parse::<u32>().ok()?)));
+        let (name, n) = parts.ok_or_else(|| format!("{MEASURED}: {line:?}; accepted: a step, a tab, seconds"))?;
         seconds.insert(name, n);
     }
     let no_table = || format!("{PAGE} has no table between {} and {END}", BEGIN.trim());
@@ -55,14 +55,14 @@ mod tests {
 
     #[test]
     fn times_go_into_their_rows() {
-        let page = with_times(TABLE, "9 one\n125 one\n").unwrap();
+        let page = with_times(TABLE, "one\t9\none\t125\n").unwrap();
         assert_eq!(page, TABLE.replace("x, y | 0:01", "x, y | 2:05"));
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert_eq!(with_times(TABLE, "5 three\n").unwrap_err(), "CONTRIBUTING.md: no row for the step \"three\"");
-        assert!(with_times(TABLE, "long one\n").unwrap_err().contains("accepted: SECONDS STEP"));
+        assert_eq!(with_times(TABLE, "three\t5\n").unwrap_err(), "CONTRIBUTING.md: no row for the step \"three\"");
+        assert!(with_times(TABLE, "one\tlong\n").unwrap_err().contains("accepted: a step, a tab, seconds"));
         assert!(with_times("no table", "").unwrap_err().contains("no table"));
     }
 

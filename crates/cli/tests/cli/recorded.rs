@@ -81,8 +81,8 @@ fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
     assert_eq!(lines.len(), 7, "{}", run.stdout);
     let figure = |line: usize, word: usize| lines[line][word].parse::<f64>().unwrap();
     judge_crowd(&profile, [figure(0, 1), figure(0, 2)], [1, 2].map(|line| [figure(line, 1), figure(line, 2)]));
-    for at in 3..7 {
-        let name = lines[at][0].as_str();
+    for (at, line) in lines.iter().enumerate().skip(3) {
+        let name = line[0].as_str();
         let (waited, held) = ([figure(at, 1), figure(at, 2)], [figure(at, 3), figure(at, 4)]);
         let lock = lock(&profile, name);
         assert_eq!(lock.waits, ROUNDS, "{name}");
