@@ -11,11 +11,11 @@
 //!   the line at each release. So the deck of a *hot* lock, one that loses by being passed around, polls every few
 //!   microseconds, and *asks* by a flag when its patience is over; the next release *passes* the lock: gives it to the
 //!   seat, still locked. The top bits of the word count releases, so two polls tell the rate. At more than one per 100 ns
-//!   the lock is hot, at less than one per 2 us it is not. Between the two an *audit* decides, where threads may run on
-//!   several memory nodes (`Platform::memory_nodes`; within one, audits cost more than they save): now and then an arrival
-//!   sits down, keeps its hands off, and times some five releases. The first ends a section after a pass, if passes are
+//!   the lock is hot, at less than one per 2 us it is not. Between the two an *audit* decides: now and then an
+//!   arrival sits down, keeps its hands off, and times some five releases. The first ends a section after a pass, if passes are
 //!   the rule; the rest are of one thread, which has the cache lines by then. If the first took more than half as long as
-//!   one of the rest, the lock is hot. HOT outlives the stay of whoever set it, until an occupant finds the lock free for
+//!   one of the rest, the lock is hot. Where all threads run on one memory node (`Platform::memory_nodes`) passes are
+//!   cheap, and a lock is not hot at less than one release per 300 ns; an audit ends as soon as that is seen. HOT outlives the stay of whoever set it, until an occupant finds the lock free for
 //!   a while, an audit says otherwise, or one in 16 called sleepers tries.
 //! - *The dugout rotates.* When the last call is a *rotation* ago (150 us) the deck asks, and the release that passes the
 //!   lock to it calls the oldest sleeper, or nearly, to the seat that falls empty. Until that one is up it is in

@@ -40,7 +40,7 @@ macro_rules! fields {
 
 fields! {
     look_ns look_gap_ns look_releases yields awake_yields poll_first_ns poll_first_hot_ns poll_max_ns poll_asked_ns
-    hot_period_ns hot_most_ns audit_every_ns cool_every idle_ns patience_ns rotate_ns quiet_ns nap_after_ns revoke_ns room_ns
+    hot_period_ns hot_most_ns hot_most_near_ns audit_every_ns cool_every idle_ns patience_ns rotate_ns quiet_ns nap_after_ns revoke_ns room_ns
     prefer_core_among
 }
 

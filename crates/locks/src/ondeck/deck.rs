@@ -3,7 +3,7 @@
 use super::dugout::Node;
 use super::plan::{self, GiveUp, InLine, Line, Occupant, OnDeck};
 use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
-use super::watch::{Heat, Tries, Wait, Watch, may_audit};
+use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, DOZE, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck,
     SHOW_UP, STAND_IN, TAKE, Tuning, Turn, is_past,
@@ -93,9 +93,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
         debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
         let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
-        let tuning = T::tuning();
-        let heat = || Heat::of(before, tuning, may_audit::<P>(tuning));
-        if turn == Turn::Ceded { self.on_deck(heat(), deadline) } else { turn }
+        if turn == Turn::Ceded { self.on_deck(Heat::of(before, T::tuning()), deadline) } else { turn }
     }
 
     /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
@@ -159,7 +157,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let wait = Wait::<P>::new();
         match (first.has(HOT), first.is_alone()) {
             // Left behind by a pass a moment ago: the best time for an audit.
-            (true, true) if may_audit::<P>(tuning) => return Some(Heat::Audited),
+            (true, true) if tuning.audit_every_ns > 0 => return Some(Heat::Audited),
             (true, false) => return Some(Heat::Hot),
             (false, _) if wait.is_auditor(tuning) => return Some(Heat::Audited),
             _ => {}

@@ -32,10 +32,12 @@ pub struct Tuning {
     /// A lock that is released more often than once in this time is hot whatever an audit says: passing it around costs
     /// more than it gives.
     pub hot_period_ns: u32,
-    /// A lock that is released less often than once in this time is not hot: what a pass costs is little beside it.
+    /// A lock that is released less often than once in this time is not hot: what a pass costs is little beside it. An audit
+    /// that sees it ends.
     pub hot_most_ns: u32,
-    /// Arrivals in the first 64th of each such time audit the lock, where threads may run on several memory nodes
-    /// (`Platform::memory_nodes`). 0: nobody does, and a lock counts as hot only
+    /// The same where all threads run on one memory node (`Platform::memory_nodes`), if it is less.
+    pub hot_most_near_ns: u32,
+    /// Arrivals in the first 64th of each such time audit the lock. 0: nobody does, and a lock counts as hot only
     /// while somebody waits.
     pub audit_every_ns: u32,
     /// One in so many called sleepers takes a hot lock as soon as it is free, so that audits may call it hot again.
@@ -96,6 +98,7 @@ pub const BALANCED: Tuning = Tuning {
     poll_asked_ns: 120,
     hot_period_ns: 100,
     hot_most_ns: 2_000,
+    hot_most_near_ns: 300,
     audit_every_ns: 32_000,
     cool_every: 16,
     idle_ns: 300,

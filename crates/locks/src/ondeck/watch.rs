@@ -26,7 +26,7 @@ impl<P: Platform> Wait<P> {
         /// An audit keeps the lock from being passed around for some five releases, so there must not be many.
         const PART: u64 = 64;
         let every = P::ns_to_ticks(u64::from(tuning.audit_every_ns));
-        every > 0 && self.start % every < every / PART && may_audit::<P>(tuning)
+        every > 0 && self.start % every < every / PART
     }
 
     pub(super) fn longer_than(&self, ns: u32) -> bool {
@@ -103,9 +103,9 @@ pub(super) enum Heat {
 }
 
 impl Heat {
-    /// For a called sleeper that finds `state`. Where nobody audits, nobody would find out again that a lock is hot.
-    pub(super) fn of(state: State, tuning: &Tuning, is_audited: bool) -> Self {
-        let is_tried = is_audited && state.count().is_multiple_of(u64::from(tuning.cool_every));
+    /// For a called sleeper that finds `state`.
+    pub(super) fn of(state: State, tuning: &Tuning) -> Self {
+        let is_tried = tuning.audit_every_ns > 0 && state.count().is_multiple_of(u64::from(tuning.cool_every));
         if state.has(HOT) && !is_tried { Heat::Hot } else { Heat::Cool }
     }
 
@@ -115,9 +115,10 @@ impl Heat {
     }
 }
 
-/// Whether locks are audited at all. Within one memory node passing a lock around costs less than finding out what it costs.
-pub(super) fn may_audit<P: Platform>(tuning: &Tuning) -> bool {
-    tuning.audit_every_ns > 0 && P::memory_nodes() != 1
+/// A lock that is released less often than once in this time is not hot. Within one memory node a pass costs less, and
+/// finding out what it costs is worth it for the fastest locks only.
+fn hot_most_ns<P: Platform>(tuning: &Tuning) -> u32 {
+    if P::memory_nodes() == 1 { tuning.hot_most_near_ns.min(tuning.hot_most_ns) } else { tuning.hot_most_ns }
 }
 
 /// The comparison of a lock that is passed around with the same lock left to its holder.
@@ -140,10 +141,14 @@ impl Audit {
         Audit { passed: None, since: state, since_at: now }
     }
 
-    /// Takes in what a poll has shown. At the end, the period of the holder alone and whether passing loses against it.
-    fn observe(&mut self, state: State, now: u64) -> Option<(u64, bool)> {
-        let releases = state.releases_since(self.since);
-        let period = now.saturating_sub(self.since_at).checked_div(releases)?;
+    /// Takes in what a poll has shown. At the end, the period of the holder alone and whether passing loses against it. A lock
+    /// that takes longer than `most` for a release is not worth the rest.
+    fn observe(&mut self, state: State, now: u64, most: u64) -> Option<(u64, bool)> {
+        let (releases, elapsed) = (state.releases_since(self.since), now.saturating_sub(self.since_at));
+        if elapsed > (releases + 1).saturating_mul(most) {
+            return Some((elapsed / (releases + 1), false));
+        }
+        let period = elapsed.checked_div(releases)?;
         let Some(passed) = self.passed else {
             *self = Audit { passed: Some(period), since: state, since_at: now };
             return None;
@@ -212,15 +217,16 @@ impl<P: Platform> Watch<P> {
         }
         // One release is an ending; two are a turnover. What is hot stays so until it is well below the limit: near it
         // a change of mind costs more than either choice.
+        let most_ns = hot_most_ns::<P>(tuning);
         let is_below = |period, ns: u32| period < P::ns_to_ticks(u64::from(ns));
         if let Some(audit) = &mut self.audit {
-            if let Some((period, passing_loses)) = audit.observe(state, now) {
-                let may_be_hot = passing_loses && is_below(period, tuning.hot_most_ns);
+            if let Some((period, passing_loses)) = audit.observe(state, now, P::ns_to_ticks(u64::from(most_ns))) {
+                let may_be_hot = passing_loses && is_below(period, most_ns);
                 self.is_hot = may_be_hot || is_below(period, tuning.hot_period_ns);
                 self.audit = None;
             }
         } else if releases > 1 {
-            self.is_hot = is_below(self.period, if self.is_hot { tuning.hot_most_ns } else { tuning.hot_period_ns });
+            self.is_hot = is_below(self.period, if self.is_hot { most_ns } else { tuning.hot_period_ns });
         }
         self.is_still_free = releases == 0 && !state.has(LOCKED);
         if releases > 0 || self.seen.has(LOCKED) {
@@ -297,7 +303,7 @@ mod tests {
         for &now in releases_at {
             assert_eq!(verdict, None, "no more looks are needed");
             state = state.released().with(LOCKED);
-            verdict = audit.observe(state, now);
+            verdict = audit.observe(state, now, u64::MAX);
         }
         verdict
     }
@@ -313,7 +319,18 @@ mod tests {
         assert_eq!(audit(&[]), None);
         assert_eq!(audit(&[300, 400, 500, 600]), None);
         let mut audit = Audit::new(State(0), 0);
-        assert_eq!(audit.observe(State(0), 1_000_000), None, "nothing was released");
+        assert_eq!(audit.observe(State(0), 1_000_000, u64::MAX), None, "nothing was released");
+    }
+
+    #[test]
+    fn an_audit_of_a_slow_lock_ends_with_what_has_been_seen() {
+        let held = State(LOCKED);
+        assert_eq!(Audit::new(held, 0).observe(held, 300, 300), None);
+        assert_eq!(Audit::new(held, 0).observe(held, 301, 300), Some((301, false)));
+        let mut audit = Audit::new(held, 0);
+        let (first, second) = (held.released().with(LOCKED), held.released().with(LOCKED).released().with(LOCKED));
+        assert_eq!(audit.observe(first, 200, 300), None);
+        assert_eq!(audit.observe(second, 900, 300), Some((350, false)), "two turns may take 600");
     }
 
     #[test]
@@ -325,13 +342,14 @@ mod tests {
     fn one_in_so_many_called_sleepers_tries_a_hot_lock() {
         let tuning = Tuning { cool_every: 4, ..super::super::BALANCED };
         let of = |count: u64, flags| {
-            Heat::of((0..count).fold(State(flags), |state, _| state.with(LOCKED).released()), &tuning, true)
+            Heat::of((0..count).fold(State(flags), |state, _| state.with(LOCKED).released()), &tuning)
         };
         assert_eq!(
             [0, 1, 2, 3, 4].map(|count| of(count, HOT)),
             [Heat::Cool, Heat::Hot, Heat::Hot, Heat::Hot, Heat::Cool]
         );
         assert_eq!(of(1, 0), Heat::Cool);
-        assert_eq!(Heat::of(State(HOT), &tuning, false), Heat::Hot, "nobody would find out again");
+        let never = Tuning { audit_every_ns: 0, ..tuning };
+        assert_eq!(Heat::of(State(HOT), &never), Heat::Hot, "nobody would find out again");
     }
 }
