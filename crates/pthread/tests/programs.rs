@@ -4,7 +4,7 @@
 //! They are in C and C++, and need `cc` and `c++`. Without a compiler for C++ those in C++ are left out, and named.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -25,10 +25,28 @@ fn library() -> &'static str {
     })
 }
 
+fn script() -> Command {
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testprograms/run"))
+}
+
+/// The programs, compiled once for all tests.
+fn programs() -> &'static Path {
+    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+        let status = script().arg(&built).arg("--build").status().unwrap();
+        assert!(status.success(), "the programs cannot be built");
+        built
+    })
+}
+
 fn run(directory: &str, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join(directory);
-    let output = Command::new(root.join("testprograms/run"))
+    std::fs::create_dir_all(&built).unwrap();
+    // Links, so that each test has its programs, and what they write, to itself.
+    let status = Command::new("cp").arg("-alf").arg(programs().join(".")).arg(&built).status().unwrap();
+    assert!(status.success(), "the programs cannot be linked");
+    let output = script()
         .arg(&built)
         .args(arguments)
         .envs(environment.iter().copied())
