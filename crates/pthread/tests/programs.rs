@@ -46,12 +46,7 @@ fn run(directory: &str, arguments: &[&str], environment: &[(&str, &str)]) -> (bo
     // Links, so that each test has its programs, and what they write, to itself.
     let status = Command::new("cp").arg("-alf").arg(programs().join(".")).arg(&built).status().unwrap();
     assert!(status.success(), "the programs cannot be linked");
-    let output = script()
-        .arg(&built)
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
+    let output = script().arg(&built).args(arguments).envs(environment.iter().copied()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     println!("{text}");
     (output.status.success(), text)
