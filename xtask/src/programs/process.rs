@@ -65,9 +65,6 @@ impl Process {
         let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
         command.stdin(Stdio::null()).stdout(file(log)?).stderr(file(&errors_of(log))?).process_group(0);
         variant.apply(command);
-        if variant.library.is_some() {
-            command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", loader_of(log));
-        }
         // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
         command.env("HOME", log.parent().unwrap_or(log));
         die_with_us(command, variant.is_wrapped());
@@ -90,19 +87,6 @@ impl Process {
                 std::thread::sleep(Duration::from_micros(200));
             }
         }
-        // On a busy machine a short program may be over before anybody has looked.
-        if self.has_initialised() {
-            self.unseen = None;
-        }
-    }
-
-    /// Whether the loader has written down that it began with the library.
-    fn has_initialised(&self) -> bool {
-        let Some(library) = &self.unseen else { return true };
-        let said = fs::read(format!("{}.{}", loader_of(&self.log).display(), self.pid)).unwrap_or_default();
-        String::from_utf8_lossy(&said)
-            .lines()
-            .any(|line| line.ends_with(&format!("calling init: {}", library.display())))
     }
 
     /// Whether the library that it was started with is mapped now. Always, if there is none.
@@ -266,11 +250,6 @@ fn die_with_us(command: &mut Command, is_wrapped: bool) {
 /// Runs a program without the library and without taking its figures: what prepares, or loads a server.
 pub(super) fn run_plain(command: &mut Command, log: &Path, limit: Duration) -> Result<Ended, String> {
     Process::start(command, &Variant::plain(), log)?.finish(limit)
-}
-
-/// Where the loader writes what it loads: the beginning of the names of files that end in a process's number.
-fn loader_of(log: &Path) -> PathBuf {
-    log.with_extension("loader")
 }
 
 fn errors_of(log: &Path) -> PathBuf {
