@@ -149,13 +149,13 @@ pub(super) fn prepare_valgrind(ground: &Ground) -> Result<(), String> {
 pub(super) fn valgrind(ground: &Ground, _: &Setting, variant: &Variant) -> Result<Sample, String> {
     let mut command = needs::command("valgrind");
     command.args(["--quiet", "--error-exitcode=9", "--fair-sched=yes"]).arg(needs::compiled(ground, FREES));
-    let mut process = Process::start(&mut command, variant, &ground.file("run.out"))?;
+    let process = Process::start(&mut command, variant, &ground.file("run.out"))?;
     let start = Instant::now();
     while !process.text().contains("started") && start.elapsed() < BEGINNING {
         process.must_run()?;
         std::thread::sleep(Duration::from_millis(1));
     }
-    // Seen before, it was valgrind's own start that had mapped it.
-    process.look_again(variant)?;
+    // What the loader wrote may be of valgrind's own start.
+    process.must_have_mapped()?;
     Ok(same(process.finish(ground.limit())?.text))
 }

@@ -6,10 +6,13 @@ use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long the loader gets to map the library.
-const LOADING: Duration = Duration::from_secs(3);
+/// Tells the C library's loader to write down what it loads and begins, and where.
+const LOADER: [&str; 2] = ["LD_DEBUG", "LD_DEBUG_OUTPUT"];
+/// The beginning of the names of the files that it writes; their ends are numbers of processes.
+const LOADED: &str = "loaded";
 /// How long a server gets to end after it was asked to. MariaDB writes its pages then.
 const ENDING: Duration = Duration::from_secs(20);
 /// How many bytes of what a program wrote stand in an error.
@@ -48,9 +51,11 @@ pub(super) struct Process {
     name: String,
     pid: libc::pid_t,
     log: PathBuf,
+    /// Where the loader writes, in this process and in those that it starts.
+    loader: PathBuf,
     started: Instant,
-    /// The library that it must have mapped, until that was seen.
-    unseen: Option<PathBuf>,
+    /// The library that it must have loaded.
+    library: Option<PathBuf>,
     /// Whether the program is its child.
     is_wrapped: bool,
     has_ended: bool,
@@ -68,48 +73,34 @@ impl Process {
         // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
         command.env("HOME", log.parent().unwrap_or(log));
         die_with_us(command, variant.is_wrapped());
+        // With every lock, so that it costs all of them the same.
+        let loader = fresh_place_beside(log)?;
+        command.env(LOADER[0], "files").env(LOADER[1], loader.join(LOADED));
         let started = Instant::now();
         let child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
         let pid = libc::pid_t::try_from(child.id()).map_err(|error| format!("{name}: {error}"))?;
-        let unseen = variant.library.clone();
-        let is_wrapped = variant.is_wrapped();
-        let mut process = Process { name, pid, log: log.to_owned(), started, unseen, is_wrapped, has_ended: false };
-        process.await_library();
-        Ok(process)
+        let (log, library, is_wrapped) = (log.to_owned(), variant.library.clone(), variant.is_wrapped());
+        Ok(Process { name, pid, log, loader, started, library, is_wrapped, has_ended: false })
     }
 
-    /// Looks for the library until it is mapped, or the process has ended, or time is up.
-    fn await_library(&mut self) {
-        while self.unseen.is_some() && self.started.elapsed() < LOADING && !self.is_over(Duration::ZERO) {
-            if self.has_mapped() {
-                self.unseen = None;
-            } else {
-                std::thread::sleep(Duration::from_micros(200));
-            }
-        }
-    }
-
-    /// Whether the library that it was started with is mapped now. Always, if there is none.
-    pub(super) fn has_mapped(&self) -> bool {
-        let Some(library) = &self.unseen else { return true };
-        let maps = fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
-        maps_name(&String::from_utf8_lossy(&maps), library)
-    }
-
-    /// Forgets that the library was seen: what is mapped now may belong to a program that has run another one in its place.
-    pub(super) fn look_again(&mut self, variant: &Variant) -> Result<(), String> {
-        self.unseen.clone_from(&variant.library);
-        if self.has_mapped() {
-            self.unseen = None;
-        }
-        self.must_have_library()
-    }
-
+    /// The loader must have begun with the library that the program was started with. A look at what is mapped comes too
+    /// late for a short program on a busy machine.
     fn must_have_library(&self) -> Result<(), String> {
-        match &self.unseen {
-            None => Ok(()),
-            Some(library) => Err(format!("{} has run without {}: it was never mapped", self.name, library.display())),
+        let Some(library) = &self.library else { return Ok(()) };
+        let said = text_of(&self.loader.join(format!("{LOADED}.{}", self.pid)));
+        if has_begun_with(&said, library) {
+            return Ok(());
         }
+        Err(format!("{} has run without {}: it was never loaded", self.name, library.display()))
+    }
+
+    /// The library must be mapped now, by a program that may have been run in the place of the one that was started.
+    pub(super) fn must_have_mapped(&self) -> Result<(), String> {
+        let Some(library) = &self.library else { return Ok(()) };
+        if maps_name(&text_of(Path::new(&format!("/proc/{}/maps", self.pid))), library) {
+            return Ok(());
+        }
+        Err(format!("{} runs without {}: it is not mapped", self.name, library.display()))
     }
 
     /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
@@ -225,12 +216,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.has_ended {
-            return;
+        if !self.has_ended {
+            // SAFETY: takes numbers only; the process leads the group, and was not waited for, so both numbers are its own.
+            unsafe { libc::kill(-self.pid, libc::SIGKILL) };
+            let _ = self.reap();
         }
-        // SAFETY: takes numbers only; the process leads the group, and was not waited for, so both numbers are its own.
-        unsafe { libc::kill(-self.pid, libc::SIGKILL) };
-        let _ = self.reap();
+        let _ = fs::remove_dir_all(&self.loader);
     }
 }
 
@@ -252,6 +243,15 @@ pub(super) fn run_plain(command: &mut Command, log: &Path, limit: Duration) -> R
     Process::start(command, &Variant::plain(), log)?.finish(limit)
 }
 
+/// An empty directory for one process. A number is given to another process one day, and must not find what that one wrote.
+fn fresh_place_beside(log: &Path) -> Result<PathBuf, String> {
+    static N_STARTED: AtomicU64 = AtomicU64::new(0);
+    let place = log.with_extension(format!("loader-{}", N_STARTED.fetch_add(1, Relaxed)));
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    Ok(place)
+}
+
 fn errors_of(log: &Path) -> PathBuf {
     log.with_extension("err")
 }
@@ -270,6 +270,12 @@ pub(super) fn maps_name(maps: &str, library: &Path) -> bool {
     maps.lines().any(|line| line.split_once('/').is_some_and(|(_, rest)| Path::new(&format!("/{rest}")) == library))
 }
 
+/// Whether the loader has said that it ran the library's first functions.
+fn has_begun_with(said: &str, library: &Path) -> bool {
+    let end = format!("calling init: {}", library.display());
+    said.lines().any(|line| line.ends_with(&end))
+}
+
 /// User and system time in the text of a `/proc/PID/stat`, in ticks of 10 ms.
 fn cpu_seconds(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(") ")?;
@@ -286,6 +292,8 @@ fn switches(status: &str, name: &str) -> u64 {
 mod tests {
     use super::*;
 
+    const MINUTE: Duration = Duration::from_secs(60);
+
     fn log(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("ondeck-process-{name}-{}", std::process::id()))
     }
@@ -297,11 +305,10 @@ mod tests {
     #[test]
     fn an_end_has_its_output_and_its_cost() {
         let log = log("end");
-        let ended =
-            sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i", &log).finish(LOADING * 40).unwrap();
+        let ended = sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i", &log).finish(MINUTE * 2).unwrap();
         assert_eq!(ended.text, "100000\n");
         assert!(ended.usage.cpu_s > 0.0 && ended.seconds > 0.0);
-        let fault = sh("echo why >&2; exit 3", &log).finish(LOADING * 20).err().unwrap();
+        let fault = sh("echo why >&2; exit 3", &log).finish(MINUTE).err().unwrap();
         assert!(fault.contains("exit status: 3") && fault.contains("why"), "{fault}");
         fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
     }
@@ -312,7 +319,7 @@ mod tests {
         let process = sh("sleep 60 & echo $!; wait", &log);
         let started = Instant::now();
         while process.text().is_empty() {
-            assert!(started.elapsed() < LOADING * 20, "waited a minute for the shell's first line");
+            assert!(started.elapsed() < MINUTE, "waited a minute for the shell's first line");
             std::thread::sleep(Duration::from_millis(1));
         }
         let child = process.text().trim().to_owned();
@@ -322,10 +329,27 @@ mod tests {
         let stat = || fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         let is_dead = || stat().is_empty() || stat().contains(") Z ") || stat().contains(") X ");
         let killed = Instant::now();
-        while !is_dead() && killed.elapsed() < LOADING * 20 {
+        while !is_dead() && killed.elapsed() < MINUTE {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(is_dead(), "{}", stat());
+        fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_over_at_once_has_had_its_library_or_fails() {
+        let log = log("short");
+        let maps = text_of(Path::new("/proc/self/maps"));
+        let libc =
+            maps.lines().find_map(|line| line.find('/').filter(|_| line.ends_with("/libc.so.6")).map(|at| &line[at..]));
+        // Another library that is always there, and that `true` does not ask for.
+        let library = Path::new(libc.unwrap()).with_file_name("libm.so.6");
+        let run = |library: &Path| {
+            Process::start(&mut Command::new("true"), &Variant::preloaded(library, None), &log).unwrap().finish(MINUTE)
+        };
+        run(&library).unwrap();
+        let fault = run(Path::new("/nowhere/libm.so.6")).err().unwrap();
+        assert!(fault.contains("was never loaded"), "{fault}");
         fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
     }
 
@@ -339,5 +363,7 @@ mod tests {
         let maps = "7f00-7f01 r-xp 00000000 fd:00 12 /lib/libc.so.6\n7f02-7f03 rw-p 0 00:00 0 \n";
         assert!(maps_name(maps, Path::new("/lib/libc.so.6")));
         assert!(!maps_name(maps, Path::new("/lib/libc.so")));
+        let said = "     7:\tcalling init: /lib/libc.so.6\n     7:\t\n     7:\tcalling fini:  [0]\n";
+        assert!(has_begun_with(said, Path::new("/lib/libc.so.6")) && !has_begun_with(said, Path::new("/lib/libc.so")));
     }
 }
