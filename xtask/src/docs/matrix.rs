@@ -181,8 +181,8 @@ fn summary(shares: &[Share], locks: &[&str]) -> String {
     let apart = shares.iter().filter(|share| share.cell.high > APART * share.cell.low).count();
     let (n, n_locks) = (shares.len(), locks.len());
     format!(
-        "{n_locks} locks in {settings} cells: {n} figures, each of two seeds; in {apart} of them one seed does more than {APART} \
-         times as much\nas the other.\n"
+        "{n_locks} locks in {settings} cells give {n} figures, each from two seeds. In {apart} of them one seed does more than\n\
+         {APART} times as much as the other.\n"
     )
 }
 

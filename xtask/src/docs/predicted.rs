@@ -55,7 +55,10 @@ fn of_machine(measured_on: &str, rows: &[Row]) -> String {
         let of_program: Vec<&Row> = rows.iter().filter(|row| row.program == program).collect();
         lines.extend(line(program, &of_program, &threads));
     }
-    format!("\nSections measured on {measured_on}; all else simulated on {machine}.\n\n{}", table(&lines))
+    format!(
+        "\nSections were measured on {measured_on}. Everything else is simulated on {machine}.\n\n{}",
+        table(&lines)
+    )
 }
 
 fn line(program: &str, rows: &[&Row], threads: &[u32]) -> Option<Vec<String>> {
@@ -93,6 +96,6 @@ mod tests {
         };
         let text = of_machine("here", &[row(4, 1e6), row(64, 3e6)]);
         let line = "| `x` | 100 | 300 | 4.00 | 1.00 M | 1.00 M | 1.00 | 1.00 M | 3.00 M | 3.00 |\n";
-        assert!(text.contains("on here; all else simulated on m.") && text.ends_with(line), "{text}");
+        assert!(text.contains("on here. Everything else is simulated on m.") && text.ends_with(line), "{text}");
     }
 }

@@ -32,7 +32,7 @@ const PROMISES: [Promise; 6] = [
     },
     Promise {
         title: "No lost wake-up",
-        meaning: "While the lock is free and somebody sleeps, somebody is awake or being woken who will see to it.",
+        meaning: "While the lock is free and a thread sleeps, some thread is awake or being woken, and takes care of it.",
         is_made: |entry| entry.promises.sleeps,
         hardware: &["stress {lock}::frozen_threads", "stress {lock}::one_core"],
         models: &[
@@ -45,8 +45,9 @@ const PROMISES: [Promise; 6] = [
     },
     Promise {
         title: "Nobody starves",
-        meaning: "How often or how long a waiter may be bypassed is bounded. With `ondeck` that is so as soon as it has a place: on\n\
-                  deck, in line or in the dugout. An arrival gets one unless it loses every race for it.",
+        meaning: "There is a bound on how often or how long others may get the lock before a waiting thread. With `ondeck` it\n\
+                  holds once the thread has a place: on deck, in line or in the dugout. An arriving thread gets one unless it\n\
+                  loses every race for it.",
         is_made: |entry| ["nobody", "nobody who has a place"].contains(&entry.promises.starves),
         hardware: &["stress waits_are_bounded", "stress waits_are_bounded_with_long_sections"],
         models: &["schedule bypass_is_bounded::{lock}"],
@@ -55,7 +56,7 @@ const PROMISES: [Promise; 6] = [
     },
     Promise {
         title: "Deadlines",
-        meaning: "An acquisition can be given up, and leaves nothing behind.",
+        meaning: "A thread may give up an acquisition, and nothing is left behind.",
         is_made: |entry| entry.promises.timed,
         hardware: &["hardware given_up::{lock}", "stress with_deadlines::{lock}::crowd"],
         models: &["loom given_up::{lock}", "loom_{lock} r15_called_after_the_deadline", "schedule given_up::{lock}"],
@@ -64,7 +65,7 @@ const PROMISES: [Promise; 6] = [
     },
     Promise {
         title: "Reentrancy",
-        meaning: "The holder may acquire again, and the lock is free when it has released as often.",
+        meaning: "The holder may acquire the lock again. The lock is free after as many releases.",
         is_made: |entry| entry.promises.reentrant,
         hardware: &["hardware reentrant::{lock}::nesting_excludes_until_the_last_release"],
         models: &[
@@ -76,7 +77,7 @@ const PROMISES: [Promise; 6] = [
     },
     Promise {
         title: "Free after release",
-        meaning: "Whoever acquires last may free the lock as soon as its own release returns.",
+        meaning: "The thread that acquires the lock last may free it as soon as its own release returns.",
         is_made: |entry| entry.promises.free_after_release,
         hardware: &["free_after_release {lock}::pages", "hardware free_after_release::{lock}"],
         models: &[
@@ -94,14 +95,17 @@ const OF_ONE_LOCK: [(&str, &str); 2] =
     [("stress waits_are_bounded", "ondeck"), ("stress waits_are_bounded_with_long_sections", "ondeck")];
 
 const HEAD: &str = "\
-# Who promises what, and what holds them to it
+# Which lock promises what, and which test checks it
 
-Written by `cargo xtask docs` from the table of locks, the tests of `crates/conformance` and the models of `spec/`.
+`cargo xtask docs` writes this page from the table of locks, the tests of `crates/conformance` and the models of `spec/`.
+Each section is one promise, and each row one lock.
 
-A cell names tests, as target and path (`cargo test -p ondeck-conformance --test TARGET -- PATH` runs one), or invariants and
-properties of the lock's TLA+ module (`cargo xtask models --module NAME` checks them), or it says *not promised*; then it
-may name the property that fails in the model, with the shortest way there. Where a promise is made, *no test* and *no property*
-say that this world cannot tell, or that nobody has asked it yet. Locks that never sleep have no TLA+ module.
+- **hardware** and **loom, random schedules** name tests, as target and path. Run one with
+  `cargo test -p ondeck-conformance --test TARGET -- PATH`.
+- **TLA+** names invariants and properties of the lock's module. Check them with `cargo xtask models --module NAME`. Locks
+  that never sleep have no module.
+- *not promised*: the lock does not promise this. If a property is named, it fails in the model.
+- *no test*, *no property*: the lock makes the promise, but this column cannot check it, or nobody has written the check yet.
 ";
 
 pub(super) fn page(tests: &BTreeSet<String>, configs: &[Config]) -> Result<String, String> {

@@ -111,9 +111,9 @@ fn summary(runs: &[Run]) -> String {
         }
         let Some((kept, place)) = least else { continue };
         said.push(format!(
-            "In `{workload}` the least that ondeck keeps of one thread's throughput is {} ({place}).\nOf {n} settings with \
-             more than one thread another lock does more in {behind}, in {behind_with_less} of them with no more CPUs, in \
-             {behind_with_shares} with\na least share that is not smaller.\n",
+            "In `{workload}` ondeck keeps at least {} of one thread's throughput (worst: {place}).\nWith more than one thread, \
+             another lock is faster in {behind} of {n} settings. In {behind_with_less} of these it needs no more\nCPUs. In \
+             {behind_with_shares} it shares at least as evenly.\n",
             times(kept)
         ));
     }
@@ -125,7 +125,11 @@ fn section(run: &Run) -> Result<String, String> {
     let Run { machine, results, .. } = run;
     let fingerprint = results.fingerprint.as_ref();
     let fingerprint = fingerprint.ok_or_else(|| format!("{} has no fingerprint beside it", file(machine)))?;
-    let mut text = format!("\n## {machine}\n\n{}: {} CPUs.\n", fingerprint.cpu, fingerprint.cpus_online);
+    let mut text = format!(
+        "\n## {machine}\n\n{}. It has {} CPUs.\n",
+        fingerprint.cpu.replace("; ", ", "),
+        fingerprint.cpus_online
+    );
     for Chart { name, title } in charts() {
         let path = picture(&name, machine);
         let path = path.trim_start_matches("docs/");
@@ -138,7 +142,7 @@ fn section(run: &Run) -> Result<String, String> {
         "of one thread",
         "CPUs",
         "least share",
-        "more throughput have (CPUs, least share)",
+        "faster locks (CPUs, least share)",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for workload in WORKLOADS {
@@ -172,7 +176,7 @@ fn waits(run: &Run) -> String {
             wait(WAIT_MAX_NS),
         ]);
     }
-    format!("\nFor longer, a few of the locks:\n\n{}\n```sh\n{}\n```\n", table(&rows), broken(command))
+    format!("\nLongest waits of some locks, in longer runs:\n\n{}\n```sh\n{}\n```\n", table(&rows), broken(command))
 }
 
 /// The rows of the seeds of each lock in each setting as one: medians, the least share and the longest wait. In the order of
