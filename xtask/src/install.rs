@@ -2,8 +2,8 @@
 //!
 //! Below the directory it puts the headers, the shared library with its version in its name and the links that linkers and
 //! loaders look for, the static library, the files of pkg-config and of CMake; and, if they have been built, the program
-//! `ondeck` and the library that is preloaded under programs. What is put there knows its place by where it is found, so the
-//! directory may be moved, or packed.
+//! `ondeck` with its man pages and completions, and the library that is preloaded under programs. What is put there knows
+//! its place by where it is found, so the directory may be moved, or packed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,14 @@ const IF_BUILT: [(&str, &str, &str); 2] = [
     ("cargo build --release", "ondeck", "bin/ondeck"),
     ("cargo build --release -p ondeck-pthread", "libondeck_pthread.so", "lib/ondeck/libondeck_pthread.so"),
 ];
+
+/// Scripts that complete commands and flags: of which shell, and where it looks for them.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/ondeck"),
+    ("zsh", "share/zsh/site-functions/_ondeck"),
+    ("fish", "share/fish/vendor_completions.d/ondeck.fish"),
+];
+const MAN_PAGES: &str = "share/man/man1";
 
 /// Installs where the words say, and tells what.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
@@ -114,6 +122,33 @@ pub(crate) fn install(root: &Path, prefix: &Path) -> Result<Vec<String>, String>
         } else {
             lines.push(format!("{to} is left out: it has not been built (`{command}`)"));
         }
+    }
+    lines.extend(what_the_program_writes(&release.join("ondeck"), prefix)?);
+    Ok(lines)
+}
+
+/// Man pages and completions, if the program has been built.
+fn what_the_program_writes(program: &Path, prefix: &Path) -> Result<Vec<String>, String> {
+    if !program.is_file() {
+        return Ok(Vec::new());
+    }
+    let run = |words: &[&std::ffi::OsStr]| {
+        let output = Command::new(program).args(words).stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(format!("{}: {}", program.display(), output.status))
+        }
+    };
+    run(&["man".as_ref(), prefix.join(MAN_PAGES).as_os_str()])?;
+    let mut lines = vec![format!("{MAN_PAGES}/ondeck*.1")];
+    for (shell, to) in COMPLETIONS {
+        let script = run(&["completions".as_ref(), shell.as_ref()])?;
+        let path = prefix.join(to);
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        fs::create_dir_all(path.parent().unwrap_or(prefix)).and_then(|()| fs::write(&path, script)).map_err(failed)?;
+        lines.push(to.to_owned());
     }
     Ok(lines)
 }

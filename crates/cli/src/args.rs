@@ -1,6 +1,6 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
-use crate::choice::{self, Locks, Out, Shard, Workloads};
+use crate::choice::{self, Locks, Out, Shard, Threads, Workloads};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use ondeck_lab::plan::Pin;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Locks that keep their speed under contention, and the tools to see whether yours do.
 #[derive(Debug, Parser)]
-#[command(name = "ondeck", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "ondeck", version = env!("ONDECK_VERSION"), arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -58,6 +58,28 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compare two result files: medians, change, and whether it can be told from noise
     Compare(CompareArgs),
+    /// Show how it works, in under a minute: finds the lock of a small server, and replaces it
+    Demo {
+        /// The library that is loaded first, if it is neither beside this program nor in ../lib/ondeck
+        #[arg(long, value_name = "PATH")]
+        library: Option<PathBuf>,
+    },
+    /// The server of `demo`
+    #[command(hide = true)]
+    DemoServer,
+    /// Print a script that completes ondeck's commands and flags in your shell
+    ///
+    /// For bash: ondeck completions bash > ~/.local/share/bash-completion/completions/ondeck
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write ondeck's man pages into a directory
+    #[command(hide = true)]
+    Man {
+        /// The directory; it is made if it is not there
+        directory: PathBuf,
+    },
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -84,9 +106,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
     pub(crate) lock: Vec<Locks>,
 
-    /// Numbers of threads [default: each workload's own]
+    /// Numbers of threads: 1,2,8; a range 1-4 (or 1..4), its ends included; 2x for twice the CPUs
+    /// [default: each workload's own]
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
-    pub(crate) threads: Vec<u32>,
+    pub(crate) threads: Vec<Threads>,
 
     /// Constants of the locks: default; balanced, throughput, low-latency or FIELD=NUMBER; lower-spin or no-spin
     ///
@@ -352,6 +375,16 @@ pub(crate) struct CompareArgs {
     pub(crate) old: PathBuf,
     /// Result file of after; a profile if the other is one
     pub(crate) new: PathBuf,
+
+    /// End with exit code 1 if a figure is worse in NEW: by 5 % or more, and by more than noise (for CI)
+    #[arg(long, value_enum)]
+    pub(crate) fail_on: Option<FailOn>,
+}
+
+/// What makes `compare` fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    Regression,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use crate::args::BenchArgs;
 use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
-use crate::plan::{estimated_seconds, notes, plan};
+use crate::plan::{Stage, estimated_seconds, notes, plan};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
 use ondeck_lab::driver;
 use ondeck_lab::plan::{Outcome, Plan};
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     plan.earlier = std::mem::take(&mut earlier.rows);
     driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
-    notes(&args.run, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
+    notes(&args.run, Stage::hardware().cpus, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
     let mut display = Display::new();
     let outcome = driver::run(&plan, stop_on_signal(), &mut |progress| display.show(progress));
     let (Outcome { rows, .. }, warnings, failure) = finished(display, outcome);

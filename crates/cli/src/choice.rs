@@ -102,9 +102,45 @@ pub(crate) fn tuning(text: &str) -> Result<String, String> {
     tuning::check(text).map(|()| text.to_string())
 }
 
-pub(crate) fn threads(text: &str) -> Result<u32, String> {
+/// Numbers of threads, as somebody writes them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Threads {
+    /// From the one to the other, both included.
+    Range(u32, u32),
+    /// So many for each CPU.
+    PerCpu(f64),
+}
+
+impl Threads {
+    /// The numbers, on a machine of so many CPUs.
+    pub(crate) fn on(self, cpus: u32) -> std::ops::RangeInclusive<u32> {
+        match self {
+            Threads::Range(least, most) => least..=most,
+            Threads::PerCpu(times) => {
+                let number = ((times * f64::from(cpus)).round() as u32).max(1);
+                number..=number
+            }
+        }
+    }
+}
+
+/// The longest separator first, as each shorter one is a part of it or another.
+const RANGES: [&str; 3] = ["..=", "..", "-"];
+
+pub(crate) fn threads(text: &str) -> Result<Threads, String> {
     let most = WORKLOADS.iter().map(|workload| workload.max_threads).max().unwrap_or(1);
-    whole_number(text, 1, most)
+    let number = |text: &str| whole_number(text.trim(), 1, most).ok();
+    let per_cpu = |text: &str| text.parse().ok().filter(|times| (0.01..=100.0).contains(times)).map(Threads::PerCpu);
+    let range = || RANGES.iter().find_map(|separator| text.split_once(separator));
+    let parsed = match (text.strip_suffix('x'), range()) {
+        (Some(times), _) => per_cpu(times),
+        (None, Some((least, most))) => number(least).zip(number(most)).map(|(least, most)| Threads::Range(least, most)),
+        (None, None) => number(text).map(|number| Threads::Range(number, number)),
+    };
+    let is_possible = |threads: &Threads| !matches!(threads, Threads::Range(least, most) if least > most);
+    parsed.filter(is_possible).ok_or_else(|| {
+        format!("accepted: whole numbers from 1 to {most}, ranges of them as 1-4, and times the CPUs as 2x")
+    })
 }
 
 pub(crate) fn rounds(text: &str) -> Result<u32, String> {
@@ -186,6 +222,20 @@ mod tests {
         assert_eq!(shard("3/40"), Ok(Shard { part: 3, parts: 40 }));
         for text in ["0/3", "4/3", "x", "", "1", "1/", "/3", "1/0", "-1/3", "1/3/5", "1/1000001"] {
             assert!(shard(text).unwrap_err().contains("i from 1 to n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn threads_are_numbers_ranges_and_times_the_cpus() {
+        for text in ["2-4", "2..4", "2..=4", "2 - 4"] {
+            assert_eq!(threads(text).map(|threads| threads.on(8)), Ok(2..=4), "{text}");
+        }
+        assert_eq!(threads("7").map(|threads| threads.on(8)), Ok(7..=7));
+        for (text, number) in [("2x", 16), ("1.25x", 10), ("0.01x", 1)] {
+            assert_eq!(threads(text).map(|threads| threads.on(8)), Ok(number..=number), "{text}");
+        }
+        for text in ["", "0", "-1", "4-2", "1-", "..", "x", "-2x", "nanx", "infx", "2x-4", "1-2-3", "99999"] {
+            assert!(threads(text).unwrap_err().starts_with("accepted: "), "{text}");
         }
     }
 

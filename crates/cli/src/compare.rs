@@ -1,6 +1,6 @@
 //! `ondeck compare`.
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, FailOn};
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 use ondeck_profile::{is_profile, read_profile};
@@ -29,11 +29,16 @@ fn results(args: &CompareArgs) -> Result<(), Exit> {
     for warning in old_warnings.iter().chain(&new_warnings).chain(&comparison.warnings) {
         say(&format!("warning: {warning}"));
     }
-    print(&comparison.text(&old, &new, width()))
+    print(&comparison.text(&old, &new, width()))?;
+    let worse = if args.fail_on == Some(FailOn::Regression) { comparison.regressions() } else { Vec::new() };
+    if worse.is_empty() { Ok(()) } else { Err(Exit::Failed(format!("worse in {new}: {}", worse.join("; ")))) }
 }
 
 /// Two profiles.
 fn profiles(args: &CompareArgs) -> Result<(), Exit> {
+    if args.fail_on.is_some() {
+        return Err(Exit::Usage("--fail-on: a profile is of one run, which cannot be told from noise; two result files of `ondeck bench` are accepted".into()));
+    }
     let [old, new] = [read_profile(&args.old).map_err(unusable)?, read_profile(&args.new).map_err(unusable)?];
     let comparison = ondeck_profile::compare::compare(&old, &new);
     for warning in &comparison.warnings {

@@ -172,8 +172,10 @@ impl<'a> Destination<'a> {
     fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
         let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed)?;
         self.show(&summary(points, results, Kept::Partial, width()))?;
-        let (n, left, path) = (several(results.rows.len(), "row"), left.display(), path.display());
-        say(&format!("\n{n} written to {left}; {path} is as it was. The same command with --resume does the rest."));
+        let (n, left) = (several(results.rows.len(), "row"), left.display());
+        let whole = if path.exists() { "is as it was" } else { "is not written" };
+        let path = path.display();
+        say(&format!("\n{n} written to {left}; {path} {whole}. The same command with --resume does the rest."));
         Ok(())
     }
 }

@@ -11,12 +11,14 @@ mod calibrate;
 mod choice;
 mod compare;
 mod deliver;
+mod demo;
 mod exit;
 mod list;
 mod plan;
 mod profile;
 mod report;
 mod run;
+mod shell;
 mod sim;
 mod terminal;
 
@@ -36,6 +38,10 @@ fn main() {
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Report(args) => report::run(&args),
+            Command::Demo { library } => demo::run(library.as_deref()),
+            Command::DemoServer => demo::serve(),
+            Command::Completions { shell } => shell::completions(shell),
+            Command::Man { directory } => shell::man(&directory),
         },
         Err(error) => Err(explain(&error)),
     };
@@ -51,7 +57,11 @@ fn explain(error: &clap::Error) -> Exit {
         }
         ErrorKind::InvalidSubcommand => {
             let command = Cli::command();
-            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let names: Vec<&str> = command
+                .get_subcommands()
+                .filter(|command| !command.is_hide_set())
+                .map(clap::Command::get_name)
+                .collect();
             format!("; accepted: {}", names.join(", "))
         }
         ErrorKind::UnknownArgument => "; --help names what is accepted".to_string(),

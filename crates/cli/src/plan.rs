@@ -118,16 +118,16 @@ fn known(words: &str) -> LockSpec {
 }
 
 /// What a user should know before the run: which of the flags' wishes do not apply to everything that is measured.
-pub(crate) fn notes(args: &RunArgs, points: &[Point]) -> Vec<String> {
+pub(crate) fn notes(args: &RunArgs, cpus: u32, points: &[Point]) -> Vec<String> {
     let mut notes = Vec::from_iter(tuning_note(args, points));
     let has_waits = points.iter().any(|point| point.workload.compares_waits());
     if has_waits && !args.lock.is_empty() {
         notes.push("gc-wait has no lock; it compares policies of waiting, and --lock does not concern it".to_string());
     }
-    let mut told: Vec<&str> = Vec::new();
+    let (asked, mut told) = (threads_asked(args, cpus), Vec::new());
     for info in points.iter().map(|point| point.workload.info()) {
         let accepted = info.min_threads..=info.max_threads;
-        let impossible = args.threads.iter().any(|threads| !accepted.contains(threads));
+        let impossible = asked.iter().any(|threads| !accepted.contains(threads));
         if impossible && info.min_threads < info.max_threads && !told.contains(&info.name) {
             told.push(info.name);
             let range = format!("{} to {}", info.min_threads, info.max_threads);
@@ -215,7 +215,7 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     if has_waits_flag && !has(Kind::GcWait) {
         return Err("--yield-after-us belongs to workload gc-wait, which --workload does not name".to_string());
     }
-    let is_alone = chosen.len() == 1;
+    let (is_alone, asked) = (chosen.len() == 1, threads_asked(args, stage.cpus));
     for (spec, threads) in &mut chosen {
         if spec.kind == Kind::Sections {
             spec.cs = args.cs.unwrap_or(spec.cs);
@@ -224,7 +224,7 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
         if spec.kind == Kind::LockBench {
             spec.locks = args.locks.unwrap_or(spec.locks);
         }
-        *threads = threads_for(spec, threads, &args.threads, is_alone)?;
+        *threads = threads_for(spec, threads, &asked, is_alone)?;
     }
     Ok(chosen)
 }
@@ -236,6 +236,11 @@ fn named(workloads: &[Workloads], stage: &Stage) -> impl Iterator<Item = Workloa
         Workloads::All => all().map(|info| WorkloadSpec::new(info.kind)).collect(),
         Workloads::One(spec) => vec![*spec],
     })
+}
+
+/// The numbers of threads that the flag names, on a machine of so many CPUs.
+fn threads_asked(args: &RunArgs, cpus: u32) -> Vec<u32> {
+    args.threads.iter().flat_map(|threads| threads.on(cpus)).collect()
 }
 
 /// The numbers of threads that were asked for; a workload that has only one keeps it. Beside other workloads, one runs at

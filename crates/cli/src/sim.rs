@@ -26,7 +26,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
     plan.plan.earlier = std::mem::take(&mut earlier.rows);
     simulate::check(&plan.plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
-    notes(&args.run, &plan.plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
+    notes(&args.run, Stage::simulated(&plan.machine).cpus, &plan.plan.points)
+        .iter()
+        .for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_signal();
     let mut display = Display::new();
     let outcome = simulate::run(&plan, stop, &mut |progress| display.show(progress));

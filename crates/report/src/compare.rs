@@ -17,6 +17,8 @@ pub(crate) const ALPHA: f64 = 0.05;
 const NAMED: usize = 20;
 /// Longer names of files and locks are broken, so that a table fits a terminal.
 const NAME_WIDTH: usize = 20;
+/// A change for the worse by less is no regression, even if it can be told from noise: among many figures some always can.
+const SMALL: f64 = 0.05;
 /// Confidence of the interval around a median.
 const CONFIDENCE: f64 = 0.95;
 
@@ -71,6 +73,12 @@ impl Change {
     /// Whether the difference can be told from noise.
     pub fn is_significant(&self) -> bool {
         self.p <= ALPHA
+    }
+
+    /// Whether it can be told from noise that there is less now of what is better, and it is not little.
+    fn is_regression(&self, metric: Metric) -> bool {
+        let better = if metric.more_is_better { self.ratio() } else { 1.0 / self.ratio() };
+        self.is_significant() && better < 1.0 - SMALL
     }
 
     /// Whether the rounds could have shown a difference at all.
@@ -196,6 +204,18 @@ impl Comparison {
         }
         let notes = notes.into_iter().chain(self.warnings.iter().cloned());
         tables.chain(notes.map(|note| format!("- {}\n", escape(&note)))).collect()
+    }
+
+    /// What is worse in the new file: each figure, with its change, that differs by more than noise and by 5 % or more.
+    pub fn regressions(&self) -> Vec<String> {
+        let of_table = |table: &Table| {
+            let worse = table.changes.iter().filter(|change| change.is_regression(table.metric));
+            let metric = table.metric.name;
+            worse
+                .map(|change| format!("{metric} of {} in {}: {}", change.lock(), change.place(), change.percent()))
+                .collect()
+        };
+        self.tables.iter().flat_map::<Vec<String>, _>(of_table).collect()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -344,6 +364,16 @@ mod tests {
         // 2 of the C(12,6) = 924 orders are as extreme.
         assert!(text.contains("102 ±  2%") && text.contains("+9.8%") && text.contains("p=0.002 n=6"), "{text}");
         assert!(text.contains("geomean") && !text.contains('~'), "{text}");
+    }
+
+    #[test]
+    fn a_regression_is_worse_by_more_than_noise_and_by_more_than_little() {
+        let times = |factor: f64| [100.0, 101.0, 102.0, 103.0, 104.0, 105.0].map(|figure| figure * factor);
+        let worse = |old: &[f64], new: &[f64]| compare(&rows("ondeck", old), &rows("ondeck", new)).regressions();
+        assert_eq!(worse(&times(1.0), &times(0.9)), ["ops_per_s of ondeck in sections, 2 threads: -10.0%"]);
+        assert!(worse(&times(1.0), &times(1.1)).is_empty(), "more is better");
+        assert!(worse(&times(1.0), &times(0.945)[..3]).is_empty(), "three rounds tell nothing");
+        assert!(worse(&times(1.0), &times(0.951)).is_empty(), "it is clear, but little");
     }
 
     #[test]
