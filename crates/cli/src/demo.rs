@@ -31,7 +31,7 @@ pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
     print(&format!(
         "A small server: {} threads answer requests from one cache, which a pthread mutex guards.\n\n\
          1. Which lock slows it down?\n\n   ondeck profile --report {} -- ondeck {SERVER}\n\n",
-        server::THREADS,
+        server::threads(),
         page.display()
     ))?;
     demo.profile(&page)?;

@@ -1,7 +1,7 @@
 //! What the figures support that may be done about a lock: one sentence for each, which carries the figures.
 //!
 //! [`predict`] asks the simulator, and takes time; [`advice`] makes sentences, and takes none. Thresholds are in
-//! `measures`, with their reasons; docs/profile.md says what the sentences rest on.
+//! `measures`, with their reasons; docs/profile-design.md says what the sentences rest on.
 
 mod measures;
 mod predict;

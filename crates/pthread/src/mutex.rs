@@ -47,7 +47,7 @@ pub(crate) type Raw = RawOndeck<Preloaded, Unmodified>;
 
 /// The constants for programs that were not written with this lock in mind. Their holders are often not running: they
 /// yield, sleep or are preempted inside. So who waits looks for a shorter time and naps sooner, and no arrival yields, since
-/// what it would make room for is mostly another arrival. docs/pthread.md has the figures.
+/// what it would make room for is mostly another arrival. The figures are in E16 of results/experiments.md.
 #[derive(Debug)]
 pub(crate) struct Unmodified;
 

@@ -1,5 +1,5 @@
 //! Places that bpftrace, perf and gdb can stop at or count: of a library that is not looked at, one instruction each that does
-//! nothing. Debian's C library has none such of its own. docs/profile.md shows their use.
+//! nothing. Debian's C library has none such of its own. docs/profile-design.md shows their use.
 //!
 //! Functions of their own, so that each place is in the library once.
 

@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(figures, [1.0, 0.25, 0.5, 1.0, 0.0, 1.0]);
         let locks = by_mean(&shares);
         assert_eq!(locks, ["b", "a"]);
-        assert_eq!(summary(&shares, &locks).matches("2 locks in 0 cells: 6 figures").count(), 1);
-        assert!(summary(&shares, &locks).contains("in 2 of them"));
+        assert_eq!(summary(&shares, &locks).matches("2 locks in 0 cells give 6 figures").count(), 1);
+        assert!(summary(&shares, &locks).contains("In 2 of them"));
         let table = overall(&shares, &locks);
         // (1/4)^(1/3); (1/2 x 1/1000)^(1/3).
         assert!(table.contains("| b | 0.63 | 0.25 | `cs20-out0`, 2 threads, m | 1 of 3 | 1 | 2.0 |"), "{table}");

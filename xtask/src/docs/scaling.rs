@@ -286,10 +286,10 @@ mod tests {
         assert_eq!(line(&run, &run.rows[0])[6], "none");
         assert!(waits(&run).contains("| 4 | b | 18.0 M | 4.00 | 0.00 | - | - |"), "{}", waits(&run));
         let said = summary(&[run]);
-        assert!(said.contains("is 0.80 (2 threads on m)."), "{said}");
-        let counted = "Of 2 settings with more than one thread another lock does more in 2, in 1 of";
+        assert!(said.contains("keeps at least 0.80 of one thread's throughput (worst: 2 threads on m)."), "{said}");
+        let counted = "another lock is faster in 2 of 2 settings. In 1 of these";
         assert!(said.replace('\n', " ").contains(counted), "{said}");
-        assert!(said.contains("in 1 with"), "{said}");
+        assert!(said.contains("In 1 it shares"), "{said}");
     }
 
     #[test]

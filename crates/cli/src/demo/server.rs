@@ -7,15 +7,20 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-pub(super) const THREADS: u64 = 8;
 const RUN: Duration = Duration::from_secs(1);
-/// Steps of arithmetic, some 1 ns each: to read a request, and to write its answer.
-const OUTSIDE: u32 = 300;
+/// Steps of arithmetic, some 0.3 ns each: to read a request, and to write its answer.
+const OUTSIDE: u32 = 40;
 const ENTRIES: usize = 64;
 /// One request of so many is counted in the books, which are shared too.
 const COUNTED: u64 = 64;
 
-/// Data that a mutex of the C library guards.
+/// As many threads as can run at once, for two at least must meet.
+pub(super) fn threads() -> u64 {
+    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 64) as u64)
+}
+
+/// Data that a mutex of the C library guards. The mutex comes first, so that it has the name of the whole.
+#[repr(C)]
 struct Guarded<T> {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     data: UnsafeCell<T>,
@@ -41,7 +46,11 @@ impl<T> Guarded<T> {
 }
 
 /// Who was asked for last, and how often.
+// SAFETY: nothing else has this name, nor the next ones. They are what the list shows, as those of a C program.
+#[unsafe(export_name = "demo_cache")]
 static CACHE: Guarded<[(u64, u64); ENTRIES]> = Guarded::new([(0, 0); ENTRIES]);
+// SAFETY: as above.
+#[unsafe(export_name = "demo_books")]
 static BOOKS: Guarded<u64> = Guarded::new(0);
 
 /// Reads a request, or writes an answer.
@@ -50,6 +59,8 @@ fn think(from: u64, steps: u32) -> u64 {
     (0..steps).fold(from | 1, |state, _| black_box(state.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }
 
+// SAFETY: as above.
+#[unsafe(export_name = "demo_look_up")]
 #[inline(never)]
 fn look_up(key: u64) -> u64 {
     CACHE.with(|cache| {
@@ -59,6 +70,8 @@ fn look_up(key: u64) -> u64 {
     })
 }
 
+// SAFETY: as above.
+#[unsafe(export_name = "demo_keep_books")]
 #[inline(never)]
 fn keep_books() {
     BOOKS.with(|n| *n += COUNTED);
@@ -76,22 +89,28 @@ fn answer(request: u64) {
 pub(crate) fn serve() -> Result<(), Exit> {
     let (is_over, begin) = (AtomicBool::new(false), Instant::now());
     let n_served: u64 = std::thread::scope(|scope| {
-        let serve = |first: u64| {
-            let mut n = 0;
-            while !is_over.load(Relaxed) {
-                answer(first + n);
-                n += 1;
-            }
-            n
-        };
-        let serve = &serve;
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || serve(thread << 40))).collect();
+        let threads: Vec<_> = (0..threads())
+            .map(|thread| {
+                let is_over = &is_over;
+                scope.spawn(move || answers(thread << 40, is_over))
+            })
+            .collect();
         std::thread::sleep(RUN);
         is_over.store(true, Relaxed);
         threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum()
     });
     let elapsed = begin.elapsed().as_secs_f64();
     print(&format!("{:.0} {:.1}\n", n_served as f64 / elapsed, cpu_ns() / n_served.max(1) as f64))
+}
+
+/// Answers requests from this number on. Gives how many.
+fn answers(first: u64, is_over: &AtomicBool) -> u64 {
+    let mut n = 0;
+    while !is_over.load(Relaxed) {
+        answer(first + n);
+        n += 1;
+    }
+    n
 }
 
 /// CPU time of this process until now.

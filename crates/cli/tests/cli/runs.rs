@@ -193,9 +193,12 @@ fn a_failed_run_keeps_its_finished_rows() {
     let file = scratch.path("kept.csv");
     let bench = "bench --lock std --workload mutex-contention --threads 1,1024 --seconds 0.02 --rounds 1 --out";
     let shell = format!("ulimit -v 600000 && exec {} {bench} {file}", env!("CARGO_BIN_EXE_ondeck"));
-    let attempt = || std::process::Command::new("sh").args(["-c", &shell]).output().unwrap();
-    // A thread that was just started may find no memory for its first words, which aborts the process. That says
-    // nothing about the program, so it is tried again.
+    let attempt = || {
+        scratch.names().iter().for_each(|left| std::fs::remove_file(scratch.path(left)).unwrap());
+        std::process::Command::new("sh").args(["-c", &shell]).output().unwrap()
+    };
+    // A thread that was just started may find no memory for its first words, which aborts the process at any point. That
+    // says nothing about the program, so it is tried again, without what the attempt has left.
     let outputs = std::iter::repeat_with(attempt).take(30);
     let output = outputs.into_iter().find(|output| output.status.code().is_some()).expect("each attempt was aborted");
     let (table, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
