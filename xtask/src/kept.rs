@@ -58,7 +58,17 @@ const STEPS: [Step; 7] = [
         ],
         variable: LONG,
         packages: &["ondeck-conformance"],
-        files: &["crates/conformance/tests"],
+        files: &[
+            "crates/conformance/tests/loom.rs",
+            "crates/conformance/tests/loom_narrow.rs",
+            "crates/conformance/tests/loom_ondeck.rs",
+            "crates/conformance/tests/schedule.rs",
+            "crates/conformance/tests/condvar.rs",
+            "crates/conformance/tests/condvar_races.rs",
+            "crates/conformance/tests/fair.rs",
+            "crates/conformance/tests/monitor.rs",
+            "crates/conformance/tests/priority.rs",
+        ],
     },
     Step {
         name: "wrong",
