@@ -206,7 +206,7 @@ impl Comparison {
         tables.chain(notes.map(|note| format!("- {}\n", escape(&note)))).collect()
     }
 
-    /// What is worse in the new file: each figure, with its change, that differs by more than noise and by 5 % or more.
+    /// What is worse in the new file: each figure, with its change, that differs by more than noise and by more than 5 %.
     pub fn regressions(&self) -> Vec<String> {
         let of_table = |table: &Table| {
             let worse = table.changes.iter().filter(|change| change.is_regression(table.metric));
