@@ -6,7 +6,14 @@ use ondeck_lab::plan::Pin;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Locks that keep their speed under contention, and the tools to see whether yours do.
+/// Find the lock that slows your program down, and replace it
+///
+/// `ondeck profile` shows which locks your program waits for. `ondeck run` runs your program with ondeck's locks,
+/// without recompiling it. Both need Linux on x86-64, and a program that is dynamically linked with glibc.
+///
+/// `ondeck bench` measures locks on this machine, and `ondeck sim` simulates them on others.
+///
+/// Example: ondeck profile -- ./server
 #[derive(Debug, Parser)]
 #[command(name = "ondeck", version = env!("ONDECK_VERSION"), arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -16,158 +23,257 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure locks side by side on this machine
+    /// Measure ondeck and other locks on this machine
     ///
-    /// Without flags: a set of workloads that shows, in under a minute, how ondeck, its ancestors and the mutexes in
-    /// common use behave as more threads want them. Ends with a table and what it says.
+    /// Use it to see how locks behave here when more and more threads want them. Without flags it measures six locks in
+    /// under a minute: ondeck, std, parking_lot, the C library's mutex, and two of Go's. It prints a table, and says in
+    /// sentences what the figures show.
+    ///
+    /// Example: ondeck bench --report page.html
     Bench(BenchArgs),
-    /// Run the same locks and workloads on a simulated machine: any number of cores, the same result each time
+    /// Simulate the same locks on a machine that you don't have
     ///
-    /// Without --workload and --lock, the set that `ondeck bench` has, without the mutexes of others: those are compiled for
-    /// hardware. One run is one point with one seed; runs are computed in parallel, one on each core of this machine, and
-    /// what comes out does not depend on it.
+    /// Use it to see how locks behave with more cores, on another processor, or under another operating system. The
+    /// same command gives the same figures each time, on any computer (except with --machine here). It uses all cores
+    /// of this computer.
+    ///
+    /// Without --workload and --lock, it runs what `ondeck bench` runs. For std and other mutexes that are not ours, it
+    /// simulates our ports of them. A simulation can be wrong: docs/validation.md compares it with published
+    /// measurements.
+    ///
+    /// Example: ondeck sim --machine graviton3 --lock ondeck,std --threads 1,8,64
     Sim(SimArgs),
-    /// Run any program with ondeck's locks in place of the C library's mutexes and condition variables
+    /// Run your program with ondeck's mutexes, without recompiling it
     ///
-    /// The program is not changed: a library that is loaded first answers its pthread_mutex_*, pthread_cond_*, mtx_* and
-    /// cnd_* calls. It must be dynamically linked with glibc. Its input, output, signals and exit status are its own, and
-    /// so are its children, which get the same locks.
+    /// Use it when `ondeck profile` says that `ondeck run` would help or may help. Then measure whether your program
+    /// gets faster. The program runs with ondeck's mutexes and condition variables in place of the C library's. The
+    /// program must be dynamically linked with glibc. The locks of Go, Java and Rust's std do not come from the C
+    /// library, so they stay as they are.
     ///
-    /// ONDECK_SPIN=0 in the environment keeps waiters from spinning, for containers with a CPU quota.
+    /// A library that is loaded first (LD_PRELOAD) answers the program's calls of pthread_mutex_*, pthread_cond_*,
+    /// mtx_* and cnd_*. The program's file is not changed. Its input, output, signals and exit status are its own.
+    /// Child processes get the same locks if they can load the library. docs/pthread.md says what may go wrong.
+    ///
+    /// If a CPU quota throttles your container, set ONDECK_SPIN=0 in the environment. Waiting threads then do not poll.
+    /// This saves CPU time, and costs throughput if few threads wait.
+    ///
+    /// Example: ondeck run -- ./server --port 80
     #[command(override_usage = "ondeck run [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Run(LaunchArgs),
-    /// Run any program and say which of its locks hurts: who waits, who holds it meanwhile, and what would help
+    /// Show which locks your program waits for, and what would help
     ///
-    /// The program is not changed: a library that is loaded first looks on at its pthread_mutex_*, pthread_cond_*, mtx_*
-    /// and cnd_* calls, and those of its children. It must be dynamically linked with glibc. Its input, output and exit
-    /// status are its own; the list is written to standard error when it ends. SIGUSR2 to this process writes a snapshot.
+    /// Use it first, to see whether a lock slows your program down. It runs the program with its own locks and records
+    /// them. When the program ends, it lists on standard error which mutexes threads waited for, who waited, and who
+    /// held the mutex meanwhile. Below the list there is advice for each contended mutex. A simulation predicts whether
+    /// ondeck's mutex would help.
+    ///
+    /// You don't recompile the program, but it must be dynamically linked with glibc. `ondeck profile` records pthread
+    /// and C11 mutexes, also in child processes. It cannot see the locks of Go, Java and Rust's std, which do not come
+    /// from the C library. Recording slows every lock. docs/profile.md says how much.
+    ///
+    /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
+    ///
+    /// Example: ondeck profile --report page.html -- ./server
     #[command(override_usage = "ondeck profile [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Profile(ProfileArgs),
-    /// Name the locks, workloads or machines, one line each
+    /// List the locks, workloads or simulated machines, one line each
+    ///
+    /// Use it to find the names that --lock, --workload and --machine accept.
+    ///
+    /// Example: ondeck list machines
     List {
         /// What to list
         #[arg(value_enum, value_name = "locks|workloads|machines")]
         what: What,
-        /// With machines: how many of each one's figures were measured, found in print, or guessed
+        /// With machines: count where the figures of each machine come from
+        ///
+        /// The table has a column for each kind of source, from `measured` to `guess`. docs/machines.md explains them.
         #[arg(long)]
         sources: bool,
     },
-    /// Measure what pauses, wakes and cache-line moves cost on this machine
+    /// Measure what pauses, wake-ups and cache-line transfers cost on this machine
+    ///
+    /// Use it to describe this machine for `ondeck sim`. It takes a few seconds and prints a table. With --out it also
+    /// writes a machine file, which `ondeck sim --machine FILE.toml` reads.
+    ///
+    /// Example: ondeck calibrate --out here.toml
     Calibrate(CalibrateArgs),
-    /// Make a page, pictures or tables from result files
+    /// Turn result files into a page with charts, pictures or tables
+    ///
+    /// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws traces
+    /// and profiles. Choose at least one of --output, --svg and --markdown.
+    ///
+    /// Example: ondeck report results.csv --output page.html
     Report(ReportArgs),
-    /// Compare two result files: medians, change, and whether it can be told from noise
+    /// Compare two result files or two profiles, and tell changes from noise
+    ///
+    /// Use it to see what a change of yours did. Measure before and after the change with the same flags, for example
+    /// with `ondeck bench --rounds 10 --out before.csv`. With 3 rounds in each file, no difference can show.
+    ///
+    /// The tables have the medians of both files and the change. A `~` means that the difference may be noise. For two
+    /// profiles, it covers only the noise of sampling, so repeat both recordings.
+    ///
+    /// Example: ondeck compare before.csv after.csv
     Compare(CompareArgs),
-    /// Show how it works, in under a minute: finds the lock of a small server, and replaces it
+    /// Find and replace the lock of a small example server
+    ///
+    /// Use it to see in under a minute what `ondeck profile` and `ondeck run` do. It records the server, prints its
+    /// locks and writes a page. Then it runs the server three times with glibc's locks and three times with ondeck's,
+    /// and prints the medians.
+    ///
+    /// Example: ondeck demo
     Demo {
-        /// The library that is loaded first, if it is neither beside this program nor in ../lib/ondeck
+        /// Path of libondeck_pthread.so, if `ondeck` does not find it
+        ///
+        /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and
+        /// no colons.
         #[arg(long, value_name = "PATH")]
         library: Option<PathBuf>,
     },
     /// The server of `demo`
     #[command(hide = true)]
     DemoServer,
-    /// Print a script that completes ondeck's commands and flags in your shell
+    /// Print a script for tab completion in your shell
     ///
-    /// For bash: ondeck completions bash > ~/.local/share/bash-completion/completions/ondeck
+    /// Use it once, and save the script where your shell looks for such scripts. For bash:
+    ///
+    /// ondeck completions bash > ~/.local/share/bash-completion/completions/ondeck
+    ///
+    /// To try it in this bash only: source <(ondeck completions bash)
     Completions {
-        /// The shell
+        /// Your shell
         shell: clap_complete::Shell,
     },
     /// Write ondeck's man pages into a directory
+    ///
+    /// Example: ondeck man man1
     #[command(hide = true)]
     Man {
-        /// The directory; it is made if it is not there
+        /// Directory for the pages, created if it does not exist
         directory: PathBuf,
     },
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum What {
+    /// The locks that can be measured or simulated
     Locks,
+    /// What the threads do with the locks
     Workloads,
+    /// The machines that `ondeck sim` simulates
     Machines,
 }
 
 /// What `bench` and `sim` have in common: what is run, and where the results go.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Workloads, or `all`; `ondeck list workloads` names them. Parameters may be part of the name: sections/cs20-out60
+    /// Workloads to run, or `all` (see `ondeck list workloads`)
+    ///
+    /// Without this flag, four workloads run: solo, mutex-contention, sections/cs20-out60 and handoff-fast. A flag that
+    /// belongs to one workload, such as --cs, chooses that workload instead.
+    ///
+    /// Parameters may be part of the name. sections/cs20-out60 means --cs 20 and --think 60, and lock-bench/locks7
+    /// means --locks 7.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
 
-    /// Locks, or `all`, or `peers`; `ondeck list locks` names them. With a tuning: 'ondeck[poll_max_ns=4000]'
+    /// Locks to run, `all`, or `peers` for mutexes in common use (see `ondeck list locks`)
     ///
-    /// `peers` are the mutexes that programs use today: with bench the originals, with sim our texts of them, which have the
-    /// names of the originals there and NAME-port with bench.
+    /// Without this flag, six locks run: ondeck, std, parking-lot, pthread, go-tristate-futex and go-spinbit.
     ///
-    /// So variants can be measured beside each other: 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. See
-    /// --tuning for what may stand in the brackets; most shells want them quoted.
+    /// `ondeck bench` measures the real std, parking_lot and pthread mutexes. In `ondeck sim` the same names stand for
+    /// our ports of them, and `peers` also has swift. `ondeck bench` has these ports too, as NAME-port.
+    ///
+    /// Brackets choose other constants for a lock, so you can run variants side by side. Quote them for your shell:
+    /// 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. --tuning says what the brackets accept.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
     pub(crate) lock: Vec<Locks>,
 
-    /// Numbers of threads: 1,2,8; a range 1-4 (or 1..4), its ends included; 2x for twice the CPUs
+    /// Numbers of threads, such as 1,2,8, or 1-4, or 2x for twice the CPUs
     /// [default: each workload's own]
+    ///
+    /// A range includes both ends. With `ondeck sim`, the CPUs are those of the simulated machine. A workload that has
+    /// only one number of threads keeps it.
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<Threads>,
 
-    /// Constants of the locks: default; balanced, throughput, low-latency or FIELD=NUMBER; lower-spin or no-spin
+    /// Constants for the locks that have them: a name such as throughput, or FIELD=NUMBER
     ///
-    /// For every lock in --lock that has such a tuning and no brackets; the same as to write 'NAME[TUNING]' there. ondeck
-    /// has balanced, which is its default, throughput and low-latency, and constants of its own: a FIELD is one of them,
-    /// as in rotate_ns=100000, several are joined by +, and a wrong one gets the list of all. The coreclr monitors have
-    /// default, lower-spin and no-spin, the published settings. All others have none and stay as they are.
+    /// Each lock in --lock that has such constants gets them, unless it has brackets of its own. So `--lock ondeck
+    /// --tuning throughput` is the same as `--lock 'ondeck[throughput]'`.
+    ///
+    /// ondeck accepts balanced (its default), throughput and low-latency. It also accepts its single constants, such as
+    /// rotate_ns=100000. Join them with +, as in throughput+rotate_ns=100000. The error for a wrong FIELD lists all of
+    /// them.
+    ///
+    /// coreclr-monitor and coreclr-monitor-before accept default, lower-spin and no-spin, their published settings.
+    /// Other locks have no tunings and stay as they are.
     #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
     pub(crate) tuning: String,
 
-    /// Workload sections: units of work inside (a unit is one turn of an empty loop)
+    /// Workload sections: work inside the lock, in turns of an empty loop [default: 0]
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) cs: Option<u32>,
 
-    /// File for the results; or, if it is only digits, as --think. May be given once for each
+    /// File for the results, .csv or .json (a plain number means --think)
     ///
-    /// The format follows the extension, .csv or .json, unless --format says otherwise; it is CSV where neither does.
-    /// Beside CSV in FILE, FILE.fingerprint.json tells the machine and the command, and by a hash which rows they are of;
-    /// JSON holds all that itself. FILE is replaced once, at the end, when it is whole. What was finished before a failure,
-    /// Ctrl-C or SIGTERM is kept in FILE.partial, from which --resume goes on. With - for FILE, the results go to standard
-    /// output, and nothing else does.
+    /// The extension chooses the format, unless --format does. Any other extension gets CSV. With - the results go to
+    /// standard output, and nothing else does.
+    ///
+    /// FILE is written at the end, in one step. If the run fails, or ends by Ctrl-C or SIGTERM, the finished
+    /// measurements are in FILE.partial. The same command with --resume does the rest.
+    ///
+    /// A CSV file has no place for the machine and the command. They are in FILE.fingerprint.json beside it, with a
+    /// hash of the rows. A JSON file contains all of this.
+    ///
+    /// A value of digits only is a number of units, as for --think. You may give --out twice, once for each meaning.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<Out>,
 
-    /// Go on from what an interrupted or failed run of the same command has left in FILE.partial
+    /// Continue an interrupted or failed run of the same command from FILE.partial
     ///
-    /// The command is the same but for --resume, and so are machine and version. Only what is missing is run; FILE is then
-    /// written whole, with a warning that it is of more than one run, and FILE.partial is removed. Where there is none, the
-    /// run begins from the start, so a job that may be interrupted can always have this flag.
+    /// The command must be the same but for --resume, on the same machine and with the same version of ondeck. Only the
+    /// missing measurements are run. FILE then has all rows, with a warning that an earlier run made some of them, and
+    /// FILE.partial is removed.
+    ///
+    /// If there is no FILE.partial, the run starts from the beginning. So a job that may be interrupted can always use
+    /// this flag. It needs --out FILE.
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// Page to write as well, or - for standard output: one HTML file with charts, as `ondeck report` makes it
+    /// Also write a page with charts: one HTML file, or - for standard output
+    ///
+    /// `ondeck report` makes the same page from result files.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Workload sections: units of work outside
+    /// Workload sections: work outside the lock, in turns of an empty loop [default: 0]
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) think: Option<u32>,
 
-    /// Workload lock-bench: number of locks
+    /// Workload lock-bench: number of locks [default: 2]
     #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
     pub(crate) locks: Option<u32>,
 
-    /// Workload gc-wait: microseconds of spinning before the first yield, half as many between yields
+    /// Workload gc-wait: microseconds of spinning before the first yield
     /// [default: 1,5,10,30,100,200]
     ///
-    /// The workload compares policies of waiting. They stand where other workloads have their lock, as
-    /// spin-wait[yield_after_ns=5000], and --lock does not concern it. Its threads are by default as many as cores, 1.25
-    /// times and twice as many. Percentiles and a histogram of the waits follow the table.
+    /// Each further yield comes after half that time. gc-wait compares ways to wait instead of locks, so --lock does
+    /// not change it. In place of a lock's name, its results have spin-wait[yield_after_ns=5000].
+    ///
+    /// By default gc-wait runs with as many threads as CPUs, with 1.25 times as many and with twice as many.
+    /// Percentiles and a histogram of the waits follow the table.
     #[arg(long, value_name = "US,US", value_delimiter = ',', value_parser = choice::yield_after, allow_negative_numbers = true)]
     pub(crate) yield_after_us: Vec<u32>,
 
-    /// Where threads run: wherever the system puts them, or each on a core of its own in turn
+    /// Whether each thread is pinned to a core
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) pin: PinArg,
 
-    /// What to write, to the --out file or else to standard output [default: table]
+    /// Form of the results: a table, CSV or JSON [default: table]
+    ///
+    /// With --out, the default is what the extension of FILE says, or else CSV. The table is then printed too, unless
+    /// the results go to standard output.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
 }
@@ -177,38 +283,52 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Length of each measurement; warming up and timing of waits take up to three quarters more
+    /// Length of each measurement in seconds
+    ///
+    /// Warming up and timing the waits take up to three quarters of this time more. Workloads that measure several
+    /// phases, such as spike, take longer.
     #[arg(long, value_name = "S", default_value = "0.15", value_parser = choice::seconds, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 
-    /// How often everything is measured; 4 or more can show a difference between two runs, 10 a small one
+    /// How often everything is measured
+    ///
+    /// For `ondeck compare`, use 4 rounds or more: with 3 in each file, no difference can show. 10 rounds can show
+    /// small differences.
     #[arg(long, value_name = "N", default_value = "3", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) rounds: u32,
 
-    /// Decides the order in which locks are measured
+    /// Number that decides in which order the locks are measured
     #[arg(long, value_name = "N", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
-    /// Machine to simulate: one of `ondeck list machines`, a machine file, or `here`
+    /// Machine to simulate (required): a name, a machine file, or `here`
     ///
-    /// `here` is this machine, measured first, which takes some seconds and comes out a little different each time:
-    /// `ondeck calibrate --out FILE.toml` keeps what it has measured, and --machine FILE.toml takes it.
+    /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `here` measures this machine
+    /// first. Measuring takes a few seconds and gives slightly different figures each time. To simulate exactly the
+    /// same machine again, write it to a file with `ondeck calibrate --out FILE.toml`, and use --machine FILE.toml.
     #[arg(long, value_name = "NAME|FILE.toml|here")]
     pub(crate) machine: Option<String>,
 
-    /// How many of its hardware threads there are, the first ones; of a machine of any size, how large it is
+    /// Simulate only N CPUs (hardware threads) of the machine
+    ///
+    /// The simulation keeps the CPUs that the system would fill first. The machine `mesh` has no size of its own. It
+    /// gets as many cores as you say, from 1 to 256. Without this flag it has 64.
     #[arg(long, value_name = "N", value_parser = choice::cores, allow_negative_numbers = true)]
     pub(crate) cores: Option<u32>,
 
-    /// Decides what is left to chance: the same seed on the same machine gives the same result, to the last digit
+    /// First seed: the same seed on the same machine gives the same figures
+    ///
+    /// The seed decides everything that is left to chance.
     #[arg(long, value_name = "S", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
-    /// How many seeds: S, S+1, and so on; each is a round of its own [default: 3; 1 with
-    /// --trace]
+    /// Number of seeds to run: S, S+1, and so on, each as one round
+    /// [default: 3; 1 with --trace]
+    ///
+    /// S is the value of --seed.
     #[arg(long, value_name = "K", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u32>,
 
@@ -219,44 +339,57 @@ pub(crate) struct SimArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Length of each measurement in simulated time; warming up and timing of waits take up to three quarters more, with
-    /// monitor-throughput up to four and a quarter times as much
-    /// [default: each workload's own, from 0.002 to 0.5; with more threads than CPUs as long as each thread has five slices,
-    /// up to 0.5]
+    /// Simulated seconds of each measurement
+    /// [default: each workload's own, from 0.002 to 0.5]
+    ///
+    /// With more threads than CPUs, the default is long enough for five time slices of each thread, but at most 0.5.
+    ///
+    /// Warming up and timing the waits take up to three quarters of this time more. Workloads that measure several
+    /// phases, such as spike, take longer. monitor-throughput takes up to four and a quarter times this length more.
     #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 
-    /// Compute only the i-th of n parts; the parts' CSV, one after the other, is that of the whole
+    /// Compute only part i of n, for example to use several machines
     ///
-    /// A part is a block of points that stand together. Only the first has the header, so that `cat` puts them together.
+    /// The CSV files of all parts, one after the other, are the CSV file of the whole. `cat` puts them together, as
+    /// only the first part has the header. docs/sweeps.md has recipes.
     #[arg(long, value_name = "i/n", value_parser = choice::shard)]
     pub(crate) shard: Option<Shard>,
 
-    /// Say where the time of an operation goes: work, line transfer, queueing, pause, kernel, waiting for a CPU, asleep
+    /// Show what the time of an operation is spent on, such as work, system calls or sleep
     ///
-    /// A table for each workload and number of threads, after the results, or on standard error if those are CSV or JSON.
+    /// There is a table for each workload and number of threads. Its rows are work, line transfer, queueing for lines,
+    /// pause, kernel, waiting for a CPU, waking, and asleep. The tables come after the results. If the results go to
+    /// standard output as CSV or JSON, the tables go to standard error.
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// File for the timeline of one run, which <https://ui.perfetto.dev> and `chrome://tracing` open
+    /// File for the timeline of one run, to open in <https://ui.perfetto.dev>
     ///
-    /// One track per hardware thread and one per thread; lock held, spinning, asleep; moves of cache lines. It is for one
-    /// workload, lock, number of threads and seed, and for a short run: of a long one the beginning is written, and how
-    /// short a run would be written whole is said.
+    /// The timeline shows what each CPU runs, when each thread holds the lock, spins or sleeps, and how cache lines
+    /// move. `chrome://tracing` opens the file too, and `ondeck report` draws it.
+    ///
+    /// Choose one workload, one lock, one number of threads and one seed, and a short run. Of a long run only the
+    /// beginning is written. `ondeck sim` then says which --seconds, if any, would be short enough.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatArg {
+    /// A table to read
     Table,
+    /// A header line, then rows of figures
     Csv,
+    /// The same rows, and the machine, the command and the warnings
     Json,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum PinArg {
+    /// The system chooses, and may move threads
     None,
+    /// Each thread gets the next core, and after the last core the first again
     Alternate,
 }
 
@@ -278,51 +411,64 @@ pub(crate) struct CalibrateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LaunchArgs {
-    /// The lock: any of the family whose form allows it [default: ondeck]
+    /// Lock that replaces the C library's mutex [default: ondeck]
     ///
-    /// It must fit into a mutex, let whoever it lets in free it at once, and have waiters that sleep. Another one is
-    /// refused with the reason.
+    /// Other locks are for comparisons: go-tristate-futex, go-tristate-sema, go-spinbit-futex, std-port and swift. All
+    /// others are refused, with the reason. For example, some never sleep, and some do not fit into a mutex.
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
 
-    /// The library that is loaded first, if it is neither beside this program nor in ../lib/ondeck
+    /// Path of libondeck_pthread.so, if `ondeck` does not find it
+    ///
+    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
+    /// colons.
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
 
-    /// The program and its arguments
+    /// The program to run, and its arguments
+    ///
+    /// Put -- before the program.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
-    /// The lock that answers: glibc, which is recorded and left as it is, or ondeck
+    /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
+    ///
+    /// With ondeck, the program runs as under `ondeck run`. The page then also counts spins, sleeps and wake-ups.
     #[arg(long, value_name = "NAME", default_value = "glibc")]
     pub(crate) lock: String,
 
-    /// Look at one acquisition of N, and at waits of N microseconds or more; at shorter ones in proportion
+    /// Measure one hold in N, and record every wait of N microseconds or more
     ///
-    /// What is seen is scaled to the whole. With 1 everything is recorded, which costs about a microsecond each time.
+    /// A hold is the time from lock to unlock. Shorter waits are recorded in proportion: with 1000, one in ten waits of
+    /// 100 microseconds. Counts and sums are scaled up to the whole. A smaller N records more, and slows the program
+    /// more. With 1 everything is recorded, at about a microsecond for each event.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: u32,
 
-    /// Memory for the samples of a process that are still to be read; what finds no room is counted
+    /// Size in MB of the file into which each process writes its samples
+    ///
+    /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
+    /// it has room for four of them, or else in the directory for temporary files. Use a smaller size in a container
+    /// whose /dev/shm is small.
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) max_mb: u32,
 
-    /// Profile for `go tool pprof` and what else reads its format
+    /// Profile for `go tool pprof`, and for `ondeck compare`
     #[arg(short, long, value_name = "FILE.pb.gz")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Page to write: one HTML file that needs nothing else, not even a network
+    /// Page with locks, stacks, flame graphs and advice: one HTML file that works offline
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Picture of who waits and who holds meanwhile
+    /// Flame graph of who waits, and who holds the lock meanwhile
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) flamegraph: Option<PathBuf>,
 
-    /// Stacks of who waits as lines of text, for tools that draw flame graphs
+    /// Stacks of the waiting threads as text, for other flame-graph tools
     #[arg(long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
 
@@ -330,33 +476,42 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FILE.json")]
     pub(crate) firefox: Option<PathBuf>,
 
-    /// What is written at the end: the list, or all of it as JSON
+    /// What to print at the end: the list, or all figures as JSON
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: ProfileFormat,
 
-    /// File for what --format says [default: standard error for the list, standard output for JSON]
+    /// File for what --format chooses [default: standard error for the list, standard output for JSON]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write a snapshot of what happened since the last one, each time that this has passed: 10s, 500ms, 2m
+    /// Write a snapshot at this interval, such as 500ms, 10s or 2m
     ///
-    /// Into the same files with a number before the extension; as a list if there are none.
+    /// A snapshot contains only what happened since the last one, and no advice. Snapshots go into the files that you
+    /// asked for, with a number before the extension, such as page.0001.html. If you asked for none, the list is
+    /// printed. The shortest interval is 100ms. For a single snapshot, send SIGUSR2 to the process `ondeck`.
     #[arg(long, value_name = "TIME", value_parser = choice::duration)]
     pub(crate) every: Option<std::time::Duration>,
 
-    /// Say where the probes are that bpftrace and perf can use meanwhile
+    /// Print commands that use the recorder's probes for bpftrace and perf
+    ///
+    /// The commands are printed when your program starts, with its process ID filled in.
     #[arg(long)]
     pub(crate) usdt: bool,
 
-    /// Leave out the simulated predictions, which take some seconds
+    /// Leave out the simulated predictions, which take a few seconds at the end
     #[arg(long)]
     pub(crate) no_prediction: bool,
 
-    /// The library that is loaded first, if it is neither beside this program nor in ../lib/ondeck
+    /// Path of libondeck_pthread.so, if `ondeck` does not find it
+    ///
+    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
+    /// colons.
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
 
-    /// The program and its arguments
+    /// The program to run, and its arguments
+    ///
+    /// Put -- before the program.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
@@ -364,19 +519,26 @@ pub(crate) struct ProfileArgs {
 /// What `profile` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileFormat {
+    /// The list to read, with advice
     Table,
+    /// All figures without advice, for scripts and `ondeck report`
     Json,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Result file of before: CSV or JSON, as `ondeck bench --out` writes it; or a profile of `ondeck profile`, for pprof or in
-    /// JSON
+    /// Results before the change: a CSV or JSON file, or a profile
+    ///
+    /// Result files come from `ondeck bench --out` or `ondeck sim --out`. Profiles come from `ondeck profile`: the file
+    /// of --output, or of --format json.
     pub(crate) old: PathBuf,
-    /// Result file of after; a profile if the other is one
+    /// Results after the change (a profile if OLD is one)
     pub(crate) new: PathBuf,
 
-    /// End with exit code 1 if a figure is worse in NEW: by 5 % or more, and by more than noise (for CI)
+    /// Exit with code 1 if NEW is worse by more than 5 %, and by more than noise (for CI)
+    ///
+    /// The figures are throughput, time per operation, the 99th percentile of waits, and the CPUs in use. This flag is
+    /// for result files. It does not accept profiles.
     #[arg(long, value_enum)]
     pub(crate) fail_on: Option<FailOn>,
 }
@@ -384,25 +546,31 @@ pub(crate) struct CompareArgs {
 /// What makes `compare` fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
+    /// A figure is worse by more than 5 %, and by more than noise
     Regression,
 }
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").required(true).multiple(true))]
 pub(crate) struct ReportArgs {
-    /// Result files: CSV or JSON, as `ondeck bench --out` writes them. Several are laid over each other. Traces, too
+    /// Result files of `ondeck bench` or `ondeck sim`, traces, or one profile in JSON
     ///
-    /// What CSV in FILE does not say, machine, command and warnings, is read from FILE.fingerprint.json beside it, if that is
-    /// about the rows that are in FILE. What `ondeck sim --trace` writes is drawn as a timeline: who holds the lock, who is awake and wants it, who
-    /// sleeps. A profile, as `ondeck profile --format json` writes it, is shown by itself: its locks, stacks and flame graphs.
+    /// Several result files share the charts. For CSV, the machine, the command and the warnings come from
+    /// FILE.fingerprint.json beside the file, if that file is about the same rows.
+    ///
+    /// A trace of `ondeck sim --trace` becomes a timeline: who holds the lock, who is awake and wants it, and who
+    /// sleeps.
+    ///
+    /// A profile of `ondeck profile --format json` has a page of its own, with its locks, stacks and flame graphs. You
+    /// cannot combine it with other files.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Page to write, or - for standard output: one HTML file that needs nothing else, not even a network
+    /// Page to write: one HTML file that works offline, or - for standard output
     #[arg(short, long, group = "form", value_name = "PAGE.html")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Directory for the same charts as SVG files, one each; it is made if it is not there
+    /// Directory for the charts as SVG files, created if it does not exist
     #[arg(long, group = "form", value_name = "DIR")]
     pub(crate) svg: Option<PathBuf>,
 
