@@ -332,7 +332,9 @@ mod selftest {
                     }
                 })
             });
-            users.map(|user| user.join().expect("a user panicked"));
+            for user in users {
+                user.join().expect("a user panicked");
+            }
         });
     }
 

@@ -372,7 +372,7 @@ mod tests {
         let worse = |old: &[f64], new: &[f64]| compare(&rows("ondeck", old), &rows("ondeck", new)).regressions();
         assert_eq!(worse(&times(1.0), &times(0.9)), ["ops_per_s of ondeck in sections, 2 threads: -10.0%"]);
         assert!(worse(&times(1.0), &times(1.1)).is_empty(), "more is better");
-        assert!(worse(&times(1.0), &times(0.945)[..3]).is_empty(), "three rounds tell nothing");
+        assert!(worse(&times(1.0)[..3], &times(0.5)[..3]).is_empty(), "three rounds tell nothing");
         assert!(worse(&times(1.0), &times(0.951)).is_empty(), "it is clear, but little");
     }
 
