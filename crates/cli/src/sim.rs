@@ -82,6 +82,7 @@ fn write_trace(file: &OutFile, timeline: &Timeline, plan: &MachinePlan, stop: &A
         lock: point.lock.to_string(),
         threads: point.threads,
         seed: plan.plan.seed,
+        command: command(),
     };
     let mut text = Vec::new();
     let header = trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");

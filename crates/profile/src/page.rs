@@ -69,13 +69,13 @@ pub fn page(profile: &Profile, advice: &[(usize, String)]) -> String {
             body {
                 main {
                     (header(profile, &title))
-                    (answers(profile, &tops, advice))
                     (table::locks(profile, &tops, &detailed))
-                    (over_time(profile))
+                    (answers(profile, &tops, advice))
                     (flames)
+                    (over_time(profile))
                     (lock::sections(profile, &tops, &detailed, advice))
                     (table::conditions(profile, &tops))
-                    (table::run(profile))
+                    (made(profile))
                 }
                 footer { p { "Written by ondeck " (env!("CARGO_PKG_VERSION")) "." } }
                 script type="application/json" id="report" { (PreEscaped(json(&data))) }
@@ -98,20 +98,37 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
     Data { title: title.to_string(), labels: graphs.labels.all().iter().map(label).collect(), graphs: of_locks }
 }
 
+/// The title, and how much is waited for what. Warnings stand at the end, but their number stands here.
 fn header(profile: &Profile, title: &str) -> Markup {
-    let warnings = words::warnings(profile);
+    let (sentence, lock) = words::headline_parts(profile);
+    let n_warnings = words::warnings(profile).len();
     html! {
         header {
             h1 { (title) }
+            p.verdict { (sentence) @if let Some(lock) = &lock { " " (name(lock)) } "." }
+            @if n_warnings > 0 {
+                ul.sources aria-label="Contents" { li { a href="#run" { (counted(n_warnings, "warning")) } } }
+            }
+        }
+    }
+}
+
+/// The command, the machine and the processes; what casts doubt on the figures.
+fn made(profile: &Profile) -> Markup {
+    let warnings = words::warnings(profile);
+    html! {
+        details.made id="run" {
+            summary { h2 { "How this was made" } }
+            @if !profile.command.is_empty() {
+                div.command { pre { code { (words::command(profile)) } } }
+            }
             ul.sources aria-label="The run" {
                 @for (name, value) in words::facts(profile) { li { (name) ": " bdi { (value) } } }
             }
             @if !warnings.is_empty() {
                 ul.warnings aria-label="Warnings" { @for warning in &warnings { li { (warning) } } }
             }
-            @if !profile.command.is_empty() {
-                div.command { pre { code { (words::command(profile)) } } }
-            }
+            (table::processes(profile))
         }
     }
 }
@@ -122,7 +139,6 @@ fn name(text: &str) -> Markup {
 }
 
 fn answers(profile: &Profile, tops: &Tops, advice: &[(usize, String)]) -> Markup {
-    let (sentence, lock) = words::headline_parts(profile);
     let waited = words::waited(profile);
     let first: Vec<&(usize, String)> = waited
         .iter()
@@ -131,23 +147,8 @@ fn answers(profile: &Profile, tops: &Tops, advice: &[(usize, String)]) -> Markup
         .collect();
     html! {
         section id="answers" aria-label="Answers" {
-            article {
-                h2 { "How much is waited, and for what?" }
-                div.sentences {
-                    p { (sentence) @if let Some(lock) = &lock { " " (name(lock)) } "." }
-                    @if let Some(nothing) = words::nothing(profile) { p { (nothing) } }
-                    @if waited.len() > 1 {
-                        p {
-                            "Then "
-                            @for (at, (_, lock)) in waited.iter().enumerate().skip(1).take(2) {
-                                @if at > 1 { " and " }
-                                (name(&middle(&lock.name, 120))) ", " (words::percent(words::share(profile, lock.wait_ns)))
-                            }
-                            @if waited.len() > 3 { ", and " (counted(waited.len() - 3, "other")) }
-                            "."
-                        }
-                    }
-                }
+            @if let Some(nothing) = words::nothing(profile) {
+                article { h2 { "Is there anything to see?" } div.sentences { p { (nothing) } } }
             }
             @if let Some((_, lock)) = waited.first() {
                 article {

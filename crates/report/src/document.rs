@@ -12,16 +12,19 @@ use serde::Serialize;
 /// What a report says, in the order in which it says it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// What the report is about, in one line.
+    /// What the report is about, in at most eight words, names of locks and workloads counted as one.
     pub title: String,
+    /// The first thing to know, in one sentence; empty where nothing can be said.
+    pub verdict: String,
+    /// All that the report is about, in one line: locks, workloads, machines.
+    pub subject: String,
     /// What the figures say, the most important first.
     pub findings: Vec<Finding>,
     /// What was run, and where: one for each file.
     pub origins: Vec<Origin>,
-    /// The pictures of traces. The page has them as they are, and no script changes them.
-    #[serde(skip)]
+    /// The pictures of traces.
     pub timelines: Vec<Lanes>,
-    /// The charts.
+    /// The charts. The first is what a reader sees first.
     pub figures: Vec<Figure>,
     /// How many charts there could be more, and how to see them, in a sentence; `None` if all are there.
     pub left_out: Option<String>,
@@ -55,13 +58,27 @@ impl Document {
         let Charts { figures, left_out } = figures(sources, catalogue);
         let mut timelines: Vec<Lanes> = traces.iter().filter_map(Lanes::new).collect();
         timeline::make_ids_unique(&mut timelines);
-        let title = match sources {
-            [] => findings::title_of_traces(traces),
-            _ => findings::title(sources, catalogue),
+        let (title, subject) = match sources {
+            [] => (findings::title_of_traces(traces), findings::subject_of_traces(traces)),
+            _ => (findings::title(sources, catalogue), findings::subject(sources, catalogue)),
         };
         let mut all_findings = findings::findings(sources, catalogue);
         all_findings.extend(findings::of_traces(traces));
+        let verdict = findings::verdict(sources, catalogue).or_else(|| first_sentence(&all_findings));
         let origins = sources.iter().map(findings::origin).chain(traces.iter().map(findings::origin_of_trace));
-        Document { title, findings: all_findings, origins: origins.collect(), timelines, figures, left_out }
+        Document {
+            title,
+            verdict: verdict.unwrap_or_default(),
+            subject,
+            findings: all_findings,
+            origins: origins.collect(),
+            timelines,
+            figures,
+            left_out,
+        }
     }
+}
+
+fn first_sentence(findings: &[Finding]) -> Option<String> {
+    findings.first()?.sentences.first().cloned()
 }

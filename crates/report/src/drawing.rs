@@ -19,7 +19,7 @@ pub use lanes::{lanes_in_page, lanes_svg};
 pub use lettering::clean;
 
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series};
-use crate::palette::{DARK, HUES, LIGHT};
+use crate::palette::{DARK, HUES, LIGHT, QUIET};
 use crate::timeline::Lanes;
 use legend::Legend;
 use lettering::{fit, lines, tick};
@@ -71,9 +71,11 @@ pub fn svg(figure: &Figure) -> String {
     chart = chart.add(axes::left(figure, &frame)).add(x_axis.draw());
     chart = match figure.form {
         Form::Bars => marks::bars(figure, &frame, &series).into_iter().fold(chart, Group::add),
-        // The first of the legend is drawn last, over the others.
+        // The first of the legend is drawn last, over the others, and grey ones first.
         Form::Lines => {
-            series.iter().rev().fold(chart, |chart, one| chart.add(marks::line(figure, &frame, one, series.len())))
+            let (quiet, others): (Vec<&Series>, Vec<&Series>) = series.iter().rev().partition(|one| one.quiet);
+            let all = quiet.into_iter().chain(others);
+            all.fold(chart, |chart, one| chart.add(marks::line(figure, &frame, one, series.len())))
         }
     };
     if let Some(mark) = &figure.mark {
@@ -120,6 +122,7 @@ fn dark_style() -> String {
     for (n, hue) in HUES.iter().enumerate() {
         rules += &format!(".hue{n}{{fill:{0};stroke:{0};}}", hue.dark);
     }
+    rules += &format!(".quiet{{fill:{0};stroke:{0};}}", QUIET.dark);
     format!("@media (prefers-color-scheme:dark){{{rules}}}")
 }
 

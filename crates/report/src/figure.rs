@@ -89,6 +89,10 @@ pub struct Series {
     pub style: usize,
     /// From which file, as a number from 0: what tells series of one lock apart, by dashes say.
     pub source: usize,
+    /// Whether it is drawn in grey, behind the others: where there are more series than colours, only the flagship and
+    /// the best have one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
     /// The points, ascending in `x`.
     pub points: Vec<Point>,
 }

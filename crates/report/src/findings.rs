@@ -8,9 +8,11 @@ mod cost;
 mod origin;
 mod speed;
 mod subject;
+mod verdict;
 
 pub use origin::{origin, origin_of_trace};
-pub use subject::{title, title_of_traces};
+pub use subject::{subject, subject_of_traces, title, title_of_traces};
+pub(crate) use verdict::verdict;
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;

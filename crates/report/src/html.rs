@@ -11,7 +11,7 @@ mod timeline;
 
 use crate::document::{Document, Finding, Origin};
 use crate::figure::Figure;
-use crate::palette::{DARK, Ground, HUES, Hue, LIGHT};
+use crate::palette::{DARK, Ground, HUES, Hue, LIGHT, QUIET};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 
@@ -29,6 +29,7 @@ const SCRIPT: &str = concat!(
     include_str!("html/tooltip.js"),
     include_str!("html/zoom.js"),
     include_str!("html/legend.js"),
+    include_str!("html/lanes.js"),
     include_str!("html/main.js"),
 );
 const LIBRARY: &str = include_str!("../vendor/echarts/echarts.min.js");
@@ -53,9 +54,10 @@ pub fn page(document: &Document) -> String {
             body {
                 main {
                     (header(document))
+                    (first(document))
                     (findings(&document.findings))
                     (figures(document))
-                    (origins(&document.origins))
+                    (origins(document))
                 }
                 (footer())
                 script type="application/json" id="report" { (PreEscaped(json(document))) }
@@ -97,31 +99,44 @@ fn colours() -> String {
     let variables = |ground: Ground, of: fn(&Hue) -> &'static str| {
         let Ground { card, ink, muted, grid } = ground;
         let styles: String = (0..).zip(&HUES).map(|(n, hue)| format!("--style-{n}:{};", of(hue))).collect();
-        format!(":root{{--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};{styles}}}")
+        let quiet = of(&QUIET);
+        format!(":root{{--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};--quiet:{quiet};{styles}}}")
     };
     let (light, dark) = (variables(LIGHT, |hue| hue.light), variables(DARK, |hue| hue.dark));
     format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
 }
 
-/// The title, and below it from which files the figures are: with the number of warnings, as the warnings themselves
-/// stand at the end.
+/// The title and the first thing to know.
 fn header(document: &Document) -> Markup {
+    html! {
+        header {
+            h1 { (document.title) }
+            @if !document.verdict.is_empty() { p.verdict { (document.verdict) } }
+        }
+    }
+}
+
+/// What a reader sees before anything is scrolled: the first picture, and from which files it is. How many warnings came
+/// with them stands here; the warnings themselves stand at the end.
+fn first(document: &Document) -> Markup {
     let warnings = |origin: &Origin| match origin.warnings.len() {
         0 => None,
         1 => Some("1 warning".to_string()),
         n => Some(format!("{n} warnings")),
     };
     html! {
-        header {
-            h1 { (document.title) }
-            @if !document.origins.is_empty() {
-                ul.sources aria-label="Contents" {
-                    li { a href="#figures" { "Figures" } }
-                    @for (index, origin) in document.origins.iter().enumerate() {
-                        li {
-                            a href={ "#origin-" (index) } { bdi { (origin.label) } }
-                            @if let Some(warnings) = warnings(origin) { " " span.flag { (warnings) } }
-                        }
+        @if let Some(lanes) = document.timelines.first() {
+            div.first { h2.unseen { "First figure" } (timeline::section(lanes)) }
+        } @else if let Some(figure) = document.figures.first() {
+            div.first { h2.unseen { "First figure" } (self::figure(figure)) }
+        }
+        @if !document.origins.is_empty() {
+            ul.sources aria-label="Contents" {
+                li { a href="#figures" { "All figures" } }
+                @for (index, origin) in document.origins.iter().enumerate() {
+                    li {
+                        a href={ "#origin-" (index) } { bdi { (origin.label) } }
+                        @if let Some(warnings) = warnings(origin) { " " span.flag { (warnings) } }
                     }
                 }
             }
@@ -163,8 +178,9 @@ fn figures(document: &Document) -> Markup {
                 }
             }
             @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
-            @for lanes in timelines { (timeline::section(lanes)) }
-            @for figure in figures { (self::figure(figure)) }
+            @let n_above = usize::from(timelines.is_empty());
+            @for lanes in timelines.iter().skip(1) { (timeline::section(lanes)) }
+            @for figure in figures.iter().skip(n_above) { (self::figure(figure)) }
         }
     }
 }
@@ -185,11 +201,12 @@ fn figure(figure: &Figure) -> Markup {
     }
 }
 
-fn origins(origins: &[Origin]) -> Markup {
+fn origins(document: &Document) -> Markup {
     html! {
-        section id="origins" {
-            h2 { "What was run, and where" }
-            @for (index, origin) in origins.iter().enumerate() {
+        details.made id="origins" {
+            summary { h2 { "How this was made" } }
+            p.subject { (document.subject) }
+            @for (index, origin) in document.origins.iter().enumerate() {
                 article id={ "origin-" (index) } {
                     h3 { bdi { (origin.label) } }
                     @if !origin.warnings.is_empty() {

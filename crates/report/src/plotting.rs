@@ -11,7 +11,7 @@ mod words;
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;
-use crate::figure::Figure;
+use crate::figure::{Figure, Form};
 use crate::inputs::Source;
 use charts::CHARTS;
 use std::collections::HashSet;
@@ -75,9 +75,19 @@ fn choose(topics: &[(usize, Topic)], labels: &[String]) -> Charts {
         }
     }
     chosen.sort_by_key(|(place, _)| *place);
+    // The first thing to see: of several files, what changed; of one, the throughput of several threads.
+    let first = |id: &str| chosen.iter().position(|((_, rank), figure)| CHARTS[*rank].id == id && is_wide(figure));
+    if let Some(first) = first("change").or_else(|| first("throughput")) {
+        chosen[..=first].rotate_right(1);
+    }
     let mut figures: Vec<Figure> = chosen.into_iter().map(|(_, figure)| figure).collect();
     make_ids_unique(&mut figures);
     Charts { figures, left_out: (left_out > 0).then(|| sentence(left_out)) }
+}
+
+/// Whether it shows what several numbers of threads do, as lines.
+fn is_wide(figure: &Figure) -> bool {
+    figure.form == Form::Lines && figure.x.ticks.len() > 1
 }
 
 fn sentence(left_out: usize) -> String {

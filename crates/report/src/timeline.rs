@@ -114,18 +114,23 @@ pub(super) fn sentences(trace: &Trace) -> Vec<String> {
         contenders.iter().map(|(thread, spans)| (*thread, cut(spans, (begin, end)))).collect();
     let census = Census::new(&within, (begin, end));
     let subject = &trace.header.subject;
-    vec![plain(&format!(
-        "{}, {}, {} on the simulated {}: from when all have wanted the lock, {} awake and wanting it and {} in the \
-         dugout on average ({} recorded, {}).",
-        subject.lock,
-        subject.workload,
-        counted(subject.threads as usize, "thread"),
-        subject.machine,
-        threads(census.awake),
-        three_digits(census.dugout),
-        duration_ns((end - begin) as f64),
-        counted(census.acquisitions, "acquisition"),
-    ))]
+    vec![
+        plain(&format!(
+            "{}, {}, {} on a simulated {}: on average {} and {} sleep{}.",
+            subject.lock,
+            subject.workload,
+            counted(subject.threads as usize, "thread"),
+            subject.machine,
+            awake(census.awake),
+            three_digits(census.dugout),
+            if census.dugout == 1.0 { "s" } else { "" },
+        )),
+        format!(
+            "This is from the time on when all have wanted the lock: {}, with {}.",
+            duration_ns((end - begin) as f64),
+            counted(census.acquisitions, "acquisition"),
+        ),
+    ]
 }
 
 fn threads(n: f64) -> String {

@@ -25,6 +25,9 @@ pub struct Subject {
     pub threads: u32,
     /// What decided everything that was left to chance.
     pub seed: u64,
+    /// The command that runs it again; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
 }
 
 /// What the file says of itself, in `otherData`.

@@ -61,6 +61,28 @@ fn each_series_stands_out_from_the_page() {
     }
 }
 
+/// The title, one sentence and a picture, before anything is scrolled.
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn the_first_screen_shows_a_picture_and_not_only_words() {
+    let screen = Window { width: 1280, height: 720, ..WIDE };
+    for (window, least) in [(screen, 250.0), (PHONE, 150.0)] {
+        for page in [&TOY, &REAL, &TRACED, &PROFILE] {
+            let mut tab = open(page, window);
+            let what = format!("{}, {} pixels wide", page.file.display(), window.width);
+            let title: String = tab.eval("document.querySelector('h1').textContent");
+            assert!(title.split_whitespace().count() <= 8, "{what}: {title}");
+            let verdict: String = tab.eval("document.querySelector('header .verdict').textContent");
+            assert!(verdict.trim().ends_with('.') && verdict.len() < 300, "{what}: {verdict}");
+            let pictures = "document.querySelectorAll('.chart svg, .lanes svg, #locks table')";
+            let seen: f64 = tab.eval(&format!(
+                "Math.max(...[...{pictures}].map((one) => one.getBoundingClientRect()).map(({{ top, bottom }}) => Math.min(bottom, innerHeight) - Math.max(top, 0)))"
+            ));
+            assert!(seen > least, "{what}: {seen} pixels of a picture are seen");
+        }
+    }
+}
+
 /// Whoever reads in the dark prints on white paper all the same, and without backgrounds.
 #[test]
 #[ignore = "needs Chromium: cargo xtask browser"]

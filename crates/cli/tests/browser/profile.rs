@@ -261,6 +261,7 @@ fn without_scripts_a_profile_is_whole() {
 #[ignore = "needs Chromium: cargo xtask browser"]
 fn nothing_to_press_is_printed() {
     let mut tab = open(&PROFILE, WIDE);
+    tab.click("#run > summary");
     let controls = "everything().filter((one) => one.matches('.flamebar, .more, .copy') && isSeen(one)).length";
     assert!(tab.eval::<usize>(controls) >= 3, "on the screen there are some");
     tab.media("print", "light");

@@ -139,6 +139,7 @@ fn the_command_is_copied_or_marked() {
     let mut tab = open(&TOY, WIDE);
     let command: String = tab.eval("document.querySelector('#origins code').textContent");
     assert!(command.starts_with("ondeck bench "), "{command}");
+    tab.click("#origins > summary");
     tab.click("#origins button.copy");
     tab.until("document.querySelector('#origins button.copy').textContent !== 'Copy'");
     let _ = tab.try_call("Browser.grantPermissions", json!({"permissions": ["clipboardReadWrite"]}));

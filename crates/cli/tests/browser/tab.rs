@@ -160,6 +160,8 @@ impl Tab {
             "ArrowUp" => (key, 38, ""),
             "ArrowRight" => (key, 39, ""),
             "ArrowDown" => (key, 40, ""),
+            "+" => ("NumpadAdd", 107, "+"),
+            "0" => ("Digit0", 48, "0"),
             _ => panic!("no test strikes {key}"),
         };
         let event =

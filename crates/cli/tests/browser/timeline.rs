@@ -64,3 +64,81 @@ fn a_narrow_window_scrolls_a_timeline_and_keys_do_too() {
     let [_, _, width, height] = tab.rectangle("section.timeline svg");
     assert!(width > 500.0 && height > 200.0, "without a script too: {width} by {height}");
 }
+
+/// What the axis says, and how many bars there are.
+fn seen(tab: &mut Tab) -> (Vec<String>, usize) {
+    let ticks = format!("[...{PICTURE}.querySelectorAll('.ticks text')].map((one) => one.textContent.trim())");
+    (tab.eval(&ticks), tab.eval(&format!("{PICTURE}.querySelectorAll('.lane rect').length")))
+}
+
+fn press(tab: &mut Tab, name: &str) {
+    let button = format!(
+        "[...document.querySelectorAll('.timeline .controls button')].find((one) => one.textContent === {name:?})"
+    );
+    tab.eval::<bool>(&format!("({button}).click() ?? true"));
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn a_timeline_is_enlarged_by_buttons_keys_and_the_wheel() {
+    let mut tab = open(&TRACED, WIDE);
+    let whole = seen(&mut tab);
+    press(&mut tab, "Zoom in");
+    let half = seen(&mut tab);
+    assert_ne!(half.0, whole.0, "the axis says which part is seen");
+    // What was one bar is several now: single acquisitions can be told apart.
+    (0..6).for_each(|_| press(&mut tab, "Zoom in"));
+    let title: String = tab.eval(&format!("{PICTURE}.querySelector('.lane .hue0 title')?.textContent ?? 'none'"));
+    assert!(title.starts_with("thread ") || title == "none", "{title}");
+    press(&mut tab, "Show all");
+    assert_eq!(seen(&mut tab), whole);
+    press(&mut tab, "Zoom out");
+    assert_eq!(seen(&mut tab), whole, "nothing is beyond the ends");
+    tab.eval::<bool>("document.querySelector('.lanes').focus() ?? true");
+    tab.strike("+");
+    assert_eq!(seen(&mut tab), half, "a key does what the button does");
+    tab.strike("0");
+    assert_eq!(seen(&mut tab), whole);
+    let turn = |by: f64| {
+        format!(
+            "(() => {{ const {{ left, top, width, height }} = {PICTURE}.getBoundingClientRect(); const event = new WheelEvent('wheel', {{ deltaY: {by}, clientX: left + width / 2, clientY: top + height / 2, bubbles: true, cancelable: true }}); {PICTURE}.dispatchEvent(event); return event.defaultPrevented; }})()"
+        )
+    };
+    assert!(!tab.eval::<bool>(&turn(100.0)), "where all is shown, the page scrolls");
+    assert!(tab.eval::<bool>(&turn(-100.0)));
+    assert_ne!(seen(&mut tab).0, whole.0);
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn what_is_enlarged_can_be_dragged_and_two_fingers_stretch_it() {
+    let mut tab = open(&TRACED, WIDE);
+    let whole = seen(&mut tab).0;
+    press(&mut tab, "Zoom in");
+    let half = seen(&mut tab).0;
+    let pointers = |moves: &str| {
+        format!(
+            "(() => {{ const svg = {PICTURE}; svg.setPointerCapture = () => {{}}; const {{ left, top, width }} = svg.getBoundingClientRect(); const at = (type, pointerId, part) => svg.dispatchEvent(new PointerEvent(type, {{ pointerId, clientX: left + part * width, clientY: top + 50, pointerType: 'touch' }})); {moves} return true; }})()"
+        )
+    };
+    tab.eval::<bool>(&pointers("at('pointerdown', 1, 0.6); at('pointermove', 1, 0.4); at('pointerup', 1, 0.4);"));
+    let dragged = seen(&mut tab).0;
+    assert_ne!(dragged, half);
+    let pinch = "at('pointerdown', 1, 0.3); at('pointerdown', 2, 0.8); at('pointermove', 2, 0.4); at('pointermove', 1, 0.35); at('pointerup', 1, 0.35); at('pointerup', 2, 0.4);";
+    tab.eval::<bool>(&pointers(pinch));
+    assert_eq!(seen(&mut tab).0, whole, "as far as there is anything");
+    assert_eq!(tab.complaints(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask browser"]
+fn a_trace_says_which_command_made_it() {
+    let mut tab = open(&TRACED, WIDE);
+    let commands: Vec<String> =
+        tab.eval("[...document.querySelectorAll('.command code')].map((one) => one.textContent)");
+    assert!(
+        commands.iter().any(|command| command.starts_with("ondeck sim ") && command.contains("--trace ")),
+        "{commands:?}"
+    );
+}

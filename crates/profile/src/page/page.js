@@ -1,4 +1,4 @@
-// Sorts the table, brings the graphs to life, opens what a link leads to.
+// Sorts the table, brings the graphs to life.
 
 /** Makes the heads of a table sort its rows. Of these, so many are shown at first as the page says. */
 function sortable(box) {
@@ -57,17 +57,10 @@ function flamesOf(box) {
   });
 }
 
-/** Opens the section that the address names, and everything around it. */
-function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let at = target; at; at = at.parentElement) if (at.localName === 'details') at.open = true;
-  target?.scrollIntoView();
-}
-
 document.querySelectorAll('.sortable').forEach(sortable);
 document.querySelectorAll('.command').forEach(copyButton);
 document.querySelectorAll('.flames-of').forEach(flamesOf);
 document.querySelectorAll('div.flames').forEach((box) => startFlames([...box.querySelectorAll('svg.graph')], box.querySelector('.bar-of-flames')));
-addEventListener('hashchange', openTarget);
-if (location.hash.length > 1) openTarget();
+openWhatIsNamed();
+openForPaper();
 document.body.dataset.ready = 'true';

@@ -91,8 +91,24 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
                     None => bdi { (brief) },
                 }
             }
-            @for (text, value) in cells { td data-v=(format!("{value:.0}")) { (text) } }
+            @for (column, (text, value)) in cells.iter().enumerate() {
+                td data-v=(format!("{value:.0}")) {
+                    // The share as a bar, too: SVG, as attributes may not have a style here.
+                    @if column == 0 { (bar(share(profile, lock.wait_ns))) span.beside { (text) } } @else { (text) }
+                }
+            }
             @for sites in [&lock.waiters, &lock.holders] { (function(tops, sites)) }
+        }
+    }
+}
+
+/// A part of a whole as a bar.
+fn bar(part: f64) -> Markup {
+    let width = (part.clamp(0.0, 1.0) * 64.0 * 10.0).round() / 10.0;
+    html! {
+        svg.sharebar viewBox="0 0 64 10" width="64" height="10" aria-hidden="true" {
+            rect.whole width="64" height="10" rx="2" {}
+            rect width=(width) height="10" rx="2" {}
         }
     }
 }
@@ -144,10 +160,8 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
 }
 
 /// What ran.
-pub(super) fn run(profile: &Profile) -> Markup {
+pub(super) fn processes(profile: &Profile) -> Markup {
     html! {
-        section.part id="run" {
-            h2 { "What was run" }
             @if profile.processes.is_empty() { p.note { "No process recorded." } }
             @else {
                 div.scroll tabindex="0" role="region" aria-label="Data: processes" {
@@ -171,6 +185,5 @@ pub(super) fn run(profile: &Profile) -> Markup {
                     p.note { (counted(profile.processes.len() - MOST_ROWS, "other")) " are not shown." }
                 }
             }
-        }
     }
 }

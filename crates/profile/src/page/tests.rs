@@ -55,11 +55,11 @@ fn what_matters_is_there_without_a_script() {
     let text = markup(&page(&made_up::server(), &advice()));
     for expected in [
         "<h1>Waiting for locks in mariadbd</h1>",
-        "<p>12.0 s of waiting in 4.0 s; 92 % of it for <code class=\"name\"><bdi>query_cache+0x18</bdi></code>.</p>",
+        "<p class=\"verdict\">12.0 s of waiting in 4.0 s; 92 % of it for <code class=\"name\"><bdi>query_cache+0x18</bdi></code>.</p>",
         "<li>12 samples were dropped",
         "one of 64 acquisitions was looked at",
         "--datadir=/srv/data",
-        "<td data-v=\"11126400000\">92 %</td>",
+        "<rect width=\"59.2\" height=\"10\" rx=\"2\"></rect></svg><span class=\"beside\">92 %</span></td>",
         "<a href=\"#lock-0\"><bdi>query_cache+0x18</bdi></a>",
         "30 locks of 33 were never waited for",
         "<li>Hold it shorter: &lt;fast&gt;.</li>",
@@ -78,10 +78,10 @@ fn what_matters_is_there_without_a_script() {
     }
     assert!(!text.contains("Of none."), "advice of a lock that is not there");
     let order = [
-        "id=\"answers\"",
         "id=\"locks\"",
-        "id=\"time\"",
+        "id=\"answers\"",
         "id=\"flames\"",
+        "id=\"time\"",
         "id=\"each\"",
         "id=\"conditions\"",
         "id=\"run\"",

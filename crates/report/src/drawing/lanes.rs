@@ -8,6 +8,7 @@ use crate::figure::{Axis, Scale, Unit};
 use crate::timeline::{Lane, Lanes};
 use crate::trace::Place;
 use crate::wording::duration_ns;
+use serde::{Serialize, Serializer};
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Title};
 
@@ -30,6 +31,51 @@ fn look(place: Place) -> Option<(usize, f64)> {
         Place::Dugout => Some((5, 0.12)),
         Place::Outside => None,
     }
+}
+
+/// What a script needs to draw the same lanes with other ends, from the same spans: those of the page zoom.
+#[derive(Serialize)]
+struct Drawn {
+    /// Nanoseconds that the window spans.
+    length: u64,
+    /// Number of the colour of each place, its name, and which part of a lane its bar fills.
+    places: Vec<(usize, &'static str, f64)>,
+    lanes: Vec<DrawnLane>,
+}
+
+#[derive(Serialize)]
+struct DrawnLane {
+    name: String,
+    /// For each place, in the same order: from when, from the window's begin on, for how long, and in how many spans.
+    runs: Vec<Vec<(u64, u64, usize)>>,
+}
+
+/// A reader who zooms sees what is so many times shorter than what the whole picture shows.
+const FINEST: f64 = 32.0;
+
+impl Serialize for Lanes {
+    /// Spans that could not be told apart however far one zooms are one.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (begin, end) = self.window;
+        let ruler = Ruler::new(&time(), &[0.0, (end - begin) as f64], Ends::Exact, (0.0, WIDTH * FINEST));
+        let drawn: Vec<Place> = Place::ALL.into_iter().filter(|place| look(*place).is_some()).collect();
+        let of_place = |lane: &Lane, place: Place| {
+            let runs = runs(lane, place, begin, &ruler).into_iter();
+            runs.map(|run| (run.from_ns - begin, run.to_ns - run.from_ns, run.times)).collect()
+        };
+        let lane = |lane: &Lane| DrawnLane {
+            name: super::clean(&lane.name),
+            runs: drawn.iter().map(|place| of_place(lane, *place)).collect(),
+        };
+        let places = drawn.iter().filter_map(|place| look(*place).map(|(hue, part)| (hue, place.name(), part)));
+        let (places, lanes) = (places.collect(), self.lanes.iter().map(lane).collect());
+        Drawn { length: end - begin, places, lanes }.serialize(serializer)
+    }
+}
+
+/// Nanoseconds.
+fn time() -> Axis {
+    Axis { label: String::new(), unit: Unit::Ns, scale: Scale::Linear, ticks: Vec::new() }
 }
 
 /// What the legend says of a place.
@@ -68,19 +114,22 @@ fn drawing(lanes: &Lanes, (left, right): (f64, f64), top: f64) -> (Group, f64) {
     let from = left + names.min(160.0) + 12.0;
     let (begin, end) = lanes.window;
     let length = (end - begin) as f64;
-    let axis = Axis { label: String::new(), unit: Unit::Ns, scale: Scale::Linear, ticks: Vec::new() };
-    let ruler = Ruler::new(&axis, &[0.0, length], Ends::Exact, (from, right));
+    let ruler = Ruler::new(&time(), &[0.0, length], Ends::Exact, (from, right));
     let top = top + 2.0 * LEGEND_SIZE;
     let bottom = top + lane_height * lanes.lanes.len() as f64;
     let mut group = Group::new().add(legend(left, top - LEGEND_SIZE));
     group = group.add(axis_below(&ruler, (from, right), (top, bottom)));
+    // A script that zooms draws between these again.
+    group = group.set("data-from", at(from)).set("data-right", at(right));
     for (index, lane) in lanes.lanes.iter().enumerate() {
         let middle = top + lane_height * (index as f64 + 0.5);
         group = group.add(rule("grid", LIGHT.grid, (from, middle), (right, middle)));
         let name =
             words(&fit(&lane.name, AXIS_SIZE, 160.0), AXIS_SIZE, "ink", (from - 12.0, middle + AXIS_SIZE * 0.35));
         group = group.add(name.set("text-anchor", "end"));
-        group = bars(lane, begin, &ruler, (middle, lane_height)).into_iter().fold(group, Group::add);
+        let lane_group =
+            Group::new().set("class", "lane").set("data-middle", at(middle)).set("data-height", lane_height);
+        group = group.add(bars(lane, begin, &ruler, (middle, lane_height)).into_iter().fold(lane_group, Group::add));
     }
     (group, bottom + 14.0 + AXIS_SIZE)
 }
@@ -104,15 +153,15 @@ fn legend(left: f64, base: f64) -> Group {
 
 /// Times, with a line up through all lanes for each.
 fn axis_below(ruler: &Ruler, (from, right): (f64, f64), (top, bottom): (f64, f64)) -> Group {
-    let mut group = Group::new();
+    let mut ticks = Group::new().set("class", "ticks").set("data-top", at(top)).set("data-bottom", at(bottom));
     for (value, text) in &ruler.ticks {
         let Some(x) = ruler.place(*value) else { continue };
-        group = group.add(rule("grid", LIGHT.grid, (x, top), (x, bottom + 5.0)));
+        ticks = ticks.add(rule("grid", LIGHT.grid, (x, top), (x, bottom + 5.0)));
         let half = width(text, AXIS_SIZE) / 2.0;
         let text = words(text, AXIS_SIZE, "muted", (x.min(right - half), bottom + 10.0 + AXIS_SIZE));
-        group = group.add(text.set("text-anchor", "middle"));
+        ticks = ticks.add(text.set("text-anchor", "middle"));
     }
-    group.add(rule("axis", LIGHT.muted, (from, bottom), (right, bottom)))
+    Group::new().add(ticks).add(rule("axis", LIGHT.muted, (from, bottom), (right, bottom)))
 }
 
 /// Spans of one place, too close to each other to be told apart.
@@ -120,6 +169,7 @@ struct Run {
     from: f64,
     to: f64,
     from_ns: u64,
+    to_ns: u64,
     /// Time at the place, without what is in between.
     ns: u64,
     times: usize,
@@ -133,9 +183,10 @@ fn runs(lane: &Lane, place: Place, begin: u64, ruler: &Ruler) -> Vec<Run> {
         let (from, to, ns) = (place_of(span.from_ns), place_of(span.to_ns), span.to_ns - span.from_ns);
         match runs.last_mut() {
             Some(last) if from - last.to < LEAST => {
-                (last.to, last.ns, last.times) = (to, last.ns + ns, last.times + 1);
+                (last.to, last.to_ns) = (to, span.to_ns);
+                (last.ns, last.times) = (last.ns + ns, last.times + 1);
             }
-            _ => runs.push(Run { from, to, from_ns: span.from_ns, ns, times: 1 }),
+            _ => runs.push(Run { from, to, from_ns: span.from_ns, to_ns: span.to_ns, ns, times: 1 }),
         }
     }
     runs

@@ -4,7 +4,7 @@ use super::lettering::number;
 use super::scale::Ruler;
 use super::{Frame, at};
 use crate::figure::{Figure, Point, Series};
-use crate::palette::{DASHES, HUES, LIGHT, MARKERS, Marker};
+use crate::palette::{DASHES, HUES, LIGHT, MARKERS, Marker, QUIET};
 use svg::node::element::{Circle, Group, Path, Polygon, Polyline, Rectangle, Title};
 use svg::node::{Node, Value};
 
@@ -20,11 +20,12 @@ const FILLED: f64 = 0.8;
 pub(super) struct Look {
     style: usize,
     source: usize,
+    is_quiet: bool,
 }
 
 impl Look {
     pub(super) fn of(series: &Series) -> Look {
-        Look { style: series.style, source: series.source }
+        Look { style: series.style, source: series.source, is_quiet: series.quiet }
     }
 
     pub(super) fn is_flagship(self) -> bool {
@@ -34,8 +35,11 @@ impl Look {
     /// What is inside has the series' colour.
     pub(super) fn group(self) -> Group {
         let hue = self.style % HUES.len();
-        let colour = HUES[hue].light;
-        Group::new().set("class", format!("hue{hue}")).set("fill", colour).set("stroke", colour)
+        let (class, colour) = match self.is_quiet {
+            true => ("quiet".to_string(), QUIET.light),
+            false => (format!("hue{hue}"), HUES[hue].light),
+        };
+        Group::new().set("class", class).set("fill", colour).set("stroke", colour)
     }
 
     fn marker(self) -> Marker {
@@ -50,7 +54,12 @@ impl Look {
 /// The element with the series' line.
 pub(super) fn stroke<T: Node>(mut line: T, look: &Look) -> T {
     let dash = DASHES[look.source % DASHES.len()];
-    line.assign("stroke-width", if look.is_flagship() { "4" } else { "2.2" });
+    let width = match (look.is_flagship(), look.is_quiet) {
+        (true, _) => "4",
+        (false, false) => "2.2",
+        (false, true) => "1.4",
+    };
+    line.assign("stroke-width", width);
     if !dash.is_empty() {
         line.assign("stroke-dasharray", dash);
     }

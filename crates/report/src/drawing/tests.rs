@@ -8,7 +8,7 @@ fn points(values: &[(f64, f64)]) -> Vec<Point> {
 }
 
 fn series(style: usize, values: &[(f64, f64)]) -> Series {
-    Series { name: format!("lock-{style}"), style, source: 0, points: points(values) }
+    Series { name: format!("lock-{style}"), style, source: 0, quiet: false, points: points(values) }
 }
 
 /// A figure with so many series, over 1, 2, 4 and 256 threads.

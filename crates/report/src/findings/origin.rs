@@ -100,7 +100,7 @@ pub fn origin_of_trace(trace: &Trace) -> Origin {
     Origin {
         label: plain(&trace.label),
         facts: facts.into_iter().map(|(name, value)| (name.to_string(), plain(&value))).collect(),
-        command: String::new(),
+        command: plain(&subject.command),
         warnings: is_cut.then_some(cut).into_iter().collect(),
     }
 }

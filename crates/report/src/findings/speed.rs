@@ -69,18 +69,18 @@ pub(super) fn recovery(board: &Board) -> Vec<String> {
 }
 
 /// Who is ahead in one setting.
-struct Lead<'a> {
+pub(super) struct Lead<'a> {
     setting: &'a Setting,
-    best: &'a str,
+    pub(super) best: &'a str,
     /// Locks that the rounds do not agree are behind the best.
-    level: Vec<&'a str>,
+    pub(super) level: Vec<&'a str>,
     /// The best of those that are behind, and how many times as good the best is.
-    next: Option<(&'a str, Ratio)>,
+    pub(super) next: Option<(&'a str, Ratio)>,
 }
 
 impl<'a> Lead<'a> {
     /// `None` where no two locks can be compared.
-    fn of(board: &'a Board, setting: &'a Setting) -> Option<Self> {
+    pub(super) fn of(board: &'a Board, setting: &'a Setting) -> Option<Self> {
         let best = board.best(setting, |_| true)?;
         let (mut level, mut next) = (Vec::new(), None::<(&str, Ratio)>);
         for lock in board.locks_in(setting).into_iter().filter(|lock| *lock != best) {

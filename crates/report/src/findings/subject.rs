@@ -1,7 +1,7 @@
-//! What a report is about, in one line.
+//! What a report is about: in a title, and in one line.
 
 use crate::catalogue::Catalogue;
-use crate::inputs::{Source, machine, simulated};
+use crate::inputs::{Source, is_simulated, machine, simulated};
 use crate::trace::Subject;
 use crate::trace::Trace;
 use crate::wording::{counted, list_some, plain};
@@ -10,8 +10,36 @@ use std::collections::BTreeMap;
 /// So many names stand in a title.
 const NAMED: usize = 4;
 
-/// What the report is about, in one line: locks, workloads, machines, number of files.
+/// The title: at most eight words, of which each name of a lock or workload is one.
 pub fn title(sources: &[Source], catalogue: &Catalogue) -> String {
+    let boards: Vec<_> = sources.iter().map(|source| source.board(catalogue)).collect();
+    let locks = few(&distinct(boards.iter().flat_map(|board| &board.locks)), "lock");
+    let settings = boards.iter().flat_map(|board| &board.settings);
+    let workloads = workloads(settings.map(|setting| setting.workload.as_str()));
+    let what = match workloads.as_slice() {
+        [] => String::new(),
+        [only] => format!(": {only}"),
+        [first, others @ ..] => format!(": {first} and {} more", others.len()),
+    };
+    let n_simulated = sources.iter().filter(|source| source.results.rows.iter().all(is_simulated)).count();
+    plain(&match sources.len() {
+        1 if n_simulated == 1 => format!("{locks}{what}, simulated"),
+        1 => format!("{locks}{what}"),
+        n => format!("{n} files, {locks}{what}"),
+    })
+}
+
+/// One name or two; of more, their number.
+fn few(names: &[String], what: &str) -> String {
+    match names {
+        [one] => one.clone(),
+        [one, other] => format!("{one}, {other}"),
+        _ => counted(names.len(), what),
+    }
+}
+
+/// What the report is about, in one line: locks, workloads, machines, number of files.
+pub fn subject(sources: &[Source], catalogue: &Catalogue) -> String {
     let boards: Vec<_> = sources.iter().map(|source| source.board(catalogue)).collect();
     let locks = distinct(boards.iter().flat_map(|board| &board.locks));
     let machines: Vec<String> = sources.iter().flat_map(|source| &source.results.rows).map(machine).collect();
@@ -27,8 +55,19 @@ pub fn title(sources: &[Source], catalogue: &Catalogue) -> String {
     plain(&format!("{}: {workloads} on {}{files}", named(&locks), named(&machines)))
 }
 
-/// What the report is about if all its files are traces.
+/// The title if all files are traces.
 pub fn title_of_traces(traces: &[Trace]) -> String {
+    let named = |what: fn(&Subject) -> String, word: &str| {
+        let names: Vec<String> = traces.iter().map(|trace| what(&trace.header.subject)).collect();
+        few(&distinct(names.iter()), word)
+    };
+    let (locks, workloads) =
+        (named(|subject| subject.lock.clone(), "lock"), named(|subject| subject.workload.clone(), "workload"));
+    plain(&format!("{locks}: {workloads}, simulated"))
+}
+
+/// What the report is about if all its files are traces, in one line.
+pub fn subject_of_traces(traces: &[Trace]) -> String {
     let of = |what: fn(&Subject) -> String| {
         let names: Vec<String> = traces.iter().map(|trace| what(&trace.header.subject)).collect();
         list_some(&distinct(names.iter()), NAMED)

@@ -311,18 +311,27 @@ fn odd_figures_give_no_nonsense() {
 
 #[test]
 fn the_title_names_what_was_run_and_where() {
-    let title_of = |sources: &[Source]| title(sources, &Catalogue::default());
+    let title_of = |sources: &[Source]| {
+        let title = title(sources, &Catalogue::default());
+        assert!(title.split_whitespace().count() <= 8, "{title}");
+        [title, subject(sources, &Catalogue::default())]
+    };
     let run = |workload: &str, lock: &str| rounds(workload, lock, 2, &[10.0]);
-    assert_eq!(title_of(&[source("a.csv", run("w", "std"))]), "std: w on toy-4c");
+    assert_eq!(title_of(&[source("a.csv", run("w", "std"))]), ["std: w", "std: w on toy-4c"]);
     let phases = [run("spike/before", "std"), run("spike/during", "std"), run("w", "x")].concat();
-    assert_eq!(title_of(&[source("a.csv", phases)]), "std and x: spike and w on toy-4c");
+    assert_eq!(title_of(&[source("a.csv", phases)]), ["std, x: spike and 1 more", "std and x: spike and w on toy-4c"]);
     let mut rows: Vec<Row> = (0..6).flat_map(|n| run(&format!("w{n}"), &format!("x{n}"))).collect();
     rows.extend(rounds("w3", "x0", 4, &[10.0]));
     let other = run("w0", "x1").into_iter().map(|row| Row { machine: "a\nb".into(), ..row }).collect();
     assert_eq!(
         title_of(&[source("a.csv", rows), source("b.csv", other)]),
-        "x0, x1, x2, x3 and 2 more: w0 and 5 more workloads on toy-4c and a b (2 files)"
+        [
+            "2 files, 6 locks: w0 and 5 more",
+            "x0, x1, x2, x3 and 2 more: w0 and 5 more workloads on toy-4c and a b (2 files)"
+        ]
     );
+    let simulated = run("w", "std").into_iter().map(|row| Row { platform: "sim".into(), ..row }).collect();
+    assert_eq!(title_of(&[source("a.csv", simulated)])[0], "std: w, simulated");
 }
 
 #[test]
@@ -379,4 +388,43 @@ fn files_with_nothing_in_common_do_not_come_first() {
     let place = |question: &str| questions.iter().position(|other| other == question).expect("it is asked");
     assert_eq!(place("What changed from a.csv to c.csv?"), 0);
     assert_eq!(place("What changed from a.csv to b.csv?"), questions.len() - 2, "{questions:?}");
+}
+
+fn verdict_of(rows: Vec<Row>) -> Option<String> {
+    verdict(&[source("a.csv", rows)], &Catalogue::new(&[], &[], &["std", "pthread"]))
+}
+
+#[test]
+fn the_verdict_is_of_the_most_threads() {
+    let at = |lock: &str, threads, mega: f64| rounds("w", lock, threads, &[mega, mega * 1.01]);
+    let rows = [at("std", 1, 9.0), at("ondeck", 1, 10.0), at("std", 8, 2.0), at("ondeck", 8, 10.0)];
+    let expected = "With 8 threads, ondeck is fastest: 5.00 times the throughput of the next, std.";
+    assert_eq!(verdict_of(rows.concat()).unwrap(), expected);
+    // Where the flagship is neither the first nor the second, it is named too.
+    let rows = [at("std", 8, 10.0), at("x", 8, 8.0), at("ondeck", 8, 4.0)].concat();
+    let expected = "With 8 threads, std is fastest: 1.25 times the throughput of the next, x; ondeck has 0.40 of it.";
+    assert_eq!(verdict_of(rows).unwrap(), expected);
+}
+
+#[test]
+fn the_verdict_says_what_rounds_cannot_tell() {
+    let at = |lock: &str, mega: &[f64]| rounds("w", lock, 8, mega);
+    let level = [at("std", &[10.0, 9.0]), at("ondeck", &[9.0, 10.0])].concat();
+    assert_eq!(verdict_of(level.clone()).unwrap(), "With 8 threads, ondeck and std are level.");
+    let third = [level, at("x", &[1.0, 1.0])].concat();
+    let said = verdict_of(third).unwrap();
+    assert!(
+        said.starts_with("With 8 threads, ondeck and std are level; ") && said.ends_with("throughput of x."),
+        "{said}"
+    );
+    let one = [at("std", &[10.0]), at("ondeck", &[5.0])].concat();
+    assert!(verdict_of(one).unwrap().contains("std is fastest, in one round: 2.00 times"));
+}
+
+#[test]
+fn the_verdict_of_one_lock_is_what_it_keeps() {
+    let rows = [rounds("w", "std", 1, &[10.0; 2]), rounds("w", "std", 4, &[5.0; 2])].concat();
+    assert_eq!(verdict_of(rows).unwrap(), "With 4 threads, std does 0.50 times what one thread does.");
+    assert_eq!(verdict_of(rounds("w", "std", 1, &[10.0; 2])), None);
+    assert_eq!(verdict(&[], &Catalogue::default()), None);
 }

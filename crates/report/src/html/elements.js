@@ -30,3 +30,19 @@ function copyButton(box) {
   });
   box.append(button);
 }
+
+/** Opens what the address names, and everything around it, now and whenever a link is followed. */
+function openWhatIsNamed() {
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let at = target; at; at = at.parentElement) if (at.localName === 'details') at.open = true;
+    target?.scrollIntoView();
+  };
+  addEventListener('hashchange', open);
+  if (location.hash.length > 1) open();
+}
+
+/** On paper nobody can open how the page was made. */
+function openForPaper() {
+  addEventListener('beforeprint', () => document.querySelectorAll('.made').forEach((one) => { one.open = true; }));
+}

@@ -1,6 +1,8 @@
 // Puts the charts into the page.
 
 const HEIGHT = 400;
+/** So many pixels from a point, a line is pointed at. */
+const NEAR = 24;
 /** Two charts with their texts fit a sheet of paper. */
 const PAPER = { width: 660, height: 300 };
 
@@ -22,6 +24,7 @@ class Chart {
   }
 
   draw() {
+    this.pointed = null;
     this.library.setOption(chartOption(this.figure, this.view, this.library.getWidth()), { notMerge: true });
   }
 
@@ -47,6 +50,8 @@ class Chart {
 
   /** Makes one series stand out, or none. */
   point(index) {
+    if (index === this.pointed) return;
+    this.pointed = index;
     this.library.dispatchAction({ type: 'downplay' });
     if (index !== null) this.library.dispatchAction({ type: 'highlight', seriesId: `series-${index}` });
   }
@@ -77,6 +82,16 @@ class Chart {
     this.tooltip.show(x, this.shownSeries, { ...this.area(), left });
   }
 
+  /** Brings the line forward that has its point at `x` nearest to a height, if one is near. */
+  bringForward(x, height) {
+    const heights = this.figure.series.map((series, index) => {
+      const point = this.view.shown[index] && series.points.find((one) => one.x === x);
+      return point ? Math.abs(this.library.convertToPixel({ yAxisIndex: 0 }, point.y) - height) : Infinity;
+    });
+    const nearest = heights.reduce((best, one, index) => (one < heights[best] ? index : best), 0);
+    this.point(heights[nearest] <= NEAR ? nearest : null);
+  }
+
   tellNearest(pixel) {
     const places = this.places();
     if (places.length === 0) return;
@@ -90,12 +105,20 @@ class Chart {
     const tell = (event) => {
       // Whoever drags wants to see the lines.
       if (event.pointerType !== 'touch' && event.buttons > 0) this.tooltip.hide();
-      else this.tellNearest(event.clientX - this.plot.getBoundingClientRect().left);
+      else {
+        const frame = this.plot.getBoundingClientRect();
+        this.tellNearest(event.clientX - frame.left);
+        if (this.tooltip.visible && this.figure.form === 'lines') this.bringForward(this.tooltip.place, event.clientY - frame.top);
+      }
     };
     this.plot.addEventListener('pointerdown', tell);
     this.plot.addEventListener('pointermove', tell);
     // A finger that is lifted leaves too: what it has pointed at stays until something else is touched.
-    this.plot.addEventListener('pointerleave', (event) => event.pointerType === 'touch' || this.tooltip.hide());
+    this.plot.addEventListener('pointerleave', (event) => {
+      if (event.pointerType === 'touch') return;
+      this.tooltip.hide();
+      this.point(null);
+    });
     document.addEventListener('pointerdown', (event) => this.plot.contains(event.target) || this.tooltip.hide());
     this.plot.addEventListener('dblclick', () => this.zoom({}));
     this.frame.addEventListener('keydown', (event) => this.key(event));
@@ -159,6 +182,7 @@ function columnsBetween([first, last], [from, to]) {
 const report = JSON.parse(document.getElementById('report').textContent);
 const sections = document.querySelectorAll('section.figure');
 const charts = report.figures.map((figure, index) => new Chart(sections[index], figure));
+document.querySelectorAll('section.timeline').forEach((section, index) => new Zoomable(section, report.timelines[index]));
 document.querySelectorAll('.command').forEach(copyButton);
 
 const fit = () => charts.forEach((chart) => chart.resize({ width: chart.plot.clientWidth, height: HEIGHT }));
@@ -166,4 +190,6 @@ const fitPaper = () => charts.forEach((chart) => chart.resize(PAPER));
 addEventListener('resize', fit);
 addEventListener('beforeprint', fitPaper);
 addEventListener('afterprint', fit);
+openWhatIsNamed();
+openForPaper();
 document.body.dataset.ready = 'true';

@@ -5,9 +5,9 @@ const INK = 'var(--ink)';
 const MUTED = 'var(--muted)';
 const RULE = 'var(--rule)';
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-/** From this width on, lines are named at their end, where few enough of them are shown. */
+/** From this width on, lines are named at their end: so many of them, or those that are not grey. */
 const END_LABELS_FROM = 640;
-const END_LABELS = 8;
+const END_LABELS = 18;
 
 /** Numbers of the figure as places on the axis: bars and names stand at 0, 1, 2 and so on. */
 function columnsOf(figure) {
@@ -20,8 +20,7 @@ function chartOption(figure, view, width) {
   const shown = figure.series.map((series, index) => ({ ...series, index })).filter(({ index }) => view.shown[index]);
   const columns = columnsOf(figure);
   const range = { ...fullRange(figure, view, shown), ...view.zoom };
-  const few = shown.length > 1 && shown.length <= END_LABELS;
-  const labelled = figure.form === 'lines' && few && width >= END_LABELS_FROM;
+  const labelled = figure.form === 'lines' && shown.length > 1 && width >= END_LABELS_FROM;
   const right = labelled ? endLabelRoom(shown) : 16;
   const grid = { left: 8, right, top: 10, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'all' };
   const drawn = figure.form === 'bars' ? bars(shown, columns) : lines(figure, shown, columns, view);

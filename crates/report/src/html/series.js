@@ -17,16 +17,17 @@ function lines(figure, shown, columns, view) {
   return shown.flatMap((series) => {
     const points = series.points.filter(drawable);
     const { colour, flagship } = styleOf(series);
-    const z = flagship ? 4 : 3;
+    const z = flagship ? 5 : series.quiet ? 3 : 4;
     const banded = shown.length <= BANDS && points.filter((point) => point.spread).length > 1;
     const data = spreads(points, columns);
     const draw = banded ? band(data, colour, flagship ? 0.2 : 0.13) : whisker(colour, flagship ? 1 : 0.45);
-    return [spread(series, data, z - 2, draw), line(series, points, columns, z)];
+    // Grey ones would only darken each other: their spread is in the tooltip and the table.
+    return [...(series.quiet ? [] : [spread(series, data, z - 2, draw)]), line(series, points, columns, z)];
   });
 }
 
 function line(series, points, columns, z) {
-  const { colour, marker, width, size, dash, filling } = styleOf(series);
+  const { colour, own, marker, width, size, dash, filling } = styleOf(series);
   const lineStyle = { color: colour, width, type: dash, cap: 'round' };
   const itemStyle = { color: filling ?? colour, borderColor: colour, borderWidth: filling ? 1.8 : 1 };
   return {
@@ -40,7 +41,11 @@ function line(series, points, columns, z) {
     showAllSymbol: true,
     lineStyle,
     itemStyle,
-    emphasis: { scale: 1.5, lineStyle, itemStyle },
+    emphasis: {
+      scale: 1.5,
+      lineStyle: { ...lineStyle, color: own, width: width + 1.5 },
+      itemStyle: { ...itemStyle, color: filling ?? own, borderColor: own },
+    },
   };
 }
 
@@ -118,7 +123,9 @@ function endLabelRoom(shown) {
 function endLabels(figure, shown, columns, range) {
   const last = placesOf(shown).at(-1);
   const within = (value, [least, most]) => value >= least && value <= most;
-  const ends = shown.map((series) => ({ series, point: series.points.at(-1) })).filter(({ point }) =>
+  // Of so many that their names would not fit, those in colour are named.
+  const named = shown.length > END_LABELS ? shown.filter(({ quiet }) => !quiet) : shown;
+  const ends = named.map((series) => ({ series, point: series.points.at(-1) })).filter(({ point }) =>
     point?.x === last && within(placed(columns, last), range.x) && within(point.y, range.y));
   const renderItem = ({ coordSys }, api) => {
     const end = api.coord([placed(columns, last), 1])[0];
@@ -139,7 +146,7 @@ function endLabel(series, x, y) {
   const font = `${flagship ? 'bold ' : ''}13px ${FONT}`;
   const cut = { width: END_LABEL_WIDTH, overflow: 'truncate' };
   // Letters are thinner than lines: the colour alone has too little contrast for them.
-  const fill = `color-mix(in srgb, ${colour} 70%, ${INK})`;
+  const fill = series.quiet ? MUTED : `color-mix(in srgb, ${colour} 70%, ${INK})`;
   return { type: 'text', style: { text: series.name, x, y, fill, font, verticalAlign: 'middle', ...cut } };
 }
 

@@ -14,15 +14,18 @@ const MARKERS = [
 ];
 const DASHES = ['solid', [8, 4], [2, 4], [10, 4, 2, 4]];
 
-function styleOf({ style, source }) {
+function styleOf({ style, source, quiet }) {
   const flagship = style === 0;
+  const own = `var(--style-${style % COLOURS})`;
   const dash = DASHES[source % DASHES.length];
   return {
     flagship,
-    colour: `var(--style-${style % COLOURS})`,
+    colour: quiet ? 'var(--quiet)' : own,
+    // When it is pointed at.
+    own,
     marker: MARKERS[style % MARKERS.length],
-    width: flagship ? 3.5 : 2,
-    size: flagship ? 9 : 8,
+    width: flagship ? 3.5 : quiet ? 1.4 : 2,
+    size: flagship ? 9 : quiet ? 6 : 8,
     dash,
     dashes: dash === 'solid' ? null : dash.join(' '),
     // Full, hollow, and so on; the other way round when the dashes begin again, so that 8 files differ.

@@ -27,7 +27,7 @@ fn series(name: &str, style: usize, source: usize, ys: &[f64]) -> Series {
         spread: Some((y * 0.9, y * 1.2)),
         ..Point::default()
     };
-    Series { name: name.into(), style, source, points: ys.iter().enumerate().map(point).collect() }
+    Series { name: name.into(), style, source, quiet: false, points: ys.iter().enumerate().map(point).collect() }
 }
 
 fn figure(id: &str, form: Form, names: &[&str], series: Vec<Series>) -> Figure {
@@ -49,6 +49,8 @@ fn document() -> Document {
     let locks = vec![series("ondeck", 0, 0, &[1500.0, 2e6]), series("std", 1, 0, &[0.0])];
     Document {
         title: "Which lock keeps its speed?".into(),
+        verdict: "With 64 threads, ondeck is fastest.".into(),
+        subject: "ondeck and std: mutex-contention on a toy".into(),
         findings: vec![Finding { question: "Which one?".into(), sentences: vec!["It is ondeck: 0.95.".into()] }],
         origins: vec![Origin {
             label: "a.csv".into(),
@@ -73,6 +75,8 @@ fn document_of(text: &str) -> Document {
     figure.mark = Some((1.0, text.into()));
     Document {
         title: text.into(),
+        verdict: text.into(),
+        subject: text.into(),
         findings: vec![Finding { question: text.into(), sentences: vec![text.into()] }],
         origins: vec![Origin {
             label: text.into(),
@@ -274,6 +278,8 @@ fn a_page_is_small_enough_to_be_mailed() {
 fn a_report_of_nothing_is_still_a_page() {
     let nothing = Document {
         title: String::new(),
+        verdict: String::new(),
+        subject: String::new(),
         findings: vec![],
         origins: vec![],
         timelines: vec![],

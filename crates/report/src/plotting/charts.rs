@@ -46,6 +46,18 @@ const SETTINGS: &[Kind] = &[Kind::Threads, Kind::Phases, Kind::Family];
 /// The charts, the most telling first.
 pub(super) static CHARTS: [Chart; 14] = [
     Chart {
+        id: "throughput",
+        title: "throughput",
+        kinds: SETTINGS,
+        label: |topic| throughput_unit(topic).1.into(),
+        unit: Unit::Count,
+        mark: None,
+        reading: "",
+        extreme: Extreme::Lowest,
+        may_be_log: false,
+        value: throughput,
+    },
+    Chart {
         id: "relative",
         title: "throughput relative to one thread",
         kinds: &[Kind::Threads],
@@ -68,18 +80,6 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: relative,
-    },
-    Chart {
-        id: "throughput",
-        title: "throughput",
-        kinds: SETTINGS,
-        label: |topic| throughput_unit(topic).1.into(),
-        unit: Unit::Count,
-        mark: None,
-        reading: "",
-        extreme: Extreme::Lowest,
-        may_be_log: false,
-        value: throughput,
     },
     Chart {
         id: "time",

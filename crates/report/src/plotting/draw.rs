@@ -7,6 +7,7 @@ use super::words::{list_some, rounds, short, shown, slug};
 use crate::board::Spread;
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
 use crate::inputs::{is_simulated, machine};
+use crate::palette::HUES;
 use std::collections::BTreeSet;
 
 /// More series than this cannot be told apart.
@@ -92,11 +93,29 @@ fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Draw
             name: name(topic, course, labels),
             style: course.style,
             source: course.source,
+            quiet: false,
             points,
         });
         drawn.courses.push(course);
     }
+    hush(&mut drawn.series, chart);
     drawn
+}
+
+/// Leaves the flagship and the best in colour where there are more series than colours.
+fn hush(series: &mut [Series], chart: &Chart) {
+    if series.len() <= HUES.len() {
+        return;
+    }
+    let last = series.iter().filter_map(|one| one.points.last()).map(|point| point.x).fold(0.0, f64::max);
+    let at_end = |one: &Series| one.points.last().filter(|point| point.x == last).map(|point| point.y);
+    // Where the lowest value is what matters, high ones are good.
+    let sign = if chart.extreme == Extreme::Lowest { 1.0 } else { -1.0 };
+    let ends = series.iter().enumerate().filter_map(|(index, one)| Some((index, sign * at_end(one)?)));
+    let best = ends.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(index, _)| index);
+    for (index, one) in series.iter_mut().enumerate() {
+        one.quiet = one.style != 0 && Some(index) != best;
+    }
 }
 
 fn point(topic: &Topic, place: usize, value: Spread) -> Point {

@@ -94,7 +94,7 @@ fn throughput_is_absolute_too() {
         "{}",
         figure.text
     );
-    assert_eq!(ids(&charts), ["mutex-contention-relative", "mutex-contention-throughput"], "nothing else was measured");
+    assert_eq!(ids(&charts), ["mutex-contention-throughput", "mutex-contention-relative"], "nothing else was measured");
     assert_eq!(charts.left_out, None);
 }
 
@@ -128,10 +128,10 @@ fn costs_shares_and_waits_are_shown_where_threads_contend() {
     assert_eq!(
         ids(&charts),
         [
+            "mutex-capture-throughput",
             "solo-time",
             "solo-quantiles",
             "mutex-capture-relative",
-            "mutex-capture-throughput",
             "mutex-capture-cpus",
             "mutex-capture-switches",
             "mutex-capture-4-threads-quantiles",
@@ -211,8 +211,8 @@ fn a_spike_is_one_chart_in_the_order_of_time() {
         }
     }
     let charts = charts(rows);
-    assert_eq!(ids(&charts), ["spike-on-2-threads-relative", "spike-on-2-threads-throughput"]);
-    let (relative, absolute) = (&charts.figures[0], &charts.figures[1]);
+    assert_eq!(ids(&charts), ["spike-on-2-threads-throughput", "spike-on-2-threads-relative"]);
+    let (absolute, relative) = (&charts.figures[0], &charts.figures[1]);
     let names = ["before (2 threads)", "during (66 threads)", "after (2 threads)"].map(String::from).to_vec();
     assert_eq!(relative.x.scale, Scale::Names { names });
     let expected = [spread(0.0, 1.0, 1.0, 1.0), spread(1.0, 0.5, 0.5, 0.5), spread(2.0, 0.9, 0.9, 0.9)];
@@ -374,9 +374,9 @@ fn too_many_numbers_of_threads_are_thinned_out() {
 fn too_many_charts_leave_the_most_telling_of_each_workload() {
     let workload = |n: u32| [row(&format!("w{n:03}"), "std", 1, 0, 1.0), row(&format!("w{n:03}"), "std", 2, 0, 1.0)];
     let charts = charts((0..80).flat_map(workload).collect());
-    let expected: Vec<String> = (0..MOST_CHARTS).map(|n| format!("w{n:03}-relative")).collect();
+    let expected: Vec<String> = (0..MOST_CHARTS).map(|n| format!("w{n:03}-throughput")).collect();
     assert_eq!(ids(&charts), expected);
-    // 20 more relative to one thread, and all 80 absolute ones.
+    // 20 more absolute ones, and all 80 relative to one thread.
     let left_out = charts.left_out.unwrap();
     assert!(left_out.starts_with("100 charts are left out"), "{left_out}");
 }
@@ -429,4 +429,35 @@ fn a_file_is_named_beside_a_lock_only_where_there_are_several() {
     assert_eq!(names("alone-relative"), ["std"]);
     assert!(figure(&charts, "alone-relative").caption.ends_with(" From b.csv."));
     assert!(!figure(&charts, "both-relative").caption.contains("From"));
+}
+
+#[test]
+fn with_more_series_than_colours_only_the_flagship_and_the_best_have_one() {
+    let quiet_of = |n: u32| {
+        let locks = (1..n).map(|lock| (format!("lock{lock}"), f64::from(lock))).chain([("ondeck".to_string(), 2.5)]);
+        let rows = locks.flat_map(|(lock, mega)| {
+            // At the last number of threads, lock 3 is the best.
+            let last = if lock == "lock3" { 100.0 } else { mega };
+            [row("w", &lock, 1, 0, mega), row("w", &lock, 8, 0, last)]
+        });
+        let charts = charts(rows.collect());
+        let series = figure(&charts, "w-throughput").series.clone();
+        series.into_iter().filter(|one| !one.quiet).map(|one| one.name).collect::<Vec<String>>()
+    };
+    assert_eq!(quiet_of(8).len(), 8, "each has a colour");
+    let mut loud = quiet_of(12);
+    loud.sort();
+    assert_eq!(loud, ["lock3", "ondeck"]);
+}
+
+#[test]
+fn the_first_chart_of_several_files_is_what_changed() {
+    let rows = |mega| vec![row("solo", "std", 1, 0, 1.0), row("w", "std", 1, 0, mega), row("w", "std", 2, 0, mega)];
+    let sources = [("a.csv", rows(1.0)), ("b.csv", rows(2.0))].map(|(label, rows)| Source {
+        label: label.into(),
+        results: Results { rows, ..Results::default() },
+        notes: Vec::new(),
+    });
+    assert_eq!(figures(&sources, &Catalogue::default()).figures[0].id, "w-change");
+    assert_eq!(figures(&sources[..1], &Catalogue::default()).figures[0].id, "w-throughput");
 }

@@ -12,6 +12,7 @@ fn trace(threads: &[(u32, Vec<Span>)]) -> Trace {
         lock: "ondeck".into(),
         threads: threads.len() as u32,
         seed: 7,
+        command: String::new(),
     };
     let header = Header { kind: MARKER.into(), subject, end_us: 1.0, is_cut: false };
     Trace { label: "a.json".into(), header, threads: threads.iter().cloned().collect() }
@@ -99,10 +100,12 @@ fn of_many_threads_the_busiest_are_shown() {
 fn averages_are_of_the_time_when_all_are_there() {
     let said = sentences(&turns(4, 1000));
     // The first 100 of 100,100 ns are before the first turn.
-    let expected = "ondeck, mutex-contention, 4 threads on the simulated toy: from when all have wanted the lock, 0.999 \
-                    threads awake and wanting it and 2.00 in the dugout on average (100 us recorded, 1000 \
-                    acquisitions).";
-    assert_eq!(said, [expected]);
+    let expected = [
+        "ondeck, mutex-contention, 4 threads on a simulated toy: on average 0.999 threads are awake and want the lock and \
+         2.00 sleep.",
+        "This is from the time on when all have wanted the lock: 100 us, with 1000 acquisitions.",
+    ];
+    assert_eq!(said, expected);
 }
 
 #[test]

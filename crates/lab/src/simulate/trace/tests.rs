@@ -14,6 +14,7 @@ fn subject() -> Subject {
         lock: "ondeck".into(),
         threads: 2,
         seed: 7,
+        command: String::new(),
     }
 }
 

@@ -1,0 +1,152 @@
+// Zooms into the picture of a trace. It is there without a script; this draws its bars and times again between other ends.
+
+/** Each step of buttons and keys shows half as much, or twice. */
+const STEP = 2;
+/** Shorter parts than this, in nanoseconds, have nothing more to show. */
+const SHORTEST = 100;
+/** What is shorter than so many units of the picture would not be seen. */
+const LEAST_BAR = 0.7;
+const TICKS = 6;
+
+class Zoomable {
+  constructor(section, drawn) {
+    this.drawn = drawn;
+    this.box = section.querySelector('.lanes');
+    this.svg = this.box.querySelector('svg');
+    this.lanes = [...this.svg.querySelectorAll('.lane')];
+    this.ticks = this.svg.querySelector('.ticks');
+    const { from, right } = this.svg.querySelector('[data-from]').dataset;
+    this.edges = [Number(from), Number(right)];
+    this.range = [0, drawn.length];
+    this.first = [...this.lanes, this.ticks].map((group) => [group, [...group.childNodes]]);
+    this.box.before(this.buttons());
+    this.listen();
+  }
+
+  buttons() {
+    const button = (text, act) => {
+      const made = element('button', { type: 'button', class: 'scale' }, text);
+      made.addEventListener('click', act);
+      return made;
+    };
+    this.out = button('Zoom out', () => this.scale(STEP, 0.5));
+    this.whole = button('Show all', () => this.show([0, this.drawn.length]));
+    const zoomIn = button('Zoom in', () => this.scale(1 / STEP, 0.5));
+    [this.out, this.whole].forEach((one) => { one.disabled = true; });
+    return element('div', { class: 'controls', role: 'group', 'aria-label': 'Zoom' }, zoomIn, this.out, this.whole);
+  }
+
+  /** Shows `factor` times as much; what lies at `part` of the picture stays there. */
+  scale(factor, part) {
+    const [from, to] = this.range;
+    const length = Math.min(this.drawn.length, Math.max(SHORTEST, (to - from) * factor));
+    this.move(from + part * (to - from - length), length);
+  }
+
+  /** Shows so much from a time on, as near as the ends of the record allow. */
+  move(from, length) {
+    const start = Math.max(0, Math.min(this.drawn.length - length, from));
+    this.show([start, start + length]);
+  }
+
+  show(range) {
+    const [from, to] = range;
+    if (from === this.range[0] && to === this.range[1]) return;
+    this.range = range;
+    const isWhole = to - from >= this.drawn.length;
+    [this.out, this.whole].forEach((one) => { one.disabled = isWhole; });
+    if (isWhole) this.first.forEach(([group, nodes]) => group.replaceChildren(...nodes));
+    else this.draw();
+  }
+
+  draw() {
+    const [from, to] = this.range;
+    const [left, right] = this.edges;
+    const x = (ns) => left + ((ns - from) / (to - from)) * (right - left);
+    this.lanes.forEach((group, index) => group.replaceChildren(...this.bars(group.dataset, this.drawn.lanes[index], x)));
+    const { top, bottom } = this.ticks.dataset;
+    const y = Number(bottom);
+    const marks = linearTicks(this.range, TICKS).flatMap((ns) => {
+      const text = svgElement('text', { x: Math.min(x(ns), right - 20), y: y + 23, 'font-size': 13, class: 'muted', 'text-anchor': 'middle' });
+      text.textContent = formatTick('ns', ns);
+      return [svgElement('line', { x1: x(ns), x2: x(ns), y1: top, y2: y + 5, class: 'grid' }), text];
+    });
+    this.ticks.replaceChildren(...marks);
+  }
+
+  /** What is at a place between the ends, the highest bars last, over the others. */
+  bars({ middle, height }, { name, runs }, x) {
+    const [from, to] = this.range;
+    const groups = this.drawn.places.map(([hue, place, part], index) => {
+      const group = svgElement('g', { class: `hue${hue}` });
+      const seen = runs[index].filter(([start, length]) => start < to && start + length > from);
+      for (const [start, length, times] of seen) {
+        const [begin, end] = [x(Math.max(from, start)), x(Math.min(to, start + length))];
+        const size = { x: begin, width: Math.max(LEAST_BAR, end - begin), y: middle - (height * part) / 2, height: height * part };
+        const title = svgElement('title', {});
+        const often = times === 1 ? '' : ` ${times} times within`;
+        title.textContent = `${name}: ${place}${often} ${often ? '' : 'for '}${format('ns', length)}, from ${format('ns', start)}`;
+        const bar = svgElement('rect', size);
+        bar.append(title);
+        group.append(bar);
+      }
+      return group;
+    });
+    return groups.reverse();
+  }
+
+  /** Which part of the lanes a pixel of the window is at, 0 and 1 being their ends. */
+  partAt(clientX) {
+    const { left, width } = this.svg.getBoundingClientRect();
+    const [from, right] = this.edges.map((edge) => left + (edge / this.svg.viewBox.baseVal.width) * width);
+    return (clientX - from) / (right - from);
+  }
+
+  listen() {
+    this.svg.addEventListener('wheel', (event) => {
+      const part = Math.min(1, Math.max(0, this.partAt(event.clientX)));
+      const before = this.range;
+      this.scale(1.2 ** Math.sign(event.deltaY), part);
+      // Where nothing is left to zoom, the page scrolls.
+      if (before !== this.range) event.preventDefault();
+    }, { passive: false });
+    const keys = { '+': () => this.scale(1 / STEP, 0.5), '-': () => this.scale(STEP, 0.5), 0: () => this.show([0, this.drawn.length]) };
+    this.box.addEventListener('keydown', (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+      keys[event.key]();
+      event.preventDefault();
+    });
+    this.listenToPointers();
+  }
+
+  /** One pointer drags what is enlarged, two stretch it. */
+  listenToPointers() {
+    const pointers = new Map();
+    let last;
+    const now = () => {
+      const parts = [...pointers.values()].map((clientX) => this.partAt(clientX));
+      const middle = parts.reduce((sum, part) => sum + part, 0) / parts.length;
+      return { middle, span: parts.length > 1 ? Math.abs(parts[0] - parts[1]) : null };
+    };
+    const change = (event, act) => {
+      act(event);
+      last = pointers.size > 0 ? now() : undefined;
+    };
+    const forget = (event) => change(event, () => pointers.delete(event.pointerId));
+    this.svg.addEventListener('pointerdown', (event) => {
+      if (event.pointerType === 'mouse' && event.button !== 0) return;
+      this.svg.setPointerCapture(event.pointerId);
+      change(event, () => pointers.set(event.pointerId, event.clientX));
+    });
+    this.svg.addEventListener('pointermove', (event) => change(event, () => {
+      if (!pointers.has(event.pointerId)) return;
+      pointers.set(event.pointerId, event.clientX);
+      const { middle, span } = now();
+      if (span && last.span) this.scale(last.span / span, middle);
+      const [from, to] = this.range;
+      this.move(from + (last.middle - middle) * (to - from), to - from);
+    }));
+    this.svg.addEventListener('pointerup', forget);
+    this.svg.addEventListener('pointercancel', forget);
+  }
+}
