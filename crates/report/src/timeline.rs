@@ -115,13 +115,13 @@ pub(super) fn sentences(trace: &Trace) -> Vec<String> {
     let census = Census::new(&within, (begin, end));
     let subject = &trace.header.subject;
     vec![plain(&format!(
-        "{}, {}, {} on the simulated {}: from when all have wanted the lock, {} awake and wanting it and {} in the \
-         dugout on average ({} recorded, {}).",
+        "{}, {}, {} on the simulated {}: on average, {}, and {} sleep in the dugout. This covers {} from when all threads \
+         had wanted the lock, with {}.",
         subject.lock,
         subject.workload,
         counted(subject.threads as usize, "thread"),
         subject.machine,
-        threads(census.awake),
+        awake(census.awake),
         three_digits(census.dugout),
         duration_ns((end - begin) as f64),
         counted(census.acquisitions, "acquisition"),
@@ -252,7 +252,7 @@ fn text(census: &Census, lanes: &[Lane], (from, to): (u64, u64)) -> String {
         _ => format!("Most often, {}, it is acquired by {}.", counted(most, "time"), list(&names)),
     };
     format!(
-        "In the {} shown, the lock is acquired {} and goes from one thread to another {}; it is held {:.0} % of the time. \
+        "In the {} shown, the lock is acquired {} and goes from one thread to another {}. It is held {:.0} % of the time. \
          On average, {}, {} at most, and {} in the dugout. {busiest}",
         duration_ns((to - from) as f64),
         counted(census.acquisitions, "time"),

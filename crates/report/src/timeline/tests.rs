@@ -44,7 +44,7 @@ fn the_middle_of_the_run_is_shown_with_so_many_acquisitions() {
     assert!(lanes.lanes.iter().all(|lane| lane.spans.iter().all(|span| from <= span.from_ns && span.to_ns <= to)));
     assert_eq!(
         lanes.text,
-        "In the 4.00 us shown, the lock is acquired 40 times and goes from one thread to another 39 times; it is held \
+        "In the 4.00 us shown, the lock is acquired 40 times and goes from one thread to another 39 times. It is held \
          100 % of the time. On average, 1 thread is awake and wants the lock, 1 at most, and 2.00 in the dugout. No \
          thread acquires it more often than 10 times."
     );
@@ -99,9 +99,9 @@ fn of_many_threads_the_busiest_are_shown() {
 fn averages_are_of_the_time_when_all_are_there() {
     let said = sentences(&turns(4, 1000));
     // The first 100 of 100,100 ns are before the first turn.
-    let expected = "ondeck, mutex-contention, 4 threads on the simulated toy: from when all have wanted the lock, 0.999 \
-                    threads awake and wanting it and 2.00 in the dugout on average (100 us recorded, 1000 \
-                    acquisitions).";
+    let expected = "ondeck, mutex-contention, 4 threads on the simulated toy: on average, 0.999 threads are awake and want \
+                    the lock, and 2.00 sleep in the dugout. This covers 100 us from when all threads had wanted the lock, \
+                    with 1000 acquisitions.";
     assert_eq!(said, [expected]);
 }
 
