@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
         print(&table)?
     }
     if end.is_err() {
-        say("interrupted; no machine file is written of a part");
+        say("interrupted: no machine file was written");
     }
     end
 }

@@ -20,7 +20,7 @@ pub(crate) enum Out {
 
 pub(crate) fn out(text: &str) -> Result<Out, String> {
     if text.is_empty() {
-        return Err("a file name, or a number of units of work, is accepted".to_string());
+        return Err("accepted: a file name, or a number of units of work".to_string());
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         units(text).map(Out::Units)
@@ -83,7 +83,7 @@ pub(crate) fn shard(text: &str) -> Result<Shard, String> {
     let numbers = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
     match numbers {
         Some((part, parts)) if (1..=parts).contains(&part) && parts <= MOST_SHARDS => Ok(Shard { part, parts }),
-        _ => Err(format!("i/n is accepted, i from 1 to n and n from 1 to {MOST_SHARDS}")),
+        _ => Err(format!("accepted: i/n, with i from 1 to n and n from 1 to {MOST_SHARDS}")),
     }
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn threads(text: &str) -> Result<Threads, String> {
     };
     let is_possible = |threads: &Threads| !matches!(threads, Threads::Range(least, most) if least > most);
     parsed.filter(is_possible).ok_or_else(|| {
-        format!("accepted: whole numbers from 1 to {most}, ranges of them as 1-4, and times the CPUs as 2x")
+        format!("accepted: whole numbers from 1 to {most}, ranges like 1-4, and multiples of the CPUs like 2x")
     })
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn locks(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("whole numbers from 0 to {} are accepted", u64::MAX))
+    text.parse().map_err(|_| format!("accepted: whole numbers from 0 to {}", u64::MAX))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
@@ -173,12 +173,12 @@ fn seconds_from(least: f64, text: &str) -> Result<f64, String> {
     let most = MAX_SECONDS;
     // A comparison with NaN is false, so NaN is refused too.
     let accepted = |seconds: &f64| (least..=most).contains(seconds);
-    text.parse().ok().filter(accepted).ok_or_else(|| format!("{least} to {most} seconds are accepted"))
+    text.parse().ok().filter(accepted).ok_or_else(|| format!("accepted: {least} to {most} seconds"))
 }
 
 fn whole_number(text: &str, least: u32, most: u32) -> Result<u32, String> {
     let accepted = |number: &u32| (least..=most).contains(number);
-    text.parse().ok().filter(accepted).ok_or_else(|| format!("whole numbers from {least} to {most} are accepted"))
+    text.parse().ok().filter(accepted).ok_or_else(|| format!("accepted: whole numbers from {least} to {most}"))
 }
 
 /// The message about a name that does not exist, with the name that was probably meant.
@@ -199,7 +199,7 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     });
     match parsed {
         Some(time) if time.as_secs_f64() >= SHORTEST_S => Ok(time),
-        _ => Err("accepted: a time of at least 100 ms with its unit, as 500ms, 10s, 2m or 1h".to_owned()),
+        _ => Err("accepted: a time of at least 100 ms with its unit, like 500ms, 10s, 2m or 1h".to_owned()),
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!((seconds("0.02"), simulated_seconds("0.0005")), (Ok(0.02), Ok(0.0005)));
         assert!(seconds("0.0005").is_err() && simulated_seconds("0.000001").is_err());
         for text in ["0", "-1", "nan", "inf", "1e9", "soon", ""] {
-            assert!(seconds(text).unwrap_err().contains("are accepted"), "{text}");
+            assert!(seconds(text).unwrap_err().starts_with("accepted: "), "{text}");
         }
     }
 

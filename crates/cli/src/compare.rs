@@ -37,7 +37,8 @@ fn results(args: &CompareArgs) -> Result<(), Exit> {
 /// Two profiles.
 fn profiles(args: &CompareArgs) -> Result<(), Exit> {
     if args.fail_on.is_some() {
-        return Err(Exit::Usage("--fail-on: a profile is of one run, which cannot be told from noise; two result files of `ondeck bench` are accepted".into()));
+        let what = "--fail-on: a profile is one run, so its changes may be noise; accepted: two result files of `ondeck bench`";
+        return Err(Exit::Usage(what.to_string()));
     }
     let [old, new] = [read_profile(&args.old).map_err(unusable)?, read_profile(&args.new).map_err(unusable)?];
     let comparison = ondeck_profile::compare::compare(&old, &new);
@@ -57,7 +58,7 @@ fn mixed(profile: &Path, other: &Path) -> Exit {
         return unusable(error);
     }
     Exit::Usage(format!(
-        "{} is a profile, {} are results of measurements; two profiles or two result files are accepted",
+        "{} is a profile, but {} has results of measurements; accepted: two profiles or two result files",
         profile.display(),
         other.display()
     ))

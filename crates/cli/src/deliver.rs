@@ -38,7 +38,10 @@ impl<'a> Destination<'a> {
         if let (Some((_, results)), Some((path, _))) = (&file, &page)
             && results.is(path)
         {
-            return Err(Exit::Usage(format!("--report and --out both name {}", path.display())));
+            return Err(Exit::Usage(format!(
+                "--report and --out both name {}; each needs its own file",
+                path.display()
+            )));
         }
         let mut format = args.format;
         let is_asked_for = file.as_ref().is_some_and(|(_, file)| file.is_stdout());
@@ -48,7 +51,7 @@ impl<'a> Destination<'a> {
         }
         let destination = Destination { file, page, format, csv, resume: args.resume };
         if destination.has_page_on_stdout() && (is_asked_for || destination.is_for_program()) {
-            let what = "--report - and the results both go to standard output; --out FILE is accepted for the results";
+            let what = "--report - and the results both go to standard output; use --out FILE for the results";
             return Err(Exit::Usage(what.to_string()));
         }
         destination.check_left()?;
@@ -59,13 +62,13 @@ impl<'a> Destination<'a> {
     fn check_left(&self) -> Result<(), Exit> {
         let file = self.file.as_ref().map(|(_, file)| file).filter(|file| file.is_regular());
         if self.resume && file.is_none() {
-            let what = "--resume goes on from what a run with --out FILE has left; accepted: --out with a file";
+            let what = "--resume needs --out FILE: it finishes the interrupted run that should have written that file";
             return Err(Exit::Usage(what.to_string()));
         }
         match file.and_then(OutFile::left) {
             Some(left) if !self.resume => Err(Exit::Usage(format!(
-                "--out: {} has rows that an interrupted run has finished, and they would be lost; accepted: --resume, \
-                 which does the rest, or removing that file",
+                "--out: {} has rows of an interrupted run, which would be lost; use --resume to finish that run, or remove \
+                 that file",
                 left.display()
             ))),
             _ => Ok(()),
@@ -76,7 +79,7 @@ impl<'a> Destination<'a> {
     pub(crate) fn earlier(&self, now: &Fingerprint) -> Result<Earlier, Exit> {
         let Some((path, file)) = self.file.as_ref().filter(|_| self.resume) else { return Ok(Earlier::default()) };
         if file.left().is_none() {
-            say(&format!("--resume: no run has left a part of {}; this one begins from the start", path.display()));
+            say(&format!("--resume: {} has no interrupted run, so this one begins from the start", path.display()));
         }
         file.earlier(now, &command()).map_err(|what| Exit::Usage(format!("--resume: {what}")))
     }
@@ -108,7 +111,7 @@ impl<'a> Destination<'a> {
     /// Writes all that was asked for; of a run that is not whole, what does not take the place of a whole.
     pub(crate) fn deliver(&self, points: &[Point], results: &Results, is_whole: bool) -> Result<(), Exit> {
         if results.rows.is_empty() && !is_whole {
-            say("it ended before anything was finished; nothing is written");
+            say("nothing was finished, so nothing is written");
             return Ok(());
         }
         match &self.file {
@@ -119,7 +122,7 @@ impl<'a> Destination<'a> {
         let Some((path, file)) = &self.page else { return Ok(()) };
         let is_kept = self.file.as_ref().is_some_and(|(_, file)| file.is_regular());
         if !is_whole && (is_kept || (file.is_regular() && path.exists())) {
-            say(&format!("no page is written to {}: what is finished is a part", path.display()));
+            say(&format!("no page is written to {}: the run is not complete", path.display()));
             return Ok(());
         }
         let date = results.fingerprint.as_ref().map(|fingerprint| fingerprint.date.clone());
@@ -173,9 +176,9 @@ impl<'a> Destination<'a> {
         let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed)?;
         self.show(&summary(points, results, Kept::Partial, width()))?;
         let (n, left) = (several(results.rows.len(), "row"), left.display());
-        let whole = if path.exists() { "is as it was" } else { "is not written" };
+        let whole = if path.exists() { "is unchanged" } else { "was not written" };
         let path = path.display();
-        say(&format!("\n{n} written to {left}; {path} {whole}. The same command with --resume does the rest."));
+        say(&format!("\n{n} written to {left}; {path} {whole}"));
         Ok(())
     }
 }

@@ -25,7 +25,8 @@ struct Served {
 
 /// Finds the server's lock, replaces it, and says what that was worth.
 pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
-    let ondeck = std::env::current_exe().map_err(|error| Exit::Failed(format!("where this program is: {error}")))?;
+    let ondeck =
+        std::env::current_exe().map_err(|error| Exit::Failed(format!("cannot find out where `ondeck` is: {error}")))?;
     let demo = Demo { ondeck, library: library.map(Path::to_owned) };
     let page = std::env::temp_dir().join("ondeck-demo.html");
     print(&format!(
@@ -39,7 +40,10 @@ pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
     let round = |_| Ok([demo.plain()?, demo.with_ondeck()?]);
     let rounds: Vec<[Served; 2]> = (0..ROUNDS).map(round).collect::<Result<_, Exit>>()?;
     print(&verdict(&rounds))?;
-    print(&format!("\nThe page with all of it: {}\nYour own program: ondeck profile -- PROGRAM\n", page.display()))
+    print(&format!(
+        "\nThe page about it: {}\n\nNext, find the lock of your own program:\nondeck profile -- PROGRAM\n",
+        page.display()
+    ))
 }
 
 /// This program, which runs itself.

@@ -13,7 +13,7 @@ use ondeck_report::wording::wrap;
 pub(crate) fn run(what: What, sources: bool) -> Result<(), Exit> {
     if sources && !matches!(what, What::Machines) {
         return Err(Exit::Usage(
-            "--sources is for `ondeck list machines`: figures of locks and workloads have none".into(),
+            "--sources works with `ondeck list machines` only: locks and workloads have no figures".into(),
         ));
     }
     let lines = match what {

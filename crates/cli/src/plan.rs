@@ -122,7 +122,7 @@ pub(crate) fn notes(args: &RunArgs, cpus: u32, points: &[Point]) -> Vec<String> 
     let mut notes = Vec::from_iter(tuning_note(args, points));
     let has_waits = points.iter().any(|point| point.workload.compares_waits());
     if has_waits && !args.lock.is_empty() {
-        notes.push("gc-wait has no lock; it compares policies of waiting, and --lock does not concern it".to_string());
+        notes.push("gc-wait compares policies of waiting, so --lock has no effect on it".to_string());
     }
     let (asked, mut told) = (threads_asked(args, cpus), Vec::new());
     for info in points.iter().map(|point| point.workload.info()) {
@@ -131,7 +131,7 @@ pub(crate) fn notes(args: &RunArgs, cpus: u32, points: &[Point]) -> Vec<String> 
         if impossible && info.min_threads < info.max_threads && !told.contains(&info.name) {
             told.push(info.name);
             let range = format!("{} to {}", info.min_threads, info.max_threads);
-            notes.push(format!("{} takes {range} threads and is left out at the other numbers", info.name));
+            notes.push(format!("{} takes {range} threads; it does not run with other numbers", info.name));
         }
     }
     notes

@@ -39,8 +39,8 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     watched.collector.take(now_ns());
     if watched.collector.is_empty() {
         say(
-            "warning: nothing was recorded: the program ended before its libraries were loaded, or it may not write to the \
-             directory of recordings",
+            "warning: nothing was recorded. The program ended before its libraries were loaded, or it cannot write to the \
+             directory of recordings.",
         );
     }
     let mut profile = watched.collector.profile(now_ns());
@@ -65,10 +65,11 @@ fn directory(max_mb: u32) -> Result<tempfile::TempDir, Exit> {
     let place = if free_bytes(memory) >= needed { memory.to_owned() } else { std::env::temp_dir() };
     let free = free_bytes(&place) >> 20;
     if free < max_mb.into() {
-        let what = format!("--max-mb {max_mb}: {} has room for {free} MB only", place.display());
+        let what = format!("--max-mb {max_mb}: {} has only {free} MB free; accepted: less", place.display());
         return Err(Exit::Usage(what));
     }
-    let failed = |error| Exit::Failed(format!("no directory for recordings in {}: {error}", place.display()));
+    let failed =
+        |error| Exit::Failed(format!("cannot make a directory for recordings in {}: {error}", place.display()));
     tempfile::Builder::new().prefix("ondeck-").tempdir_in(&place).map_err(failed)
 }
 
@@ -102,7 +103,7 @@ struct Watched {
 
 impl Watched {
     fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
-        let orders = Orders::listen().map_err(|error| Exit::Failed(format!("signals: {error}")))?;
+        let orders = Orders::listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
         let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let run = Run {
             command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -125,7 +126,7 @@ impl Watched {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status,
                 Ok(None) => {}
-                Err(error) => say(&format!("warning: the program's end: {error}")),
+                Err(error) => say(&format!("warning: cannot tell whether the program has ended: {error}")),
             }
             let mut is_due = next.is_some_and(|next| Instant::now() >= next);
             for order in self.orders.pending() {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     let page_file = args.output.as_deref().map(|path| page_file(path, &args.files)).transpose()?;
     if args.markdown && page_file.as_ref().is_some_and(OutFile::is_stdout) {
-        let what = "--output - and --markdown both write to standard output; one of them is accepted";
+        let what = "--output - and --markdown both write to standard output; use only one of them";
         return Err(Exit::Usage(what.to_string()));
     }
     let texts: Result<Vec<String>, _> = args.files.iter().map(|file| text_of(file)).collect();
@@ -48,10 +48,10 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
     let file = &args.files[place];
     let wrong = |what: &str| Err(Exit::Usage(format!("{} is a profile: {what}", file.display())));
     if args.files.len() > 1 {
-        return wrong("it has a page of its own, so no other file is accepted beside it");
+        return wrong("it needs a page of its own; accepted: this file alone");
     }
     if args.markdown {
-        return wrong("there is no Markdown of it; --output PAGE.html and --svg DIR are accepted");
+        return wrong("it has no Markdown form; accepted: --output PAGE.html and --svg DIR");
     }
     let mut profile = ondeck_profile::parse(file, text).map_err(Exit::Usage)?;
     let pictures = match args.svg {
@@ -86,7 +86,9 @@ fn page_file(path: &Path, inputs: &[PathBuf]) -> Result<OutFile, Exit> {
     let wrong = |what: String| Exit::Usage(format!("--output: {what}"));
     let file = OutFile::check(path).map_err(wrong)?;
     match inputs.iter().find(|input| file.is(input) || file.is(&fingerprint_path(input))) {
-        Some(input) => Err(wrong(format!("{} belongs to {}, which is to be read", path.display(), input.display()))),
+        Some(input) => {
+            Err(wrong(format!("{} belongs to the input {} and would be lost", path.display(), input.display())))
+        }
         None => Ok(file),
     }
 }

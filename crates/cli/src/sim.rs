@@ -55,7 +55,7 @@ const SEEDS: u32 = 3;
 /// Where the time of an operation goes.
 fn explanation(rows: &[Row]) -> String {
     let is_known = rows.iter().all(|row| row.spent.is_some());
-    let note = if is_known { "" } else { "Of what an earlier run has computed, it is not known.\n" };
+    let note = if is_known { "" } else { "For rows of an earlier run, this is not known.\n" };
     format!("\n{}{note}", tables(rows, width()))
 }
 
@@ -64,12 +64,12 @@ fn trace_file(path: &Path, Plan { points, rounds, .. }: &Plan) -> Result<OutFile
     if (points.len(), *rounds) != (1, 1) {
         let (points, seeds) = (several(points.len(), "point"), several(*rounds as usize, "seed"));
         return Err(format!(
-            "--trace shows one run, and this plan has {points} with {seeds}; one --workload, --lock, --threads and seed \
-             are accepted"
+            "--trace shows one run, but this plan has {points} with {seeds}; accepted: one --workload, --lock, --threads \
+             and seed"
         ));
     }
     match OutFile::check(path) {
-        Ok(file) if file.is_stdout() => Err("--trace: standard output has the results; a file is accepted".to_string()),
+        Ok(file) if file.is_stdout() => Err("--trace: standard output has the results; accepted: a file".to_string()),
         file => file.map_err(|what| format!("--trace: {what}")),
     }
 }

@@ -110,7 +110,7 @@ fn heed(mut signals: Signals) {
         SIGNAL.store(signal, Relaxed);
         // Whoever sees the flag in `end_of_run` is to see which signal it was.
         STOP.store(true, Release);
-        say("stopping; what is finished will be kept. Ctrl-C again ends at once.");
+        say("stopping: finished measurements are kept. Press Ctrl-C again to end at once.");
     }
 }
 

@@ -177,12 +177,12 @@ pub(crate) fn check_points<G: Ground>(points: &[Point]) -> Result<(), Failure> {
 /// Of the lock, or of what stands in its place.
 fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
     if point.workload.info().simulated_only && G::NAME == Hardware::NAME {
-        return Some(format!("{} is for the simulated machine: `ondeck sim` runs it", point.workload));
+        return Some(format!("{} runs on simulated machines only: use `ondeck sim`", point.workload));
     }
     match (point.workload.compares_waits(), point.lock.policy()) {
         (true, None) => {
             let accepted = wait_policy::name(5);
-            Some(format!("{} cannot run with {}; it takes a policy, as {accepted}", point.workload, point.lock))
+            Some(format!("{} cannot run with {}; accepted: a policy like {accepted}", point.workload, point.lock))
         }
         (true, Some(_)) => None,
         (false, _) => point.lock.fault::<G>(),
@@ -199,7 +199,10 @@ pub(crate) fn explain<G: Ground>(points: &[Point], on_progress: &mut dyn FnMut(P
         }
     }
     if !told.is_empty() {
-        let text = format!("handoff-slow: {} cannot show a sleeper; the holder waits 100 us instead", told.join(", "));
+        let text = format!(
+            "handoff-slow: {} cannot tell whether a thread sleeps; the holder waits 100 us instead",
+            told.join(", ")
+        );
         on_progress(Progress::Warning(text));
     }
 }
@@ -273,7 +276,11 @@ mod tests {
         });
         let rows = rows.unwrap().rows;
         assert_eq!((rows.len(), told.0, told.1), (20, 20, 20));
-        assert!(told.2.iter().any(|text| text.contains("handoff-slow: std cannot show a sleeper")), "{:?}", told.2);
+        assert!(
+            told.2.iter().any(|text| text.contains("handoff-slow: std cannot tell whether a thread sleeps")),
+            "{:?}",
+            told.2
+        );
         let phases: Vec<_> = rows.iter().filter(|row| row.lock == "pthread").map(|row| row.threads).collect();
         assert_eq!(phases, [2, 66, 2, 2, 66, 2]);
         assert!(rows.iter().any(|row| row.lock == "ondeck[look_ns=9]"), "rows tell the tuning");
@@ -334,7 +341,7 @@ mod tests {
         refused(plan(&[("sections", "std", 1_000_000_000)]), "1 to 1024");
         refused(Plan { seconds: Some(-1.0), ..plan(&[]) }, "0.001 to 3600");
         refused(Plan { seconds: Some(f64::NAN), ..plan(&[]) }, "0.001 to 3600");
-        refused(plan(&[("gc-wait", "std", 2)]), "a policy, as spin-wait[yield_after_ns=5000]");
-        refused(plan(&[("solo", "spin-wait[yield_after_ns=5000]", 1)]), "is no lock");
+        refused(plan(&[("gc-wait", "std", 2)]), "a policy like spin-wait[yield_after_ns=5000]");
+        refused(plan(&[("solo", "spin-wait[yield_after_ns=5000]", 1)]), "is not a lock");
     }
 }

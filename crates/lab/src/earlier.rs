@@ -30,8 +30,8 @@ pub(crate) fn assign<'a, G: Ground>(
     let Some(row) = left.first() else { return Ok(assigned) };
     let Row { workload, lock, threads, round, .. } = row;
     Err(Failure::Plan(format!(
-        "the rows of the earlier run are not those of this plan, which has no {workload} with {lock} at {} in round {round} \
-         in that place, or more rows of it",
+        "the rows of the earlier run do not fit this plan: it has no {workload} with {lock} at {} in round {round} in that \
+         place, or more rows of it",
         wording::threads(*threads)
     )))
 }

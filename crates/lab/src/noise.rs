@@ -51,8 +51,8 @@ impl Books {
         let stolen = (self.machine.stolen_ns - earlier.machine.stolen_ns) as f64 / span_ns;
         (others + stolen > ACCEPTED * cores).then(|| {
             format!(
-                "for {:.1} s, others used {others:.2} of {cores} CPUs and the hypervisor took {stolen:.2}: \
-                 {TOO_LOW}; stop what else is running, or repeat with more rounds",
+                "for {:.1} s, other programs used {others:.2} of {cores} CPUs, and the hypervisor took {stolen:.2}: \
+                 {TOO_LOW}. Stop other programs, or run more rounds.",
                 span_ns / 1e9
             )
         })
@@ -105,9 +105,9 @@ fn uneven(paces: &[f64]) -> Option<String> {
     let slow = paces.iter().filter(|&&pace| pace > best * SLOW).count();
     (slow as f64 > ACCEPTED * paces.len() as f64).then(|| {
         format!(
-            "{PACE_CHANGED}: a unit of work took {best:.2} to {worst:.2} ns, and at {slow} of {} looks \
-             more than {:.0} % above the best (a busy neighbour on the same core, or the clock); trust ratios within a \
-             round rather than figures of their own, and take more rounds",
+            "{PACE_CHANGED}: a unit of work took {best:.2} to {worst:.2} ns, in {slow} of {} probes more than {:.0} % above \
+             the best. The cause may be a busy neighbour on the same core, or the clock frequency. Trust ratios within a \
+             round more than single figures, and run more rounds.",
             paces.len(),
             (SLOW - 1.0) * 100.0
         )
@@ -123,7 +123,7 @@ mod tests {
     fn a_changing_pace_is_told() {
         assert_eq!(uneven(&[0.4, 0.42, 0.41, 0.40]), None);
         let text = uneven(&[0.4, 0.42, 0.8, 0.40]).unwrap();
-        assert!(text.contains("0.40 to 0.80 ns, and at 1 of 4 looks") && is_noise(&text), "{text}");
+        assert!(text.contains("0.40 to 0.80 ns, in 1 of 4 probes") && is_noise(&text), "{text}");
     }
 
     fn books(at_s: u64, busy_s: f64, stolen_s: f64, ours_s: f64) -> Books {
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn load_of_others_and_steal_are() {
         let text = books(10, 20.0, 0.0, 15.0).complaint(&books(0, 0.0, 0.0, 0.0), 2.0).unwrap();
-        assert!(text.contains("others used 0.50 of 2 CPUs") && is_noise(&text), "{text}");
-        assert!(!is_noise("handoff-slow: std cannot show a sleeper; the holder waits 100 us instead"));
+        assert!(text.contains("other programs used 0.50 of 2 CPUs") && is_noise(&text), "{text}");
+        assert!(!is_noise("handoff-slow: std cannot tell whether a thread sleeps; the holder waits 100 us instead"));
         assert!(books(10, 10.0, 1.5, 10.0).complaint(&books(0, 0.0, 0.0, 0.0), 2.0).is_some());
     }
 }

@@ -92,7 +92,7 @@ impl Plan {
     pub(crate) fn check_seconds(&self, least: f64) -> Result<(), Failure> {
         let fault = |seconds: &f64| !(least..=MAX_SECONDS).contains(seconds);
         self.seconds.filter(fault).map_or(Ok(()), |seconds| {
-            Err(Failure::Plan(format!("{seconds} seconds are impossible; {least} to {MAX_SECONDS} are accepted")))
+            Err(Failure::Plan(format!("{seconds} seconds are not possible; accepted: {least} to {MAX_SECONDS}")))
         })
     }
 }

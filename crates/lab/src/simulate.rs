@@ -81,7 +81,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     let Plan { points, rounds, seed, .. } = plan;
     let refuse = |text: String| Err(Failure::Plan(text));
     if !(1..=MAX_SEEDS).contains(rounds) {
-        return refuse(format!("{rounds} seeds are impossible; 1 to {MAX_SEEDS} are accepted"));
+        return refuse(format!("{rounds} seeds are not possible; accepted: 1 to {MAX_SEEDS}"));
     }
     if seed.checked_add(u64::from(*rounds) - 1).is_none() {
         return refuse(format!("there are no {rounds} seeds from {seed} on; the last is {}", u64::MAX));

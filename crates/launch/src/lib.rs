@@ -89,13 +89,13 @@ pub fn become_it(launch: &Launch) -> Refusal {
 /// Says that there is nothing to be done here.
 #[cfg(not(target_os = "linux"))]
 pub fn become_it(_launch: &Launch) -> Refusal {
-    Refusal::Program("programs are run with other locks on Linux only, where the C library is glibc".to_owned())
+    Refusal::Program("`ondeck run` and `ondeck profile` need Linux with glibc".to_owned())
 }
 
 /// Says that there is nothing to be done here.
 #[cfg(not(target_os = "linux"))]
 pub fn prepare(_launch: &Launch) -> Result<std::process::Command, Refusal> {
-    Err(Refusal::Program("programs are run with other locks on Linux only, where the C library is glibc".to_owned()))
+    Err(Refusal::Program("`ondeck run` and `ondeck profile` need Linux with glibc".to_owned()))
 }
 
 /// Everything but the start.
@@ -108,7 +108,7 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
     }
     let library = library::find(launch.library.as_deref())?;
     let Some((program, arguments)) = launch.command.split_first() else {
-        return Err(Refusal::Wish("which program? `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
+        return Err(Refusal::Wish("no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
     };
     let path = program::find(program)?;
     program::judge(&path)?;
@@ -133,7 +133,7 @@ pub fn library(launch: &Launch) -> Result<PathBuf, Refusal> {
 pub fn check_recorded(name: &str) -> Result<(), Refusal> {
     match name {
         "glibc" | "ondeck" => Ok(()),
-        _ => Err(Refusal::Wish(format!("--lock {name}: it cannot be recorded; accepted: glibc, ondeck"))),
+        _ => Err(Refusal::Wish(format!("--lock {name} cannot be recorded; accepted: glibc, ondeck"))),
     }
 }
 
@@ -145,7 +145,7 @@ pub fn check_lock(name: &str) -> Result<(), Refusal> {
     };
     let reason = match ondeck_locks::LOCKS.iter().find(|entry| entry.name == name) {
         Some(entry) => entry.refusal_as_posix_mutex(),
-        None => Some("there is no lock of that name that a program can be given"),
+        None => Some("no lock of that name can replace a program's mutexes"),
     };
     match reason {
         Some(reason) => Err(Refusal::Wish(format!("--lock {name}: {reason}; accepted: {}", possible()))),

@@ -16,16 +16,16 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, Refusal> {
     let Some(found) = found else {
         let places: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
         return Err(Refusal::Wish(format!(
-            "the library that stands in for the C library's locks is at none of: {}. `cargo build --release --package \
-             ondeck-pthread` makes it; `--library PATH` says where else it is",
-            places.join(", ")
+            "cannot find {NAME}: there is no {}. Build it with `cargo build --release --package ondeck-pthread`, or use \
+             --library PATH",
+            places.join(", no ")
         )));
     };
     // The program may start in another directory, and its children in others again.
     let path = found.canonicalize().map_err(|error| Refusal::Wish(format!("{}: {error}", found.display())))?;
     if path.as_os_str().as_encoded_bytes().iter().any(|byte| b": \t\n".contains(byte)) {
         return Err(Refusal::Wish(format!(
-            "{}: the loader takes spaces and colons for ends of a path in LD_PRELOAD; put the library where there are none",
+            "{}: LD_PRELOAD cannot have spaces or colons in a path; put the library into another directory",
             path.display()
         )));
     }
@@ -34,7 +34,7 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, Refusal> {
 
 fn places() -> Result<Vec<PathBuf>, Refusal> {
     let program = std::env::current_exe().and_then(|path| path.canonicalize());
-    let program = program.map_err(|error| Refusal::Wish(format!("where is this program? {error}")))?;
+    let program = program.map_err(|error| Refusal::Wish(format!("cannot find out where `ondeck` is: {error}")))?;
     let directory = program.parent().unwrap_or(Path::new("/"));
     Ok(vec![directory.join(NAME), directory.join("../lib/ondeck").join(NAME)])
 }
@@ -73,6 +73,6 @@ mod tests {
         let with_space = directory.path().join("a b.so");
         std::fs::write(&with_space, "").unwrap();
         let refused = find(Some(&with_space)).unwrap_err().to_string();
-        assert!(refused.contains("spaces and colons"), "{refused}");
+        assert!(refused.contains("spaces or colons"), "{refused}");
     }
 }

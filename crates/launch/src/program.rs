@@ -26,7 +26,7 @@ pub(crate) fn find(program: &OsStr) -> Result<PathBuf, Refusal> {
     let is_program = |path: &&PathBuf| path.is_file() && is_executable(path);
     match candidates.iter().find(is_program).or_else(|| candidates.iter().find(|path| path.is_file())) {
         Some(path) => Ok(path.clone()),
-        None => Err(Refusal::NotFound(format!("{name}: there is no such program in the directories of PATH"))),
+        None => Err(Refusal::NotFound(format!("{name}: there is no such program in PATH"))),
     }
 }
 
@@ -43,10 +43,10 @@ pub(crate) fn judge(path: &Path) -> Result<(), Refusal> {
         let refuse = |why: String| Refusal::Program(format!("{}: {why}", path.display()));
         let metadata = path.metadata().map_err(|error| refuse(error.to_string()))?;
         if !metadata.is_file() {
-            return Err(refuse("it is no file".to_owned()));
+            return Err(refuse("it is not a file".to_owned()));
         }
         if !is_executable(&path) {
-            return Err(refuse("it may not be executed".to_owned()));
+            return Err(refuse("it is not executable".to_owned()));
         }
         let content = read(&path).map_err(|error| refuse(error.to_string()))?;
         if let Some(line) = content.strip_prefix(b"#!") {
@@ -83,7 +83,7 @@ fn interpreter(line: &[u8]) -> Result<PathBuf, String> {
 fn judge_binary(content: &[u8]) -> Result<(), String> {
     match FileKind::parse(content) {
         Ok(FileKind::Elf64) => {}
-        Ok(FileKind::Elf32) => return Err("it is a program of 32 bits, and the library of 64".to_owned()),
+        Ok(FileKind::Elf32) => return Err("it is a 32-bit program, and ondeck's library has 64 bits".to_owned()),
         // A script without a first line is started by a shell, or not at all.
         _ => return Err("it is neither a program of this system nor a script that names its interpreter".to_owned()),
     }
@@ -98,10 +98,10 @@ fn judge_binary(content: &[u8]) -> Result<(), String> {
     let segments = header.program_headers(endian, content).map_err(|error| error.to_string())?;
     let loader = segments.iter().find_map(|segment| segment.interpreter(endian, content).ok().flatten());
     match loader {
-        None => Err("it is a static program, which has the C library's locks inside and loads no other".to_owned()),
+        None => Err("it is a static program, so its locks cannot be recorded or replaced".to_owned()),
         Some(loader) if is_glibc(loader) => Ok(()),
         Some(loader) => Err(format!(
-            "its loader is {}, and the library stands in for the locks of glibc only",
+            "its loader is {}, so its C library is not glibc; only glibc's locks can be recorded or replaced",
             String::from_utf8_lossy(loader)
         )),
     }
@@ -124,10 +124,10 @@ fn judge_rights(path: &Path, metadata: &std::fs::Metadata) -> Result<(), String>
     let group = unsafe { libc::getegid() };
     let has = |bit: u32| metadata.mode() & bit != 0;
     if has(SET_USER) && metadata.uid() != user || has(SET_GROUP) && metadata.gid() != group {
-        return Err("it runs with the rights of another user or group, and then the loader takes no library".to_owned());
+        return Err("it runs with the rights of another user or group, so the loader ignores LD_PRELOAD".to_owned());
     }
     if user != 0 && has_capabilities(path) {
-        return Err("it runs with capabilities of its own, and then the loader takes no library".to_owned());
+        return Err("it has file capabilities, so the loader ignores LD_PRELOAD".to_owned());
     }
     Ok(())
 }
@@ -176,8 +176,8 @@ mod tests {
     fn what_is_no_program_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         assert!(refusal(&script(&directory, "text", "hello", 0o755)).contains("neither a program"));
-        assert!(refusal(&script(&directory, "shut", "#!/bin/sh\n", 0o644)).contains("may not be executed"));
-        assert!(refusal(directory.path()).contains("no file"));
+        assert!(refusal(&script(&directory, "shut", "#!/bin/sh\n", 0o644)).contains("not executable"));
+        assert!(refusal(directory.path()).contains("not a file"));
         assert!(matches!(find(OsStr::new("no-such-program-here")), Err(Refusal::NotFound(_))));
         assert!(matches!(find(OsStr::new("./no/such/program")), Err(Refusal::NotFound(_))));
     }

@@ -25,7 +25,7 @@ pub struct Advice {
     pub subject: Subject,
     /// Which sentence it is.
     pub kind: Kind,
-    /// The sentence, without the name of the subject and without a full stop.
+    /// Sentences that do not name the subject. If they end in a command, that is a second line.
     pub text: String,
 }
 
@@ -66,10 +66,10 @@ pub enum Kind {
 }
 
 /// What all predictions leave out; to be shown once, where there is a prediction.
-pub const NOTE: &str = "A figure that is called simulated comes from a model of the machine that it names, on which every \
-                        thread does the same again and again: a section of the mean length that was measured, then work \
-                        outside. Other locks, condition variables, how sections vary, and cache misses in them beyond one \
-                        line are left out, and all time outside counts as work of the thread's own.";
+pub const NOTE: &str = "Simulated figures come from a model of the machine that stands beside them. In it, every thread \
+                        repeats two steps: a section of the mean length that was measured, then work outside. Left out \
+                        are other locks, condition variables, sections of other lengths, and cache misses beyond one \
+                        line. All time outside counts as work of the thread's own.";
 
 /// One sentence for each lock of the profile, in its order, and one about condition variables if most waiting is there.
 /// `predictions` are those of the first locks, as [`predictions`] gives them; there may be fewer, or none.

@@ -43,11 +43,10 @@ const STRENGTHS: [f64; 3] = [0.26, 0.34, 0.42];
 /// What stands above the graphs: heading, and what the width means.
 pub(crate) fn words(side: Side) -> (&'static str, &'static str) {
     match side {
-        Side::Waiters => ("Who waited", "Width: how long the threads waited that were in these functions."),
-        Side::Holders => (
-            "Who held it meanwhile",
-            "Width: waiting that is charged to these functions, as they held the lock at that time.",
-        ),
+        Side::Waiters => ("Who waited", "Width: how long threads waited in these functions."),
+        Side::Holders => {
+            ("Who held it meanwhile", "Width: how long others waited while these functions held the lock.")
+        }
     }
 }
 

@@ -152,13 +152,13 @@ fn answers(profile: &Profile, tops: &Tops, advice: &[(usize, String)]) -> Markup
             }
             @if let Some((_, lock)) = waited.first() {
                 article {
-                    h2 { "Who waits, and who holds it meanwhile?" }
+                    h2 { "Who waited, and who held the lock meanwhile?" }
                     div.sentences {
                         @if let Some((waiter, part)) = tops.busiest(&lock.waiters) {
-                            p { (words::percent(part)) " of the waiting for it is in " (name(&waiter)) "." }
+                            p { (words::percent(part)) " of the waiting for this lock is in " (name(&waiter)) "." }
                         }
                         @if let Some((holder, part)) = tops.busiest(&lock.holders) {
-                            p { (words::percent(part)) " of what its holders are charged is charged to " (name(&holder)) "." }
+                            p { (name(&holder)) " held it during " (words::percent(part)) " of the waiting in which anybody held it." }
                         }
                         @if let Some(free) = lock::handing_on(lock) { p { (free) } }
                     }
@@ -169,7 +169,7 @@ fn answers(profile: &Profile, tops: &Tops, advice: &[(usize, String)]) -> Markup
                     h2 { "What may help?" }
                     div.sentences {
                         @for (index, sentence) in first {
-                            p { (name(&middle(&profile.locks[*index].name, 120))) ": " (plain(sentence)) }
+                            p { (name(&middle(&profile.locks[*index].name, 120))) ". " (plain(sentence)) }
                         }
                     }
                 }
@@ -185,8 +185,8 @@ fn over_time(profile: &Profile) -> Markup {
         section.part id="time" {
             h2 { "Over time" }
             p.caption {
-                "Threads that waited at once, on average over each slice of time, for the locks that were waited for longest, "
-                "one upon the other."
+                "How many threads waited at the same time: the average over each slice of time. The locks with the most waiting are "
+                "stacked."
             }
             div.lanes tabindex="0" role="region" aria-label={ "Picture: " (title) } {
                 // Written by a library that escapes all text.
@@ -210,8 +210,8 @@ fn flames(all: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
         section.part id="flames" {
             h2 { "Flame graphs" }
             p.caption {
-                "All waiting is at the top, the locks below it, then the functions from the outermost inwards. Functions in "
-                "italics were inlined; grey ones only lock."
+                "All waiting is at the top. Below it are the locks, then the functions from the outermost inwards. Functions in "
+                "italics were inlined. Grey ones only lock."
             }
             div.flames {
                 div.bar-of-flames {}

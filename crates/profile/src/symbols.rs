@@ -181,21 +181,21 @@ impl Known {
         let path = path.display();
         let image = match &self.image {
             Ok(image) => image,
-            Err(fault) => return vec![format!("{path}: {fault}, so its functions have no names")],
+            Err(fault) => return vec![format!("{path}: {fault}. Its functions have no names")],
         };
         let mut remarks = Vec::new();
         if let Some(other) = &self.other {
             let (ran, now) = (build_id_text(other), build_id_text(&image.build_id));
             remarks.push(format!(
-                "{path}: is another file now ({now}) than the one that ran ({ran}), so its functions have no names"
+                "{path}: is another file now ({now}) than the one that ran ({ran}). Its functions have no names"
             ));
         }
         if self.n_unnamed > 0 && image.is_stripped {
             let (n_unnamed, id) = (self.n_unnamed, build_id_text(&image.build_id));
             let misfit = image.misfit.as_ref().map(|file| format!("; {} does not fit", file.display()));
             remarks.push(format!(
-                "{path}: {n_unnamed} of its addresses have no names, as it is stripped and there is no debug file for it \
-                 ({id}{})",
+                "{path}: {n_unnamed} of its addresses have no names. The file is stripped, and no debug file for it was \
+                 found ({id}{})",
                 misfit.unwrap_or_default()
             ));
         }

@@ -26,7 +26,7 @@ const PADDING: usize = 2;
 pub fn table(profile: &Profile, advice: &[(usize, String)], width: usize) -> String {
     let mut text = wrap("", &format!("{}: {}", program(profile), headline(profile)), width);
     if let Some(nothing) = nothing(profile) {
-        text += &wrap("", nothing, width);
+        text.extend(nothing.lines().map(|line| wrap("", line, width)));
     }
     let locks = waited(profile);
     let (listed, rest) = locks.split_at(locks.len().min(MOST_LOCKS));
@@ -35,11 +35,11 @@ pub fn table(profile: &Profile, advice: &[(usize, String)], width: usize) -> Str
     }
     if !rest.is_empty() {
         let ns: f64 = rest.iter().map(|(_, lock)| lock.wait_ns).sum();
-        let _ = writeln!(text, "and {} more, {} of all waiting", rest.len(), percent(share(profile, ns)));
+        let _ = writeln!(text, "and {} more, with {} of all waiting", rest.len(), percent(share(profile, ns)));
     }
     let idle = profile.locks.len() - locks.len();
     if idle > 0 && !locks.is_empty() {
-        let _ = writeln!(text, "{} never waited for", counted(idle, "lock"));
+        let _ = writeln!(text, "{} had no waits", counted(idle, "other lock"));
     }
     text += &advised(profile, listed, advice, width);
     if let Some(conditions) = conditions(profile) {
@@ -130,7 +130,7 @@ fn part_first(name: &str, most: usize) -> String {
     }
 }
 
-/// What may be said of the locks that are listed.
+/// What may be said of the locks that are listed. A command stands by itself and whole, so that it can be copied.
 fn advised(profile: &Profile, listed: &[(usize, &Lock)], advice: &[(usize, String)], width: usize) -> String {
     let mut text = String::new();
     for (index, _) in listed {
@@ -141,7 +141,13 @@ fn advised(profile: &Profile, listed: &[(usize, &Lock)], advice: &[(usize, Strin
         }
         let name = plain(&profile.locks[*index].name);
         let _ = writeln!(text, "\n{}", middle(&name, width.max(LEAST_NAME)));
-        text.extend(sentences.into_iter().map(|sentence| wrap("- ", &plain(sentence), width)));
+        for sentence in sentences {
+            let (said, command) = sentence.split_once('\n').unwrap_or((sentence.as_str(), ""));
+            text += &wrap("- ", &plain(said), width);
+            if !command.is_empty() {
+                let _ = writeln!(text, "  {}", plain(command));
+            }
+        }
     }
     text
 }

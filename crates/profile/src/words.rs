@@ -60,11 +60,12 @@ pub(crate) fn headline_parts(profile: &Profile) -> (String, Option<String>) {
     let acquisitions: f64 = profile.locks.iter().map(|lock| lock.acquisitions).sum();
     match waited(profile).first() {
         None => {
-            (format!("No waiting in {length}: {} acquisitions of {n_locks}, each at once", count(acquisitions)), None)
+            let count = count(acquisitions);
+            (format!("No thread waited for a lock in {length}: {count} acquisitions of {n_locks}"), None)
         }
         Some((_, most)) => {
             let (waiting, part) = (duration_ns(profile.wait_ns()), percent(share(profile, most.wait_ns)));
-            (format!("{waiting} of waiting in {length}; {part} of it for"), Some(shown(&most.name)))
+            (format!("Threads waited {waiting} for locks in {length}, {part} of it for"), Some(shown(&most.name)))
         }
     }
 }
@@ -81,12 +82,12 @@ pub(crate) fn headline(profile: &Profile) -> String {
 pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
     if profile.locks.is_empty() {
         return Some(
-            "Only pthread mutexes are seen, and only those that are locked through the C library: not spin locks, not \
-             futexes of a program's own, and nothing in a program that is linked statically.",
+            "`ondeck profile` records pthread and C11 mutexes only. It cannot see spin locks, Rust's std::sync::Mutex and \
+             parking_lot, or the locks of Go, Java and OpenMP. For those, try:\nperf trace -s -e futex -- PROGRAM",
         );
     }
     waited(profile).is_empty().then_some(
-        "Locks are not what this run waited for. If it should have: was there load on it, and more than one thread?",
+        "Locks did not slow this run down. If you expected waiting: was there load, and more than one thread?",
     )
 }
 
@@ -95,9 +96,9 @@ pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
     Some(format!(
-        "{}, which are no lock waits and not in these figures: {} in {} waits, most on {} ({})",
-        counted(profile.conditions.len(), "condition variable"),
+        "Not counted above: {} of waiting on {} ({} waits), most on {} ({})",
         duration_ns(sum(|one| one.wait_ns)),
+        counted(profile.conditions.len(), "condition variable"),
         count(sum(|one| one.waits)),
         shown(&most.name),
         duration_ns(most.wait_ns),
@@ -108,9 +109,13 @@ pub(crate) fn conditions(profile: &Profile) -> Option<String> {
 pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     let dropped = &profile.dropped;
     let rows = [
-        (dropped.samples, "sample", "dropped, as the memory for them was full: the figures are too low"),
-        (dropped.stacks, "stack", "dropped, as the memory for them was full: what happened there has none"),
-        (dropped.locks, "lock", "dropped, as the memory for them was full"),
+        (
+            dropped.samples,
+            "sample",
+            "dropped because the memory for them was full, so the figures are too low: try a larger --max-mb",
+        ),
+        (dropped.stacks, "stack", "not recorded, so what happened there has no function names"),
+        (dropped.locks, "lock", "not recorded, because there was no room for more"),
         (dropped.processes, "process", "not recorded"),
     ];
     let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {
@@ -124,8 +129,8 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
 /// How and where it ran, by name.
 pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let rate = match profile.rate {
-        0 | 1 => "every acquisition was looked at".to_string(),
-        rate => format!("one of {rate} acquisitions was looked at; counts and times are estimates of all"),
+        0 | 1 => "every acquisition was recorded".to_string(),
+        rate => format!("one acquisition in {rate} was recorded; counts and times are estimates for all"),
     };
     let processes = match profile.processes.as_slice() {
         [one] => format!("1, {}", one.pid),
@@ -146,7 +151,7 @@ pub(crate) fn ended(how: Ended) -> &'static str {
     match how {
         Ended::Exit => "by exit",
         Ended::Abruptly => "abruptly",
-        Ended::Running => "still ran",
+        Ended::Running => "still running",
     }
 }
 
@@ -163,8 +168,11 @@ mod tests {
 
     #[test]
     fn the_headline_says_how_much_and_for_what() {
-        assert_eq!(headline(&made_up::server()), "12.0 s of waiting in 4.0 s; 92 % of it for query_cache+0x18");
-        assert_eq!(headline(&made_up::calm()), "No waiting in 4.0 s: 20.0 k acquisitions of 1 lock, each at once");
+        assert_eq!(
+            headline(&made_up::server()),
+            "Threads waited 12.0 s for locks in 4.0 s, 92 % of it for query_cache+0x18"
+        );
+        assert_eq!(headline(&made_up::calm()), "No thread waited for a lock in 4.0 s: 20.0 k acquisitions of 1 lock");
         assert_eq!(headline(&made_up::silent()), "No lock calls were seen in 4.0 s");
         let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
@@ -176,8 +184,8 @@ mod tests {
         profile.dropped.locks = 2;
         profile.notes = vec!["a\nnote".into()];
         let expected = [
-            "12 samples were dropped, as the memory for them was full: the figures are too low",
-            "2 locks were dropped, as the memory for them was full",
+            "12 samples were dropped because the memory for them was full, so the figures are too low: try a larger --max-mb",
+            "2 locks were not recorded, because there was no room for more",
             "1 process was not recorded",
             "a note",
         ];

@@ -29,11 +29,11 @@ pub fn summary(board: &Board, results: &Results, kept: Kept, width: usize) -> St
         text.extend(sentences.iter().map(|sentence| wrap("- ", sentence, width)));
     }
     if !results.warnings.is_empty() {
-        text += "\nWhat casts doubt on them\n";
+        text += "\nWarnings\n";
         text.extend(results.warnings.iter().take(SHOWN_WARNINGS).map(|warning| wrap("- ", warning, width)));
         let more = results.warnings.len().saturating_sub(SHOWN_WARNINGS);
         if more > 0 {
-            text += &format!("- and {more} more, which --out keeps\n");
+            text += &format!("- {more} more: --out FILE.csv keeps them\n");
         }
     }
     let is_disturbed = results.warnings.iter().any(|warning| is_noise(warning));

@@ -187,8 +187,8 @@ impl Comparison {
         });
         self.tables.is_empty().then(|| {
             format!(
-                "{old_name} and {new_name} have nothing in common that could be compared: the one has {old}, the other \
-                 {new}; two files with the same lock in the same workload at the same number of threads are accepted"
+                "{old_name} and {new_name} have nothing in common to compare. {old_name} has {old}; {new_name} has {new}. \
+                 Accepted: two files with the same lock in the same workload at the same number of threads"
             )
         })
     }
@@ -222,16 +222,16 @@ impl Comparison {
         let changes = || self.tables.iter().flat_map(|table| &table.changes);
         let mut notes = Vec::new();
         if changes().any(|change| !change.is_significant()) {
-            notes.push("~  no difference can be told (p > 0.05)".to_string());
+            notes.push("~  the difference may be noise (p > 0.05)".to_string());
         }
         if changes().any(|change| !change.has_enough_rounds()) {
             let needed = rounds_needed(ALPHA);
             notes.push(format!(
-                "{needed} or more rounds in each file are needed to tell any difference (--rounds {needed})"
+                "no difference can show yet: each file needs {needed} or more rounds (--rounds {needed})"
             ));
         }
         if changes().any(|change| change.old.spread.is_none() || change.new.spread.is_none()) {
-            notes.push("?  6 or more rounds are needed for the interval of a median (--rounds 6)".to_string());
+            notes.push("?  the interval of a median needs 6 or more rounds (--rounds 6)".to_string());
         }
         notes
     }
@@ -391,8 +391,8 @@ mod tests {
         let old = rows("ondeck", &[100.0, 110.0, 105.0, 95.0, 101.0]);
         let new = rows("ondeck", &[101.0, 108.0, 106.0, 96.0, 99.0]);
         let text = compare(&old, &new).text("old.csv", "new.csv", 120);
-        assert!(text.contains(" ~ ") && text.contains("no difference can be told"), "{text}");
-        assert!(text.contains("6 or more rounds are needed for the interval"), "{text}");
+        assert!(text.contains(" ~ ") && text.contains("the difference may be noise"), "{text}");
+        assert!(text.contains("the interval of a median needs 6 or more rounds"), "{text}");
     }
 
     #[test]
@@ -411,7 +411,7 @@ mod tests {
         assert!(text.contains("only in a.csv: sections, 2 threads, std"), "{text}");
         assert!(text.contains("only in b.csv: sections, 2 threads, ondeck"), "{text}");
         let why = comparison.nothing_in_common("a.csv", "b.csv").unwrap();
-        assert!(why.contains("the one has sections, 2 threads, std, the other sections, 2 threads, ondeck;"), "{why}");
+        assert!(why.contains("a.csv has sections, 2 threads, std; b.csv has sections, 2 threads, ondeck."), "{why}");
         assert_eq!(compare(&rows("std", &[1.0]), &rows("std", &[2.0])).nothing_in_common("a", "b"), None);
     }
 

@@ -38,13 +38,13 @@ const PARTS: [(&str, Part); 8] = [
 ];
 
 /// What the parts and the last lines mean.
-const NOTES: [&str; 4] = [
-    "Time of all threads added up, asleep or awake, for each operation of the workload: not how long one takes.",
-    "work: code and loads that find their line; line transfer: lines on their way between cores; queueing for lines: \
-     until a line is done with the requests of others; kernel: system calls and switching threads.",
-    "waiting for a CPU: ready to run, but others do; waking: from the wake until the thread runs, a CPU being free.",
-    "from one operation to the next: length of the window divided by the operations of all threads. In that time, the \
-     threads spend the sum.",
+const NOTES: [&str; 6] = [
+    "The table adds up the time of all threads, awake and asleep. So it is not how long one operation takes.",
+    "work: code, and loads that find their cache line. line transfer: cache lines on their way between cores.",
+    "queueing for lines: a cache line serves the requests of other cores first.",
+    "kernel: system calls, and switches from one thread to another.",
+    "waiting for a CPU: the thread could run, but others do. waking: from the wake-up until it runs on a free CPU.",
+    "from one operation to the next: the length of the window divided by the operations of all threads.",
 ];
 
 /// The rounds of one lock in one setting, added up.
@@ -180,7 +180,7 @@ mod tests {
         ] {
             has(&text, line);
         }
-        has(&text, "- Time of all threads added up, asleep or awake, for each operation of the workload: not how long");
+        assert!(text.contains("- The table adds up the time of all threads, awake and asleep."), "{text}");
     }
 
     #[test]

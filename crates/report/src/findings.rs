@@ -90,7 +90,7 @@ fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Find
     if sentences.is_empty() {
         return None;
     }
-    let hidden = (n_hidden > 0).then(|| format!("{n_hidden} more could be said: see the figures."));
+    let hidden = (n_hidden > 0).then(|| format!("{n_hidden} more sentences are left out: see the figures."));
     let sentences = sentences.iter().chain(&hidden).map(|sentence| plain(sentence)).collect();
     Some(Finding { question: plain(question), sentences })
 }
@@ -104,14 +104,14 @@ fn reach(source: &Source, board: &Board) -> Vec<String> {
             let by_chance =
                 if n <= 20 { format!("1 of {} cases", 1_u32 << (n - 1)) } else { format!("1 of 2^{} cases", n - 1) };
             format!(
-                "A lock is said to be ahead of another where each of {n} rounds says so; two equal locks make it look so in \
+                "A lock counts as ahead if it is ahead in each of {n} rounds. For two equal locks, this happens by chance in \
                  {by_chance}."
             )
         }
     };
     let n_warnings = source.results.warnings.len() + source.notes.len();
-    let warnings = (n_warnings > 0)
-        .then(|| format!("{} came with the figures; see where they come from.", counted(n_warnings, "warning")));
+    let warnings =
+        (n_warnings > 0).then(|| format!("{} came with the figures: read them below.", counted(n_warnings, "warning")));
     std::iter::once(rounds).chain(between_seeds(board)).chain(warnings).collect()
 }
 

@@ -77,7 +77,7 @@ const TOPICS: [Topic; 4] = [
         figures: &[(CPUS, three_digits), (CTX_SWITCHES_PER_S, count)],
     },
     Topic {
-        title: "Waits: what 50 % / 99 % / 99.9 % of them did not exceed / the longest",
+        title: "Waits: the time that 50 % / 99 % / 99.9 % of them stayed within / the longest",
         figures: &[
             (WAIT_P50_NS, duration_ns),
             (WAIT_P99_NS, duration_ns),
@@ -86,11 +86,11 @@ const TOPICS: [Topic; 4] = [
         ],
     },
     Topic {
-        title: "Smallest share of a thread, as a part of an even one / Jain's index of the shares",
+        title: "Smallest share of a thread, relative to an even share / Jain's index of the shares",
         figures: &[(MIN_SHARE, times), (JAIN, times)],
     },
     Topic {
-        title: "Streaks: what 90 % of them did not exceed / starve gaps: what 90 % of them did not exceed / the longest gap",
+        title: "Streaks: the time that 90 % of them stayed within / starve gaps: the same / the longest gap",
         figures: &[(STREAK_P90_NS, duration_ns), (STARVE_P90_NS, duration_ns), (STARVE_MAX_NS, duration_ns)],
     },
 ];
@@ -113,9 +113,8 @@ fn legend(board: &Board) -> String {
     let one_thread = board.settings.iter().any(|setting| setting.threads == 1);
     let parts = [
         (board.locks.len() > 1).then_some("\\* best of its row"),
-        (board.locks.len() > 1 && board.rounds > 1)
-            .then_some("or not to be told from it: the rounds disagree on which is ahead"),
-        one_thread.then_some("% of what the same lock does with 1 thread"),
+        (board.locks.len() > 1 && board.rounds > 1).then_some("or perhaps as good: the rounds disagree"),
+        one_thread.then_some("% relative to the same lock with 1 thread"),
         (board.rounds > 1).then_some("in parentheses the lowest and the highest round"),
     ];
     parts.into_iter().flatten().collect::<Vec<&str>>().join("; ")

@@ -17,14 +17,14 @@ pub enum Kept<'a> {
 const ROUNDS: usize = 10;
 
 /// What helps where others have used the machine.
-const QUIETER: &str = "on a machine with less else to do";
+const QUIETER: &str = "measure again while nothing else runs here";
 
-/// A reason, and a command that can be typed as it stands. `command` made the run, of so many rounds. `None` of a part of
+/// What to do, and a command that can be typed as it stands. `command` made the run, of so many rounds. `None` of a part of
 /// a sweep, which says nothing alone.
 pub(super) fn next(command: &str, rounds: usize, kept: Kept, is_disturbed: bool) -> Option<(&'static str, String)> {
     let words = words(command);
     if kept == Kept::Partial {
-        return Some(("to do the rest", line(&words) + " --resume"));
+        return Some(("finish the run", line(&words) + " --resume"));
     }
     if words.iter().any(|word| word == "--shard") {
         return None;
@@ -34,12 +34,13 @@ pub(super) fn next(command: &str, rounds: usize, kept: Kept, is_disturbed: bool)
     let again = ["--rounds", "--seeds", "--trace"].iter().fold(words.clone(), |words, flag| without(words, flag));
     Some(match kept {
         Kept::File(file) if rounds >= ROUNDS && !is_disturbed => {
-            ("to see what a change of yours changes, after it", comparison(words, file))
+            ("measure again after your change, and compare", comparison(words, file))
         }
-        Kept::File(_) => (if is_disturbed { QUIETER } else { "to see small differences too" }, with_rounds(&again)),
+        Kept::File(_) => {
+            (if is_disturbed { QUIETER } else { "run more rounds to see small differences" }, with_rounds(&again))
+        }
         _ => {
-            let reason =
-                if is_disturbed { QUIETER } else { "to see small differences too, in a file for ondeck compare" };
+            let reason = if is_disturbed { QUIETER } else { "run more rounds, and keep them for `ondeck compare`" };
             (reason, with_rounds(&without(without_file(again), "--format")) + " --out FILE.csv")
         }
     })
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(after(command, 12, Kept::File("./a b.csv")), expected);
         assert!(after("ondeck bench --out x.d/res", 12, Kept::File("x.d/res")).ends_with("x.d/res x.d/res-after"));
         let (reason, again) = next(command, 12, Kept::File("./a b.csv"), true).unwrap();
-        assert!(reason.contains("less else to do") && again.ends_with("--report p.html --rounds 12"), "{again}");
+        assert!(reason.contains("nothing else runs") && again.ends_with("--report p.html --rounds 12"), "{again}");
     }
 
     #[test]

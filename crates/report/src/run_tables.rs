@@ -9,7 +9,7 @@ use crate::{FLAGSHIP, Grid, wait_tables};
 const NAME_WIDTH: usize = 9;
 
 /// What stands beside figures with the mark of a lower bound.
-pub(super) const CUT: &str = "the window was over before the wait was: it was longer than this";
+pub(super) const CUT: &str = "the measurement ended before the wait did, so the wait was longer";
 
 /// All tables that the run has figures for, at most `width` columns wide.
 pub(super) fn tables(board: &Board, width: usize) -> String {
@@ -59,14 +59,14 @@ pub(super) fn units(board: &Board) -> String {
 fn legend(board: &Board, detail: Detail) -> Vec<(&'static str, &'static str)> {
     let best = match board.rounds {
         1 => "best of its row",
-        _ => "best of its row, or not to be told from it: the rounds disagree on which is ahead (~ in the ratio)",
+        _ => "best of its row, or perhaps as good: the rounds disagree (~ in the ratio)",
     };
     let mut legend = vec![(" *  ", best)];
     if detail == Detail::Relative {
-        legend.push((" %  ", "of what the same lock does with 1 thread"));
+        legend.push((" %  ", "relative to the same lock with 1 thread"));
     }
     if board.has_bistable_cell() {
-        legend.push((" ?  ", "bistable: the seeds fall into two groups, and their median says little"));
+        legend.push((" ?  ", "bistable: the seeds fall into two groups, so the median says little"));
     }
     legend
 }
@@ -214,11 +214,11 @@ mod tests {
             }
         }
         let text = tables(&Board::new(&rows, &Catalogue::default()), 100);
-        for shown in [" >2.00 ms", "9.00?  15%", " >  the window was over", " ?  bistable: "] {
+        for shown in [" >2.00 ms", "9.00?  15%", " >  the measurement ended", " ?  bistable: "] {
             assert!(text.contains(shown), "no {shown:?} in {text}");
         }
         let text = crate::markdown::figures(&Board::new(&rows, &Catalogue::default()));
-        for shown in ["/ >2.00 ms |", "&gt; the window was over", "(bistable, 9.00 to 36.4)"] {
+        for shown in ["/ >2.00 ms |", "&gt; the measurement ended", "(bistable, 9.00 to 36.4)"] {
             assert!(text.contains(shown), "no {shown:?} in {text}");
         }
     }

@@ -20,7 +20,7 @@ const FAR: f64 = 1.1;
 const NAMED_NUMBERS: usize = 16;
 
 /// What a run of one round cannot say.
-pub(super) const ONE_ROUND: &str = "One round cannot show which differences are noise; --rounds 5 or more can.";
+pub(super) const ONE_ROUND: &str = "One round cannot show which differences are noise. Use --rounds 5 or more.";
 
 /// Two to five sentences about the run.
 pub(super) fn sentences(board: &Board) -> Vec<String> {
@@ -47,7 +47,7 @@ pub(super) fn between_seeds(board: &Board) -> Option<String> {
     let n_far = cells.iter().filter(|cell| cell.2.width() >= FAR).count();
     let (_, _, widest) = cells.first()?;
     if n_far == 0 {
-        return Some(format!("Between seeds no figure differs by more than {:.1} %.", (widest.width() - 1.0) * 100.0));
+        return Some(format!("No figure differs between seeds by more than {:.1} %.", (widest.width() - 1.0) * 100.0));
     }
     let told = |(setting, lock, spread): &(&Setting, &str, Spread)| {
         let unit = main_unit(&setting.workload);
@@ -57,7 +57,7 @@ pub(super) fn between_seeds(board: &Board) -> Option<String> {
     };
     let told: Vec<String> = cells[..n_far].iter().map(told).collect();
     let (of, told) = (cells.len(), list_some(&told, NAMED_CELLS));
-    Some(format!("Seeds differ by a tenth or more in {n_far} of {of} figures: {told}."))
+    Some(format!("Seeds differ by 10 % or more in {n_far} of {of} figures: {told}."))
 }
 
 /// How a lock's throughput depends on the number of threads.
@@ -80,17 +80,17 @@ impl Course<'_> {
         if is_crossed { format!("; in rounds {} to {}", times(low), times(high)) } else { String::new() }
     }
 
-    /// "ondeck (0.95 or more)"; `None` if it is lower somewhere.
+    /// "ondeck (at least 0.95 of one thread)"; `None` if it is lower somewhere.
     fn keeps(&self) -> Option<String> {
         let (_, lowest) = self.lowest();
-        let text = || format!("{} ({} or more{})", self.lock, times(lowest.median), self.doubt());
+        let text = || format!("{} (at least {} of one thread{})", self.lock, times(lowest.median), self.doubt());
         (lowest.median >= KEEPS_FROM).then(text)
     }
 
-    /// "std (lowest 0.62, at 4 threads)"; `None` if it keeps its speed or collapses.
+    /// "std (0.62 at 4 threads)"; `None` if it keeps its speed or collapses.
     fn between(&self) -> Option<String> {
         let (at, lowest) = self.lowest();
-        let text = || format!("{} (lowest {}, at {}{})", self.lock, times(lowest.median), threads(at), self.doubt());
+        let text = || format!("{} ({} at {}{})", self.lock, times(lowest.median), threads(at), self.doubt());
         (COLLAPSED_BELOW..KEEPS_FROM).contains(&lowest.median).then(text)
     }
 
@@ -103,7 +103,7 @@ impl Course<'_> {
         let is_last = self.points.last().is_some_and(|point| point.0 == first);
         let place = match (stays, is_last) {
             (true, false) => format!("from {first} threads on"),
-            (true, true) => format!("at {first}"),
+            (true, true) => format!("at {first} threads"),
             (false, _) => format!("at {}", numbers(&low)),
         };
         let (_, lowest) = self.lowest();
@@ -134,20 +134,16 @@ pub(super) fn against_one_thread(board: &Board, settings: &[Setting]) -> Vec<Str
     let Some(most_threads) = courses.iter().filter_map(|course| course.points.last()).map(|point| point.0).max() else {
         return Vec::new();
     };
-    let keeps = named(&courses, Course::keeps);
-    let between = named(&courses, Course::between);
-    let parts = [
-        keeps.map(|locks| format!("{KEEPS_FROM} of one thread's throughput or more is kept by {locks}")),
-        between.map(|locks| format!("between {COLLAPSED_BELOW} and {KEEPS_FROM} stay {locks}")),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let mut said = Vec::new();
-    if !parts.is_empty() {
-        said.push(format!("{workload}, up to {most_threads} threads: {}.", parts.join("; ")));
-    }
+    let place = format!("up to {most_threads} threads ({workload})");
+    let kept = match (named(&courses, Course::keeps), named(&courses, Course::between)) {
+        (Some(all), Some(half)) => Some(format!("Keeps its speed {place}: {all}. Keeps half or more: {half}.")),
+        (Some(all), None) => Some(format!("Keeps its speed {place}: {all}.")),
+        (None, Some(half)) => Some(format!("Keeps half or more of its speed {place}: {half}.")),
+        (None, None) => None,
+    };
     let collapses = named(&courses, Course::collapse);
-    said.extend(collapses.map(|locks| format!("{workload}, below half of one thread's throughput: {locks}.")));
-    said
+    let collapses = collapses.map(|locks| format!("Falls below half of one thread's speed ({workload}): {locks}."));
+    kept.into_iter().chain(collapses).collect()
 }
 
 /// The locks of which there is that to say.
@@ -169,9 +165,10 @@ pub(super) fn against_peers(board: &Board) -> Option<String> {
     let mean = geometric_mean(&medians)?;
     let (setting, peer, lowest) = cells.iter().min_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
     let mut said = match cells.len() {
-        1 => format!("{FLAGSHIP} / best peer ({peer}): {:.2}", lowest.median),
+        1 => format!("{FLAGSHIP} is {:.2} times as fast as the best peer, {peer}.", lowest.median),
         n => format!(
-            "{FLAGSHIP} / best peer, geometric mean of {n} rows: {mean:.2}; lowest {:.2} ({}, {}, against {peer})",
+            "{FLAGSHIP} is {mean:.2} times as fast as the best peer of each row (geometric mean of {n} rows). Lowest: \
+             {:.2} ({}, {}, against {peer}).",
             lowest.median,
             setting.workload,
             threads(setting.threads)
@@ -180,11 +177,11 @@ pub(super) fn against_peers(board: &Board) -> Option<String> {
     let unclear = cells.iter().filter(|cell| cell.2.rounds > 1 && !cell.2.is_clear()).count();
     match (unclear, cells.len()) {
         (0, _) => {}
-        (_, 1) => said += "; no difference can be told, the rounds disagree",
-        (1, _) => said += "; in 1 of them no difference can be told, the rounds disagree",
-        (n, _) => said += &format!("; in {n} of them no difference can be told, the rounds disagree"),
+        (_, 1) => said += " That may be noise: the rounds disagree.",
+        (1, _) => said += " In 1 row the difference may be noise: the rounds disagree.",
+        (n, _) => said += &format!(" In {n} rows the difference may be noise: the rounds disagree."),
     }
-    Some(said + ".")
+    Some(said)
 }
 
 /// Whether the locks have their speed back when the visitors are gone.
@@ -199,9 +196,15 @@ pub(super) fn after_the_spike(board: &Board) -> Option<String> {
         let named: Vec<String> = ratios.iter().filter(|(_, ratio)| is_untold(ratio) == untold).map(text).collect();
         (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
     };
-    let untold = of(true).map(|locks| format!("no difference can be told, the rounds disagree: {locks}"));
-    let parts: Vec<String> = [of(false), untold].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("Throughput after the spike, as a part of that before: {}.", parts.join("; ")))
+    let after = "Throughput after the spike, relative to before";
+    match (of(false), of(true)) {
+        (Some(told), Some(untold)) => {
+            Some(format!("{after}: {told}. Perhaps unchanged (the rounds disagree): {untold}."))
+        }
+        (Some(told), None) => Some(format!("{after}: {told}.")),
+        (None, Some(untold)) => Some(format!("{after}, perhaps unchanged (the rounds disagree): {untold}.")),
+        (None, None) => None,
+    }
 }
 
 /// A time where most threads wanted the lock. `what` says which.
@@ -236,7 +239,7 @@ pub(super) fn costs(board: &Board) -> Option<String> {
         Some(format!("{lock} {:.1} / {}", over_settings(0)?, count(over_settings(1)?)))
     };
     let shown: Vec<String> = costs.iter().filter_map(cost).collect();
-    let all = "CPUs used / context switches a second, median of all rows with more than one thread";
+    let all = "CPUs used / context switches a second, median of all rows with several threads";
     (!shown.is_empty()).then(|| format!("{all}: {}.", list_some(&shown, NAMED_LOCKS)))
 }
 
@@ -278,10 +281,10 @@ mod tests {
             rows.iter_mut().for_each(|row| row.platform = platform.into());
             between_seeds(&Board::new(&rows, &Catalogue::default()))
         };
-        let told = "Seeds differ by a tenth or more in 1 of 2 figures: tas 5.00 to 20.0 M/s (mutex-contention, 4 threads, \
+        let told = "Seeds differ by 10 % or more in 1 of 2 figures: tas 5.00 to 20.0 M/s (mutex-contention, 4 threads, \
                     bistable).";
         assert_eq!(seeds("sim", [5.0, 20.0, 20.1].map(|mega: f64| mega.floor())).as_deref(), Some(told));
-        let near = "Between seeds no figure differs by more than 1.7 %.";
+        let near = "No figure differs between seeds by more than 1.7 %.";
         assert_eq!(seeds("sim", [10.0, 10.0, 10.1]).as_deref(), Some(near));
         assert_eq!(seeds("hardware", [5.0, 20.0, 20.0]), None);
     }
@@ -301,31 +304,34 @@ mod tests {
         ]);
         assert_eq!(
             said[0],
-            "mutex-contention, up to 4 threads: 0.9 of one thread's throughput or more is kept by ondeck (0.95 or more)."
+            "Keeps its speed up to 4 threads (mutex-contention): ondeck (at least 0.95 of one thread)."
         );
         assert_eq!(
             said[1],
-            "mutex-contention, below half of one thread's throughput: std from 2 threads on (down to 0.15) and pthread \
-             at 4 (down to 0.20)."
+            "Falls below half of one thread's speed (mutex-contention): std from 2 threads on (down to 0.15) and pthread at 4 threads \
+             (down to 0.20)."
         );
         assert!(
-            said[2].contains("geometric mean of 3 rows: 2.03; lowest 1.00 (mutex-contention, 1 thread"),
+            said[2].contains("2.03 times as fast") && said[2].contains("Lowest: 1.00 (mutex-contention, 1 thread"),
             "{}",
             said[2]
         );
-        assert!(said[2].contains("in 1 of them no difference can be told"), "{}", said[2]);
+        assert!(said[2].contains("In 1 row the difference may be noise"), "{}", said[2]);
     }
 
     #[test]
     fn a_lock_that_recovers_is_not_said_to_stay_low() {
         let said = said(&[("std", 1, [10.0; 3]), ("std", 2, [4.0; 3]), ("std", 4, [8.0; 3])]);
-        assert_eq!(said[0], "mutex-contention, below half of one thread's throughput: std at 2 (down to 0.40).");
+        assert_eq!(said[0], "Falls below half of one thread's speed (mutex-contention): std at 2 (down to 0.40).");
     }
 
     #[test]
     fn rounds_that_disagree_say_nothing() {
         let said = said(&[("ondeck", 2, [10.0, 11.0, 9.0]), ("std", 2, [10.5, 10.0, 10.0])]);
-        assert_eq!(said, ["ondeck / best peer (std): 0.95; no difference can be told, the rounds disagree."]);
+        assert_eq!(
+            said,
+            ["ondeck is 0.95 times as fast as the best peer, std. That may be noise: the rounds disagree."]
+        );
     }
 
     #[test]
@@ -333,7 +339,7 @@ mod tests {
         let phase = |name: &str, mega| Row { workload: format!("spike/{name}"), ..row("std", 2, 0, mega) };
         let rows = [phase("before", 10.0), phase("during", 2.0), phase("after", 8.0)];
         let said = sentences(&Board::new(&rows, &Catalogue::new(&[], &[], &["std"])));
-        assert_eq!(said[0], "Throughput after the spike, as a part of that before: std 0.80.");
+        assert_eq!(said[0], "Throughput after the spike, relative to before: std 0.80.");
     }
 
     #[test]

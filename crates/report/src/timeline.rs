@@ -126,7 +126,7 @@ pub(super) fn sentences(trace: &Trace) -> Vec<String> {
             if census.dugout == 1.0 { "s" } else { "" },
         )),
         format!(
-            "This is from the time on when all have wanted the lock: {}, with {}.",
+            "This covers {} from when all threads had wanted the lock, with {}.",
             duration_ns((end - begin) as f64),
             counted(census.acquisitions, "acquisition"),
         ),
@@ -257,7 +257,7 @@ fn text(census: &Census, lanes: &[Lane], (from, to): (u64, u64)) -> String {
         _ => format!("Most often, {}, it is acquired by {}.", counted(most, "time"), list(&names)),
     };
     format!(
-        "In the {} shown, the lock is acquired {} and goes from one thread to another {}; it is held {:.0} % of the time. \
+        "In the {} shown, the lock is acquired {} and goes from one thread to another {}. It is held {:.0} % of the time. \
          On average, {}, {} at most, and {} in the dugout. {busiest}",
         duration_ns((to - from) as f64),
         counted(census.acquisitions, "time"),

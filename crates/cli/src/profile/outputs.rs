@@ -54,7 +54,7 @@ impl Outputs {
         }
         for (at, (_, path, _)) in files.iter().enumerate() {
             if files[..at].iter().any(|(_, other, _)| other == path) {
-                return Err(Exit::Usage(format!("{}: two files of one name; each needs its own", path.display())));
+                return Err(Exit::Usage(format!("{}: two outputs in one file; each needs its own", path.display())));
             }
         }
         Ok(Outputs {

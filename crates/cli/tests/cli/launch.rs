@@ -83,7 +83,7 @@ fn a_program_that_cannot_be_run_with_our_locks_is_refused() {
     not_started(&["no-such-program-at-all"], 127, &["no-such-program-at-all", "PATH"]);
     not_started(&["./no/such/file"], 127, &["./no/such/file"]);
     let text = scratch.write("text", "hello");
-    not_started(&[&text], 126, &["may not be executed"]);
+    not_started(&[&text], 126, &["not executable"]);
     std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o755)).unwrap();
     not_started(&[&text], 126, &["neither a program"]);
     let source = scratch.write("static.c", "int main(void) { return 0; }");

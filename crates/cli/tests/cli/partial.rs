@@ -46,9 +46,9 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
         let arguments = [words, &["--out", &file, "--report", &page]].concat();
         let (ended, table, said) = interrupted(&arguments, signal);
         assert_eq!(ended, Some(code), "{said}");
-        let again = format!("\nNext, to do the rest:\nondeck {} --resume\n", arguments.join(" "));
+        let again = format!("\nNext, finish the run:\nondeck {} --resume\n", arguments.join(" "));
         assert!(table.ends_with(&again), "{table}");
-        assert!(said.contains("kept.csv.partial") && said.contains("--resume does the rest"), "{said}");
+        assert!(said.contains("kept.csv.partial; ") && said.contains("kept.csv is unchanged"), "{said}");
         let names = ["kept.csv", "kept.csv.partial", "kept.csv.partial.fingerprint.json", "page.html"];
         assert_eq!(scratch.names(), names);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "an old file\n");
@@ -56,8 +56,8 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
         let (before, doubts) = read(Path::new(&format!("{file}.partial"))).unwrap();
         assert!(!before.rows.is_empty() && before.fingerprint.is_some() && doubts.is_empty());
         // Its rows are not lost by a run that begins anew, nor mixed with those of another.
-        refused(&arguments, &["kept.csv.partial", "would be lost", "--resume", "removing"]);
-        refused(&[&arguments[..], &["--resume", "--format", "csv"]].concat(), &["another command: ondeck", "removing"]);
+        refused(&arguments, &["kept.csv.partial", "would be lost", "--resume", "remove"]);
+        refused(&[&arguments[..], &["--resume", "--format", "csv"]].concat(), &["another command: ondeck", "remove"]);
         // Going on and being interrupted again loses nothing either.
         let resumed = [&arguments[..], &["--resume"]].concat();
         let (ended, table, _) = interrupted(&resumed, signal);
@@ -157,7 +157,7 @@ fn rows_of_unknown_origin_are_not_gone_on_from() {
     let old = "platform,machine,workload,lock,threads,round,seconds\nhardware,m,solo,std,1,0,0.1\n";
     scratch.write("a.csv.partial", old);
     let arguments = ["bench", "--lock", "std", "--workload", "solo", "--out", &file, "--resume"];
-    refused(&arguments, &["--resume", "a.csv.partial", "does not tell which command", "removing"]);
+    refused(&arguments, &["--resume", "a.csv.partial", "does not say which command", "remove"]);
     scratch.write("a.csv.partial", "nonsense");
     refused(&arguments, &["a.csv.partial, line 1", "column platform is missing"]);
     assert_eq!(scratch.names(), ["a.csv.partial"]);

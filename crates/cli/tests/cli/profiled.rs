@@ -143,7 +143,7 @@ fn what_cannot_be_is_refused_before_the_program_starts() {
     refused(&["--max-mb", "0", "true"], 2, &["--max-mb"]);
     refused(&["-o", "/no/such/directory/a.pb.gz", "true"], 2, &["--output", "/no/such/directory"]);
     let one = scratch.path("one");
-    refused(&["-o", &one, "--report", &one, "true"], 2, &["one", "two files"]);
+    refused(&["-o", &one, "--report", &one, "true"], 2, &["one", "two outputs"]);
     refused(&[], 2, &["PROGRAM"]);
 }
 

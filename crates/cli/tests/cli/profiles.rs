@@ -81,9 +81,9 @@ fn a_profile_is_not_compared_with_something_else() {
         (
             &packed,
             &results,
-            &["profile.pb.gz is a profile, ", "bench.csv are results", "two profiles or two result files"][..],
+            &["profile.pb.gz is a profile, ", "bench.csv has results", "two profiles or two result files"][..],
         ),
-        (&results, &json, &["profile.json is a profile, ", "bench.csv are results"]),
+        (&results, &json, &["profile.json is a profile, ", "bench.csv has results"]),
         (&packed, &text, &["notes.txt: is neither compressed nor JSON; accepted: what `ondeck profile` wrote"]),
         (&packed, &"/no/such".to_string(), &["/no/such: cannot be read"]),
         (&packed, &cut, &["cut.pb.gz: ends in the middle; is the file cut off?"]),

@@ -163,8 +163,8 @@ fn what_is_read_is_not_overwritten() {
     let scratch = Scratch::new("own");
     let file = scratch.write("a.csv", &read(AFTER));
     let beside = scratch.write("a.csv.fingerprint.json", &read(&format!("{AFTER}.fingerprint.json")));
-    refused(&["report", &file, "-o", &file], &["--output", "a.csv", "is to be read"]);
-    refused(&["report", &file, "-o", &beside], &["--output", "a.csv.fingerprint.json", "is to be read"]);
+    refused(&["report", &file, "-o", &file], &["--output", "a.csv", "would be lost"]);
+    refused(&["report", &file, "-o", &beside], &["--output", "a.csv.fingerprint.json", "would be lost"]);
     assert_eq!(read(&file), read(AFTER));
 }
 
@@ -181,7 +181,7 @@ fn a_profile_has_a_page_and_a_picture_of_its_own() {
     assert!(read(&scratch.path("flame-graph.svg")).contains("Query_cache::try_lock"));
     for files in [&[PROFILE, AFTER][..], &[AFTER, PROFILE], &[PROFILE, PROFILE]] {
         let arguments = [&["report"], files, &["-o", &page]].concat();
-        refused(&arguments, &["server.json is a profile", "no other file is accepted beside it"]);
+        refused(&arguments, &["server.json is a profile", "accepted: this file alone"]);
     }
     refused(&["report", PROFILE, "--markdown"], &["server.json is a profile", "--output PAGE.html and --svg DIR"]);
     let whole = read(PROFILE);

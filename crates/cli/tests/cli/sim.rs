@@ -103,7 +103,7 @@ fn a_trace_is_of_one_run() {
     refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
     refused(&[&TINY[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
     refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
-    refused(&[&one[..], &["--trace", "-"]].concat(), &["--trace", "standard output", "a file is accepted"]);
+    refused(&[&one[..], &["--trace", "-"]].concat(), &["--trace", "standard output", "accepted: a file"]);
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl LockSpec {
     pub fn fault<G: Ground>(&self) -> Option<String> {
         let accepted = lock_names_on::<G>();
         match self.meaning {
-            Meaning::Policy(_) => Some(format!("{self} is no lock; it is for gc-wait")),
+            Meaning::Policy(_) => Some(format!("{self} is not a lock; it is for the workload gc-wait")),
             Meaning::Lock { name, .. } if accepted.contains(&name) => None,
             // Our texts of others' locks have a name of their own wherever they run.
             Meaning::Lock { name, .. } if LOCKS.iter().any(|entry| entry.name == name) => None,
@@ -202,7 +202,7 @@ mod tests {
     fn a_policy_is_no_lock() {
         let policy = LockSpec::parse("spin-wait[yield_after_ns=5000]").unwrap();
         assert_eq!((policy.policy(), policy.is_tuned()), (Some(SpinPolicy::yield_after(5_000)), false));
-        assert!(policy.fault::<Hardware>().unwrap().contains("is no lock"));
+        assert!(policy.fault::<Hardware>().unwrap().contains("is not a lock"));
         assert_eq!(policy.visit::<Hardware, _>(CanBeTaken), None);
     }
 

@@ -64,8 +64,7 @@ pub fn parse(text: &str) -> Result<Tuning, String> {
         let Some((place, number)) = pair.and_then(|(name, number)| Some((field(&mut tuning, name)?, number))) else {
             return Err(unknown(constant));
         };
-        *place =
-            number.parse().map_err(|_| format!("{constant}: whole numbers from 0 to {} are accepted", u32::MAX))?;
+        *place = number.parse().map_err(|_| format!("{constant}: accepted: whole numbers from 0 to {}", u32::MAX))?;
     }
     Ok(tuning)
 }
@@ -78,7 +77,7 @@ pub(super) fn is_default(text: &str) -> bool {
 fn unknown(part: &str) -> String {
     let names: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
     format!(
-        "there is no tuning '{part}'; accepted: {}, or FIELD=NUMBER, more of them joined by +, where FIELD is {}",
+        "there is no tuning '{part}'; accepted: {}, or FIELD=NUMBER, several joined by +, where FIELD is one of {}",
         names.join(", "),
         FIELDS.join(", ")
     )

@@ -1,18 +1,19 @@
 //! The sentences.
 
 use super::measures::{LONG_NS, MOST, SAMPLES};
+use super::predict::MEASURED_WITH;
 use super::{Advice, Case, Kind, OnMachine, Prediction, Subject};
 use crate::names::middle;
-use crate::words::percent;
+use crate::words::{command, percent};
 use crate::{Condition, Profile, Site};
-use ondeck_report::wording::{count, counted, duration_ns, list, plain, times};
+use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, times};
 use std::collections::HashMap;
 
 /// So much of a function's name is shown.
 const MOST_NAME: usize = 80;
 
 /// What the mean of holds is of. Who loses its core is in the longest hundredth.
-const MEAN: &str = "mean of the shorter 99 %";
+const MEAN: &str = "mean of the shortest 99 %";
 
 impl Case<'_> {
     pub(super) fn sentence(&self, kind: Kind) -> String {
@@ -23,19 +24,14 @@ impl Case<'_> {
             Kind::Long => self.long(),
             Kind::SometimesLong => self.sometimes_long(),
             Kind::Helped => self.helped(),
-            Kind::NotHelped => format!(
-                "`ondeck run` would not help: {}; {}; what is left is to take it less often: {}",
-                self.short(),
-                self.foretold(),
-                self.taken()
-            ),
+            Kind::NotHelped => {
+                format!("`ondeck run` would not help: {} {} {}", self.short(), self.foretold(), self.less_often())
+            }
             Kind::NotPredicted => self.not_predicted(),
-            Kind::Answered => format!(
-                "{} answers already: {}; what is left is to take it less often: {}",
-                plain(&self.profile.lock),
-                self.short(),
-                self.taken()
-            ),
+            Kind::Answered => {
+                let lock = plain(&self.profile.lock);
+                format!("{lock} is in place already: {} {}", self.short(), self.less_often())
+            }
             Kind::Idle => unreachable!("no lock is a condition variable"),
         }
     }
@@ -43,8 +39,8 @@ impl Case<'_> {
     fn quiet(&self) -> String {
         let measures = &self.measures;
         format!(
-            "not contended enough to matter: threads waited {} for it, {} of the time that its {} could run on {}, which is \
-             less than two runs differ by",
+            "Hardly contended: threads waited {} for it. That is {} of the time that its {} could run on {}, and less than \
+             two runs differ by. Leave it as it is.",
             duration_ns(measures.lock.wait_ns),
             percent(measures.share()),
             counted(measures.threads as usize, "thread"),
@@ -55,69 +51,88 @@ impl Case<'_> {
     fn unknown(&self) -> String {
         let measures = &self.measures;
         let (samples, acquisitions) = (measures.samples(), measures.lock.acquisitions);
-        let why = if samples < SAMPLES {
-            let rate = if measures.rate > 1 { format!(", one of {}", measures.rate) } else { String::new() };
-            let (samples, all) = (whole(samples), whole(acquisitions));
-            format!("{samples} of its {all} acquisitions were looked at{rate}, fewer than {SAMPLES}")
+        let all = whole(acquisitions);
+        let why = if samples >= SAMPLES {
+            format!("how long it was held is not known for any of its {all} acquisitions")
+        } else if measures.rate > 1 {
+            format!("only {} of its {all} acquisitions were recorded, and {SAMPLES} are needed", whole(samples))
         } else {
-            format!("how long it was held is known of none of its {} acquisitions", whole(acquisitions))
+            format!("it was acquired only {all} times, and {SAMPLES} are needed")
         };
         // Three times as many as are needed: the run that is to come may have fewer acquisitions.
         let rate = (acquisitions / (3.0 * SAMPLES)).floor().max(1.0);
         let how = if rate < f64::from(measures.rate) {
-            format!("`ondeck profile --rate {rate}` looks at more of them")
+            let lock = if self.profile.lock == MEASURED_WITH {
+                String::new()
+            } else {
+                format!("--lock {} ", quoted(&plain(&self.profile.lock)))
+            };
+            format!("Record more of them:\n{}", self.again(&format!("profile {lock}--rate {rate}")))
         } else {
-            "a longer run has more of them".to_owned()
+            "Record a longer run.".to_owned()
         };
-        let waited = duration_ns(measures.lock.wait_ns);
-        format!("what would help cannot be told, though threads waited {waited}: {why}; {how}")
+        format!("Too few samples: threads waited {} for it, but {why}. {how}", duration_ns(measures.lock.wait_ns))
     }
 
     fn late(&self) -> String {
         let measures = &self.measures;
         let (threads, cores) = (counted(measures.threads as usize, "thread"), counted(measures.cores as usize, "core"));
-        let why = if measures.shares_cores() {
-            format!("{threads} share {cores}: fewer threads or more cores would shorten that")
+        let (problem, why) = if measures.shares_cores() {
+            ("Too few cores", format!("{threads} share {cores}. Try fewer threads or more cores."))
         } else {
-            format!("its {threads} have {cores}, so that other programs or a limit on CPU time may have taken them")
+            let why = "Other programs or a limit on CPU time may have taken the cores: look for both.";
+            ("Late wake-ups", format!("Its {threads} have {cores}. {why}"))
         };
         let is_sound = self.prediction.is_some_and(Prediction::is_like_the_run);
-        let foretold = if is_sound { format!("; {}", self.foretold()) } else { String::new() };
-        format!("woken threads ran late: {}, and {why}{foretold}", self.freely())
+        let foretold = if is_sound { format!(" {}", self.foretold()) } else { String::new() };
+        format!("{problem}: {} {why}{foretold}", self.freely())
     }
 
+    /// How long it is held, and by whom.
     fn long(&self) -> String {
-        format!("shorten the section: {}", self.held())
+        let long = match self.measures.section_ns.filter(|_| self.measures.is_known()) {
+            Some(ns) => format!("it is held for {} at a time ({MEAN})", duration_ns(ns)),
+            None => format!(
+                "holds that threads waited for lasted at least {} (mean)",
+                duration_ns(self.measures.waited_for_ns())
+            ),
+        };
+        format!("Long sections: {long}. {}", self.charged("Take work out of this section."))
     }
 
     fn sometimes_long(&self) -> String {
         let measures = &self.measures;
         let who = if measures.shares_cores() {
             let (threads, cores) = (measures.threads as usize, measures.cores as usize);
-            format!("as {} share {}", counted(threads, "thread"), counted(cores, "core"))
+            format!(": {} share {}", counted(threads, "thread"), counted(cores, "core"))
         } else {
-            "to other programs".to_owned()
+            " to other programs".to_owned()
         };
         format!(
-            "shorten its longest sections: 99 of 100 holds last at most {}, but those that threads waited for at least {} \
-             (mean), and {}; or holders lost their core, {who}",
+            "A few long sections: 99 of 100 holds last at most {}, but holds that threads waited for lasted at least {} \
+             (mean). {} Or holders lost their cores{who}.",
             duration_ns(measures.most_holds_ns().unwrap_or(LONG_NS)),
             duration_ns(measures.waited_for_ns()),
-            self.charged(),
+            self.charged("Look for a rare, slow path there."),
         )
     }
 
     fn helped(&self) -> String {
         let is_here = self.prediction.is_some_and(|prediction| prediction.here().is_better());
-        let where_ = if is_here { "" } else { " with more cores, and not with these" };
-        format!("`ondeck run` would help{where_}: {}; {}", self.short(), self.foretold())
+        let (where_, try_it) = if is_here {
+            ("", "Try it and measure")
+        } else {
+            (" with more cores, not with these", "On such a machine, try it and measure")
+        };
+        let (short, foretold, run) = (self.short(), self.foretold(), self.again("run"));
+        format!("`ondeck run` would help{where_}: {short} {foretold} {try_it}:\n{run}")
     }
 
     fn not_predicted(&self) -> String {
-        let unlike = self.prediction.map_or("which was not simulated".to_owned(), |prediction| {
+        let unlike = self.prediction.map_or("This was not simulated.".to_owned(), |prediction| {
             format!(
-                "which the simulator cannot tell, as glibc's mutex is acquired {} times a second in it and {} of them wait \
-                 ({}), and was {} times and {}",
+                "The simulation cannot tell, because it differs from this run. Simulated: {} acquisitions a second with \
+                 glibc's mutex, and {} of them wait ({}). Measured: {} and {}.",
                 count(prediction.here().glibc_per_s),
                 percent(prediction.simulated_waits),
                 simulated(prediction.here()),
@@ -125,16 +140,22 @@ impl Case<'_> {
                 percent(prediction.measured_waits),
             )
         });
-        format!("`ondeck run` may help, {unlike}: {}", self.short())
+        format!("`ondeck run` may help: {} {unlike} Try it and measure:\n{}", self.short(), self.again("run"))
+    }
+
+    /// The command that starts the program again under `ondeck`.
+    fn again(&self, words: &str) -> String {
+        let program = Some(command(self.profile)).filter(|command| !command.is_empty());
+        format!("ondeck {words} -- {}", program.unwrap_or("PROGRAM".to_owned()))
     }
 
     /// That the section is short, and how much threads wait.
     fn short(&self) -> String {
         let measures = &self.measures;
         let lock = measures.lock;
-        let late = if measures.is_mostly_free() { format!(", and {}", self.freely()) } else { String::new() };
+        let late = if measures.is_mostly_free() { format!(" Also, {}", self.freely()) } else { String::new() };
         format!(
-            "it is held for {} at a time ({MEAN}), {} of {} acquisitions wait, {} threads at a time (mean){late}",
+            "it is held for only {} at a time ({MEAN}), but {} of {} acquisitions wait. On average {} threads wait.{late}",
             duration_ns(measures.section_ns.unwrap_or_default()),
             percent((lock.waits / lock.acquisitions).min(1.0)),
             whole(lock.acquisitions),
@@ -146,49 +167,36 @@ impl Case<'_> {
     fn freely(&self) -> String {
         let lock = self.measures.lock;
         format!(
-            "{} of the waiting ({} of {}) passed while it was free and who was to have it next did not run yet",
+            "for {} of the waiting time ({} of {}) the lock was free, but the thread that was woken for it was not running \
+             yet.",
             percent(self.measures.free()),
             duration_ns(lock.handing_on_ns),
             duration_ns(lock.wait_ns),
         )
     }
 
-    /// How long it is held, and by whom.
-    fn held(&self) -> String {
-        let long = match self.measures.section_ns.filter(|_| self.measures.is_known()) {
-            Some(ns) => format!("it is held for {} at a time ({MEAN})", duration_ns(ns)),
-            None => format!(
-                "holds that threads waited for lasted at least {} (mean)",
-                duration_ns(self.measures.waited_for_ns())
-            ),
-        };
-        format!("{long}, and {}", self.charged())
-    }
-
-    /// Who is charged most of the waiting.
-    fn charged(&self) -> String {
+    /// Who is charged most of the waiting, and what to do there.
+    fn charged(&self, what_to_do: &str) -> String {
         let lock = self.measures.lock;
         let waiting = duration_ns(lock.wait_ns);
         match self.heaviest(&lock.holders, |site| site.ns) {
-            None => format!("who held it while threads waited {waiting} is not known"),
+            None => format!("Which function held it while threads waited {waiting} is not known."),
             Some((place, ns)) => {
                 let share = percent((ns / lock.wait_ns).min(1.0));
-                if ns >= MOST * lock.wait_ns {
-                    format!("{place} is charged {share} of the {waiting} that threads waited")
-                } else {
-                    format!("of the {waiting} that threads waited the largest part, {share}, is charged to {place}")
-                }
+                let largest = if ns >= MOST * lock.wait_ns { "" } else { " the largest part," };
+                format!("{place} held it for{largest} {share} of the {waiting} that threads waited. {what_to_do}")
             }
         }
     }
 
-    /// Who acquires it most.
-    fn taken(&self) -> String {
+    /// What is left to do, and who acquires it most.
+    fn less_often(&self) -> String {
         let acquisitions = self.measures.lock.acquisitions;
         match self.heaviest(&self.measures.lock.takers, |site| site.count) {
-            None => "who acquires it is not known".to_owned(),
+            None => "Acquire it less often. Which function acquires it most is not known.".to_owned(),
             Some((place, times)) => {
-                format!("{place} makes {} of the acquisitions", percent((times / acquisitions).min(1.0)))
+                let share = percent((times / acquisitions).min(1.0));
+                format!("Acquire it less often: {place} makes {share} of the acquisitions.")
             }
         }
     }
@@ -217,14 +225,13 @@ impl Case<'_> {
     /// What the simulator says; nothing without a prediction.
     fn foretold(&self) -> String {
         let Some(Prediction { machines, .. }) = self.prediction else { return String::new() };
-        let [here, larger @ ..] = machines;
-        let on = |machine: &OnMachine| {
-            format!("{} times on {} ({})", times(machine.ratio()), cores(machine), simulated(machine))
-        };
-        let (ratio, on_what) = (times(here.ratio()), simulated(here));
-        let mut parts = vec![format!("{ratio} times as often as glibc's on {} as here ({on_what})", cores(here))];
-        parts.extend(larger.iter().map(on));
-        format!("ondeck's lock would be acquired {}", list(&parts))
+        let [on_here, on_some, on_many] = machines.each_ref().map(cores);
+        let [here, some, many] = machines.each_ref().map(|machine| times(machine.ratio()));
+        let [here_model, some_model, many_model] = machines.each_ref().map(simulated);
+        format!(
+            "Simulated, threads acquire ondeck's lock {here} times as often as glibc's on {on_here} as here \
+             ({here_model}). On {on_some} it is {some} times ({some_model}), on {on_many} {many} times ({many_model})."
+        )
     }
 }
 
@@ -237,9 +244,9 @@ fn whole(number: f64) -> String {
     if number < 999.5 { format!("{number:.0}") } else { count(number) }
 }
 
-/// On what that is simulated.
+/// On what that is simulated: the model, and how many threads.
 fn simulated(machine: &OnMachine) -> String {
-    format!("simulated, {}, {}", machine.machine, counted(machine.threads as usize, "thread"))
+    format!("{}, {}", machine.machine, counted(machine.threads as usize, "thread"))
 }
 
 /// What has to be known of the condition variables, if threads wait longer on them than for locks.
@@ -248,8 +255,8 @@ pub(super) fn of_conditions(profile: &Profile) -> Option<Advice> {
     let (index, most) = profile.conditions.iter().enumerate().max_by(longer)?;
     let (all, locks) = (profile.conditions.iter().map(|one| one.wait_ns).sum::<f64>(), profile.wait_ns());
     let text = format!(
-        "threads waited {} on condition variables, {} of it on this one, and {} for locks: it is idle waiting perhaps, of \
-         threads that have nothing to do, and a better lock does not shorten it",
+        "threads waited {} on condition variables, {} of it on this one, and {} for locks. They may have had nothing \
+         to do. A better lock does not change that.",
         duration_ns(all),
         percent(most.wait_ns / all),
         duration_ns(locks),

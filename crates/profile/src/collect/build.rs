@@ -22,7 +22,7 @@ impl Collector {
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
         profile
             .notes
-            .push("a snapshot: what happened since the one before; the timelines begin with the run".to_owned());
+            .push("a snapshot: it has what happened since the one before. Its timelines begin with the run".to_owned());
         for recording in &mut self.recordings {
             recording.recent.clear();
         }
@@ -88,13 +88,11 @@ impl Collector {
     }
 }
 
-const NO_LOCKS: &str = "no pthread_mutex_*, pthread_cond_*, mtx_* or cnd_* call was seen. Locks that are made of futex \
-    calls or of spinning cannot be seen from a preloaded library: Rust's std::sync::Mutex and parking_lot, Go, Java's monitors, \
-    libgomp. `perf trace -s -e futex -- PROGRAM` counts their system calls and says how long they took; a Rust program can be \
-    built with ondeck's or parking_lot's mutexes that record themselves";
+const NO_LOCKS: &str = "no pthread_mutex_*, pthread_cond_*, mtx_* or cnd_* call was seen. If the program is written in Rust, \
+    its mutexes can record themselves: docs/profile.md says how";
 
-const OPAQUE: &str = "robust, process-shared and priority mutexes are waited for as the C library does it: their waits are \
-    recorded, but not who held them, nor how often they were acquired";
+const OPAQUE: &str = "for robust, process-shared and priority mutexes only the waits are known, not who held them or how \
+    often they were acquired";
 
 /// The longest slice of all.
 fn slice_ns(recordings: &[Recording]) -> u64 {

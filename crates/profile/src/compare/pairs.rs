@@ -83,7 +83,7 @@ impl Known {
         let (how, functions, [old, _]) = match self {
             Known::Name(_) => return None,
             Known::Origin(functions, names) => ("come from", functions, names),
-            Known::Waiters(functions, names) => ("were waited for longest at", functions, names),
+            Known::Waiters(functions, names) => ("have most of their waiting at", functions, names),
         };
         let before = match &old[..] {
             [name] => name.clone(),

@@ -37,7 +37,9 @@ impl Summary {
     pub(super) fn head(&self) -> String {
         let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
         let (time, command) = (run_time(self.seconds), short(&command.join(" ")));
-        format!("{time}, lock {}, 1 of {} acquisitions: {command}", self.lock, self.rate)
+        let rate =
+            if self.rate > 1 { format!("1 acquisition in {}", self.rate) } else { "each acquisition".to_string() };
+        format!("{time}, lock {}, {rate} recorded: {command}", self.lock)
     }
 }
 
@@ -50,7 +52,7 @@ impl Comparison {
         let rows = self.rows();
         let mut marks = Marks::default();
         if rows.iter().all(|row| row.figures.iter().all(|figures| figures.waits == 0.0)) {
-            parts.push("no lock was waited for, in neither\n".to_string());
+            parts.push("no thread waited for a lock, in either run\n".to_string());
         } else {
             parts.extend(TABLES.iter().map(|table| table.grid(&rows, names, &mut marks).render(width)));
             parts.push(longest(&rows, names).render(width));
@@ -79,9 +81,10 @@ impl Comparison {
             );
         }
         let more = self.rows.len().saturating_sub(MOST_ROWS);
-        notes.extend((more > 0).then(|| format!("{} of both with less waiting are not shown", counted(more, "lock"))));
-        let one = "one run each: how much two runs of the same program differ is not known from them. What comes again when \
-                   both are run again is no chance";
+        let hidden = || format!("{} of both runs with less waiting: not shown", counted(more, "more lock"));
+        notes.extend((more > 0).then(hidden));
+        let one = "one run each: two runs of the same program differ too, and that is not measured here. Record both again, \
+                   and trust a change only if it appears both times.";
         notes.push(one.to_string());
         notes
     }
@@ -96,8 +99,8 @@ struct Marks {
 
 impl Marks {
     fn notes(&self) -> Vec<String> {
-        let same = "~  no difference can be told from the noise of sampling (p > 0.05)";
-        let too_few = "?  of fewer than 5 samples: too few for an interval";
+        let same = "~  the difference may be noise of sampling (p > 0.05)";
+        let too_few = "?  fewer than 5 samples: too few for an interval";
         [(self.same, same), (self.too_few, too_few)]
             .iter()
             .filter(|note| note.0)
@@ -167,8 +170,8 @@ impl Row {
                     (&self.name, [new.part, new.elsewhere, old.part, old.elsewhere].map(percent));
                 let (new, old) = (&new.name, &old.name);
                 format!(
-                    "{name}: most waiting is now {what} {new} ({new_part}, before {new_before}) and no longer {what} {old} \
-                     (before {old_part}, now {old_now})"
+                    "{name}: most waiting is now {what} {new} ({new_part}, before {new_before}). Before, it was {what} {old} \
+                     ({old_part}, now {old_now})."
                 )
             })
         };
@@ -184,6 +187,6 @@ impl Row {
         let charged = self.holders[side].as_ref().map(|top| format!("most charged to {}", top.name));
         let where_: Vec<String> = [at, charged].into_iter().flatten().collect();
         let where_ = if where_.is_empty() { String::new() } else { format!(", {}", list(&where_)) };
-        format!("{}, waiting of {waiting} in each second{where_}", wording::plain(&self.name))
+        format!("{}, {waiting} of waiting in each second{where_}", wording::plain(&self.name))
     }
 }

@@ -103,7 +103,7 @@ fn intervals(
     let most =
         bars.iter().reduce(|most, bar| if sum(bar) > sum(most) { bar } else { most }).filter(|bar| sum(bar) > 0.0)?;
     let text = format!(
-        "Most threads waited from {} to {} after the start: {} on average.",
+        "The most threads waited from {} to {} after the start: {} on average.",
         duration_ns(most.from),
         duration_ns(most.to),
         three_digits(sum(most)),
@@ -172,7 +172,7 @@ mod tests {
         let shown = intervals(4.0, 0.5, vec![("a".into(), 0)], &[vec![1e9, 0.0, 0.25e9]], Size::Whole).unwrap();
         let bars: Vec<(f64, f64)> = shown.bars.iter().map(|bar| (bar.to, bar.amounts[0])).collect();
         assert_eq!(bars, [(0.5e9, 2.0), (1e9, 0.0), (1.5e9, 0.5), (4e9, 0.0)]);
-        assert_eq!(shown.text, "Most threads waited from 0 ns to 500 ms after the start: 2.00 on average.");
+        assert_eq!(shown.text, "The most threads waited from 0 ns to 500 ms after the start: 2.00 on average.");
         let long = intervals(1000.0, 0.1, vec![("a".into(), 0)], &[vec![1e8; 10_000]], Size::Whole).unwrap();
         assert!(long.bars.len() <= MOST_BARS && long.bars.iter().all(|bar| (bar.amounts[0] - 1.0).abs() < 1e-9));
         assert_eq!(intervals(1.0, 0.0, Vec::new(), &[vec![1.0]], Size::Strip), None);

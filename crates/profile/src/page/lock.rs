@@ -27,8 +27,8 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advic
                 h2 { "Lock by lock" }
                 @if n_waited > detailed.len() {
                     p.note {
-                        "The " (MOST_DETAILS) " locks that were waited for longest; "
-                        (counted(n_waited - detailed.len(), "other")) " are in the table only."
+                        "The " (MOST_DETAILS) " locks with the most waiting. "
+                        (counted(n_waited - detailed.len(), "other")) " with less waiting are in the table only."
                     }
                 }
                 @for (place, index) in detailed.iter().enumerate() {
@@ -100,7 +100,10 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
 /// The part of the waiting in which nobody held the lock, in a sentence; `None` where it is nothing.
 pub(super) fn handing_on(lock: &Lock) -> Option<String> {
     let part = (lock.wait_ns > 0.0).then(|| lock.handing_on_ns / lock.wait_ns).filter(|part| *part >= 0.001)?;
-    Some(format!("In {} of the waiting it was free: the thread that was woken for it did not run yet.", percent(part)))
+    Some(format!(
+        "For {} of the waiting time the lock was free, but the thread that was woken for it was not running yet.",
+        percent(part)
+    ))
 }
 
 fn origin(profile: &Profile, tops: &Tops, lock: &Lock) -> Markup {
@@ -116,10 +119,10 @@ fn origin(profile: &Profile, tops: &Tops, lock: &Lock) -> Markup {
                                 (verb) " in " code { bdi { (crate::names::shown(tops.brief(frame))) } } ", "
                                 bdi { (stacks::place(&profile.frames[frame as usize])) }
                             }
-                            None => { (verb) ", its stack is not known" }
+                            None => { (verb) " at an unknown place" }
                         }
                     }
-                    None => "Where it comes from is not known",
+                    None => "Its origin is not known",
                 }
                 @if let Some(process) = process { "; process " (process.pid) }
                 "; at " (format!("{:#x}", lock.address))

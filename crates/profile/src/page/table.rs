@@ -49,7 +49,7 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Marku
         section.part id="locks" {
             h2 { "Locks" }
             p.caption {
-                "Times are of waiting for the lock, but for the mean hold. "
+                "All times except the mean hold are waiting times. "
                 @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) @if idle == 1 { " was" } @else { " were" } " never waited for. " }
                 @if all.len() > MOST_ROWS { "The table has the first " (MOST_ROWS) "." }
             }
@@ -130,7 +130,7 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
         section.part id="conditions" {
             h2 { "Condition variables" }
             p.caption {
-                (sentence) ". Threads wait on one until there is something to do: long waits are what idle threads have."
+                (sentence) ". Threads without work wait on a condition variable, so long waits may be idle threads."
             }
             div.scroll tabindex="0" role="region" aria-label="Data: condition variables" {
                 table {

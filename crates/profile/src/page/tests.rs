@@ -55,22 +55,22 @@ fn what_matters_is_there_without_a_script() {
     let text = markup(&page(&made_up::server(), &advice()));
     for expected in [
         "<h1>Waiting for locks in mariadbd</h1>",
-        "<p class=\"verdict\">12.0 s of waiting in 4.0 s; 92 % of it for <code class=\"name\"><bdi>query_cache+0x18</bdi></code>.</p>",
+        "<p class=\"verdict\">Threads waited 12.0 s for locks in 4.0 s, 92 % of it for <code class=\"name\"><bdi>query_cache+0x18</bdi></code>.</p>",
         "<li>12 samples were dropped",
-        "one of 64 acquisitions was looked at",
+        "one acquisition in 64 was recorded",
         "--datadir=/srv/data",
         "<rect width=\"59.2\" height=\"10\" rx=\"2\"></rect></svg><span class=\"beside\">92 %</span></td>",
         "<a href=\"#lock-0\"><bdi>query_cache+0x18</bdi></a>",
         "30 locks of 33 were never waited for",
         "<li>Hold it shorter: &lt;fast&gt;.</li>",
         "Initialised in <code><bdi>Query_cache::init</bdi></code>, <bdi>sql/sql_cache.cc:2512</bdi>; process 4711",
-        "In 14 % of the waiting it was free",
+        "For 14 % of the waiting time the lock was free",
         "<span class=\"tag\">inlined</span>",
         "<li class=\"wrapper\"><code><bdi>pthread_mutex_lock</bdi></code>",
         "<dt>mean hold</dt><dd>2.30 us</dd>",
         "<dt>wake-ups</dt><dd>9.75 k</dd>",
         "Half of the waits are shorter than",
-        "2 condition variables, which are no lock waits",
+        "Not counted above: 22.8 s of waiting on 2 condition variables",
         "<bdi>buf_pool+0x880</bdi>",
         "<td>abruptly</td>",
     ] {
@@ -136,7 +136,7 @@ fn a_large_profile_stays_a_page() {
     println!("{} bytes in {took:.1?}", page.len());
     let text = markup(&page);
     assert_eq!(text.matches("<details class=\"lock\"").count(), MOST_DETAILS);
-    assert!(text.contains("The 50 locks that were waited for longest; 950 others are in the table only."));
+    assert!(text.contains("The 50 locks with the most waiting. 950 others with less waiting are in the table only."));
     assert_eq!(
         text.matches("<tr><th scope=\"row\"").count(),
         text.matches("</tr>").count() - text.matches("<thead>").count()
@@ -146,8 +146,8 @@ fn a_large_profile_stays_a_page() {
 #[test]
 fn programs_that_did_not_wait_have_a_page() {
     for (profile, words) in [
-        (made_up::calm(), "Locks are not what this run waited for."),
-        (made_up::silent(), "Only pthread mutexes are seen"),
+        (made_up::calm(), "Locks did not slow this run down."),
+        (made_up::silent(), "records pthread and C11 mutexes only"),
     ] {
         let text = markup(&page(&profile, &[]));
         assert!(text.contains(words) && !text.contains("id=\"flames\"") && !text.contains("id=\"each\""), "{text}");

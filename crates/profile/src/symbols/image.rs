@@ -170,7 +170,7 @@ pub(super) fn map(path: &Path) -> Result<Mmap, String> {
     let unreadable = |error| format!("cannot be read ({error})");
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err("is no ordinary file".to_owned());
+        return Err("is not an ordinary file".to_owned());
     }
     let file = File::open(path).map_err(unreadable)?;
     // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new files
@@ -182,8 +182,8 @@ pub(super) fn map(path: &Path) -> Result<Mmap, String> {
 pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>, String> {
     match object::File::parse(bytes) {
         Ok(file @ (object::File::Elf32(_) | object::File::Elf64(_))) => Ok(file),
-        Ok(_) => Err("is no ELF file".to_owned()),
-        Err(error) => Err(format!("is no ELF file that can be read ({error})")),
+        Ok(_) => Err("is not an ELF file".to_owned()),
+        Err(error) => Err(format!("cannot be read as an ELF file ({error})")),
     }
 }
 

@@ -41,7 +41,7 @@ fn more_than_ten_are_counted() {
     profile.locks[3].wait_ns = 0.0;
     let text = table(&profile, &[], 120);
     assert!(text.contains("lock 10") && !text.contains("lock 11"), "{text}");
-    assert!(text.contains("\nand 14 more, 58 % of all waiting\n1 lock never waited for\n"), "{text}");
+    assert!(text.contains("\nand 14 more, with 58 % of all waiting\n1 other lock had no waits\n"), "{text}");
 }
 
 #[test]

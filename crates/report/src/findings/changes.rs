@@ -35,22 +35,21 @@ fn total(comparison: &Comparison) -> String {
     let n = changes().count();
     let n_able = changes().filter(|change| change.has_enough_rounds()).count();
     if n == 0 {
-        return "They have no figures in common that could be compared.".to_string();
+        return "The two files have no figure in common to compare.".to_string();
     }
     if n_able == 0 {
         let needed = rounds_needed(ALPHA);
         return format!(
-            "No difference can be told of {}: {needed} or more rounds in each file are needed (--rounds {needed}).",
+            "No difference can show in {}: each file needs {needed} or more rounds (--rounds {needed}).",
             counted(n, "figure")
         );
     }
     let n_told = changes().filter(|change| change.is_significant()).count();
     let by_chance = (n_able as f64 * ALPHA).ceil();
+    let (figures, differ) = (counted(n, "figure"), if n_told == 1 { "differs" } else { "differ" });
     format!(
-        "Of {} that both have, {n_told} differ (p <= {ALPHA}) and of {} no difference can be told; if nothing had \
-         changed, chance alone would make about {by_chance} differ.",
-        counted(n, "figure"),
-        n - n_told
+        "Of {figures} in both files, {n_told} {differ} (p <= {ALPHA}). If nothing had changed, chance alone would make \
+         about {by_chance} differ."
     )
 }
 
@@ -98,7 +97,7 @@ impl Group<'_> {
         let largest_text = format!("{} in {} ({old} to {new}, p={:.3})", largest.percent(), largest.place(), largest.p);
         let (lock, name) = (largest.lock(), self.metric.name);
         match self.told.len() {
-            1 => format!("{lock}, {name} ({better}): {largest_text}; 1 of {} differs.", self.n),
+            1 => format!("{lock}, {name} ({better}): {largest_text}. 1 of {} differs.", self.n),
             told => {
                 let smallest = self.told[told - 1];
                 let range = format!("from {} in {}", smallest.percent(), smallest.place());

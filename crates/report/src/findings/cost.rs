@@ -14,13 +14,13 @@ const CPU_NS_PER_OP: Metric = Metric {
 
 /// CPU time of an operation where most threads want the lock; CPUs and context switches everywhere.
 pub(super) fn cpus(board: &Board) -> Vec<String> {
-    let of_one = sentences::at_most_threads(board, "CPU time of all threads for one operation", CPU_NS_PER_OP);
+    let of_one = sentences::at_most_threads(board, "CPU time of all threads per operation", CPU_NS_PER_OP);
     of_one.into_iter().chain(sentences::costs(board)).collect()
 }
 
 /// The tail of the waits and the longest, where most threads want the lock.
 pub(super) fn waits(board: &Board) -> Vec<String> {
-    let tail = sentences::at_most_threads(board, "What 99 of 100 waits did not exceed", WAIT_P99_NS);
+    let tail = sentences::at_most_threads(board, "Time that 99 of 100 waits stayed within", WAIT_P99_NS);
     tail.into_iter().chain(sentences::at_most_threads(board, "Longest wait", WAIT_MAX_NS)).collect()
 }
 
@@ -37,7 +37,7 @@ pub(super) fn shares(board: &Board) -> Vec<String> {
         Some(format!("{lock} {} ({})", times(share), place(setting)))
     };
     let shown: Vec<String> = shares.into_iter().filter_map(smallest).collect();
-    let what = "Of an even share, the thread that had least had at worst";
+    let what = "Smallest share of a thread, relative to an even share";
     if shown.is_empty() { Vec::new() } else { vec![format!("{what}: {}.", list_some(&shown, NAMED_LOCKS))] }
 }
 

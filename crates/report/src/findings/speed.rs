@@ -19,7 +19,7 @@ pub(super) fn kept(board: &Board) -> Vec<String> {
     let said: Vec<String> =
         workloads.iter().flat_map(|settings| sentences::against_one_thread(board, settings)).collect();
     if said.is_empty() {
-        return vec!["That cannot be told: no workload was run with one thread and with more.".to_string()];
+        return vec!["Unknown: no workload was run both with one thread and with more.".to_string()];
     }
     said
 }
@@ -36,9 +36,9 @@ pub(super) fn fastest(board: &Board) -> Vec<String> {
             parts().take(CLAUSES).map(|alike| clause(alike, alike.len() == leads.len())).collect();
         match parts().count().saturating_sub(CLAUSES) {
             0 => {}
-            more => clauses.push(format!("what can be told changes {}", counted(more, "more time"))),
+            more => clauses.push(format!("This changes {} after that", counted(more, "more time"))),
         }
-        Some(format!("{workload}: {}.", clauses.join("; ")))
+        Some(format!("{workload}: {}.", clauses.join(". ")))
     });
     sentences::against_peers(board).into_iter().chain(said).collect()
 }
@@ -56,9 +56,10 @@ fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
         locks.filter_map(|lock| Some((board.median(setting, lock, metric)?, lock))).collect();
     figures.sort_by(|a, b| a.0.total_cmp(&b.0));
     let shown: Vec<String> = figures.iter().map(|(ns, lock)| format!("{lock} {}", duration_ns(*ns))).collect();
-    let what = if metric.name == crate::row::WAIT_P99_NS.name { ", what 99 of 100 waits did not exceed" } else { "" };
+    let what =
+        if metric.name == crate::row::WAIT_P99_NS.name { ", time that 99 of 100 waits stayed within" } else { "" };
     let untold = Lead::of(board, setting).and_then(|lead| lead.untold());
-    let untold = untold.map_or(String::new(), |untold| format!("; {untold}"));
+    let untold = untold.map_or(String::new(), |untold| format!(". {untold}"));
     let place = format!("{}, {}{what}", setting.workload, threads(setting.threads));
     Some(format!("{place}: {}{untold}.", list_some(&shown, NAMED_LOCKS))).filter(|_| !shown.is_empty())
 }
@@ -104,8 +105,7 @@ impl<'a> Lead<'a> {
     fn untold(&self) -> Option<String> {
         let names: Vec<String> =
             std::iter::once(self.best).chain(self.level.iter().copied()).map(String::from).collect();
-        let text =
-            || format!("no difference can be told between {}, the rounds disagree", list_some(&names, NAMED_LOCKS));
+        let text = || format!("{} do not clearly differ (the rounds disagree)", list_some(&names, NAMED_LOCKS));
         (!self.level.is_empty()).then(text)
     }
 }
@@ -118,24 +118,24 @@ fn clause(alike: &[Lead], is_all: bool) -> String {
     let is_one_round = alike.iter().filter_map(|lead| lead.next).any(|(_, ratio)| ratio.rounds == 1);
     match (alike[0].untold(), distance) {
         (Some(untold), None) => format!("{place} {untold}"),
-        (Some(untold), Some(distance)) => format!("{place} {untold}; {best} does {distance}"),
+        (Some(untold), Some(distance)) => format!("{place} {untold}. There, {best} has {distance}"),
         (None, distance) if is_one_round => {
-            format!("{place} {best} is highest in the one round that there is, {}", distance.unwrap_or_default())
+            format!("{place} {best} is fastest in the only round, with {}", distance.unwrap_or_default())
         }
-        (None, distance) => format!("{place} {best} is fastest, {}", distance.unwrap_or_default()),
+        (None, distance) => format!("{place} {best} is fastest, with {}", distance.unwrap_or_default()),
     }
 }
 
 fn place(alike: &[Lead], is_all: bool) -> String {
     match alike {
-        [only] => format!("at {}", threads(only.setting.threads)),
+        [only] => format!("At {}", threads(only.setting.threads)),
         [first, _, .., last] if is_all => {
             let (first, last) = (first.setting.threads, last.setting.threads);
-            format!("at all {} numbers of threads from {first} to {last}", alike.len())
+            format!("At all {} numbers of threads from {first} to {last}", alike.len())
         }
         _ => {
             let numbers: Vec<u32> = alike.iter().map(|lead| lead.setting.threads).collect();
-            format!("at {} threads", sentences::numbers(&numbers))
+            format!("At {} threads", sentences::numbers(&numbers))
         }
     }
 }

@@ -41,21 +41,19 @@ impl OutFile {
     /// In one line, if it was another command, machine or program, or if that is not known.
     pub fn earlier(&self, now: &Fingerprint, command: &str) -> Result<Earlier, String> {
         let Some(path) = self.left() else { return Ok(Earlier::default()) };
-        let refuse = |what: String, accepted: &str| {
-            Err(format!("{} {what}; accepted: {accepted}, or removing that file", path.display()))
-        };
+        let refuse = |what: String, to_do: &str| Err(format!("{} {what}; {to_do} remove that file", path.display()));
         let (left, doubts) = read(&path).map_err(|error| error.to_string())?;
         let Some(then) = left.fingerprint else {
             let doubt = doubts.first().map_or(String::new(), |doubt| format!(" ({doubt})"));
-            return refuse(format!("does not tell which command and machine it is of{doubt}"), "one that does");
+            return refuse(format!("does not say which command and machine it is from{doubt}"), "to start again,");
         };
         if left.command != command {
-            return refuse(format!("is of another command: {}", left.command), "that command with --resume");
+            return refuse(format!("is from another command: {}", left.command), "run that one with --resume, or");
         }
         let differences = then.differences(now);
         if !differences.is_empty() {
-            let what = format!("is of another machine or program: {}", differences.join(", "));
-            return refuse(what, "the same machine and program");
+            let what = format!("is from another machine or program: {}", differences.join(", "));
+            return refuse(what, "use --resume there, or");
         }
         let lasting = |warning: &String| !warning.starts_with(FAILED) && !is_about_earlier(warning);
         Ok(Earlier { rows: left.rows, warnings: left.warnings.into_iter().filter(lasting).collect() })
@@ -132,9 +130,7 @@ mod tests {
                 assert_eq!(earlier.rows[0].ops_per_s, Some(0.1 + 0.2), "to the last digit");
                 assert_eq!(earlier.rows[0].trace_hash.is_some(), is_whole, "JSON has all of a row");
             }
-            assert!(
-                file.earlier(&now, "other").unwrap_err().contains("another command: bench; accepted: that command")
-            );
+            assert!(file.earlier(&now, "other").unwrap_err().contains("another command: bench; run that one"));
             let elsewhere = Fingerprint { cpu: "toy".into(), ..now };
             let error = file.earlier(&elsewhere, "bench").unwrap_err();
             assert!(error.contains(r#"cpu was "" and is "toy""#) && !error.contains('\n'), "{error}");
@@ -150,7 +146,7 @@ mod tests {
             let text = fs::read_to_string(&path).unwrap();
             fs::write(&path, text.replace(",std,", ",pthread,")).unwrap();
             let error = file.earlier(&Fingerprint::default(), "bench").unwrap_err();
-            for words in ["a.csv.partial does not tell", "is about other rows", "removing that file"] {
+            for words in ["a.csv.partial does not say", "is about other rows", "remove that file"] {
                 assert!(error.contains(words), "no {words:?} in {error}");
             }
         });

@@ -155,10 +155,10 @@ pub(super) fn told(topic: &Topic, courses: &[&Course], name: impl Fn(&Course) ->
     }
     let mut said = Vec::new();
     if !untold.is_empty() {
-        said.push(format!("No difference can be told (p > 0.05): {}.", list(&untold)));
+        said.push(format!("Perhaps only noise (p > 0.05): {}.", list(&untold)));
     }
     if is_short {
-        said.push(format!("To tell any, {} or more rounds are needed in each file.", rounds_needed(0.05)));
+        said.push(format!("Each file needs {} or more rounds before a difference can show.", rounds_needed(0.05)));
     }
     said.extend(machines.map(|(old, new)| format!("The machines differ: {old} and {new}.")));
     said

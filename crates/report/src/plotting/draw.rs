@@ -190,7 +190,7 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
         (true, (_, 1)) => format!("A {thing} is a file's figure / that of {}. One round: no spread.", labels[0]),
         (true, _) => format!(
             "A {thing} is a file's median / that of {}, {of} in each; the {spread} spans from its lowest round / the \
-             other's highest to its highest / the other's lowest. The text says where no difference can be told.",
+             other's highest to its highest / the other's lowest. The text says which differences may be noise.",
             labels[0]
         ),
         (false, (_, 1)) => format!("A {thing} is one round: no spread."),
@@ -198,10 +198,10 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
     });
     let points = || drawn.series.iter().flat_map(|series| &series.points);
     if points().any(|point| point.at_least) {
-        said.push("Where > stands before a figure, the window was over before the wait was: it was longer.".into());
+        said.push("A > before a figure: the measurement ended before the wait did, so the wait was longer.".into());
     }
     if points().any(|point| point.bistable) {
-        said.push("Bistable: the seeds fall into two groups, and a median says little.".into());
+        said.push("Bistable: the seeds fall into two groups, so a median says little.".into());
     }
     let mut left_out = Vec::new();
     if drawn.more > 0 {

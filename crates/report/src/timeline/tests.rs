@@ -45,7 +45,7 @@ fn the_middle_of_the_run_is_shown_with_so_many_acquisitions() {
     assert!(lanes.lanes.iter().all(|lane| lane.spans.iter().all(|span| from <= span.from_ns && span.to_ns <= to)));
     assert_eq!(
         lanes.text,
-        "In the 4.00 us shown, the lock is acquired 40 times and goes from one thread to another 39 times; it is held \
+        "In the 4.00 us shown, the lock is acquired 40 times and goes from one thread to another 39 times. It is held \
          100 % of the time. On average, 1 thread is awake and wants the lock, 1 at most, and 2.00 in the dugout. No \
          thread acquires it more often than 10 times."
     );
@@ -103,7 +103,7 @@ fn averages_are_of_the_time_when_all_are_there() {
     let expected = [
         "ondeck, mutex-contention, 4 threads on a simulated toy: on average 0.999 threads are awake and want the lock and \
          2.00 sleep.",
-        "This is from the time on when all have wanted the lock: 100 us, with 1000 acquisitions.",
+        "This covers 100 us from when all threads had wanted the lock, with 1000 acquisitions.",
     ];
     assert_eq!(said, expected);
 }

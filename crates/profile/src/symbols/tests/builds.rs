@@ -193,7 +193,7 @@ fn a_file_that_was_replaced_or_removed_gives_no_names() {
     std::fs::create_dir(&program).unwrap();
     let symbols = &mut workshop.symbols();
     assert_bare(&run, symbols);
-    assert_one_remark(symbols, &[text(&program), "no ordinary file"]);
+    assert_one_remark(symbols, &[text(&program), "not an ordinary file"]);
 }
 
 #[test]
