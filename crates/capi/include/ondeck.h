@@ -1,40 +1,49 @@
-/* ondeck.h: mutexes that do not collapse under contention, for C99 and C++11.
+/* ondeck.h: mutexes that stay fast when many threads want them, for C99 and C++11.
  *
- * ondeck_mutex_t and ondeck_cond_t are used as pthread_mutex_t and pthread_cond_t are; ondeck_monitor_t is a lock that its
- * holder may enter again, in which threads wait for each other, as in Java and .NET. For C++17 there is ondeck.hpp.
+ * Use ondeck_mutex_t and ondeck_cond_t like pthread_mutex_t and pthread_cond_t. ondeck_monitor_t is a lock that its
+ * holder may enter again, and in which threads wait for each other, as in Java and .NET. For C++17 there is ondeck.hpp.
  *
  * Objects
- *   A mutex is 8 bytes, a condition variable 16, a monitor 4. Each begins as its initializer says, or by its init function,
- *   or as zeros; it stays where it is as long as it is used, and is not shared between processes. Mutexes and condition
- *   variables keep nothing elsewhere, so their destroy functions may be left out; a monitor's gives memory back.
+ *   A mutex has 8 bytes, a condition variable 16, and a monitor 4. Make one with its initializer, with its init
+ *   function, or from zeros. An object stays where it is as long as it is used. It cannot be shared between processes.
+ *   Mutexes and condition variables keep nothing elsewhere, so you may leave out their destroy functions. A monitor's
+ *   destroy function gives memory back.
  *
- * Answers
- *   0, or one of the numbers of <errno.h>, as pthread's; errno itself is not changed. What is not listed at a function does
- *   not happen. A signal ends no wait.
+ * Return values
+ *   Functions return 0 or a number of <errno.h>, as pthread's do. Each function's comment lists all that it returns.
+ *   errno itself does not change. A signal ends no wait.
  *
  * Time
- *   A number of nanoseconds is counted from the call, on the monotonic clock; UINT64_MAX is for ever. A deadline is a time
- *   of CLOCK_MONOTONIC or CLOCK_REALTIME, whichever is named. ETIMEDOUT is never early. It is late by what the system takes
- *   to give the thread a core; and if CLOCK_REALTIME is set forward during the call, by as much as it was set.
+ *   A number of nanoseconds counts from the call, on the monotonic clock. UINT64_MAX means for ever. A deadline is a
+ *   time of CLOCK_MONOTONIC or CLOCK_REALTIME: the caller names the clock. ETIMEDOUT is never early. It may be late by
+ *   the time that the system takes to give the thread a core. If CLOCK_REALTIME is set forward during the call, it may
+ *   also be late by as much as the clock was set.
  *
  * Blocking
- *   Whoever waits spins for some microseconds, yields, and sleeps. With ONDECK_SPIN=0 in the environment it sleeps at once.
- *   The functions with "try" in their names, those that release, and those that signal or pulse never wait for a holder. A
- *   waiting thread uses up to 2.5 KiB of its stack.
+ *   A waiting thread spins for some microseconds, yields, and sleeps. At most one waiting thread of a mutex stays awake
+ *   for longer. With ONDECK_SPIN=0 in the environment, waiting threads sleep at once. Functions with "try" in their
+ *   names, functions that release, and functions that signal or pulse never wait for a holder. A waiting thread uses up
+ *   to 2.5 KiB of its stack. On Linux, about once a second, one waiting thread asks the system which cores it may use.
+ *   For that moment it needs about 12 KiB of stack. With ONDECK_SPIN=0 it does not ask.
  *
  * Fairness
- *   A thread may get a free lock although others wait, and a lock that is used all the time stays with one thread for a
- *   while. Waits are bounded in time, not in turns: see ondeck_mutex_unlock_fair.
+ *   A thread may get a free lock although others wait. A lock that is used all the time stays with one thread for a
+ *   while. The bound on a wait is one in time, not in turns. ondeck_mutex_unlock_fair gives the mutex to a waiting
+ *   thread at once.
  *
  * Rules
- *   Pointers are to objects that have been initialized. A thread does not lock a mutex that it holds: it would wait for ever,
- *   or until its timeout. The thread that locked unlocks. To release a mutex that nobody holds, or to wait with one, ends the
- *   process with a message; to release a mutex that another thread holds is undefined. No function here may be called in a
- *   signal handler. In the child of a fork, a lock that another thread held or waited for can only be initialized anew.
- *   If a program contains the library twice, as a static and as a shared one, a monitor belongs to one of the two.
+ *   - Pointers point to initialized objects.
+ *   - A thread must not lock a mutex that it holds. It would wait for ever, or until its timeout.
+ *   - The thread that locked a mutex unlocks it. To release another thread's mutex is undefined.
+ *   - To release a mutex that nobody holds, or to wait with one, ends the process with a message.
+ *   - A signal handler must not call any function here.
+ *   - In the child of a fork, a lock that another thread held or waited for can only be initialized anew.
+ *   - A program may contain the library twice, as a static and as a shared one. A monitor then belongs to one of the
+ *     two.
  *
  * Freeing
- *   Whoever locks a mutex last may free its memory right after its own release: releases before do not touch it any more.
+ *   The thread that locks a mutex last may free its memory right after its own release. Earlier releases do not touch
+ *   the mutex any more.
  *
  * Static linking: pkg-config --libs ondeck-static, or ondeck::static in CMake.
  */
@@ -55,16 +64,16 @@
 extern "C" {
 #endif
 
-/* Of <time.h>, which the caller includes for the functions with deadlines, and for the names of the clocks. A program of 32
- * bits that is compiled with another time_t than the library has to use the functions that take nanoseconds. */
+/* Declared in <time.h>. Include it if you use the functions with deadlines, or the names of the clocks. A 32-bit
+ * program that is compiled with another time_t than the library must use the functions that take nanoseconds. */
 struct timespec;
 
-/* The version of the library, as "1.2.3". */
+/* Returns the version of the library, such as "1.2.3". */
 const char *ondeck_version(void);
 
 /* ---- Mutex ---------------------------------------------------------------------------------------------------------- */
 
-/* Lets one thread in at a time. Its field is for the library only. */
+/* A lock that lets one thread in at a time. Its field is for the library only. */
 typedef struct ondeck_mutex {
     ONDECK_ALIGNED(8) uint64_t ondeck_word;
 } ondeck_mutex_t;
@@ -72,77 +81,91 @@ typedef struct ondeck_mutex {
 /* A mutex that nobody holds. */
 #define ONDECK_MUTEX_INIT { 0 }
 
-/* Makes a mutex that nobody holds of memory that is not in use. 0. */
+/* Initializes a mutex that nobody holds, in memory that is not in use. Returns 0. */
 int ondeck_mutex_init(ondeck_mutex_t *mutex);
 
-/* Asks whether the mutex is out of use, and does nothing else. 0, or EBUSY if a thread holds it or waits for it. */
+/* Checks that the mutex is not in use, and does nothing else. Returns 0, or EBUSY if a thread holds it or waits for
+ * it. */
 int ondeck_mutex_destroy(ondeck_mutex_t *mutex);
 
-/* Locks the mutex, and waits until it can. 0. */
+/* Locks the mutex. Waits while another thread holds it. Returns 0. */
 int ondeck_mutex_lock(ondeck_mutex_t *mutex);
 
-/* Locks the mutex if nobody holds it. 0, or EBUSY. */
+/* Locks the mutex if nobody holds it. Never waits. Returns 0, or EBUSY if a thread holds the mutex. */
 int ondeck_mutex_trylock(ondeck_mutex_t *mutex);
 
-/* Locks the mutex, and waits at most until the deadline. 0, or ETIMEDOUT; or EINVAL, and nothing is done, if the clock is
- * another than CLOCK_MONOTONIC and CLOCK_REALTIME, or tv_nsec is not within 0 and 999999999, or the deadline is NULL. A
- * deadline in the past asks once. */
+/* Locks the mutex, and waits at most until the deadline. With a deadline in the past, it tries once.
+ *
+ * Returns 0, or ETIMEDOUT if the deadline came first. Returns EINVAL and does nothing if an argument is wrong: the
+ * clock is neither CLOCK_MONOTONIC nor CLOCK_REALTIME, tv_nsec is not between 0 and 999999999, or the deadline is
+ * NULL. */
 int ondeck_mutex_timedlock(ondeck_mutex_t *mutex, int clock, const struct timespec *deadline);
 
-/* Locks the mutex, and waits for at most so many nanoseconds. 0, or ETIMEDOUT. */
+/* Locks the mutex, and waits for at most so many nanoseconds. Returns 0, or ETIMEDOUT if the time is over first. */
 int ondeck_mutex_lock_for(ondeck_mutex_t *mutex, uint64_t nanoseconds);
 
-/* Unlocks the mutex, which the calling thread holds. 0. */
+/* Unlocks the mutex, which the calling thread holds. Returns 0. */
 int ondeck_mutex_unlock(ondeck_mutex_t *mutex);
 
-/* As ondeck_mutex_unlock, but gives the mutex to a waiter at once, if there is one. It then stands still until that thread
- * runs, which costs throughput. 0. */
+/* Unlocks the mutex and gives it to a waiting thread at once, if there is one. Nobody is inside until that thread runs,
+ * which costs throughput. Returns 0. */
 int ondeck_mutex_unlock_fair(ondeck_mutex_t *mutex);
 
 /* ---- Condition variable --------------------------------------------------------------------------------------------- */
 
-/* Where threads that hold a mutex wait for each other. Waits end with a signal or their deadline, never for no reason. The
- * condition is still to be looked at in a loop: another thread may have had the mutex between the signal and the return.
- * Threads may wait with different mutexes at one time; each gets its own again. Its fields are for the library only. */
+/* A condition variable: threads that hold a mutex wait here for each other.
+ *
+ * A wait ends with a signal or its deadline, never for no reason. Check your condition in a loop all the same: another
+ * thread may have had the mutex between the signal and the return. Threads may wait with different mutexes at the same
+ * time. Each gets its own mutex again. The fields are for the library only. */
 typedef struct ondeck_cond {
     ONDECK_ALIGNED(8) uint64_t ondeck_words[2];
 } ondeck_cond_t;
 
-/* A condition variable in which nobody waits. */
+/* A condition variable that nobody waits for. */
 #define ONDECK_COND_INIT { { 0, 0 } }
 
-/* Makes a condition variable in which nobody waits of memory that is not in use. 0. */
+/* Initializes a condition variable that nobody waits for, in memory that is not in use. Returns 0. */
 int ondeck_cond_init(ondeck_cond_t *cond);
 
-/* Does nothing, for symmetry. The memory may be freed as soon as each waiting thread has been signalled, or has returned by its
- * deadline; so also by a thread that a signal has woken. Before that it is undefined. 0. */
+/* Does nothing, and exists for symmetry. Returns 0.
+ *
+ * You may free the memory as soon as each waiting thread has been signalled, or has returned because of its deadline.
+ * So a thread that a signal has woken may free it. To free it earlier is undefined. */
 int ondeck_cond_destroy(ondeck_cond_t *cond);
 
-/* Unlocks the mutex, which the calling thread holds, waits for a signal, and locks the mutex again. A thread that locks it
- * in between finds the caller waiting. 0. */
+/* Unlocks the mutex, which the calling thread holds, waits for a signal, and locks the mutex again. Returns 0.
+ *
+ * A thread that locks the mutex meanwhile finds the caller waiting already, so its signal is not lost. */
 int ondeck_cond_wait(ondeck_cond_t *cond, ondeck_mutex_t *mutex);
 
-/* As ondeck_cond_wait, but waits for a signal until the deadline only; to lock the mutex again may take longer. 0, or
- * ETIMEDOUT, in which case no signal was spent on this thread; or EINVAL, and nothing is done, as in
- * ondeck_mutex_timedlock. If CLOCK_REALTIME was set back during the wait, it may end with 0 and without a signal, at the time
- * when the deadline would have been. */
+/* As ondeck_cond_wait, but waits for a signal at most until the deadline. To lock the mutex again may take longer.
+ *
+ * Returns 0 after a signal. Returns ETIMEDOUT if the deadline came first: then this thread has used up no signal.
+ * Returns EINVAL and does nothing in the same cases as ondeck_mutex_timedlock. If CLOCK_REALTIME is set back during the
+ * wait, the wait may return 0 without a signal, at the time when the deadline would have been. */
 int ondeck_cond_timedwait(ondeck_cond_t *cond, ondeck_mutex_t *mutex, int clock, const struct timespec *deadline);
 
-/* As ondeck_cond_wait, but waits for a signal for at most so many nanoseconds. 0, or ETIMEDOUT as above. */
+/* As ondeck_cond_wait, but waits for a signal for at most so many nanoseconds. Returns 0, or ETIMEDOUT as above. */
 int ondeck_cond_wait_for(ondeck_cond_t *cond, ondeck_mutex_t *mutex, uint64_t nanoseconds);
 
-/* Ends the wait of the thread that has waited longest, if any waits. It is not woken into a mutex that is held: it becomes a
- * waiter of its mutex, and a deadline that passes meanwhile counts no more. 0. */
+/* Ends the wait of the thread that has waited longest, if any waits. Returns 0.
+ *
+ * If the mutex is held, this thread does not wake yet. It joins the threads that wait for its mutex. A deadline that
+ * passes meanwhile has no effect. */
 int ondeck_cond_signal(ondeck_cond_t *cond);
 
-/* Ends the waits of all threads that wait now. They lock their mutexes one after the other. 0. */
+/* Ends the waits of all threads that wait now. They lock their mutexes one after the other. Returns 0. */
 int ondeck_cond_broadcast(ondeck_cond_t *cond);
 
 /* ---- Monitor -------------------------------------------------------------------------------------------------------- */
 
-/* A lock that its holder may enter again, and leaves as often; threads inside wait for a pulse. While it is contended or
- * waited in, it is lent 64 bytes of the heap, so it has no place in an allocator. The process ends with a message if there is
- * no memory then, if a thread is 2^32 levels deep, or the process has started 2^32 threads. Its field is for the library only. */
+/* A lock that its holder may enter again, and leaves as often. Threads inside can wait for a pulse. The field is for
+ * the library only.
+ *
+ * A monitor borrows 64 bytes of the heap while threads contend for it, while they wait in it, or if one enters it more
+ * than eight levels deep. So an allocator must not use monitors. The process ends with a message in three cases: there
+ * is no memory to borrow, a thread is 2^32 levels deep, or the process has started 2^32 threads. */
 typedef struct ondeck_monitor {
     uint32_t ondeck_word;
 } ondeck_monitor_t;
@@ -150,38 +173,42 @@ typedef struct ondeck_monitor {
 /* A monitor with nobody inside. */
 #define ONDECK_MONITOR_INIT { 0 }
 
-/* Makes a monitor with nobody inside of memory that is not in use. 0. */
+/* Initializes a monitor with nobody inside, in memory that is not in use. Returns 0. */
 int ondeck_monitor_init(ondeck_monitor_t *monitor);
 
-/* Gives back what the monitor has been lent; it may be used again, as a new one. 0, or EBUSY, and nothing is done, if a thread
- * is inside. To destroy a monitor in which a thread waits for a pulse is undefined. */
+/* Gives back what the monitor has borrowed. The monitor may then be used again, like a new one.
+ *
+ * Returns 0. Returns EBUSY and does nothing if a thread is inside. To destroy a monitor in which a thread waits for a
+ * pulse is undefined. */
 int ondeck_monitor_destroy(ondeck_monitor_t *monitor);
 
-/* Enters the monitor, and waits until it can; one level deeper if the calling thread is inside. 0. */
+/* Enters the monitor. Waits while another thread is inside. A thread inside gets one level deeper. Returns 0. */
 int ondeck_monitor_enter(ondeck_monitor_t *monitor);
 
-/* Enters the monitor unless another thread is inside. 0, or EBUSY. */
+/* Enters the monitor if no other thread is inside. Never waits. Returns 0, or EBUSY if another thread is inside. */
 int ondeck_monitor_try_enter(ondeck_monitor_t *monitor);
 
-/* Enters the monitor, and waits for at most so many nanoseconds. 0, or ETIMEDOUT. */
+/* Enters the monitor, and waits for at most so many nanoseconds. Returns 0, or ETIMEDOUT if the time is over first. */
 int ondeck_monitor_enter_for(ondeck_monitor_t *monitor, uint64_t nanoseconds);
 
-/* Leaves one level, and the monitor if it was the first. 0; or EPERM, and nothing is done, if the caller is not inside. */
+/* Leaves one level, and the monitor if this was the first. Returns 0. Returns EPERM and does nothing if the caller is
+ * not inside. */
 int ondeck_monitor_exit(ondeck_monitor_t *monitor);
 
-/* Leaves the monitor on all levels, waits for a pulse, and enters again as deep as before. The condition is to be looked at in
- * a loop, as with ondeck_cond_wait. 0; or EPERM, and nothing is done, if the caller is not inside. */
+/* Leaves the monitor on all levels, waits for a pulse, and enters again as deep as before. Check your condition in a
+ * loop, as with ondeck_cond_wait. Returns 0. Returns EPERM and does nothing if the caller is not inside. */
 int ondeck_monitor_wait(ondeck_monitor_t *monitor);
 
-/* As ondeck_monitor_wait, but waits for a pulse for at most so many nanoseconds; to enter again may take longer. 0, or
- * ETIMEDOUT, in which case no pulse was spent on this thread, or EPERM. */
+/* As ondeck_monitor_wait, but waits for a pulse for at most so many nanoseconds. To enter again may take longer.
+ * Returns 0 after a pulse. Returns ETIMEDOUT if the time was over first: then this thread has used up no pulse. Returns
+ * EPERM as above. */
 int ondeck_monitor_wait_for(ondeck_monitor_t *monitor, uint64_t nanoseconds);
 
-/* Ends the wait of the thread that has waited longest, if any waits. It enters when the monitor is free. 0; or EPERM, and
- * nothing is done, if the caller is not inside. */
+/* Ends the wait of the thread that has waited longest, if any waits. This thread enters when the monitor is free.
+ * Returns 0. Returns EPERM and does nothing if the caller is not inside. */
 int ondeck_monitor_pulse(ondeck_monitor_t *monitor);
 
-/* Ends the waits of all threads that wait now. They enter one after the other. 0, or EPERM as above. */
+/* Ends the waits of all threads that wait now. They enter one after the other. Returns 0, or EPERM as above. */
 int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
 
 #ifdef __cplusplus

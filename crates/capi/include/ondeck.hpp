@@ -1,15 +1,19 @@
-// ondeck.hpp: ondeck.h as C++17 has it, header only. The comments there say what holds of time, blocking, fairness, the child of
-// a fork and signal handlers; it holds here too.
+// ondeck.hpp: ondeck's locks for C++17, header only, with the interface of the standard library's types.
 //
-//   ondeck::mutex               is used as std::mutex is
-//   ondeck::timed_mutex         as std::timed_mutex
-//   ondeck::condition_variable  as std::condition_variable, with std::unique_lock<ondeck::mutex>
-//   ondeck::monitor             as std::recursive_timed_mutex, with wait and pulse; ondeck::monitor_guard
+//   ondeck::mutex               like std::mutex
+//   ondeck::timed_mutex         like std::timed_mutex
+//   ondeck::condition_variable  like std::condition_variable, with std::unique_lock<ondeck::mutex>
+//   ondeck::monitor             like std::recursive_timed_mutex, with wait and pulse; see ondeck::monitor_guard
 //
-// Each is constinit and so works as a static before main. None is copied or moved. Nothing throws but what the caller
-// hands in, clocks and conditions, and the waits and pulses of a monitor that the thread is not inside of; locks are as they
-// were then. What is undefined with the types of std is so here, but that to unlock a mutex that nobody holds, and to
-// unlock a monitor from outside, end the process.
+// The comments in ondeck.h about time, blocking, fairness, the child of a fork and signal handlers hold here too.
+//
+// Each type is constinit, and so works as a static before main. No type can be copied or moved.
+//
+// Only two things may throw: clocks and conditions that the caller hands in, and the waits and pulses of a monitor that
+// the thread is not inside of. The locks are then as they were.
+//
+// What is undefined with the types of std is undefined here too, with two exceptions that end the process: to unlock a
+// mutex that nobody holds, and to unlock a monitor from outside.
 #ifndef ONDECK_HPP
 #define ONDECK_HPP
 
@@ -30,7 +34,7 @@ namespace detail {
 
 using nanoseconds = std::uint64_t;
 
-// Rounded up: no wait is early. What lies beyond 250 years is for ever.
+// Rounds up, so that no wait is early. More than 250 years means for ever.
 template <class Rep, class Period>
 nanoseconds ns_of(const std::chrono::duration<Rep, Period>& timeout) {
     using seconds = std::chrono::duration<double>;
@@ -49,8 +53,8 @@ nanoseconds ns_until(const std::chrono::time_point<Clock, Duration>& deadline) {
     return now < deadline ? ns_of(deadline - now) : 0;
 }
 
-// A clock of the caller's choice need not run as the monotonic one does: `attempt`, which gives false after so many
-// nanoseconds, is made again until that clock says that it is time.
+// Calls `attempt`, which returns false after so many nanoseconds, until the caller's clock says that it is time. That
+// clock need not run like the monotonic one, so one attempt may not be enough.
 template <class Clock, class Duration, class Attempt>
 bool attempt_until(const std::chrono::time_point<Clock, Duration>& deadline, Attempt attempt) {
     for (;;) {
@@ -63,14 +67,14 @@ bool attempt_until(const std::chrono::time_point<Clock, Duration>& deadline, Att
     }
 }
 
-// After a wait that was not signalled. If it is too early by the caller's clock the caller has to look at its condition, as the
-// thread has not been in the list for a moment.
+// The result of a wait that was not signalled. It may be too early by the caller's clock. Then the caller has to check
+// its condition, because the thread was not in the list of waiters for a moment.
 template <class Clock, class Duration>
 std::cv_status status_at(const std::chrono::time_point<Clock, Duration>& deadline) {
     return Clock::now() < deadline ? std::cv_status::no_timeout : std::cv_status::timeout;
 }
 
-// As the standard has it for waits with a condition, on top of a `wait` that gives a cv_status.
+// A wait with a condition, as the standard describes it, made from a `wait` that returns a cv_status.
 template <class Condition, class Wait>
 bool wait_until_true(Condition& condition, Wait wait) {
     while (!condition()) {
@@ -81,7 +85,8 @@ bool wait_until_true(Condition& condition, Wait wait) {
     return true;
 }
 
-// The deadline of a wait with a condition, which may take several waits. Saturates, as the clock's last moment is for ever.
+// The deadline of a wait with a condition, which may take several waits. It saturates: the clock's last moment means
+// for ever.
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point deadline_in(const std::chrono::duration<Rep, Period>& timeout) {
     using clock = std::chrono::steady_clock;
@@ -96,7 +101,7 @@ std::chrono::steady_clock::time_point deadline_in(const std::chrono::duration<Re
 
 }  // namespace detail
 
-// Lets one thread in at a time. Meets the requirements of Lockable.
+// A lock that lets one thread in at a time. Meets the requirements of Lockable.
 class mutex {
 public:
     using native_handle_type = ondeck_mutex_t*;
@@ -109,7 +114,7 @@ public:
     bool try_lock() noexcept { return ondeck_mutex_trylock(&mutex_) == 0; }
     void unlock() noexcept { ondeck_mutex_unlock(&mutex_); }
 
-    // Unlocks, and gives the mutex to a waiter at once, if there is one.
+    // Unlocks, and gives the mutex to a waiting thread at once, if there is one.
     void unlock_fair() noexcept { ondeck_mutex_unlock_fair(&mutex_); }
 
     native_handle_type native_handle() noexcept { return &mutex_; }
@@ -118,16 +123,17 @@ private:
     ondeck_mutex_t mutex_ = ONDECK_MUTEX_INIT;
 };
 
-// A mutex that threads need not wait for any longer than they like. Meets the requirements of TimedLockable.
+// A mutex with timeouts. Meets the requirements of TimedLockable.
 class timed_mutex : public mutex {
 public:
-    // Locks, and waits for at most `timeout`; true if it has locked.
+    // Locks, and waits for at most `timeout`. Returns whether it has locked.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
         return ondeck_mutex_lock_for(native_handle(), detail::ns_of(timeout)) == 0;
     }
 
-    // The same, until `deadline` of any clock, be it set forward or back meanwhile: forward is noticed late.
+    // Locks, and waits at most until `deadline`, of any clock. The clock may be set during the call. If it is set
+    // forward, that is noticed late.
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
         return detail::attempt_until(deadline, [this](detail::nanoseconds ns) {
@@ -136,8 +142,9 @@ public:
     }
 };
 
-// Where threads that hold an ondeck::mutex wait for each other. Without spurious returns; but a wait until a deadline of a clock that
-// was set back meanwhile may say no_timeout at the time when the deadline would have been.
+// A condition variable: threads that hold an ondeck::mutex wait here for each other. A wait never returns for no
+// reason, with one exception: its deadline is of a clock that was set back meanwhile. Then it may return no_timeout at
+// the time when the deadline would have been.
 class condition_variable {
 public:
     using native_handle_type = ondeck_cond_t*;
@@ -149,7 +156,7 @@ public:
     void notify_one() noexcept { ondeck_cond_signal(&cond_); }
     void notify_all() noexcept { ondeck_cond_broadcast(&cond_); }
 
-    // Each of these is called with `lock` held, and returns or throws with it held.
+    // Call each of these with `lock` held. It is held again when the call returns or throws.
     void wait(std::unique_lock<mutex>& lock) noexcept { ondeck_cond_wait(&cond_, lock.mutex()->native_handle()); }
 
     template <class Condition>
@@ -192,11 +199,12 @@ private:
     ondeck_cond_t cond_ = ONDECK_COND_INIT;
 };
 
-// A lock that its holder may lock again, in which threads wait for each other. Meets the requirements of TimedLockable.
+// A lock that its holder may lock again, and in which threads wait for each other. Meets the requirements of
+// TimedLockable.
 //
-// The waits leave the monitor on all levels and enter it again as deep as before. Waits and pulses throw std::system_error with
-// operation_not_permitted if the calling thread is not inside. Destroyed with a thread inside, it leaks 64 bytes at most; with a
-// thread that waits, it is undefined.
+// A wait leaves the monitor on all levels, and enters it again as deep as before. Waits and pulses throw
+// std::system_error with operation_not_permitted if the calling thread is not inside. A monitor that is destroyed while
+// a thread is inside leaks at most 64 bytes. To destroy it while a thread waits in it is undefined.
 class monitor {
 public:
     using native_handle_type = ondeck_monitor_t*;
@@ -262,7 +270,7 @@ public:
     native_handle_type native_handle() noexcept { return &monitor_; }
 
 private:
-    // True if it was pulsed.
+    // Returns true after a pulse.
     bool wait_ns(detail::nanoseconds ns) {
         const int answer = ondeck_monitor_wait_for(&monitor_, ns);
         if (answer == static_cast<int>(std::errc::timed_out)) {
@@ -286,7 +294,7 @@ private:
     ondeck_monitor_t monitor_ = ONDECK_MONITOR_INIT;
 };
 
-// The calling thread's stay in a monitor, on one level, from here to the end of the block.
+// The calling thread's stay in a monitor, on one level, until the end of the block.
 class monitor_guard {
 public:
     [[nodiscard]] explicit monitor_guard(monitor& entered) noexcept : monitor_(entered) { monitor_.lock(); }

@@ -1,10 +1,12 @@
-//! The functions of `include/ondeck.h`, which documents them; `include/ondeck.hpp` is C++ on top.
+//! The functions of `include/ondeck.h`, which documents them. `include/ondeck.hpp` is the interface for C++.
 //!
-//! The objects are the raw locks themselves: C sees words of their size, and an object of zeros is a free one. What can
-//! be checked in a few instructions is: a caller that is not what it should be gets EPERM or EINVAL where pthread has such
-//! an answer, and the process ends with a message where it has none, since continuing would corrupt the caller's data.
+//! The objects are the raw locks themselves. C sees words of their size, and an object of zeros is a free one.
 //!
-//! A panic that reaches C ends the process, with its message: a monitor that finds no memory, or cannot count any further.
+//! Misuse is checked where a few instructions are enough. If pthread has an answer for it, the caller gets EPERM or
+//! EINVAL. Otherwise the process ends with a message, because to continue would corrupt the caller's data.
+//!
+//! A panic that reaches C ends the process, with its message. This happens if a monitor finds no memory, or cannot
+//! count any further.
 
 // Clocks and error numbers are those of POSIX; the headers are for nothing else.
 #![cfg(unix)]

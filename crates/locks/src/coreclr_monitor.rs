@@ -1,12 +1,15 @@
 //! coreclr-monitor: arrivals may go past the waiters, at most seven spin, and one waiter at a time is woken.
 //!
 //! # Idea
-//! The convoy of coreclr-monitor-before comes from giving the lock to a thread that still has to be woken. So whoever is
-//! awake may take a free lock, waiters or not. Three things keep that in bounds. Spinners register in the word, seven at
-//! most, and a release that sees one wakes nobody: whoever is on deck must take a free lock before it stops spinning. A
-//! waiter that was signalled is noted in the word, and until it is up no other is woken; once up, it spins like an
-//! arrival before it sleeps again. And a clock runs from the last time a waiter got in: after a second, arrivals are
-//! barred until a waiter has been served.
+//! The convoy of coreclr-monitor-before comes from giving the lock to a thread that is still asleep. So here any thread
+//! that is awake may take a free lock, whether there are waiters or not. Three things keep that in bounds:
+//!
+//! - Spinners register in the word, seven at most, and a release that sees one wakes nobody. A spinner is on deck, so
+//!   it must take a free lock before it stops spinning.
+//! - A waiter that was signalled is noted in the word, and until it is up no other is woken. Once up, it spins like an
+//!   arrival before it sleeps again.
+//! - A clock runs from the last time a waiter got in. After a second, arrivals are barred until a waiter has been
+//!   served.
 //!
 //! # Lineage
 //! `Monitor` of CoreCLR 2.1, as dotnet/coreclr PR 14216 left it (`AwareLock::LockState` in vm/syncblk.h and vm/syncblk.inl;

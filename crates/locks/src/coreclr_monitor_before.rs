@@ -2,10 +2,10 @@
 //!
 //! # Idea
 //! A monitor knows its owner, so that a thread may enter what it is in already. One word counts the lock and its
-//! waiters. Fairness is had in the simplest way: as soon as there is a waiter, nobody else may enter, so the lock goes
-//! to a thread that has to be woken first. That is what breaks: each pass costs a trip through the scheduler, and a
-//! thread that comes back meanwhile becomes a waiter itself, so the convoy never ends. Very long spinning hides it, as
-//! long as there are cores to burn.
+//! waiters. Fairness is had in the simplest way: as soon as there is a waiter, nobody else may enter. So the lock goes
+//! to a thread that is still asleep, and this is what breaks. Each pass costs a trip through the scheduler. A thread
+//! that comes back meanwhile becomes a waiter itself, so the convoy never ends. Very long spinning hides it, as long as
+//! there are cores to burn.
 //!
 //! # Lineage
 //! `Monitor` of CoreCLR up to September 2017 (`AwareLock` in vm/syncblk.inl and vm/syncblk.cpp), the one that

@@ -1,11 +1,11 @@
 //! go-spinbit: one waiter holds the right to poll the word; all others sleep on a stack that hangs from the word.
 //!
 //! # Idea
-//! A lock collapses when many contenders poll its word. One bit of the word is the right to poll: whoever has it is on
-//! deck, and release wakes nobody while somebody is. The others push themselves on a stack and sleep on a permit of
-//! their own, so a wake is for one chosen thread. The newest sleeper is woken first, for its caches are warm; without a
-//! rule against it the oldest would sleep for ever, so one in sixteen of the releases that look for sleepers wakes the
-//! oldest instead.
+//! A lock collapses when many contenders poll its word. Here one bit of the word is the right to poll. The waiter that
+//! has it is on deck, and while somebody is, release wakes nobody. The others push themselves on a stack and sleep on a
+//! permit of their own, so a wake is for one chosen thread. The newest sleeper is woken first, because its caches are
+//! warm. Without a rule against it, the oldest would then sleep for ever. So one in sixteen of the releases that look
+//! for sleepers wakes the oldest instead.
 //!
 //! # Lineage
 //! `lock2` and `unlock2` of Go 1.24 and later (runtime/lock_spinbit.go, read in 1.26.8; Go issue 68578). Kept: the

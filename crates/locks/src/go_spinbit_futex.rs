@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //! [`go_tristate_futex`](crate::go_tristate_futex) collapses because every contender polls and every release wakes one
-//! more. One bit of the word cures both: it is the right to poll. Whoever has it is on deck; the others sleep, and
-//! release wakes nobody while it is set. What is missing is a say in who is woken: the sleepers are the system's, in
-//! whatever order it keeps them.
+//! more. One bit of the word cures both: it is the right to poll. The waiter that has it is on deck. The others sleep,
+//! and release wakes nobody while the bit is set. But the lock has no say in who is woken. The system keeps the
+//! sleepers, in whatever order it likes.
 //!
 //! # Lineage
 //! The first form of Go's new lock: CL 601597, patch set 1, as modelled in design/68578/spinbit.tla of golang/proposal

@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //! A flag alone cannot tell release whether anybody sleeps, so release would have to make a system call each time. A
-//! third value says so, at no cost when alone. What breaks under many contenders is what the lock does not limit: each
-//! release that saw the mark wakes a sleeper although others are already polling the word, so the number of pollers
-//! only grows, and each of them takes the cache line away from the holder.
+//! third value says so, at no cost when alone. Many contenders break this, because the lock does not limit how many are
+//! awake. Each release that saw the mark wakes a sleeper although others are already polling the word. So the number of
+//! pollers only grows, and each of them takes the cache line away from the holder.
 //!
 //! # Lineage
 //! `lock2` and `unlock2` of Go 1.23 on Linux (runtime/lock_futex.go, kept in later versions as

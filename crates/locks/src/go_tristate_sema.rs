@@ -1,11 +1,11 @@
 //! go-tristate-sema: the word leads to a stack of sleepers, each with a permit of its own; every release wakes one.
 //!
 //! # Idea
-//! Where the system has no queue for sleepers on a word, the lock has to keep it itself. Here it hangs from the word as
-//! a stack, linked through records of the sleepers, so the word alone tells release whether anybody sleeps, and whom to
-//! wake. The pop and the release are one access: nobody sees a lock that is free and still has to be told of its
-//! sleepers. As in [`go_tristate_futex`](crate::go_tristate_futex), nothing limits the contenders that are awake: every
-//! arrival spins, and every release that finds a sleeper adds one more.
+//! If the system has no queue for sleepers on a word, the lock has to keep one itself. Here it hangs from the word as a
+//! stack, linked through records of the sleepers. So the word alone tells release whether anybody sleeps, and whom to
+//! wake. One access both pops the sleeper and releases the lock. So nobody sees a lock that is free but whose sleepers
+//! still have to be found. As in [`go_tristate_futex`](crate::go_tristate_futex), nothing limits the contenders that
+//! are awake: every arrival spins, and every release that finds a sleeper adds one more.
 //!
 //! # Lineage
 //! `lock2` and `unlock2` of Go 1.23 on macOS, Windows and the BSDs (runtime/lock_sema.go, kept in 1.24 as

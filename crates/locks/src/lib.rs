@@ -1,16 +1,6 @@
-//! Mutex algorithms, each a readable text in one file and one form, generic over the machine that runs it.
+//! The algorithm of the mutex `ondeck`, and the locks that it is compared with.
 //!
-//! Read them in the order of [`LOCKS`]: each adds one idea to the one before. All have the same sections in the same
-//! order. Nothing here knows an operating system or a simulator; everything outside is asked for through
-//! [`ondeck_platform::Platform`].
-//!
-//! # Features
-//! - `yardsticks`: the locks that the flagship is measured against, which are those of the textbooks and of other systems.
-//!   Without it there is what the library `ondeck` is made of: [`ondeck`], [`monitor`] and [`spin_wait`].
-//!
-//! # Example
-//!
-//! A lock whose type is known:
+//! If you want a mutex around data, take the crate `ondeck`. The types here are bare locks:
 //!
 //! ```
 //! use ondeck_locks::{RawLock, RawOndeck};
@@ -24,7 +14,18 @@
 //! unsafe { LOCK.release() };
 //! ```
 //!
-//! A lock that is chosen by name:
+//! Each algorithm is one readable file, and all files have the same sections in the same order. Read them in the order
+//! of [`LOCKS`]: each adds one idea to the one before.
+//!
+//! The algorithms are generic over the machine that runs them. They know no operating system and no simulator, and ask
+//! for everything through [`ondeck_platform::Platform`].
+//!
+//! # Features
+//! Without features you get the parts of the library `ondeck`: [`ondeck`], [`monitor`] and [`spin_wait`].
+//!
+//! - `yardsticks`: adds the locks that `ondeck` is compared with. They come from textbooks and from other systems.
+//!
+//! # Choosing a lock by name
 //!
 //! ```
 //! use ondeck_locks::{RawLock, Visit, with_lock};
@@ -50,7 +51,7 @@ pub mod spin_wait;
 mod table;
 mod tuning;
 
-// The yardsticks, and what several of them share.
+// The yardsticks, and code that several of them share.
 #[cfg(feature = "yardsticks")]
 mod coreclr;
 #[cfg(feature = "yardsticks")]
@@ -172,34 +173,34 @@ pub use ttas::RawTtas;
 
 use ondeck_platform::Platform;
 
-/// What a lock promises; each promise is a conformance test.
+/// What a lock promises. A conformance test checks each promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// Has an acquisition that can be given up ([`RawTimedLock`]).
+    /// An acquisition can be given up ([`RawTimedLock`]).
     pub timed: bool,
-    /// Waiters sleep; without this they burn their core.
+    /// Waiting threads sleep. In a lock without this, they keep their cores busy.
     pub sleeps: bool,
-    /// The holder may acquire it again, and releases it as often.
+    /// The holder may acquire the lock again. It releases the lock as often as it has acquired it.
     pub reentrant: bool,
     /// Nothing touches the lock's memory after the releasing write.
     pub free_after_release: bool,
-    /// How long or how often a waiter may be bypassed, in words; "unbounded" if it may starve.
+    /// How long or how often a waiter may be bypassed, in words. "unbounded" means that it may starve.
     pub bypass: &'static str,
-    /// Who may starve, in words; "nobody" if no waiter can, "nobody who has a place" if nobody can that has got on deck, in
-    /// line or on the list.
+    /// Who may starve, in words. "nobody" means that no waiter can. "nobody who has a place" means that no thread can
+    /// that is on deck, in line or on the list.
     pub starves: &'static str,
 }
 
-/// One row of the table of locks: what the command line, the benchmarks and the conformance matrix know of a lock.
+/// One row of the table of locks. The command line, the benchmarks and the conformance tests know this much of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name as the command line spells it, and that of the file but for hyphens.
+    /// The name on the command line. The file has the same name, with underscores for hyphens.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// What the lock is, in one line.
     pub idea: &'static str,
-    /// Size in bytes.
+    /// Its size, in bytes.
     pub bytes: usize,
-    /// Atomic read-modify-writes of an acquisition and its release when nobody else is there.
+    /// How many atomic read-modify-writes an acquisition and its release take together, when nobody else is there.
     pub rmws: u32,
     /// Which contenders are awake while the lock is held, in words.
     pub awake: &'static str,
@@ -210,8 +211,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Why the lock cannot be a program's `pthread_mutex_t`; `None` if it can: its waiters sleep, whoever is let in may free
-    /// it at once, and it fits beside what the C library keeps there.
+    /// Why the lock cannot be a program's `pthread_mutex_t`, or `None` if it can.
+    ///
+    /// Three conditions must hold: waiting threads sleep; a thread that gets the lock may free it at once; it fits
+    /// beside the fields that the C library keeps there.
     pub const fn refusal_as_posix_mutex(&self) -> Option<&'static str> {
         if self.promises.reentrant {
             Some("it is a monitor, whose side objects have no place in a mutex")
@@ -227,13 +230,13 @@ impl Entry {
     }
 }
 
-/// Something to be done with a lock whose type is chosen by name.
+/// A piece of work to do with a lock whose type is chosen by name. [`with_lock`] runs it.
 pub trait Visit: Sized {
-    /// What comes out of it.
+    /// The result of the work.
     type Out;
-    /// Does it.
+    /// Does the work with a lock of type `L`.
     fn visit<L: RawLock>(self) -> Self::Out;
-    /// Does it with a lock that is a monitor.
+    /// Does the work with a lock that is a monitor.
     fn visit_monitor<L: RawMonitor>(self) -> Self::Out {
         self.visit::<L>()
     }
@@ -267,8 +270,9 @@ const ENTRIES: [Entry; N_LOCKS] = {
     entries
 };
 
-/// Lets `visitor` visit the type of the lock called `name`, on the platform `P`, with its default constants; `None` if
-/// there is no such lock.
+/// Runs `visitor` with the type of the lock called `name`, on the platform `P`, with the lock's default constants.
+///
+/// Returns `None` if there is no such lock.
 pub fn with_lock<P: Platform, V: Visit>(name: &str, visitor: V) -> Option<V::Out> {
     #[allow(unused_macros, reason = "without the yardsticks no lock is a monitor")]
     macro_rules! monitor {

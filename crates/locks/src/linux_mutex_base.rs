@@ -1,11 +1,11 @@
 //! linux-mutex-base: contenders spin while the holder does not change, then sleep in a list, first come first woken.
 //!
 //! # Idea
-//! To sleep and be woken costs more than most critical sections last, so a contender should spin; but to spin is waste
-//! if the holder is off its core. So the holder leaves its identity in the lock, and a contender spins as long as that
-//! one holder is there and runs, and sleeps as soon as the lock goes to somebody else. What breaks under many
-//! contenders: each of them attacks the word with an RMW when it arrives, with another whenever the holder leaves, and
-//! with three on its way to sleep, though nearly all of these must fail.
+//! To sleep and be woken costs more than most critical sections last, so a contender should spin. But spinning is waste
+//! if the holder is off its core. So the holder leaves its identity in the lock. A contender spins as long as this one
+//! holder is there and runs, and sleeps as soon as the lock goes to somebody else. Many contenders break this. Each of
+//! them attacks the word with an RMW when it arrives, and with another whenever the holder leaves. On its way to sleep
+//! it makes three more. Nearly all of these RMWs must fail.
 //!
 //! # Lineage
 //! `mutex_lock` and `mutex_unlock` of Linux 3.7 on x86-64 with `MUTEX_SPIN_ON_OWNER` (kernel/mutex.c, arch/x86's

@@ -1,10 +1,10 @@
 //! linux-mutex-mcs: as linux-mutex-patch1, but spinners stand in a queue, and only the first of it watches the lock.
 //!
 //! # Idea
-//! If many spin on the lock's line, all see it free at once and all but one write it in vain; if one only may spin, the
-//! others have to sleep. A third way: whoever wants to spin joins a queue and polls a place of its own; the first of
-//! the queue alone watches the holder and tries. When it has got in, or has given up, the next one is told by a single
-//! line transfer. So a pass costs the same with two spinners as with twenty.
+//! If many contenders spin on the lock's line, all see it free at once, and all but one write it in vain. If only one
+//! may spin, the others have to sleep. There is a third way. A contender that wants to spin joins a queue and polls a
+//! place of its own. Only the first of the queue watches the holder and tries. When it has got in, or has given up, the
+//! next one is told by a single line transfer. So a pass costs the same with two spinners as with twenty.
 //!
 //! # Lineage
 //! Linux 3.10 on x86-64: "mutex: Queue mutex spinners with MCS lock to reduce cacheline contention" (Waiman Long,

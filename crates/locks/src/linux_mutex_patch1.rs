@@ -1,10 +1,10 @@
 //! linux-mutex-patch1: as linux-mutex-base, but a contender reads the word before it writes it.
 //!
 //! # Idea
-//! An RMW that fails still takes the cache line away from everybody, the holder included, whose release then waits for
-//! it. A contender in [`linux_mutex_base`](crate::linux_mutex_base) does one whenever the owner field is empty, and two
-//! on its way to sleep, of which at most one changes anything. A read shares the line. So: first read; write only if
-//! the value that is there makes it worth while.
+//! An RMW that fails still takes the cache line away from everybody. The holder needs the line too, so its release then
+//! waits for it. A contender in [`linux_mutex_base`](crate::linux_mutex_base) does one RMW whenever the owner field is
+//! empty, and two on its way to sleep. At most one of these changes anything. A read shares the line. So here a
+//! contender reads first, and writes only if the value that it found makes a write worth while.
 //!
 //! # Lineage
 //! The first patch of Waiman Long's series "mutex: Improve mutex performance by doing less atomic-ops & better

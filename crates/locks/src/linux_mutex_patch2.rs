@@ -1,10 +1,10 @@
 //! linux-mutex-patch2: as linux-mutex-patch1, but only one contender spins; the others sleep at once.
 //!
 //! # Idea
-//! With reads before writes, spinners no longer take the word from the holder without need; but all of them read the
-//! same line, all see it free at once, and all but one of their RMWs fail. One field says whether somebody spins
-//! already. Who finds it set has no good chance against that one and sleeps at once. What that costs: contenders sleep
-//! that would have got in soon, and each of them must be woken.
+//! With reads before writes, spinners no longer take the word from the holder without need. But all of them read the
+//! same line, all see it free at once, and all but one of their RMWs fail. Here one field says whether somebody spins
+//! already. A contender that finds it set has no good chance against that spinner, and sleeps at once. The cost is that
+//! contenders sleep that would have got in soon, and each of them must be woken.
 //!
 //! # Lineage
 //! The second patch of the first version of Waiman Long's series "mutex: Improve mutex performance by doing less

@@ -1,10 +1,10 @@
 //! linux-mutex-patch3: as linux-mutex-patch1, but contenders spin only while there are cores to spare for it.
 //!
 //! # Idea
-//! One spinner, as in [`linux_mutex_patch2`](crate::linux_mutex_patch2), is few on an idle machine, where those who
-//! sleep could as well spin, and enough on a busy one. What should decide is the load: spinning is free while a core
-//! would otherwise be idle, and it takes the core from somebody's work when threads are more than cores. So the
-//! spinners are counted, and the count is held against the number of cores.
+//! [`linux_mutex_patch2`](crate::linux_mutex_patch2) allows one spinner. On a busy machine one is enough. On an idle
+//! machine the sleepers could spin too. So the load should decide. Spinning is free while a core would otherwise be
+//! idle. It takes the core from somebody's work when there are more threads than cores. So the lock counts its
+//! spinners, and compares the count with the number of cores.
 //!
 //! # Lineage
 //! The third patch of the first version of Waiman Long's series "mutex: Improve mutex performance by doing less

@@ -2,9 +2,10 @@
 //!
 //! # Idea
 //! In [`ticket`](crate::ticket) a vacate is one write that every contender reads. Here a contender puts a node of its
-//! own into a queue and polls that; release writes to one node, so a pass costs the same with two contenders as with
-//! two hundred. In the usual form the node must live until release, and every user of the lock has to carry it there.
-//! Here it lives only while its thread waits: who leaves the queue for the inside moves the queue's head into the lock.
+//! own into a queue and polls this node. A release writes to one node, so a pass costs the same with two contenders as
+//! with two hundred. In the usual form the node must live until release, and every user of the lock has to carry it
+//! there. Here it lives only while its thread waits: a thread that leaves the queue to go inside moves the queue's head
+//! into the lock.
 //!
 //! # Lineage
 //! The queue lock of Mellor-Crummey and Scott (1991), in the form called K42 after the operating system for which

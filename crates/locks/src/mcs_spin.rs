@@ -1,12 +1,12 @@
 //! mcs-spin: the queue of mcs, whose contenders poll and do nothing else.
 //!
 //! # Idea
-//! [`mcs`](crate::mcs) offers its core when a grant does not come, so that with more threads than cores it is slow and not
-//! hopeless. Books leave that out, and so do most programs that print what such locks do. Here a contender pauses once
-//! between two looks and keeps its core until its time slice is over. As long as each thread has a core of its own that is
-//! the shortest way to see a grant. With one thread more, a release sooner or later grants to a thread that has no core, and
-//! the others spend theirs on polling until the scheduler takes it from them: throughput falls from millions of passes a
-//! second to one for each time slice.
+//! A contender of [`mcs`](crate::mcs) offers its core when a grant does not come. So with more threads than cores, that
+//! lock is slow and not hopeless. Books leave the offer out, and so do most programs that print what such locks do.
+//! Here a contender pauses once between two looks, and keeps its core until its time slice is over. As long as each
+//! thread has a core of its own, this is the shortest way to see a grant. With one thread more, a release sooner or
+//! later grants to a thread that has no core. The others poll until the scheduler takes their cores from them.
+//! Throughput falls from millions of passes a second to one for each time slice.
 //!
 //! # Lineage
 //! The queue lock of Mellor-Crummey and Scott (1991), in the form of [`mcs`](crate::mcs), whose header names its origin.

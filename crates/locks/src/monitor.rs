@@ -2,19 +2,19 @@
 //!
 //! # Idea
 //! Most objects that can be locked never see a second thread. So the word of a *thin* monitor holds only who is inside,
-//! how deep, and whether somebody else wants to be. A queue, a deck, a wait room are lent to it while they are needed:
-//! the owner *inflates* it, which puts the index of a *side object* into the word, with the flagship in it; after a
-//! number of calm exits the last holder *deflates* it and gives the object back. Three things go wrong if this is done
-//! carelessly:
+//! how deep, and whether somebody else wants to be. It borrows a queue, a deck and a wait room only while they are
+//! needed. The owner *inflates* the monitor: it puts the index of a *side object* into the word, and this object
+//! contains the flagship. After a number of calm exits, the last holder *deflates* the monitor and gives the object
+//! back. Three things go wrong if this is done carelessly:
 //!
 //! - A contender that inflates must act for the owner, who may leave, nest or inflate at the same moment. Here only the
-//!   owner inflates. A contender says that it wants in and sleeps, and the owner's exit does the rest; so each thread
+//!   owner inflates. A contender says that it wants in and sleeps, and the owner's exit does the rest. So each thread
 //!   writes its own number only, and *that is my number* cannot be misread.
 //! - A contender that has read the index and comes late finds an object that is another monitor's by now. If it waits
-//!   there, it waits for a thread that it has no business with: with a third monitor, that is a deadlock. So nobody
+//!   there, it waits for a thread that it has no business with. With a third monitor, that is a deadlock. So nobody
 //!   waits before it has *pinned* the object and seen that the word still names it.
-//! - A monitor that is deflated by one contender after another and inflated again pays a sleep each time. So it deflates
-//!   only after many exits for which nobody had to wait.
+//! - A monitor that is deflated by one contender after another and inflated again pays a sleep each time. So it
+//!   deflates only after many exits for which nobody had to wait.
 //!
 //! # Lineage
 //! Bacon, Konuru, Murthy and Serrano, *Thin Locks* (1998): owner and depth in one word, inflation on contention or wait;

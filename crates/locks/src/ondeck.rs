@@ -1,36 +1,39 @@
-//! ondeck: at most one waiter is on deck, awake; it leaves a busy lock to its holder until it is time, then asks for it.
+//! ondeck: at most one waiter is on deck, awake. It leaves a busy lock to its holder for a while, then asks for it.
 //!
 //! # Idea
-//! Waiters that poll take the cache line away from the holder, and waiters that are woken at each release take its time.
-//! So at most one contender is *on deck*: it has the lock's one *seat* (also called the deck), is awake, and polls. All
-//! others sleep in the *dugout*, a list that hangs from the word. A release wakes nobody while the seat is taken; if it
-//! finds sleepers and the seat empty it *calls* one: takes it off the list, keeps the seat for it and wakes it. Five
-//! things more are needed to keep the speed of one thread:
+//! Waiters that poll take the cache line away from the holder. Waiters that are woken at each release take the holder's
+//! time. So here at most one contender is *on deck*: it has the lock's one *seat* (also called the deck), is awake, and
+//! polls. All others sleep in the *dugout*, a list that hangs from the word. While the seat is taken, a release wakes
+//! nobody. If a release finds sleepers and an empty seat, it *calls* one sleeper: it takes that one off the list, keeps
+//! the seat for it and wakes it. These rules keep the speed of one thread:
 //!
-//! - *A hot lock is left to its holder.* A deck that took each free lock and a holder that comes right back would swap
-//!   the line at each release. So the deck of a *hot* lock, one that loses by being passed around, polls every few
-//!   microseconds, and *asks* by a flag when its patience is over; the next release *passes* the lock: gives it to the
-//!   seat, still locked. The top bits of the word count releases, so two polls tell the rate. At more than one per 100 ns
-//!   the lock is hot, at less than one per 2 us it is not. Between the two an *audit* decides: now and then an
-//!   arrival sits down, keeps its hands off, and times some five releases. The first ends a section after a pass, if passes are
-//!   the rule; the rest are of one thread, which has the cache lines by then. If the first took more than half as long as
-//!   one of the rest, the lock is hot. Where all threads run on one memory node (`Platform::memory_nodes`) passes are
-//!   cheap, and a lock is not hot at less than one release per 300 ns; an audit ends as soon as that is seen. HOT outlives the stay of whoever set it, until an occupant finds the lock free for
-//!   a while, an audit says otherwise, or one in 16 called sleepers tries.
-//! - *The dugout rotates.* When the last call is a *rotation* ago (150 us) the deck asks, and the release that passes the
-//!   lock to it calls the oldest sleeper, or nearly, to the seat that falls empty. Until that one is up it is in
-//!   *flight*, and an arrival may sit in the seat as its *stand-in*. A sleeper that finds one when it is up waits *in
-//!   line* until the stand-in looks, and goes.
-//! - *A release is one RMW.* It reads the word, and if that shows no work it frees the lock by an addition that compares
-//!   nothing. What others write in between has to do without this release: nobody goes to sleep then and relies on it for
-//!   a call (I2, I3); a deck that falls asleep shows in the value that the addition returns, and is woken by address; all
-//!   else has time until the next release.
-//! - *Room.* The holder of a hot lock may write so often that another's compare-exchange never finds the value that it
-//!   read. Whoever must get through (to sleep, to leave the seat, to call) sets ROOM after two failures, by a fetch-or.
-//!   The next release without other work stays off the word for half a microsecond, so that a line can come and go.
-//! - *Yields in a crowd.* While threads outnumber the cores (`Platform::is_crowded`: a yield was long lately), an arrival
-//!   that finds no seat yields some times, and looks again, before it sleeps. A core that it left idle might stay so for
-//!   a time slice although a called sleeper is queued on another.
+//! - *A hot lock is left to its holder.* A lock is *hot* if it loses by being passed around. If the deck took such a
+//!   lock whenever it was free, and the holder came right back, the two would swap the line at each release. So the
+//!   deck of a hot lock polls only every few microseconds. When its patience is over, it *asks* by a flag. The next
+//!   release then *passes* the lock: it gives the lock to the seat, still locked.
+//! - *How it is known that a lock is hot.* The top bits of the word count releases, so two polls tell the rate. At more
+//!   than one release per 100 ns the lock is hot. At less than one per 2 us it is not. Between the two an *audit*
+//!   decides: now and then an arrival sits down, does not take the lock, and times some five releases. The first one
+//!   ends a section after a pass, if passes are the rule. The rest are of one thread, which has the cache lines by
+//!   then. If the first took more than half as long as one of the rest, the lock is hot. If all threads run on one
+//!   memory node (`Platform::memory_nodes`), passes are cheap. Then a lock is not hot at less than one release per 300
+//!   ns, and an audit ends as soon as it sees that. HOT outlives the stay of the occupant that set it. It ends when an
+//!   occupant finds the lock free for a while, when an audit says otherwise, or when one in 16 called sleepers tries.
+//! - *The dugout rotates.* When the last call is a *rotation* ago (150 us), the deck asks. The release that passes the
+//!   lock to it also calls the oldest sleeper, or nearly, to the seat that falls empty. Until this sleeper is up, it is
+//!   in *flight*, and an arrival may sit in the seat as its *stand-in*. A sleeper that is up and finds a stand-in waits
+//!   *in line*. The stand-in goes when it looks.
+//! - *A release is one RMW.* It reads the word. If the word shows no work, it frees the lock by an addition that
+//!   compares nothing. Other threads may write between the read and the addition, and must not depend on this release.
+//!   So nobody goes to sleep at that moment and relies on it for a call (I2, I3). A deck that falls asleep shows in the
+//!   value that the addition returns, and is woken by address. All else has time until the next release.
+//! - *Room.* The holder of a hot lock may write so often that another thread's compare-exchange never finds the value
+//!   that it read. A thread that must get through (to sleep, to leave the seat, to call) sets ROOM by a fetch-or after
+//!   two failures. The next release without other work then stays off the word for half a microsecond, so that a line
+//!   can come and go.
+//! - *Yields in a crowd.* While threads outnumber the cores (`Platform::is_crowded`: a yield was long lately), an
+//!   arrival that finds no seat yields some times before it sleeps, and looks again each time. If it left its core
+//!   idle, that core might stay idle for a time slice, although a called sleeper is queued on another core.
 //!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's

@@ -1,11 +1,12 @@
-//! parking-lot-012-port: sleepers wait in a queue beside the lock, and now and then a release hands the oldest one the lock.
+//! parking-lot-012-port: sleepers wait in a queue beside the lock. Now and then a release hands the lock to the oldest.
 //!
 //! # Idea
-//! A lock of two bits, whatever it takes to sleep: the queue of its sleepers lies elsewhere, under a latch, and is only touched
-//! when somebody sleeps. One bit says so. Who finds the lock held spins briefly, and not at all when others sleep already.
-//! Arrivals go first, which is fast and starves sleepers; so a release that comes a random time below a millisecond after the
-//! last relief leaves the lock locked and hands it to the oldest sleeper. What breaks under many contenders: each release that
-//! finds a sleeper takes the latch before it lets anybody in, and all who go to sleep take it too.
+//! The lock itself is two bits. The queue of its sleepers lies elsewhere, under a latch, and is only touched when
+//! somebody sleeps. One of the two bits says so. A contender that finds the lock held spins briefly, and does not spin
+//! if others sleep already. Arrivals go first, which is fast and starves sleepers. So there is a relief. A release that
+//! comes a random time below a millisecond after the last relief keeps the lock locked, and hands it to the oldest
+//! sleeper. Many contenders break this. Each release that finds a sleeper takes the latch before it lets anybody in.
+//! Each contender that goes to sleep takes it too.
 //!
 //! # Lineage
 //! `RawMutex` of parking_lot 0.12.5 with parking_lot_core 0.9.12 on Linux (Amanieu d'Antras and others; after WebKit's

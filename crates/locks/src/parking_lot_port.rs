@@ -1,10 +1,11 @@
 //! parking-lot-port: the lock is free before the sleepers are looked for, and nobody is handed anything.
 //!
 //! # Idea
-//! In `parking-lot-012-port` a release that finds a sleeper keeps the lock until it has the latch of the queue, so whenever
-//! somebody sleeps each pass waits for that latch. Here a release takes its bit off first, whoever sleeps, and looks for
-//! sleepers afterwards: an arrival gets in meanwhile. What breaks without the old order: the lock cannot be handed over any more, for
-//! it is free already. So nothing ends a starvation, and the word is touched after it was released.
+//! In `parking-lot-012-port` a release that finds a sleeper keeps the lock until it has the latch of the queue. So
+//! whenever somebody sleeps, each pass waits for that latch. Here a release first takes its bit off, whoever sleeps,
+//! and looks for sleepers afterwards. An arrival may get in meanwhile. The new order breaks two things. The lock is
+//! free already, so it cannot be handed over, and nothing ends a starvation. And the word is touched after it was
+//! released.
 //!
 //! # Lineage
 //! `RawMutex` of parking_lot 0.13.0 with parking_lot_core 0.10.0 on Linux (Amanieu d'Antras and others). Against 0.12, which

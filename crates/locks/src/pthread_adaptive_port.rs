@@ -1,11 +1,14 @@
 //! pthread-adaptive-port: pthread-port with a spin before the sleep, as long as spinning used to take.
 //!
 //! # Idea
-//! How long a spin pays depends on how long sections are, which a lock can learn. This one keeps a running mean of the pauses
-//! that its contenders spent, whether that got them in or not, and lets the next spend twice that and ten, 100 at most. Between
-//! two looks the number of pauses doubles up to 16, with a random part that keeps contenders out of step. What breaks: all
-//! contenders spin, as in [`go-tristate-futex`](crate::go_tristate_futex); a spin in vain counts like one that paid, so the
-//! mean is drawn up to its bound by contention itself; and all of them write it to the line that the holder uses.
+//! How long a spin pays depends on how long sections are, and a lock can learn that. This one keeps a running mean of
+//! the pauses that its contenders spent, whether that got them in or not. The next contender may spend twice the mean
+//! and ten, 100 at most. Between two looks the number of pauses doubles up to 16. A random part keeps contenders out of
+//! step. Three things break:
+//!
+//! - All contenders spin, as in [`go-tristate-futex`](crate::go_tristate_futex).
+//! - A spin in vain counts like one that paid, so contention itself drives the mean up to its bound.
+//! - All contenders write the mean to the line that the holder uses.
 //!
 //! # Lineage
 //! The mutex of glibc 2.36 for x86-64 that was initialised as `PTHREAD_MUTEX_ADAPTIVE_NP`: nptl/pthread_mutex_lock.c and

@@ -1,14 +1,16 @@
 //! pthread-port: three values of one word, and a contender goes to sleep without spinning.
 //!
 //! # Idea
-//! Spinning is a bet that the holder leaves soon. This lock never makes it: who finds it held sets the mark and sleeps. So no
-//! contender polls the line that the holder needs, and no core is burned. What it costs is that a thread which would have
-//! had to wait 100 ns waits for a wake, some microseconds or, on a core that sleeps deeply, many more; and that with short
-//! sections most releases find the mark, so that the holder spends more time in system calls than inside. It does not
-//! collapse with many contenders, because a release does not hand the lock over: whoever runs takes it.
+//! Spinning is a bet that the holder leaves soon. This lock never makes the bet: a contender that finds it held sets
+//! the mark and sleeps. So no contender polls the line that the holder needs, and no core is burned. This has two
+//! costs. First, a thread that would have had to wait 100 ns waits for a wake instead: some microseconds, or many more
+//! on a core that sleeps deeply. Second, with short sections most releases find the mark, and the holder spends more
+//! time in system calls than inside. The lock does not collapse with many contenders, because a release does not hand
+//! it over: a thread that runs takes it.
 //!
-//! Beside the word the original keeps who holds it and how many use it, for other kinds of mutex, and it asks on each
-//! call which kind this one is. Those are the accesses of the line that a plain futex lock does not make, so they are here.
+//! The original keeps more beside the word, for other kinds of mutex: who holds it, and how many use it. On each call
+//! it also asks which kind this mutex is. A plain futex lock does not make these accesses to the line, so they are kept
+//! here.
 //!
 //! # Lineage
 //! The mutex of glibc 2.36 as one gets it from `PTHREAD_MUTEX_INITIALIZER`: `PTHREAD_MUTEX_TIMED_NP` in

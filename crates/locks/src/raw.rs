@@ -1,4 +1,4 @@
-//! What every lock here can do, and what may be asked of it from outside.
+//! The traits of the locks: what each can do, and what code outside may ask of it.
 
 use core::fmt;
 use ondeck_platform::Platform;
@@ -6,62 +6,71 @@ use ondeck_platform::Platform;
 /// A lock without data.
 ///
 /// # Fairness, blocking
-/// Stated in the header of each algorithm's file, and in short in its [`Entry`](crate::Entry).
+/// The header of each algorithm's file states both. Its [`Entry`](crate::Entry) has them in short.
 pub trait RawLock: Sized + Send + Sync + 'static {
-    /// The machine it runs on.
+    /// The machine that the lock runs on.
     type Platform: Platform;
 
     /// The lock's row in the table of all locks.
     const ENTRY: crate::Entry;
 
-    /// A free lock. Algorithms on hardware have a `const` constructor too.
+    /// Makes a free lock. On hardware, the algorithms also have a `const` constructor.
     fn new() -> Self;
 
-    /// Makes one attempt and never waits. May fail only if the lock is seen taken.
+    /// Makes one attempt to acquire the lock. Never waits. It may fail only if the lock is seen taken.
     fn try_acquire(&self) -> bool;
 
-    /// Waits until the lock is the caller's.
+    /// Acquires the lock. Waits while another thread holds it.
     fn acquire(&self);
 
-    /// Gives the lock up. Where the entry promises `free_after_release`, nothing touches the lock's memory after the
-    /// write that lets the next thread in, so that thread may free it.
+    /// Releases the lock.
+    ///
+    /// If the lock's entry promises `free_after_release`, nothing touches the lock's memory after the write that lets
+    /// the next thread in. So that thread may free the lock.
     ///
     /// # Safety
     /// The calling thread holds the lock.
     unsafe fn release(&self);
 
-    /// Whether some thread sleeps in the lock; `None` where the algorithm cannot tell. For tests and workloads: the
-    /// answer is stale at once.
+    /// Whether some thread sleeps in the lock, or `None` if the algorithm cannot tell.
+    ///
+    /// This is for tests and workloads. The answer may be out of date as soon as it is returned.
     fn shows_sleeper(&self) -> Option<bool> {
         None
     }
 
-    /// Whether no flag of contention is left: true after the last release. A release counter may differ.
+    /// Whether the lock is free and no flag of contention is left. True after the last release. A release counter may
+    /// have any value.
     fn is_at_rest(&self) -> bool;
 }
 
 /// A lock whose acquisition can be given up.
 pub trait RawTimedLock: RawLock {
-    /// Waits until the lock is the caller's, which gives true, or until the platform's monotonic clock has reached
-    /// `deadline_ns`, which gives false. May give true after the deadline if the lock came at that moment.
+    /// Acquires the lock, and waits at most until the platform's monotonic clock has reached `deadline_ns`.
+    ///
+    /// Returns whether the calling thread has the lock. This may be true after the deadline, if the lock came at that
+    /// moment.
     fn try_acquire_until(&self, deadline_ns: u64) -> bool;
 }
 
-/// A lock that its holder may acquire again, and inside which a thread may wait for another to tell it something.
+/// A lock that its holder may acquire again, and inside which a thread may wait for another one's pulse.
 ///
-/// Threads that wait stand in a queue, first in first out, beside the contenders for the lock.
+/// The threads that wait for a pulse are in a queue, first in, first out. The contenders for the lock are not in it.
 pub trait RawMonitor: RawTimedLock {
     /// Whether the calling thread holds the lock.
     fn is_held(&self) -> bool;
 
-    /// Releases the lock, however often the caller has acquired it, sleeps until a pulse or until the platform's monotonic
-    /// clock has reached `deadline_ns`, and acquires the lock as often as before. True if it was a pulse.
+    /// Releases the lock, waits for a pulse, and acquires the lock again.
+    ///
+    /// It releases all levels, however often the caller has acquired the lock, and acquires as many again. The wait
+    /// also ends when the platform's monotonic clock has reached `deadline_ns`. Returns true if a pulse ended it.
     fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld>;
 
-    /// Ends the wait of the thread that has waited longest, which then wants the lock. False if nobody waits.
+    /// Ends the wait of the thread that has waited longest. This thread then wants the lock. Returns false if nobody
+    /// waits.
     fn pulse(&self) -> Result<bool, NotHeld>;
 
-    /// Ends the wait of all threads that wait now; tells how many they were.
+    /// Ends the waits of all threads that wait now, and returns their number.
     fn pulse_all(&self) -> Result<usize, NotHeld> {
         let mut n_pulsed = 0;
         // Ended by an empty queue: nobody joins it while the caller holds the lock.
@@ -71,12 +80,13 @@ pub trait RawMonitor: RawTimedLock {
         Ok(n_pulsed)
     }
 
-    /// Gives the lock its large form, if it has a small one too and has that now. It would happen by itself under
-    /// contention; for measurements and tests.
+    /// Gives the lock its large form, if it has a small one and is in it now.
+    ///
+    /// Under contention this happens by itself. The method is for measurements and tests.
     fn inflate(&self);
 }
 
-/// The calling thread does not hold the monitor that it wants to wait in or to pulse.
+/// The error of a wait or a pulse: the calling thread does not hold the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotHeld;
 

@@ -1,9 +1,10 @@
 //! spin_wait: waiting for another thread's write without a lock: on the core for a bounded time, then off it.
 //!
 //! # Idea
-//! Whoever waits for a state that another thread will soon leave wants to stay on its core. But that thread may have
-//! lost its core, and then it waits for ours. So the spinning has a budget in nanoseconds; when it is spent the core is
-//! yielded, and after each yield the budget is smaller, since a wait that has lasted so long is likely to go on.
+//! A thread waits for a state that another thread will soon leave. It wants to stay on its core. But the other thread
+//! may have lost its core, and may now be waiting for ours. So spinning has a budget in nanoseconds. When the budget is
+//! spent, the thread yields its core. After a yield the budget is smaller, because a wait that has lasted so long is
+//! likely to go on.
 //!
 //! # Lineage
 //! The two waits of Go's collector, `casgstatus` and `scang`, since golang/go commit 475d113b (CL 21503). They yielded at
@@ -28,7 +29,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use ondeck_platform::Platform;
 
-/// How long a [`SpinWait`] stays on its core.
+/// How long a [`SpinWait`] spins before it yields or sleeps.
 ///
 /// # Example
 ///
@@ -41,33 +42,33 @@ use ondeck_platform::Platform;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinPolicy {
-    /// Nanoseconds on the core before the first yield.
+    /// How long the wait spins before its first yield, in nanoseconds.
     pub yield_after_ns: u32,
-    /// Nanoseconds on the core before each further yield.
+    /// How long the wait spins before each further yield, in nanoseconds.
     pub yield_again_ns: u32,
-    /// Sleeping instead of yielding once the wait has become long; `None` for never.
+    /// From when on the wait sleeps instead of yielding. With `None` it never sleeps.
     pub nap: Option<Nap>,
 }
 
-/// When a wait is so long that its thread sleeps between its looks.
+/// From when on a [`SpinWait`] sleeps between two looks, and for how long each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nap {
-    /// Age of the wait from which on it naps, in nanoseconds.
+    /// The age from which on the wait naps, in nanoseconds.
     pub after_ns: u64,
-    /// Length of a nap in nanoseconds. The system may end it later: Linux by up to 50 us unless told otherwise.
+    /// The length of a nap, in nanoseconds. The system may end a nap later. Linux does so by up to 50 us by default.
     pub length_ns: u32,
 }
 
 impl SpinPolicy {
-    /// For a state that is mostly left within microseconds: 5 us, then 2.5 us between yields. Go's wait for a goroutine's
-    /// status.
+    /// The policy for a state that usually ends within microseconds: 5 us of spinning, then 2.5 us between two yields.
+    /// The figures are those of Go's wait for a goroutine's status.
     pub const STATUS_WAIT: SpinPolicy = SpinPolicy::yield_after(5_000);
 
-    /// For a state that lasts some tens of microseconds: 10 us, then 5 us between yields. Go's wait for the scan of a
-    /// goroutine's stack.
+    /// The policy for a state that lasts some tens of microseconds: 10 us of spinning, then 5 us between two yields.
+    /// The figures are those of Go's wait for the scan of a goroutine's stack.
     pub const SCAN_WAIT: SpinPolicy = SpinPolicy::yield_after(10_000);
 
-    /// On the core for `ns` nanoseconds before the first yield and for half of it before each further one; no naps.
+    /// Spins for `ns` nanoseconds before the first yield, and for half as long before each further one. Never naps.
     pub const fn yield_after(ns: u32) -> Self {
         SpinPolicy { yield_after_ns: ns, yield_again_ns: ns / 2, nap: None }
     }
@@ -76,10 +77,10 @@ impl SpinPolicy {
 /// The most pauses of one [`SpinWait::spin`], as a power of two: 64, as `Backoff` has it.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// A thread's wait for something that another thread will do, by looking at it again and again.
+/// A thread's wait for something that another thread will do. The thread looks again and again.
 ///
-/// It belongs to one thread and one wait; [`reset`](SpinWait::reset) begins another. The facade `ondeck` has it on
-/// hardware under the same name.
+/// A value belongs to one thread and one wait. [`reset`](SpinWait::reset) begins another wait. The crate `ondeck` has
+/// this type for hardware, under the same name.
 ///
 /// # Example
 ///
@@ -112,25 +113,26 @@ struct Course {
 }
 
 impl<P: Platform> SpinWait<P> {
-    /// A wait that has not begun, with [`SpinPolicy::STATUS_WAIT`].
+    /// Makes a wait that has not begun, with the policy [`SpinPolicy::STATUS_WAIT`].
     pub const fn new() -> Self {
         Self::with_policy(SpinPolicy::STATUS_WAIT)
     }
 
-    /// A wait that has not begun.
+    /// Makes a wait that has not begun, with this policy.
     pub const fn with_policy(policy: SpinPolicy) -> Self {
         SpinWait { policy, doublings: Cell::new(0), course: Cell::new(None), platform: PhantomData }
     }
 
-    /// Forgets how long it has waited.
+    /// Begins a new wait: forgets how long this one has lasted.
     #[inline]
     pub fn reset(&self) {
         self.doublings.set(0);
         self.course.set(None);
     }
 
-    /// Leaves others a moment after an attempt that failed because one of them got on, as in a compare-exchange loop.
-    /// Pauses once, then twice, up to 64 times. Never yields.
+    /// Pauses after an attempt that failed because another thread succeeded, as in a compare-exchange loop.
+    ///
+    /// The first call pauses once, the second twice, and so on up to 64 times. It never yields.
     #[inline]
     pub fn spin(&self) {
         let doublings = self.doublings.get();
@@ -138,8 +140,9 @@ impl<P: Platform> SpinWait<P> {
         self.doublings.set((doublings + 1).min(MOST_DOUBLINGS));
     }
 
-    /// One turn of waiting for another thread: a pause while the budget lasts, then a yield or a nap. Where spinning is
-    /// switched off or there is one core, the budget is nothing.
+    /// Waits for one turn: it pauses while the budget lasts, and yields or naps when the budget is spent.
+    ///
+    /// The budget is 0 if spinning is switched off, or if there is one core.
     #[inline]
     pub fn snooze(&self) {
         let now = P::ticks();
@@ -151,13 +154,13 @@ impl<P: Platform> SpinWait<P> {
         }
     }
 
-    /// Whether it has begun to yield, so that a thread that can be woken had better sleep.
+    /// Returns whether the wait has begun to yield. A thread that can be woken should then sleep.
     #[inline]
     pub fn is_completed(&self) -> bool {
         self.course.get().is_some_and(|course| course.has_yielded)
     }
 
-    /// Waits from now until `is_over` gives true.
+    /// Waits until `is_over` returns true. Begins a new wait.
     pub fn wait_until(&self, mut is_over: impl FnMut() -> bool) {
         self.reset();
         while !is_over() {
@@ -165,8 +168,10 @@ impl<P: Platform> SpinWait<P> {
         }
     }
 
-    /// Waits from now until `is_over` gives true, which gives true, or until `timeout` has passed, which gives false; it
-    /// may be late by a yield or a nap. `is_over` is asked at least once.
+    /// Waits until `is_over` returns true, for at most `timeout`. Begins a new wait.
+    ///
+    /// Returns false if the timeout passed first. This may come late, by a yield or a nap. `is_over` is called at least
+    /// once.
     pub fn wait_for(&self, timeout: Duration, mut is_over: impl FnMut() -> bool) -> bool {
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let until = P::ticks().saturating_add(P::ns_to_ticks(timeout_ns));

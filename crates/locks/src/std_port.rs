@@ -1,12 +1,12 @@
-//! std-port: three values of one word; spinners step aside as soon as the word says that somebody sleeps.
+//! std-port: three values of one word; spinners stop as soon as the word says that somebody sleeps.
 //!
 //! # Idea
-//! In [`go-tristate-futex`](crate::go_tristate_futex) every contender spins, whatever the word says. Here the third value
-//! tells more than that a wake is owed: who sees it knows that others have given up spinning already, and goes to sleep at
-//! once. So a lock with short sections and few contenders is won by spinning; one with many soon has the mark, under which
-//! the spinners vanish. What breaks is the other side of it: a woken sleeper must leave the mark wherever it enters, since
-//! it cannot know whether it was the last, so with somebody asleep each release makes a system call, and each wake
-//! puts one more thread on its feet.
+//! In [`go-tristate-futex`](crate::go_tristate_futex) every contender spins, whatever the word says. Here the third
+//! value says more than that a wake is owed. It also tells a spinner that others have given up spinning already, and
+//! the spinner goes to sleep at once. With short sections and few contenders, the lock is won by spinning. With many
+//! contenders, the word soon has the mark, and the spinners vanish. But a woken sleeper cannot know whether it was the
+//! last, so it must leave the mark when it enters. This is what breaks: with somebody asleep, each release makes a
+//! system call, and each wake puts one more thread on its feet.
 //!
 //! # Lineage
 //! The mutex of Rust's standard library where there is a futex (library/std/src/sys/sync/mutex/futex.rs, as of 1.95; by

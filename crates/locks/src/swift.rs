@@ -1,11 +1,12 @@
 //! swift: a bounded spin of few, long rounds, which nobody begins when four sleep already.
 //!
 //! # Idea
-//! In a lock as `go-tristate-futex` every arrival spins and every woken sleeper spins, so under many contenders the holder
-//! loses its line to those who look. Here a second word counts those who have gone to sleep, and an arrival that finds
-//! the lock crowded and four of them counted goes to sleep at once. A spinner looks seldom, some microseconds apart, and stops
-//! as soon as it sees that somebody sleeps; a woken sleeper does not spin at all. What is still not limited: spinners while the
-//! word is not crowded, which it is not as soon as one of them has got in.
+//! In a lock such as `go-tristate-futex` every arrival spins and every woken sleeper spins. So under many contenders
+//! the holder loses its line to those who look. Here a second word counts the threads that have gone to sleep. An
+//! arrival that finds the lock crowded and four of them counted goes to sleep at once. A spinner looks seldom, some
+//! microseconds apart, and stops as soon as it sees that somebody sleeps. A woken sleeper does not spin at all. One
+//! thing is still not limited: how many spin while the word is not crowded. And the word is not crowded any more as
+//! soon as one spinner has got in.
 //!
 //! # Lineage
 //! `Mutex` of Swift's module Synchronization on Linux since 2026 (stdlib/public/Synchronization/Mutex/LinuxImpl.swift; pull

@@ -1,9 +1,9 @@
-//! tas: test-and-set; whoever swaps the flag from free to held is inside.
+//! tas: test-and-set; the thread that swaps the flag from free to held is inside.
 //!
 //! # Idea
-//! One flag, and one swap that sets it and tells whether it was clear. Correct, tiny, and the fastest lock there is
-//! when nobody else wants it. What it lacks is everything else: each attempt of each contender writes to the word, so
-//! each attempt takes the cache line away from the holder, who needs it to leave.
+//! There is one flag, and one swap that sets it and tells whether it was clear. The lock is correct, tiny, and the
+//! fastest there is when nobody else wants it. It lacks everything else. Each attempt of each contender writes to the
+//! word. So each attempt takes the cache line away from the holder, who needs it to leave.
 //!
 //! # Lineage
 //! The test-and-set lock of the textbooks (Herlihy and Shavit, *The Art of Multiprocessor Programming*, chapter 7).

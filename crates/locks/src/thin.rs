@@ -1,9 +1,10 @@
 //! The thin form of a monitor: owner and depth in one word, until somebody wants what a word cannot give.
 //!
 //! # Idea
-//! Most monitors are never contended. For them the number of the owner and the depth of its nesting fit into a word, one
-//! compare-exchange enters and one leaves. The fat form beside it can do the rest: count waiters, put them to sleep, nest
-//! deeper than six bits. A monitor *inflates* when it is first contended for longer than a spin, and stays fat.
+//! Most monitors are never contended. For them the number of the owner and the depth of its nesting fit into a word.
+//! One compare-exchange enters and one leaves. The fat form beside it can do the rest: count waiters, put them to
+//! sleep, nest deeper than six bits. A monitor *inflates* when it is first contended for longer than a spin, and stays
+//! fat.
 //!
 //! # Lineage
 //! The object header of CoreCLR (`ObjHeader` in vm/syncblk.h and vm/syncblk.inl). There a word in front of each object

@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //! Test-and-set locks let chance decide who is next, and chance favours the thread whose cache holds the line. Here an
-//! arrival draws the next number, and release calls the number after its own: first come, first served, with two
-//! counters. What it costs is that *exactly one* thread may be next. If that thread is not on a core, nobody is inside
-//! and everybody waits: with more threads than cores each pass waits for a time slice.
+//! arrival draws the next number, and release calls the number after its own. So it is first come, first served, with
+//! two counters. The cost is that *exactly one* thread may be next. If that thread is not on a core, nobody is inside
+//! and everybody waits. So with more threads than cores, each pass waits for a time slice.
 //!
 //! # Lineage
 //! The ticket lock of Reed and Kanodia (1979), with the proportional backoff of Mellor-Crummey and Scott (1991). Kept:

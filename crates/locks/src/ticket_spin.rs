@@ -1,11 +1,12 @@
 //! ticket-spin: the numbers of ticket, whose contenders poll and do nothing else.
 //!
 //! # Idea
-//! [`ticket`](crate::ticket) keeps off the line as long as its turn is far, and offers its core when its turn does not come.
-//! Books leave both out. Here a contender looks, pauses once, and looks again, until its number is called or its time slice
-//! is over. That shows two things that the other hides: what a vacate costs when every contender reads it at once; and
-//! what becomes of first come, first served when threads outnumber cores by one. The number called is then sooner or
-//! later that of a thread without a core, and nobody gives it one before a time slice is over.
+//! A contender of [`ticket`](crate::ticket) keeps off the line as long as its turn is far, and offers its core when its
+//! turn does not come. Books leave both out. Here a contender looks, pauses once, and looks again, until its number is
+//! called or its time slice is over. This shows two things that the other lock hides. The first is what a vacate costs
+//! when every contender reads it at once. The second is what becomes of first come, first served when threads outnumber
+//! cores by one. Sooner or later a thread without a core has the number that is called. Nobody gives it a core before a
+//! time slice is over.
 //!
 //! # Lineage
 //! The ticket lock of Reed and Kanodia (1979), as it was used by Linux from 2.6.25 to 4.1 on x86 and is printed in most

@@ -1,9 +1,9 @@
-//! ttas: test-and-test-and-set; look before the swap, and look ever more rarely.
+//! ttas: test-and-test-and-set. It looks before the swap, and looks ever more rarely.
 //!
 //! # Idea
 //! A contender of [`tas`](crate::tas) pulls the line away from the holder with each attempt. Here it only reads while
-//! the lock is held, and the gap between two looks doubles up to a bound. Without the look first every poll is a
-//! write; without the growing gap all contenders see the vacate at the same moment and all of them swap.
+//! the lock is held, and the gap between two looks doubles up to a bound. Without the look, every poll is a write.
+//! Without the growing gap, all contenders see the vacate at the same moment, and all of them swap.
 //!
 //! # Lineage
 //! Test-and-test-and-set of Rudolph and Segall (1984) with the bounded exponential backoff of Anderson (1990). Kept:

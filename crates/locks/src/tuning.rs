@@ -1,9 +1,9 @@
-//! How the constants of an algorithm reach its text.
+//! How an algorithm gets its constants.
 
-/// A choice of constants for the algorithm whose constants form a `C`, made as a type.
+/// A choice of constants for an algorithm, as a type. `C` is the struct of the algorithm's constants.
 ///
-/// As a type the choice costs no memory in the lock and no load on its paths, and one program can hold the same lock
-/// with several choices side by side: a model checker names its own to shrink the spinning, a simulator to sweep it.
+/// As the choice is a type, it costs no memory in the lock and no load on its paths. One program can also use the same
+/// lock with several choices: a model checker chooses shorter spinning, and a simulator tries many values.
 ///
 /// # Example
 ///
@@ -24,14 +24,14 @@ pub trait Tuned<C>: Send + Sync + 'static {
     const TUNING: C;
 }
 
-/// The constants that each algorithm was published with; those of the yardsticks are argued in their files.
+/// The default constants of each algorithm. The file of each algorithm says where they come from.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults;
 
-/// The constants with which PR 14216 of dotnet/coreclr shows its monitors at lower spin budgets.
+/// The constants of CoreCLR's monitors at lower spin budgets, as PR 14216 of dotnet/coreclr shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct LowerSpin;
 
-/// The constants with which PR 14216 of dotnet/coreclr shows its monitors with spinning disabled.
+/// The constants of CoreCLR's monitors with spinning disabled, as PR 14216 of dotnet/coreclr shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct NoSpin;

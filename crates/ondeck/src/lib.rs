@@ -1,12 +1,4 @@
-//! A mutex and a condition variable that keep their speed when many threads want them.
-//!
-//! Most mutexes keep several waiting threads awake, or wake one at every release; under contention each of those takes
-//! the lock's cache line from the thread that could get on. Here at most one thread is *on deck* (awake, next to try),
-//! the others sleep (in the *dugout*), and a release wakes nobody while somebody is on deck.
-//!
-//! [`Mutex`] and [`Condvar`] have the methods of `parking_lot`'s, and [`poison`] has those of `std::sync`, so each is a
-//! change of one line; [`nonpoison`] has those of nightly's `std::sync::nonpoison`. [`SpinWait`] is for a state that another
-//! thread leaves soon, and has the methods of `crossbeam_utils::Backoff`.
+//! A mutex and a condition variable that stay fast when many threads want them.
 //!
 //! ```
 //! use ondeck::{Condvar, Mutex};
@@ -25,86 +17,145 @@
 //! });
 //! ```
 //!
+//! The types have the methods of types that you may use already. Change one line to try them:
+//!
+//! | you have | you write |
+//! |---|---|
+//! | `parking_lot::{Mutex, Condvar}` | `ondeck::{Mutex, Condvar}` |
+//! | `std::sync::{Mutex, Condvar}` | `ondeck::poison::{Mutex, Condvar}` ([`poison`]) |
+//! | `std::sync::nonpoison::{Mutex, Condvar}` of nightly Rust | `ondeck::nonpoison::{Mutex, Condvar}` ([`nonpoison`]) |
+//! | `crossbeam_utils::Backoff` | [`SpinWait`], which waits for a state that another thread leaves soon |
+//! | a lock that its holder may enter again | [`Monitor`] |
+//!
+//! # Why it is fast
+//! Most mutexes keep several waiting threads awake, or wake one at every release. Each of these threads takes the
+//! lock's cache line away from the thread that is inside. Here, at most one waiting thread is *on deck*: awake and next
+//! to try. The others sleep in a list, the *dugout*. While a thread is on deck, a release wakes nobody.
+//!
+//! # When not to use it
+//! - Nobody contends for the lock.
+//! - Sections are short, and threads also work outside the lock.
+//! - No thread may wait for long.
+//!
+//! Other mutexes are better there. The package's `README.md` has the figures.
+//!
 //! # Size and cost
-//! A lock is 8 bytes, a condition variable 16, both `const` to construct and without destructor. Uncontended, `lock` and
-//! its release are one atomic read-modify-write each. Nothing here allocates or registers a thread-local destructor, so
-//! the locks work before `main`, in thread-local destructors and inside a global allocator. A waiting thread uses up to
-//! 1 KiB of its stack, 2.5 KiB in a [`Condvar`]. A [`Monitor`] allocates when it is contended, waited in, or entered more
-//! than eight levels deep: it works before `main` and in destructors too, but has no place inside an allocator.
+//! A lock has 8 bytes, and a condition variable has 16. Both are `const` to construct and have no destructor. Without
+//! contention, `lock` is one atomic read-modify-write, and so is its release.
+//!
+//! The mutexes and condition variables allocate nothing and register no thread-local destructor. So they work before
+//! `main`, in thread-local destructors and inside a global allocator. The last is not so on systems other than Linux,
+//! Android, macOS and Windows: there, a wait may allocate.
+//!
+//! A waiting thread uses up to 1 KiB of its stack, and up to 2.5 KiB in a [`Condvar`]. On Linux, about once a second,
+//! one waiting thread also asks the system which cores it may use. For that moment it needs about 12 KiB of stack. With
+//! `ONDECK_SPIN=0` in the environment it does not ask.
+//!
+//! A [`Monitor`] allocates when threads contend for it, when one waits in it, or when one enters it more than eight
+//! levels deep. It works before `main` and in destructors too, but not inside an allocator.
 //!
 //! # Panics
-//! A panic while a guard is alive releases the mutex and does not poison it; [`poison::Mutex`] does. No function here
-//! panics by itself. Acquiring a mutex twice from one thread waits for ever, with a timeout until then.
+//! A panic while a guard is alive releases the mutex and does not poison it. A [`poison::Mutex`] is poisoned. The
+//! mutexes and condition variables never panic by themselves. [`Monitor`] says when it does. A thread that locks a
+//! mutex which it already holds waits for ever, or until its timeout.
 //!
 //! # Blocking
-//! [`lock`](Mutex#method.lock), the timed attempts and the waits may spin for some microseconds, yield and sleep.
-//! `try_lock`, a release and the notifications never wait for a holder; they may yield while another thread completes a
+//! [`lock`](Mutex#method.lock), attempts with a timeout, and waits may spin, yield and sleep. A thread that arrives
+//! looks at the lock for about half a microsecond. Then it either goes on deck or sleeps. The thread on deck stays
+//! awake, and naps if nobody releases the lock for about 50 microseconds.
+//!
+//! `try_lock`, a release and the notifications never wait for a holder. They may yield while another thread completes a
 //! few instructions.
 //!
-//! Where CPU time is limited by a quota, a spinner spends what the holder needs: `ONDECK_SPIN=0` in the environment makes
-//! all waiting threads of the process sleep at once. It is read once, when a thread first has to wait. On one core
-//! nobody spins in any case.
+//! Set `ONDECK_SPIN=0` in the environment if a quota limits your CPU time. A spinning thread then uses up time that the
+//! holder needs. With this setting all waiting threads of the process sleep at once. The variable is read once, when a
+//! thread first has to wait. On one core no thread spins in any case.
 //!
 //! # Real-time priorities
-//! A thread of any priority may share these locks with others on its core. What it waits for may be a thread of lower
-//! priority that has lost the core to it, to which a yield gives nothing; so after some yields it naps, 50 us at a time.
-//! A timed attempt may end late by as much, and by what the others then do with the core. Priorities are not inherited: a
-//! thread of middle priority can keep the holder from its core for as long as it likes. [`SpinWait`] naps only if its
-//! policy has a [`Nap`]; without one it waits for ever for such a thread.
+//! Threads of any priority may share a lock, also on one core. A thread sometimes waits for one of lower priority,
+//! which has lost the core to it. A yield does not help there. So after some yields the waiting thread naps, for 50
+//! microseconds at a time. This can make a timed attempt end late, by the nap and by what other threads then do with
+//! the core.
+//!
+//! Priorities are not inherited: a thread of middle priority can keep the holder from its core for as long as it likes.
+//! [`SpinWait`] naps only if its policy has a [`Nap`]. Without one it may wait for ever for a thread of lower priority.
 //!
 //! # Fairness
-//! An arrival may acquire a free lock although others wait, and a lock that is released all the time is left to its
-//! holder for a while; this is where the throughput comes from. What is promised is a bound in time: the thread on deck
-//! asks for the lock when its patience is over, and is given it by the next release; the dugout rotates, oldest first or
-//! nearly so. So with no endless section, and a system that runs every thread that may run, nobody starves.
-//! Nothing is promised about shares: with hundreds of threads a tenth of
-//! a second is too short for all to have a turn. The times are those of the policy: the default is [`Mutex`],
-//! [`throughput`] makes longer turns, [`low_latency`] shorter ones, down to one section (`docs/policies.md`). A release by
-//! [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiter at once, if there is one.
+//! The order is not first come, first served. A thread that arrives may take a free lock although others wait. A lock
+//! that is released all the time is left to its holder for a while. The throughput comes from this.
 //!
-//! # When not
-//! Short sections with work outside, an uncontended lock, waits that must be short for each thread: others do these better.
-//! The package's `README.md` has the figures.
+//! Waiting is bounded in time. The thread on deck asks for the lock when its patience is over, and the next release
+//! gives it the lock. The sleeping threads come on deck in turn, the oldest first or nearly so. So nobody starves if
+//! every section ends and the system runs every thread that may run. Equal shares are not promised: with hundreds of
+//! threads, a tenth of a second is too short for all to have a turn.
 //!
-//! # Destruction
-//! Whoever acquires a mutex last may free it right after its own release, as an object with a reference count in it
-//! does: the releases before do not touch it any more. A thread that a notification has woken may free the condition
-//! variable.
+//! How long a turn lasts depends on the policy (`docs/policies.md` in the repository compares them):
 //!
-//! # Fork and signals
-//! In the child of a `fork` only the forking thread exists. A mutex that another thread held stays taken there for ever,
-//! and the threads that waited are gone with their stacks, to which a contended lock or a condition variable still
-//! points. So the child may use what nobody used at that moment, and what its thread held if nobody waited for it; it has
-//! to write a new value over anything else, and there is nothing to destroy. For a [`Monitor`] the same holds as long as it
-//! is thin, and the thread is still inside of those that it was inside of. What all monitors share, the pool of side objects,
-//! is in use while another thread makes one fat or gives its object back: if a thread may have been doing that, the child
-//! must not contend for a monitor, wait in one or drop a fat one.
+//! | types | the thread on deck asks, if nobody sleeps | a sleeping thread is called |
+//! |---|---|---|
+//! | [`Mutex`], [`poison`], [`nonpoison`] | after 75 us | every 150 us |
+//! | [`throughput`] | after 500 us | every 2 ms |
+//! | [`low_latency`] | after 15 us | every 100 us |
 //!
-//! Signals do not end a wait: an interrupted system call is repeated, with the same deadline, and `errno` is kept.
-//! A signal handler must not use these locks, as it must not use others: the thread that it interrupts may be the holder,
-//! or half-way through an operation on the same lock. `try_lock` and the notifications are no exception; what a handler
-//! may do is write an atomic that a [`SpinWait`] looks at.
+//! [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiting thread at once, if there is one.
+//!
+//! # Freeing a lock
+//! The thread that acquires a mutex last may free it right after its own release: earlier releases do not touch it any
+//! more. So an object with a reference count can contain its own mutex. A thread that a notification has woken may free
+//! the condition variable.
+//!
+//! # Fork
+//! In the child of a `fork`, only the thread that forked exists. A mutex that another thread held stays taken for ever.
+//! The threads that waited are gone with their stacks, but a contended lock or a condition variable still points there.
+//! So the child may use:
+//!
+//! - a lock that nobody used at the moment of the fork
+//! - a lock that the forking thread held, if nobody waited for it
+//!
+//! Over any other lock the child has to write a new value. There is nothing to destroy.
+//!
+//! For a [`Monitor`] the same holds while it is thin, which is to say that it has no side object. The forking thread is
+//! still inside the monitors that it was inside of. All monitors share one pool of side objects. Another thread uses
+//! the pool while it makes a monitor fat, or gives a side object back. If a thread may have been doing so, the child
+//! must not contend for a monitor, wait in one, or drop a fat one.
+//!
+//! # Signals
+//! A signal does not end a wait. An interrupted system call is repeated with the same deadline, and `errno` is kept.
+//!
+//! A signal handler must not use these locks, not even `try_lock` or a notification. The thread that it interrupts may
+//! be the holder, or half-way through an operation on the same lock. A handler may write an atomic that a [`SpinWait`]
+//! looks at.
 //!
 //! # Features
 //! - `arc_lock`: guards that own an `Arc` of their mutex, as `parking_lot` has them.
 //! - `serde`: a mutex is serialised as its data.
 //! - `lock_api-04`: the module `lock_api_04`, for libraries that are generic over `lock_api` 0.4.
-//! - `record`: what is done with mutexes is written down while the program runs under `ondeck profile`; see below.
+//! - `record`: `ondeck profile` can record the mutexes of the program. The next section describes it.
 //!
 //! # Recording
-//! With the feature `record`, on Linux with pointers of 64 bits, `ondeck profile -- PROGRAM` shows which mutexes threads wait
-//! for, where, and which holds they wait for. That is asked for by `ONDECK_RECORD` in the environment, a directory, which is
-//! read once before `main`; without it nothing is written. [`Monitor`] and [`SpinWait`] are not recorded, and on other
-//! systems nothing is.
+//! With the feature `record`, `ondeck profile -- PROGRAM` shows which mutexes threads wait for, where they wait, and
+//! which holds they wait for. This works on Linux with pointers of 64 bits. Other systems record nothing. [`Monitor`]
+//! and [`SpinWait`] are not recorded either.
 //!
-//! What it costs: each acquisition counts in a thread-local variable, and while it records each acquire and release looks
-//! whether others wait, and if so asks a clock. One acquisition of a thousand (`--rate`) has its stack walked, and each wait
-//! in which the thread sleeps; that takes 40 KiB of stack, and is left out where there is less. Memory is asked for before
-//! `main` only, so the lock may be the allocator's. Without the feature nothing of this is compiled.
+//! `ONDECK_RECORD` in the environment names a directory for the recordings. `ondeck profile` sets it. The library reads
+//! it once, before `main`. Without it, nothing is written.
 //!
-//! What it does not tell: what comes to be at the address of a mutex that is gone counts as that mutex. A wait on a
-//! [`Condvar`] lasts until the thread has the mutex again, and all of it counts as a wait on the condition variable. Code
-//! that is loaded while the program runs has no names.
+//! Recording has these costs:
+//!
+//! - Each acquisition counts in a thread-local variable.
+//! - While a program is recorded, each acquire and release looks whether others wait. If so, it may read a clock.
+//! - Some call stacks are walked. At the default `--rate`, this is one acquisition in a thousand, and every wait of a
+//!   millisecond or more. Shorter waits are chosen by chance, in proportion to their length. A walk needs 24 KiB of
+//!   free stack. If there is less, that stack is missing from the recording.
+//! - Memory is allocated only before `main`. So the lock may be the allocator's.
+//! - Without the feature, none of this is compiled.
+//!
+//! A recording has these limits:
+//!
+//! - A mutex at the address of an earlier one counts as that one.
+//! - A wait on a [`Condvar`] lasts until the thread has the mutex again. All of it counts as a wait on the condition
+//!   variable.
+//! - Code that is loaded while the program runs has no names.
 
 #[cfg(feature = "lock_api-04")]
 pub mod lock_api_04;
@@ -132,9 +183,9 @@ pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::{RawCondvar, RawMutex};
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
-/// A mutual exclusion lock around data, with the methods of `parking_lot::Mutex`.
+/// A mutex around data, with the methods of `parking_lot::Mutex`.
 ///
-/// See the [crate's page](crate) for blocking, fairness and cost.
+/// The [crate's page](crate) describes how threads wait, who gets the mutex next, and what it costs.
 ///
 /// # Example
 /// ```
@@ -150,7 +201,7 @@ pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 /// ```
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 
-/// Access to the data of a [`Mutex`], which is released when this is dropped. Stays on its thread.
+/// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
 ///
 /// # Example
 /// ```
@@ -173,7 +224,7 @@ pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 /// ```
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 
-/// Access to a part of the data of a [`Mutex`], made by [`MutexGuard::map`](MutexGuard#method.map).
+/// Access to a part of the data of a [`Mutex`]. [`MutexGuard::map`](MutexGuard#method.map) makes it.
 ///
 /// # Example
 /// ```
@@ -185,7 +236,7 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// ```
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// Access to the data of a [`Mutex`] in an `Arc`, of which it owns a clone.
+/// Access to the data of a [`Mutex`] in an `Arc`. The guard owns a clone of the `Arc`.
 ///
 /// # Example
 /// ```
@@ -202,16 +253,18 @@ pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
 
 /// A condition variable for [`Mutex`], with the methods of `parking_lot::Condvar`.
 ///
-/// A notification does not wake its waiters to let them fight for the mutex: it moves them to the mutex's own waiters,
-/// to be woken one by one as it becomes free. Waits end with a notification or with their deadline, never for no
-/// reason; the condition is still best looked at in a loop ([`wait_while`](Condvar#method.wait_while)), since another
-/// thread may have acquired the mutex between the notification and the return.
+/// A notification does not wake threads that would then fight for the mutex. It moves them to the threads that sleep
+/// for the mutex, and they wake one by one as it becomes free.
 ///
-/// Threads may wait with different mutexes at the same time; each acquires its own again.
+/// A wait ends with a notification or with its deadline, never for no reason. Check your condition in a loop all the
+/// same, as [`wait_while`](Condvar#method.wait_while) does. Another thread may have had the mutex between the
+/// notification and the return.
+///
+/// Threads may wait with different mutexes at the same time. Each thread acquires its own mutex again.
 ///
 /// # Fairness
-/// `notify_one` takes the thread that has waited longest. From then on it waits for the mutex like others, and a timeout
-/// that passes meanwhile counts no more.
+/// `notify_one` ends the wait of the thread that has waited longest. From then on, this thread waits for the mutex like
+/// any other. A timeout that passes meanwhile has no effect.
 ///
 /// # Example
 /// ```
@@ -230,7 +283,7 @@ pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
 /// });
 /// ```
 ///
-/// A guard of another kind of mutex is refused by the compiler:
+/// The compiler refuses the guard of another kind of mutex:
 /// ```compile_fail,E0308
 /// let (mutex, changed) = (ondeck::low_latency::Mutex::new(()), ondeck::Condvar::new());
 /// changed.wait(&mut mutex.lock());
@@ -284,8 +337,10 @@ macro_rules! policy {
     };
 }
 
-/// The types for data that is passed around for throughput: a thread keeps a contended lock for half a millisecond
-/// before another has its turn, and a sleeper is called every two. `docs/policies.md` has figures beside the other policies'.
+/// The types with longer turns, for programs in which only the total throughput counts.
+///
+/// A thread may keep a busy lock for half a millisecond before another has its turn. A sleeping thread is called every
+/// two milliseconds. `docs/policies.md` in the repository compares the policies.
 ///
 /// # Example
 /// ```
@@ -300,9 +355,11 @@ pub mod throughput {
     policy!(Throughput, "throughput");
 }
 
-/// The types for data that somebody waits for: a contended lock goes to the waiter on deck at each release, unless sections
-/// follow each other within some 100 ns. Then turns are a fifth of the default's. Each pass and each look of the waiter
-/// costs the holder some of its speed: `docs/policies.md` has figures beside the other policies'.
+/// The types with shorter turns, for locks where somebody waits for each change of hands.
+///
+/// Each release gives a contended lock to the thread on deck, unless sections follow each other within about 100 ns.
+/// Then turns are a fifth of the default's. Each change of hands costs the holder some of its speed, and so does each
+/// look of the waiting thread. `docs/policies.md` in the repository compares the policies.
 ///
 /// # Example
 /// ```

@@ -1,11 +1,11 @@
-//! The same locks behind the traits of `lock_api` 0.4, for libraries that are generic over those.
+//! The mutex for libraries that are generic over `lock_api` 0.4.
 //!
-//! [`RawMutex`] implements both generations; the types here are `lock_api` 0.4's wrappers around it.
-//! [`Condvar`](crate::Condvar) belongs to [`crate::Mutex`] only.
+//! [`RawMutex`] implements the traits of version 0.4 and of version 0.5. The types here are version 0.4's wrappers
+//! around it. [`Condvar`](crate::Condvar) works only with [`crate::Mutex`].
 //!
 //! # Soundness
-//! Keep data that is [`Send`] in these mutexes: `lock_api` 0.4 lends threads a [`MutexGuard`] of other data too, by which
-//! they get at the mutex. Version 0.5, on which [`crate::Mutex`] rests, does not.
+//! Keep only data that is [`Send`] in these mutexes. With `lock_api` 0.4, a thread can get at the mutex through a
+//! shared [`MutexGuard`], even if the data is not `Send`. Version 0.5, which [`crate::Mutex`] uses, prevents that.
 //!
 //! # Example
 //! ```
@@ -24,7 +24,7 @@ use ::lock_api_04::{self as v04, GuardNoSend};
 use ondeck_locks::ondeck::Policy;
 use std::time::{Duration, Instant};
 
-/// [`crate::Mutex`] as `lock_api` 0.4 wraps it.
+/// [`crate::Mutex`] with the wrapper of `lock_api` 0.4.
 ///
 /// # Example
 /// ```
@@ -45,7 +45,7 @@ pub type Mutex<T> = v04::Mutex<RawMutex, T>;
 /// ```
 pub type MutexGuard<'a, T> = v04::MutexGuard<'a, RawMutex, T>;
 
-/// The guard of a part of the data of a [`Mutex`].
+/// The guard of a part of a [`Mutex`]'s data.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,4 @@
-//! The reentrant lock with a wait room.
+//! The monitor: a reentrant lock in which threads can wait for each other.
 
 mod pool;
 
@@ -16,16 +16,17 @@ pub use ondeck_locks::NotHeld;
 type Entered = ondeck_locks::monitor::Entered<Hardware>;
 type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 
-/// A lock that its holder may enter again, in which threads can wait for each other: the monitor of Java and .NET, in
-/// four bytes.
+/// A lock that its holder may enter again, and in which threads can wait for each other.
 ///
-/// While no two threads want it at once, that is all there is. When they do, or when one waits, the monitor is lent a
-/// side object of 64 bytes from a pool of the process, and gives it back after some calm, or when it is dropped.
+/// Java and .NET call such a lock a monitor. This one has four bytes, and at first it needs nothing else: it is *thin*.
+/// It becomes *fat* when threads contend for it, when one waits in it, or when one enters it more than eight levels
+/// deep. A fat monitor borrows a side object of 64 bytes from a pool of the process. It gives the object back after
+/// some hundred exits for which nobody had to wait, or when it is dropped.
 ///
 /// # Shared access
-/// [`enter`](Monitor::enter) gives `&T` and not `&mut T`: a thread that enters twice has two guards, and two `&mut T` to
-/// one place are undefined behaviour, whichever lock was taken. So data that changes lives in a [`Cell`] or [`RefCell`]
-/// inside, as in a reentrant mutex of `parking_lot`: that a monitor lets in one thread at a time is all that those need.
+/// [`enter`](Monitor::enter) gives `&T` and not `&mut T`. A thread that enters twice has two guards, and two `&mut T`
+/// to one place would be undefined behaviour. So data that changes lives in a [`Cell`] or [`RefCell`] inside, as in
+/// `parking_lot`'s reentrant mutex. These types need one thread at a time, and a monitor provides that.
 ///
 /// ```
 /// use ondeck::Monitor;
@@ -41,9 +42,9 @@ type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 ///
 /// # Waiting
 /// [`MonitorGuard::wait`] leaves the monitor, sleeps until another thread calls [`pulse`](Monitor::pulse) or
-/// [`pulse_all`](Monitor::pulse_all), and enters again. The oldest waiter is the first to be pulsed. A wait ends with a
-/// pulse or its deadline, never for no reason; the condition is still to be looked at in a loop, since others may enter
-/// between the pulse and the return.
+/// [`pulse_all`](Monitor::pulse_all), and enters again. `pulse` ends the wait of the thread that has waited longest. A
+/// wait ends with a pulse or its deadline, never for no reason. Check your condition in a loop all the same: other
+/// threads may enter between the pulse and the return.
 ///
 /// ```
 /// use ondeck::{Monitor, MonitorGuard};
@@ -65,29 +66,36 @@ type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
 /// });
 /// ```
 ///
-/// Other threads are inside meanwhile, so nothing may be borrowed from the data over a wait; the guard is asked for as
-/// `&mut` to see to that. What a guard of another level has lent it cannot see, so a thread that has entered more than
-/// once is refused ([`Nested`]).
+/// Other threads are inside during a wait, so nothing may stay borrowed from the data. Therefore a wait takes the guard
+/// as `&mut`. It cannot see what a guard of another level has lent. So it refuses a thread that has entered more than
+/// once, with the error [`Nested`].
 ///
-/// Data that threads may share anyhow (`T: Sync`, as `()` or an atomic) can stay borrowed. For it [`Monitor::wait`]
-/// leaves the monitor however deep the thread is inside, and enters again just as deep, as in Java and .NET.
+/// Data that threads may share (`T: Sync`, such as `()` or an atomic) can stay borrowed. Use [`Monitor::wait`] for it.
+/// As in Java and .NET, it leaves the monitor however deep the thread is inside, and later enters again just as deep.
 ///
 /// # Errors
-/// A thread that is not inside gets [`NotHeld`] from `pulse` and the waits of the monitor, one that has entered more than
-/// once gets [`Nested`] from the waits of a guard; nothing has happened then. Leaving without having entered cannot be
-/// written: a guard leaves when it is dropped, and stays on its thread.
+/// - [`NotHeld`]: a thread that is not inside called `pulse` or a wait of the monitor.
+/// - [`Nested`]: a thread that has entered more than once called a wait of a guard.
+///
+/// In both cases nothing has happened. A thread cannot leave without having entered: a guard leaves when it is dropped,
+/// and it stays on its thread.
 ///
 /// # Panics
-/// If the process has started 2^32 threads; if one thread is 2^32 levels deep; if there is no memory for a side object:
-/// the monitor is as it was before the call then.
-/// A panic while a guard is alive leaves the monitor and does not poison it. A guard that is leaked leaves its thread
-/// inside for good, and 64 bytes with it if the monitor is dropped while it is fat.
+/// - If there is no memory for a side object.
+/// - If the process has started 2^32 threads.
+/// - If one thread is 2^32 levels deep.
+///
+/// The monitor is then as it was before the call. A panic while a guard is alive leaves the monitor, and does not
+/// poison it. A leaked guard leaves its thread inside for good. If the monitor is then dropped while it is fat, 64
+/// bytes are lost.
 ///
 /// # Blocking
-/// Entering spins for some microseconds, then sleeps. While several threads want a monitor they are the contenders of
-/// an [`ondeck::Mutex`](crate::Mutex), with its fairness. Leaving never waits for a holder. Unlike a mutex a monitor
-/// may allocate, when it is first contended, so it has no place inside a global allocator; and the pool has a mutex, so
-/// the [crate's page](crate) says what the child of a `fork` may do with one.
+/// A thread that enters spins for some microseconds, then sleeps. While several threads want a monitor, they wait as
+/// for a [`Mutex`](crate::Mutex), with its fairness. Leaving never waits for a holder.
+///
+/// Unlike a mutex, a monitor may allocate, for example when it is first contended. So it must not be used inside a
+/// global allocator. The pool has a mutex: the [crate's page](crate) says what the child of a `fork` may do with a
+/// monitor.
 ///
 /// [`Cell`]: std::cell::Cell
 /// [`RefCell`]: std::cell::RefCell
@@ -103,13 +111,13 @@ pub struct Monitor<T: ?Sized> {
 unsafe impl<T: ?Sized + Send> Sync for Monitor<T> {}
 
 impl<T> Monitor<T> {
-    /// A monitor around `data`, with nobody inside.
+    /// Makes a monitor around `data`, with nobody inside.
     #[inline]
     pub const fn new(data: T) -> Self {
         Monitor { raw: Raw::INIT, data }
     }
 
-    /// The data.
+    /// Consumes the monitor and returns the data.
     #[inline]
     pub fn into_inner(self) -> T {
         self.data
@@ -117,7 +125,7 @@ impl<T> Monitor<T> {
 }
 
 impl<T: ?Sized> Monitor<T> {
-    /// Enters the monitor, or waits until it can. A thread that is inside gets one level deeper.
+    /// Enters the monitor. Waits while another thread is inside. A thread that is inside already gets one level deeper.
     #[inline]
     pub fn enter(&self) -> MonitorGuard<'_, T> {
         MonitorGuard::new(self, self.raw.enter())
@@ -138,13 +146,13 @@ impl<T: ?Sized> Monitor<T> {
         self.raw.try_enter().map(|entered| MonitorGuard::new(self, entered))
     }
 
-    /// Enters the monitor unless that takes longer than `timeout`.
+    /// Enters the monitor, and waits for at most `timeout`. Returns `None` if the timeout passed first.
     #[inline]
     pub fn try_enter_for(&self, timeout: Duration) -> Option<MonitorGuard<'_, T>> {
         self.try_enter().or_else(|| self.enter_until(deadline_in(timeout)))
     }
 
-    /// Enters the monitor unless that takes until after `deadline`.
+    /// Enters the monitor, and waits at most until `deadline`. Returns `None` if the deadline passed first.
     #[inline]
     pub fn try_enter_until(&self, deadline: Instant) -> Option<MonitorGuard<'_, T>> {
         self.try_enter().or_else(|| self.enter_until(deadline_at(deadline)))
@@ -154,7 +162,7 @@ impl<T: ?Sized> Monitor<T> {
         self.raw.enter_until(deadline_ns).map(|entered| MonitorGuard::new(self, entered))
     }
 
-    /// Whether the calling thread is inside.
+    /// Returns whether the calling thread is inside.
     ///
     /// # Example
     /// ```
@@ -170,11 +178,13 @@ impl<T: ?Sized> Monitor<T> {
         self.raw.is_entered()
     }
 
-    /// Leaves one level whose guard has been forgotten. For code that enters and leaves by separate calls, as C does.
+    /// Leaves one level whose guard has been forgotten. It is for code that enters and leaves by separate calls, as C
+    /// does.
     ///
     /// # Safety
-    /// - The calling thread is inside, by a guard of which [`forget`](std::mem::forget) has been called, once for each
-    ///   call of this; and nothing is used any more that is borrowed through it.
+    /// - The calling thread is inside, by a guard that was given to [`forget`](std::mem::forget). Each forgotten guard
+    ///   allows one call.
+    /// - Nothing that was borrowed through this guard is used any more.
     ///
     /// # Example
     /// ```
@@ -190,33 +200,41 @@ impl<T: ?Sized> Monitor<T> {
         unsafe { self.raw.release() };
     }
 
-    /// Ends the wait of the thread that has waited longest; false if nobody waits. It enters when the monitor is free.
+    /// Ends the wait of the thread that has waited longest. This thread enters when the monitor is free.
+    ///
+    /// Returns false if nobody waits.
+    ///
+    /// # Errors
+    /// [`NotHeld`] if the calling thread is not inside.
     #[inline]
     pub fn pulse(&self) -> Result<bool, NotHeld> {
         self.raw.pulse()
     }
 
-    /// Ends the waits of all threads that wait now; tells how many they were. They enter one after the other.
+    /// Ends the waits of all threads that wait now, and returns their number. They enter one after the other.
+    ///
+    /// # Errors
+    /// [`NotHeld`] if the calling thread is not inside.
     #[inline]
     pub fn pulse_all(&self) -> Result<usize, NotHeld> {
         self.raw.pulse_all()
     }
 
-    /// The data, to whoever has the monitor for itself.
+    /// Returns the data without entering. Nobody else can have a reference to the monitor.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.data
     }
 }
 
-/// Waits on any level: for data that may stay borrowed while other threads are inside.
+/// Waits on any level, for data that may stay borrowed while other threads are inside.
 impl<T: ?Sized + Sync> Monitor<T> {
-    /// Leaves the monitor on all levels, waits for a pulse, and enters again on the same level.
+    /// Leaves the monitor on all levels, waits for a pulse, and enters again just as deep.
     ///
     /// # Errors
     /// [`NotHeld`] if the calling thread is not inside.
     ///
-    /// Data that is not `Sync` is for [`MonitorGuard::wait`]:
+    /// For data that is not `Sync`, use [`MonitorGuard::wait`]. This does not compile:
     /// ```compile_fail,E0277
     /// let monitor = ondeck::Monitor::new(std::cell::Cell::new(1));
     /// let _entered = monitor.enter();
@@ -227,7 +245,7 @@ impl<T: ?Sized + Sync> Monitor<T> {
         self.raw.wait(None).map(|_is_pulsed| ())
     }
 
-    /// As [`wait`](Monitor::wait), for at most `timeout`. Entering again may take longer.
+    /// As [`wait`](Monitor::wait), but waits for a pulse for at most `timeout`. Entering again may take longer.
     ///
     /// # Example
     /// ```
@@ -247,7 +265,7 @@ impl<T: ?Sized + Sync> Monitor<T> {
         self.raw.wait(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
     }
 
-    /// As [`wait`](Monitor::wait), at most until `deadline`. Entering again may take longer.
+    /// As [`wait`](Monitor::wait), but waits for a pulse at most until `deadline`. Entering again may take longer.
     #[inline]
     pub fn wait_until(&self, deadline: Instant) -> Result<WaitEnd, NotHeld> {
         self.raw.wait(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
@@ -269,11 +287,11 @@ impl WaitEnd {
     }
 }
 
-/// A thread that has entered a monitor more than once wants to wait through one of its guards.
+/// The error of a wait through a guard: the thread has entered the monitor more than once.
 ///
-/// Others would be inside during the wait while something is borrowed from another of the guards, for all that this one
-/// knows. Wait where the thread has entered once, or keep data in the monitor that threads may share, for which
-/// [`Monitor::wait`] takes any level.
+/// During the wait other threads would be inside, while data may still be borrowed through another of the guards. Wait
+/// where the thread has entered only once. Or keep data in the monitor that threads may share: [`Monitor::wait`] then
+/// works on any level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nested;
 
@@ -287,14 +305,14 @@ impl fmt::Display for Nested {
 
 impl std::error::Error for Nested {}
 
-/// The calling thread's stay inside a [`Monitor`], on one level, which ends when this is dropped. Stays on its thread:
+/// The calling thread's stay inside a [`Monitor`], on one level. Dropping the guard leaves this level.
+///
+/// Guards of several levels may be dropped in any order. The last one leaves the monitor. A guard stays on its thread:
 /// ```compile_fail,E0277
 /// let monitor = ondeck::Monitor::new(1);
 /// let entered = monitor.enter();
 /// std::thread::scope(|scope| scope.spawn(move || drop(entered)).join());
 /// ```
-///
-/// Guards of several levels may be dropped in any order; the last one leaves.
 #[must_use = "dropped at once, it leaves the monitor at once"]
 pub struct MonitorGuard<'a, T: ?Sized> {
     monitor: &'a Monitor<T>,
@@ -315,9 +333,9 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
     /// Leaves the monitor, waits for a pulse, and enters again.
     ///
     /// # Errors
-    /// [`Nested`] if the calling thread has entered more than once: it still is inside then, and has not waited.
+    /// [`Nested`] if the calling thread has entered more than once. It is still inside then, and has not waited.
     ///
-    /// What is borrowed from the data cannot live across a wait, as others are inside meanwhile:
+    /// Nothing may stay borrowed from the data during a wait, because other threads are inside. This does not compile:
     /// ```compile_fail,E0502
     /// use ondeck::{Monitor, MonitorGuard};
     ///
@@ -332,7 +350,7 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
         s.wait_inner(None).map(|_is_pulsed| ())
     }
 
-    /// As [`wait`](MonitorGuard::wait), for at most `timeout`. Entering again may take longer.
+    /// As [`wait`](MonitorGuard::wait), but waits for a pulse for at most `timeout`. Entering again may take longer.
     ///
     /// # Example
     /// ```
@@ -352,7 +370,7 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
         s.wait_inner(Some(deadline_in(timeout))).map(WaitEnd::from_is_pulsed)
     }
 
-    /// As [`wait`](MonitorGuard::wait), at most until `deadline`. Entering again may take longer.
+    /// As [`wait`](MonitorGuard::wait), but waits for a pulse at most until `deadline`. Entering again may take longer.
     #[inline]
     pub fn wait_until(s: &mut Self, deadline: Instant) -> Result<WaitEnd, Nested> {
         s.wait_inner(Some(deadline_at(deadline))).map(WaitEnd::from_is_pulsed)
@@ -367,11 +385,12 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
         Ok(raw.wait(deadline_ns).expect("a guard is a stay inside"))
     }
 
-    /// Lets a thread in that is known to wait for the monitor, and enters again behind it; does nothing if there is
-    /// none, or if the calling thread has entered more than once. Cheaper than to leave and enter: without a waiter it
-    /// is a look at the monitor.
+    /// Lets a waiting thread in, and enters again behind it.
     ///
-    /// The first call may only let the waiters know that they are to queue; the next finds them there.
+    /// It does nothing if nobody is known to wait, or if the calling thread has entered more than once. It is cheaper
+    /// than leaving and entering: without a waiting thread it only looks at the monitor.
+    ///
+    /// The first call may only tell the waiting threads to queue. The next call finds them there.
     ///
     /// # Example
     /// ```

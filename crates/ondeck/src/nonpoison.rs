@@ -1,5 +1,7 @@
-//! [`Mutex`] and [`Condvar`] with the methods of `std::sync::nonpoison`, which Rust has on nightly only: as
-//! [`crate::poison`], but a panic while the mutex is held releases it and is not remembered.
+//! [`Mutex`] and [`Condvar`] with the methods of `std::sync::nonpoison`, which Rust has on nightly only.
+//!
+//! A panic while the mutex is held releases the mutex, and is not remembered. The types of [`crate::poison`] remember
+//! it.
 //!
 //! ```
 //! // use std::sync::nonpoison::{Condvar, Mutex};
@@ -19,14 +21,14 @@
 //! });
 //! ```
 //!
-//! [`crate::Mutex`] is the same lock with more methods, those of `parking_lot`; this one is for programs that want to
-//! exchange it for the standard library's some day.
+//! [`crate::Mutex`] is the same lock with the methods of `parking_lot`, which has more of them. Choose this module if
+//! you want to change to the standard library's mutex some day.
 //!
 //! # Differences from `std::sync::nonpoison`
-//! - It is as it was there in Rust 1.95. Should it change before it becomes stable, so will this.
-//! - [`WaitTimeoutResult`] is that of [`crate::poison`], and [`WouldBlock`] is an error that `?` can pass on.
-//! - Waits do not end for no reason, and a condition variable may be used with several mutexes at once, where the
-//!   standard library may panic.
+//! - The methods are those of Rust 1.95. If Rust changes them before they become stable, this module changes too.
+//! - [`WaitTimeoutResult`] is the type of [`crate::poison`]. [`WouldBlock`] is an error that `?` can pass on.
+//! - A wait never ends for no reason.
+//! - A condition variable may be used with several mutexes at once. The standard library may panic then.
 
 mod condvar;
 mod mutex;
@@ -39,7 +41,7 @@ pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 
 use std::fmt;
 
-/// What [`Mutex::try_lock`] gives.
+/// The result of [`Mutex::try_lock`].
 ///
 /// # Example
 /// ```
@@ -51,7 +53,7 @@ use std::fmt;
 /// ```
 pub type TryLockResult<Guard> = Result<Guard, WouldBlock>;
 
-/// The mutex is taken, so that acquiring it would mean to wait.
+/// The error of [`Mutex::try_lock`]: the mutex is taken, and to lock it would mean to wait.
 ///
 /// # Example
 /// ```

@@ -1,7 +1,7 @@
-//! [`Mutex`] and [`Condvar`] with the methods of `std::sync`: the mutex is poisoned when a thread panics while it holds
-//! it.
+//! [`Mutex`] and [`Condvar`] with the methods of `std::sync`.
 //!
-//! Coming from the standard library, change one line:
+//! If a thread panics while it holds the mutex, the mutex is poisoned. To come from the standard library, change one
+//! line:
 //!
 //! ```
 //! // use std::sync::{Condvar, Mutex};
@@ -21,15 +21,16 @@
 //! ```
 //!
 //! # Differences from `std::sync`
-//! - [`PoisonError`], [`TryLockError`], [`LockResult`] and [`TryLockResult`] are those of the standard library.
-//!   [`WaitTimeoutResult`] is a type of this module, since nobody else can make a value of the other; it has the same
-//!   method.
-//! - Waits do not end for no reason, and a condition variable may be used with several mutexes at once, where the
-//!   standard library may panic.
-//! - What Rust has on nightly only is here on stable, as it was there in Rust 1.95: [`get_cloned`](Mutex::get_cloned),
-//!   [`set`](Mutex::set), [`replace`](Mutex::replace) and [`data_ptr`](Mutex::data_ptr), and the guards of a part of the data
-//!   ([`MutexGuard::map`]). Should it change before it becomes stable, so will this. [`crate::nonpoison`] has the types
-//!   without poison.
+//! - [`PoisonError`], [`TryLockError`], [`LockResult`] and [`TryLockResult`] are the standard library's types.
+//!   [`WaitTimeoutResult`] is a type of this module with the same method, because only the standard library can make a
+//!   value of its own type.
+//! - A wait never ends for no reason.
+//! - A condition variable may be used with several mutexes at once. The standard library may panic then.
+//! - Some methods that Rust has on nightly only work here on stable: [`get_cloned`](Mutex::get_cloned),
+//!   [`set`](Mutex::set), [`replace`](Mutex::replace), [`data_ptr`](Mutex::data_ptr) and [`MutexGuard::map`]. They are
+//!   those of Rust 1.95. If Rust changes them before they become stable, this module changes too.
+//!
+//! [`crate::nonpoison`] has the types without poison.
 
 mod condvar;
 mod guard;

@@ -1,4 +1,4 @@
-//! The flagship behind the traits of `lock_api`.
+//! ondeck's lock and condition variable, as implementations of `lock_api`'s traits.
 
 use crate::recorded::{self, Machine};
 use lock_api::GuardNoSend;
@@ -7,9 +7,9 @@ use ondeck_platform::{Hardware, Platform};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// The lock under [`Mutex`](crate::Mutex): 8 bytes, no data.
+/// The lock under [`Mutex`](crate::Mutex), without data. It has 8 bytes.
 ///
-/// For code that is generic over [`lock_api::RawMutex`], or keeps its data elsewhere.
+/// Use it in code that is generic over [`lock_api::RawMutex`], or that keeps its data elsewhere.
 ///
 /// # Example
 /// ```
@@ -100,8 +100,10 @@ impl<P: Policy> fmt::Debug for RawMutex<P> {
     }
 }
 
-/// The condition variable under [`Condvar`](crate::Condvar): 16 bytes. A wait ends with a notification or its deadline,
-/// never for no reason, so the notifications' answers are exact.
+/// The condition variable under [`Condvar`](crate::Condvar). It has 16 bytes.
+///
+/// A wait ends with a notification or with its deadline, never for no reason. So what the notifications return is
+/// exact: whether they ended a wait, or how many.
 ///
 /// # Example
 /// ```
@@ -165,14 +167,15 @@ impl<P: Policy> fmt::Debug for RawCondvar<P> {
     }
 }
 
-/// A point of the platform's clock. What lies beyond its end, 584 years, is its end.
+/// The point of the platform's clock that is `timeout` from now. The clock's end, after 584 years, stands for any later
+/// one.
 #[cold]
 pub(crate) fn deadline_in(timeout: Duration) -> u64 {
     Hardware::now_ns().saturating_add(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// An `Instant` says nothing of its origin, so it is its distance from now that is carried over to the platform's
-/// clock, which is read second: a deadline may come late by the moment between, but not early.
+/// The same moment on the platform's clock. An `Instant` does not tell its origin, so its distance from now is used.
+/// The platform's clock is read second: a deadline may come late by the moment between, but not early.
 #[cold]
 pub(crate) fn deadline_at(instant: Instant) -> u64 {
     deadline_in(instant.saturating_duration_since(Instant::now()))

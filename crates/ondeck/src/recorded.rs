@@ -1,6 +1,7 @@
-//! What the locks do where it is recorded: the same, and tell of it.
+//! The operations of the locks in a build that can record: each does its work and tells the recorder.
 //!
-//! `ondeck_record::bare` says who looks where. What is not a fast path is in functions of its own, which stacks do not show.
+//! `ondeck_record::bare` says what is looked at where. All but the fast paths are in functions of their own, which the
+//! recorded stacks do not show.
 
 use core::num::NonZeroU32;
 use ondeck_locks::RawLock;
@@ -8,7 +9,7 @@ use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
 use ondeck_platform::{Hardware, Platform, Running, StaticPlatform, Step, ThreadId, Waited};
 use ondeck_record::{Opaque, Pending, bare};
 
-/// What the locks run on.
+/// The platform that the locks run on.
 pub(crate) type Machine = Recorded;
 
 fn address<T>(of: &T) -> u64 {
@@ -128,7 +129,7 @@ fn released(pending: Pending) {
     bare::within(|| pending.done());
 }
 
-/// The wait for the lock at its end is a part of it, as waiters are moved to the lock's own.
+/// The recorded wait includes the wait for the lock at its end: a notification moves waiters to the lock's own.
 #[inline(never)]
 fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<Machine, P>) -> Option<Opaque> {
     bare::within(|| {
@@ -170,7 +171,7 @@ static END: extern "C" fn() = {
 
 // -- The machine ------------------------------------------------------------------------------------------------------
 
-/// This machine, and what a waiter does there is told.
+/// This machine. What a waiting thread does is told to the recorder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recorded;
 
@@ -273,7 +274,8 @@ impl Platform for Recorded {
         Hardware::is_running(thread)
     }
 
-    /// As in the preloaded library: who accepts a lock that was passed on has been put on deck in another's place.
+    /// As in the preloaded library: a thread that accepts a lock that was passed on has come on deck in another's
+    /// place.
     #[inline(always)]
     fn step(step: Step) {
         if step.name == "accept" {

@@ -4,19 +4,21 @@ use ondeck_platform::Hardware;
 
 pub use ondeck_locks::spin_wait::{Nap, SpinPolicy};
 
-/// A thread's wait for something that another thread does soon: on the core for a bounded time, then yielding it
-/// between looks, then sleeping between them if the [`SpinPolicy`] says so.
+/// A thread's wait for something that another thread does soon.
 ///
-/// It has the methods of `crossbeam_utils::Backoff`, with a budget in nanoseconds instead of turns:
+/// The wait first spins for a bounded time. Then it yields the core between two looks. If the [`SpinPolicy`] says so,
+/// it later sleeps between two looks.
+///
+/// It has the methods of `crossbeam_utils::Backoff`. Its budget is in nanoseconds, and not in turns:
 ///
 /// | `Backoff` | `SpinWait` | what is different |
 /// |---|---|---|
-/// | `new` | [`new`](SpinWait#method.new) | and [`with_policy`](SpinWait#method.with_policy) for another budget |
+/// | `new` | [`new`](SpinWait#method.new) | [`with_policy`](SpinWait#method.with_policy) sets another budget |
 /// | `spin` | [`spin`](SpinWait#method.spin) | nothing: 1, 2, 4 ... 64 pauses |
-/// | `snooze` | [`snooze`](SpinWait#method.snooze) | one pause per call for 5 us, not 127 pauses in 7 calls; after a yield, 2.5 us on the core again |
+/// | `snooze` | [`snooze`](SpinWait#method.snooze) | one pause per call for 5 us, not 127 pauses in 7 calls; 2.5 us of pauses after each yield |
 /// | `is_completed` | [`is_completed`](SpinWait#method.is_completed) | true from the first yield on, not from the fourth |
 /// | `reset` | [`reset`](SpinWait#method.reset) | nothing |
-/// | a loop around `snooze` | [`wait_until`](SpinWait#method.wait_until), [`wait_for`](SpinWait#method.wait_for) | begin a new wait by themselves |
+/// | a loop around `snooze` | [`wait_until`](SpinWait#method.wait_until), [`wait_for`](SpinWait#method.wait_for) | each call begins a new wait |
 ///
 /// # Example
 /// ```
@@ -36,7 +38,7 @@ pub use ondeck_locks::spin_wait::{Nap, SpinPolicy};
 /// assert!(!wait.wait_for(Duration::from_millis(2), || !is_ready.load(Acquire)));
 /// ```
 ///
-/// A thread that can be woken spins first and parks then:
+/// If the waiting thread can be woken, let it spin first and then park:
 /// ```
 /// use ondeck::SpinWait;
 /// use std::sync::atomic::{AtomicBool, Ordering::{Acquire, Release}};
@@ -56,9 +58,9 @@ pub use ondeck_locks::spin_wait::{Nap, SpinPolicy};
 /// ```
 ///
 /// # Blocking
-/// Spins, yields, and sleeps only with a [`Nap`]. With `ONDECK_SPIN=0` in the environment, or on one core, it does not
-/// spin: every [`snooze`](SpinWait#method.snooze) yields or naps.
+/// It spins and yields. It sleeps only if its policy has a [`Nap`]. With `ONDECK_SPIN=0` in the environment, or on one
+/// core, it does not spin: every [`snooze`](SpinWait#method.snooze) yields or naps.
 ///
 /// # Fairness
-/// None: it is not a lock. Whoever looks at the right moment sees the state.
+/// None, as it is not a lock. A thread sees the state if it looks at the right moment.
 pub type SpinWait = ondeck_locks::SpinWait<Hardware>;

@@ -1,10 +1,10 @@
-//! What the locks do where nothing is recorded: what they are asked to.
+//! The operations of the locks in a build that records nothing: each calls the lock directly.
 
 use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
 use ondeck_locks::{RawLock, RawTimedLock};
 use ondeck_platform::Hardware;
 
-/// What the locks run on.
+/// The platform that the locks run on.
 pub(crate) type Machine = Hardware;
 
 #[inline(always)]

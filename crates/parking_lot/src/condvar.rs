@@ -1,4 +1,4 @@
-//! The condition variable: `ondeck`'s, and the count that refuses a second mutex.
+//! The condition variable: `ondeck`'s, with a count that refuses a second mutex.
 
 mod room;
 
@@ -9,12 +9,12 @@ use room::Room;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Whether a wait has ended with its deadline.
+/// Whether a wait timed out.
 #[derive(Debug, PartialEq, Eq, Copy, Clone)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the deadline has passed, and nobody has notified this thread before.
+    /// True if the deadline passed before anybody notified this thread.
     #[inline]
     pub fn timed_out(self) -> bool {
         self.0
@@ -31,13 +31,14 @@ enum Deadline {
 
 /// A condition variable for [`Mutex`](crate::Mutex): 24 bytes.
 ///
-/// A notification moves its waiters to the mutex's own, to be woken one by one as it becomes free. A wait ends with a
-/// notification or its deadline, never for no reason, and `notify_one` takes the thread that has waited longest.
+/// A notification moves threads to those that sleep for the mutex. They wake one by one as the mutex becomes free. A
+/// wait ends with a notification or its deadline, never for no reason. `notify_one` ends the wait of the thread that
+/// has waited longest.
 ///
 /// # Panics
-/// A wait panics if another thread waits here with a different mutex, as in the original:
-/// all waits of one time are for one mutex. While a notification is under way, or if two addresses look alike, which one in
-/// a million does, it is let in; the wait is right then all the same, as in `ondeck`.
+/// A wait panics if another thread waits here with a different mutex, as in the original. Two cases are not noticed: a
+/// notification is under way, or the addresses of the two mutexes look alike, which happens once in a million. The wait
+/// works then all the same.
 ///
 /// # Example
 /// ```
@@ -61,19 +62,19 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable for which nobody waits.
+    /// Makes a condition variable that nobody waits for.
     #[inline]
     pub const fn new() -> Self {
         Condvar { raw: RawCondvar::INIT, room: Room::new() }
     }
 
-    /// Ends the oldest wait. Whether there was one.
+    /// Ends the wait of the thread that has waited longest. Returns whether there was one.
     #[inline]
     pub fn notify_one(&self) -> bool {
         !self.room.is_empty() && self.room.call(|| usize::from(self.raw.notify_one())) == 1
     }
 
-    /// Ends all waits. How many there were.
+    /// Ends the waits of all threads that wait now, and returns their number.
     #[inline]
     pub fn notify_all(&self) -> usize {
         if self.room.is_empty() { 0 } else { self.room.call(|| self.raw.notify_all()) }
@@ -88,7 +89,7 @@ impl Condvar {
         self.wait_once(mutex_guard, Deadline::Never);
     }
 
-    /// As [`wait`](Condvar::wait), until `timeout` at the longest.
+    /// As [`wait`](Condvar::wait), but waits for a notification at most until `timeout`.
     ///
     /// # Panics
     /// As [`wait`](Condvar::wait).
@@ -97,7 +98,7 @@ impl Condvar {
         self.wait_once(mutex_guard, Deadline::At(timeout))
     }
 
-    /// As [`wait`](Condvar::wait), for `timeout` at the longest.
+    /// As [`wait`](Condvar::wait), but waits for a notification for at most `timeout`.
     ///
     /// # Panics
     /// As [`wait`](Condvar::wait).
@@ -106,7 +107,7 @@ impl Condvar {
         self.wait_once(mutex_guard, Deadline::In(timeout))
     }
 
-    /// Waits again and again while `condition` is true of the data.
+    /// Waits until `condition` is false for the data.
     ///
     /// # Panics
     /// As [`wait`](Condvar::wait).
@@ -119,7 +120,7 @@ impl Condvar {
         self.wait_again(mutex_guard, condition, Deadline::Never);
     }
 
-    /// As [`wait_while`](Condvar::wait_while), until `timeout` at the longest.
+    /// As [`wait_while`](Condvar::wait_while), but waits at most until `timeout`.
     ///
     /// # Panics
     /// As [`wait`](Condvar::wait).
@@ -137,7 +138,7 @@ impl Condvar {
         self.wait_again(mutex_guard, condition, Deadline::At(timeout))
     }
 
-    /// As [`wait_while`](Condvar::wait_while), for `timeout` at the longest, however often it waits.
+    /// As [`wait_while`](Condvar::wait_while), but waits for at most `timeout` in all.
     ///
     /// # Panics
     /// As [`wait`](Condvar::wait).

@@ -1,9 +1,9 @@
-//! Deadlock detection of `parking_lot` 0.13, which sees its own locks: [`RwLock`](crate::RwLock) and
-//! [`Once`](crate::Once).
+//! Deadlock detection of `parking_lot` 0.13. It sees [`RwLock`](crate::RwLock) and [`Once`](crate::Once), and no
+//! mutexes.
 //!
-//! A mutex of `ondeck` does not record who holds it, so a circle of threads with a [`Mutex`](crate::Mutex), a
-//! [`FairMutex`](crate::FairMutex), a [`ReentrantMutex`](crate::ReentrantMutex) or a [`Condvar`](crate::Condvar) in it is not
-//! found: an empty answer says nothing about those. A program that relies on this module keeps the original.
+//! A mutex of `ondeck` does not record who holds it. So a deadlock is not found if a [`Mutex`](crate::Mutex), a
+//! [`FairMutex`](crate::FairMutex), a [`ReentrantMutex`](crate::ReentrantMutex) or a [`Condvar`](crate::Condvar) is
+//! part of it. An empty answer says nothing about these. If you rely on this module, use the original.
 //!
 //! # Example
 //! ```

@@ -1,10 +1,10 @@
-//! The mutex whose releases all are fair.
+//! The mutex whose releases are all fair.
 
 use crate::RawMutex;
 use lock_api::{RawMutex as _, RawMutexFair as _};
 use std::time::{Duration, Instant};
 
-/// The lock under [`FairMutex`]: a [`RawMutex`] that is given to a waiter at each release, if there is one.
+/// The lock under [`FairMutex`]: a [`RawMutex`] whose every release gives it to a waiting thread, if there is one.
 #[repr(transparent)]
 pub struct RawFairMutex(RawMutex);
 
@@ -69,8 +69,10 @@ unsafe impl lock_api::RawMutexTimed for RawFairMutex {
     }
 }
 
-/// A [`Mutex`](crate::Mutex) that nobody acquires twice while another waits. Each pass to a sleeping waiter costs the time
-/// in which it wakes up, and nobody has the lock meanwhile.
+/// A [`Mutex`](crate::Mutex) whose every release gives it to a waiting thread, if there is one.
+///
+/// So no thread acquires it twice in a row while another waits. It is slower: while a sleeping thread wakes up to take
+/// the mutex, nobody is inside.
 ///
 /// # Example
 /// ```
@@ -87,7 +89,7 @@ pub type FairMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawFairMutex, T>;
 /// Access to a part of the data of a [`FairMutex`].
 pub type MappedFairMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawFairMutex, T>;
 
-/// A fair mutex around `val`, for constants.
+/// Makes a fair mutex around `val`, for constants.
 pub const fn const_fair_mutex<T>(val: T) -> FairMutex<T> {
     FairMutex::const_new(RawFairMutex::INIT, val)
 }

@@ -1,7 +1,7 @@
-//! `parking_lot` 0.12 with `ondeck`'s mutexes: the same names, methods and features, for programs whose dependencies use
-//! `parking_lot` and shall not be changed.
+//! `parking_lot` 0.12 with `ondeck`'s mutexes. Names, methods and features are the same.
 //!
-//! Two lines in the `Cargo.toml` of the program replace it in the whole tree:
+//! Use it if your dependencies use `parking_lot` and you don't want to change them. Two lines in the `Cargo.toml` of
+//! your program replace `parking_lot` in all of them:
 //!
 //! ```toml
 //! [patch.crates-io]
@@ -25,37 +25,40 @@
 //! });
 //! ```
 //!
-//! # What is whose
-//! | name | is |
+//! # What is replaced
+//! | name | what you get |
 //! |---|---|
 //! | [`RawMutex`], [`Mutex`], [`ReentrantMutex`] | `ondeck`'s mutex |
-//! | [`RawFairMutex`], [`FairMutex`] | the same, and each release gives it to a waiter, if there is one |
-//! | [`Condvar`] | `ondeck`'s, which moves the notified to the mutex's own waiters |
+//! | [`RawFairMutex`], [`FairMutex`] | the same; each release gives the mutex to a waiting thread, if there is one |
+//! | [`Condvar`] | `ondeck`'s: a notified thread joins those that sleep for the mutex |
 //! | [`RawRwLock`], [`RwLock`], [`Once`], [`OnceState`] | those of `parking_lot` 0.13 |
 //! | [`lock_api`] | `lock_api` 0.4, as in the original |
 //!
-//! The surface is Amanieu d'Antras' and the other authors' of `parking_lot`; the page of `ondeck` says how its mutexes
-//! block, whom they prefer, and what they promise.
+//! Names and methods are the work of Amanieu d'Antras and the other authors of `parking_lot`. The page of `ondeck` says
+//! how its mutexes block, who gets the mutex next, and what they promise.
 //!
 //! # Differences from the original
-//! - Sizes: a raw mutex is 8 bytes and not 1, a condition variable 24 and not 8. With data of eight bytes or more a mutex is
-//!   as large as the original's, and so is a reentrant one in any case.
-//! - [`MutexGuard::unlock_fair`](lock_api::MutexGuard::unlock_fair) gives the mutex to a waiter. A plain release does so
-//!   when the waiter's patience is over, where the original draws by lot every half millisecond or so.
-//! - Rust 1.95 is needed, for the sake of `parking_lot` 0.13.
+//! - **Size.** A raw mutex has 8 bytes instead of 1, and a condition variable has 24 instead of 8. A mutex around eight
+//!   bytes or more is as large as the original's. A reentrant mutex always is.
+//! - **Fairness.** [`MutexGuard::unlock_fair`](lock_api::MutexGuard::unlock_fair) gives the mutex to a waiting thread.
+//!   A plain release does so when that thread's patience is over. The original does so by chance, every half
+//!   millisecond or so.
+//! - **Rust.** It needs Rust 1.95, as `parking_lot` 0.13 does.
 //!
 //! # Soundness
-//! As with every mutex of `lock_api` 0.4, data that is `Sync` and not `Send` can be taken to another thread through a
-//! shared guard; version 0.5, on which `ondeck::Mutex` rests, refuses that.
+//! `lock_api` 0.4 has a hole, here as in the original. Through a shared guard, data that is `Sync` but not `Send` can
+//! reach another thread. `ondeck::Mutex` uses version 0.5, which prevents that.
 //!
 //! # Features
-//! All of the original's, and one:
-//! - `arc_lock`, `owning_ref`, `serde`, `nightly`: handed on to `lock_api`, and the last to `parking_lot` 0.13.
-//! - `send_guard`: guards may be sent to another thread, which releases then.
-//! - `deadlock_detection`: the module `deadlock`, which does not see mutexes. Not together with `send_guard`.
-//! - `hardware-lock-elision`: accepted; changes nothing.
-//! - `record`: what is done with mutexes is written down while the program runs under `ondeck profile`; the page of `ondeck`
-//!   says how, and what it costs.
+//! It has all features of the original, and `record`:
+//!
+//! - `arc_lock`, `owning_ref`, `serde`, `nightly`: turn on the same features of `lock_api`. `nightly` also turns on
+//!   that of `parking_lot` 0.13.
+//! - `send_guard`: guards may be sent to another thread. That thread then releases the mutex.
+//! - `deadlock_detection`: adds the module `deadlock`, which does not see mutexes. It excludes `send_guard`.
+//! - `hardware-lock-elision`: is accepted and changes nothing.
+//! - `record`: `ondeck profile` can record the mutexes of the program. The page of `ondeck` says how, and what it
+//!   costs.
 
 #[cfg(all(feature = "send_guard", feature = "deadlock_detection"))]
 compile_error!("`send_guard` and `deadlock_detection` exclude each other, as in the original");

@@ -3,7 +3,7 @@
 use lock_api::RawMutex as _;
 use std::time::{Duration, Instant};
 
-/// The lock under [`Mutex`]: `ondeck`'s, 8 bytes.
+/// The lock under [`Mutex`]: `ondeck`'s. It has 8 bytes.
 ///
 /// # Example
 /// ```
@@ -82,7 +82,7 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
     }
 }
 
-/// A mutual exclusion lock around data.
+/// A mutex around data.
 ///
 /// # Example
 /// ```
@@ -98,13 +98,13 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 /// ```
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 
-/// Access to the data of a [`Mutex`], which is released when this is dropped.
+/// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex.
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 
-/// Access to a part of the data of a [`Mutex`], made by `MutexGuard::map`.
+/// Access to a part of the data of a [`Mutex`]. `MutexGuard::map` makes it.
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// A mutex around `val`, for constants; [`Mutex::new`](lock_api::Mutex::new) is `const` too.
+/// Makes a mutex around `val`, for constants. [`Mutex::new`](lock_api::Mutex::new) is `const` too.
 pub const fn const_mutex<T>(val: T) -> Mutex<T> {
     Mutex::const_new(RawMutex::INIT, val)
 }

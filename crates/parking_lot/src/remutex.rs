@@ -4,7 +4,7 @@ use crate::RawMutex;
 use lock_api::{GetThreadId, RawMutex as _};
 use std::num::NonZeroUsize;
 
-/// How [`ReentrantMutex`] knows threads apart.
+/// The way in which [`ReentrantMutex`] tells threads apart.
 pub struct RawThreadId;
 
 // SAFETY: two threads that live at the same time have the byte at different places, and a thread's does not move. It has
@@ -19,7 +19,7 @@ unsafe impl GetThreadId for RawThreadId {
     }
 }
 
-/// A [`Mutex`](crate::Mutex) that the thread inside may acquire again. Its guards give shared access only: data that
+/// A [`Mutex`](crate::Mutex) that its holder may acquire again. Its guards give shared access only, so data that
 /// changes lives in a cell.
 ///
 /// # Example
@@ -40,7 +40,7 @@ pub type ReentrantMutexGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex
 /// Access to a part of the data of a [`ReentrantMutex`].
 pub type MappedReentrantMutexGuard<'a, T> = lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
 
-/// A reentrant mutex around `val`, for constants.
+/// Makes a reentrant mutex around `val`, for constants.
 pub const fn const_reentrant_mutex<T>(val: T) -> ReentrantMutex<T> {
     ReentrantMutex::const_new(RawMutex::INIT, RawThreadId::INIT, val)
 }

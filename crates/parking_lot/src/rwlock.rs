@@ -1,8 +1,8 @@
 //! The reader-writer lock: that of `parking_lot` 0.13 behind the traits of `lock_api` 0.4.
 //!
-//! 0.12 has one lock with two ways to read, and 0.13 has two types: a recursive reader does not wait for a writer that
-//! waits itself. Both types are one word with one meaning, and differ in what their readers do. So the lock is the one
-//! type, and recursive readers look at it as at the other.
+//! Version 0.12 has one lock with two ways to read. Version 0.13 has two types: in one of them, readers are recursive
+//! and do not wait for a writer that waits itself. Both types are one word with one meaning, and differ in what their
+//! readers do. So the lock here is the one type, and recursive readers treat it as the other.
 
 use parking_lot_013 as v13;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use v13::lock_api::{
     RawRwLockUpgradeDowngrade as _, RawRwLockUpgradeFair as _, RawRwLockUpgradeTimed as _,
 };
 
-/// The lock under [`RwLock`]: that of `parking_lot` 0.13, 8 bytes.
+/// The lock under [`RwLock`]: that of `parking_lot` 0.13. It has 8 bytes.
 #[repr(transparent)]
 pub struct RawRwLock(v13::RawRwLock);
 
@@ -200,7 +200,7 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
     }
 }
 
-/// A lock around data that has many readers or one writer.
+/// A lock around data that lets in many readers or one writer.
 ///
 /// # Example
 /// ```
@@ -219,7 +219,7 @@ pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 /// The writer's access to the data of a [`RwLock`].
 pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 
-/// Access to the data of a [`RwLock`] of the one reader that may become its writer.
+/// The access of a reader that may become the writer. There is at most one such reader.
 pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
 
 /// A reader's access to a part of the data of a [`RwLock`].
@@ -228,7 +228,7 @@ pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawR
 /// The writer's access to a part of the data of a [`RwLock`].
 pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
 
-/// A reader-writer lock around `val`, for constants.
+/// Makes a reader-writer lock around `val`, for constants.
 pub const fn const_rwlock<T>(val: T) -> RwLock<T> {
     RwLock::const_new(RawRwLock(v13::RawRwLock::INIT), val)
 }

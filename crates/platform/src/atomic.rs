@@ -1,10 +1,10 @@
-//! The atomic operations that locks use, as traits, so that a model checker's or simulator's atomics fit in.
+//! The atomic operations that locks use, as traits. A model checker or a simulator can provide its own atomics.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// An atomic integer. The methods are those of `core::sync::atomic`, with the same meaning of orderings.
+/// An atomic integer. The methods are those of `core::sync::atomic`, and orderings have the same meaning.
 pub trait Atomic<T: Copy>: Send + Sync {
-    /// An atomic that holds `value`.
+    /// Makes an atomic that holds `value`.
     fn new(value: T) -> Self;
     /// Reads the value.
     fn load(&self, order: Ordering) -> T;
@@ -12,7 +12,7 @@ pub trait Atomic<T: Copy>: Send + Sync {
     fn store(&self, value: T, order: Ordering);
     /// Writes the value and returns the one before.
     fn swap(&self, value: T, order: Ordering) -> T;
-    /// Writes `new` if the value is `current`; returns the value found, `Ok` if it was `current`.
+    /// Writes `new` if the value is `current`. Returns the value found, as `Ok` if it was `current`.
     fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T>;
     /// As [`compare_exchange`](Atomic::compare_exchange), but may fail spuriously.
     fn compare_exchange_weak(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T>;
@@ -20,15 +20,15 @@ pub trait Atomic<T: Copy>: Send + Sync {
     fn fetch_add(&self, value: T, order: Ordering) -> T;
     /// Subtracts, wrapping around, and returns the value before.
     fn fetch_sub(&self, value: T, order: Ordering) -> T;
-    /// Bitwise and; returns the value before.
+    /// Makes a bitwise and, and returns the value before.
     fn fetch_and(&self, value: T, order: Ordering) -> T;
-    /// Bitwise or; returns the value before.
+    /// Makes a bitwise or, and returns the value before.
     fn fetch_or(&self, value: T, order: Ordering) -> T;
 }
 
 /// An atomic pointer. The methods are those of `core::sync::atomic::AtomicPtr`.
 pub trait AtomicPointer<T>: Send + Sync {
-    /// An atomic that holds `pointer`.
+    /// Makes an atomic that holds `pointer`.
     fn new(pointer: *mut T) -> Self;
     /// Reads the pointer.
     fn load(&self, order: Ordering) -> *mut T;
@@ -36,7 +36,7 @@ pub trait AtomicPointer<T>: Send + Sync {
     fn store(&self, pointer: *mut T, order: Ordering);
     /// Writes the pointer and returns the one before.
     fn swap(&self, pointer: *mut T, order: Ordering) -> *mut T;
-    /// Writes `new` if the pointer is `current`; returns the pointer found, `Ok` if it was `current`.
+    /// Writes `new` if the pointer is `current`. Returns the pointer found, as `Ok` if it was `current`.
     fn compare_exchange(
         &self,
         current: *mut T,

@@ -1,4 +1,4 @@
-//! One permit of one thread: the parking style of the algorithms that wake a chosen thread.
+//! One permit of one thread, for algorithms that wake a chosen thread.
 
 use crate::{Atomic, Platform, Waited};
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -6,11 +6,11 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 const ABSENT: u32 = 0;
 const PRESENT: u32 = 1;
 
-/// A permit that one thread waits for and another one gives: Go's `semasleep`/`semawakeup`, `thread::park` without a
-/// handle.
+/// A permit that one thread waits for and another thread gives.
 ///
-/// `unpark` touches the token in one store and then works by address only, so the owner may take the token away (it
-/// usually lives on its stack) as soon as `park` has returned true.
+/// It works like Go's `semasleep` and `semawakeup`, or like `thread::park` without a handle. A token usually lives on
+/// the stack of the thread that waits. `unpark` touches it in one store, and then works by address only. So the waiting
+/// thread may take the token away as soon as `park` has returned true.
 ///
 /// ```
 /// use ondeck_platform::{Hardware, Token};
@@ -24,20 +24,20 @@ const PRESENT: u32 = 1;
 /// ```
 ///
 /// # Blocking
-/// `park` sleeps. `unpark` does not; it makes a system call.
+/// `park` sleeps. `unpark` does not sleep, but makes a system call.
 #[repr(transparent)]
 pub struct Token<P: Platform>(P::U32);
 
 impl<P: Platform> Token<P> {
-    /// A token without a permit.
+    /// Makes a token without a permit.
     #[inline]
     pub fn new() -> Self {
         Token(P::U32::new(ABSENT))
     }
 
-    /// Sleeps until there is a permit and takes it; false if `deadline_ns` on the monotonic clock came first.
+    /// Sleeps until there is a permit, and takes it. Returns false if `deadline_ns` on the monotonic clock came first.
     ///
-    /// What the giver did before [`unpark`](Token::unpark) happens before `park` returns true.
+    /// If `park` returns true, the thread sees everything that the giver did before [`unpark`](Token::unpark).
     pub fn park(&self, deadline_ns: Option<u64>) -> bool {
         loop {
             if self.0.swap(ABSENT, Acquire) == PRESENT {
@@ -49,11 +49,11 @@ impl<P: Platform> Token<P> {
         }
     }
 
-    /// Gives the permit. A second one before the first is taken is lost.
+    /// Gives the permit. If the token still has a permit, the new one is lost.
     ///
     /// # Safety
-    /// `token` is alive when called. It may be gone when this returns, or before: only its address is used after the
-    /// store that gives the permit.
+    /// `token` is alive when this is called. It may be gone when this returns, or before: after the store that gives
+    /// the permit, only its address is used.
     pub unsafe fn unpark(token: *const Self) {
         let word = token.cast::<P::U32>();
         // SAFETY: the caller says that the token is alive until the store below, and `Token` is just its word.

@@ -1,12 +1,12 @@
-//! The condition variable of the flagship: waiters wait in a list of their own, and a notification moves them to the
-//! dugout of their lock.
+//! The flagship's condition variable: waiters wait in a list of their own, and a notification moves them to the lock's
+//! dugout.
 //!
 //! # Idea
 //! A notified thread needs the lock before it can do anything, and the notifier mostly still holds it. So a
-//! notification wakes nobody who would only have to wait again: it pushes the waiter's node onto the lock's list of
-//! sleepers, where it is called like any other: by the notifier's own release, if nobody is before it. Only if the lock
-//! is free is the waiter invited to the empty seat, and woken. Without this, `notify_all` is a herd, and a
-//! notification under the lock a wake of a thread that can only take the core from the holder it waits for.
+//! notification wakes nobody who would only have to wait again. It pushes the waiter's node onto the lock's list of
+//! sleepers, where the waiter is called like any other. If nobody is before it, the notifier's own release calls it.
+//! Only if the lock is free, the waiter is invited to the empty seat, and woken. Without this, `notify_all` is a herd.
+//! And a notification under the lock would wake a thread that can only take the core from the holder it waits for.
 //!
 //! # Lineage
 //! Moving waiters to the queue of the lock is the idea of Linux's FUTEX_CMP_REQUEUE and of wait morphing. Here a waiter

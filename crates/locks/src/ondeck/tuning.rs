@@ -85,7 +85,7 @@ impl Tuning {
     }
 }
 
-/// The default: the throughput of one thread, waits of milliseconds under contention.
+/// The default constants: about the throughput of one thread, and waits of milliseconds under contention.
 pub const BALANCED: Tuning = Tuning {
     look_ns: 500,
     look_gap_ns: 20,
@@ -111,11 +111,11 @@ pub const BALANCED: Tuning = Tuning {
     prefer_core_among: 16,
 };
 
-/// Longer turns: for work that only ever waits for its own threads.
+/// Constants with longer turns, for threads that wait only for each other.
 pub const THROUGHPUT: Tuning = Tuning { patience_ns: 500_000, rotate_ns: 2_000_000, ..BALANCED };
 
-/// Shorter turns and denser polls, and a pass at each release unless sections follow each other within some 100 ns: a
-/// waiting thread costs the holder more.
+/// Constants with shorter turns and denser polls. Each release passes the lock, unless sections follow each other
+/// within about 100 ns. A waiting thread costs the holder more.
 pub const LOW_LATENCY: Tuning = Tuning {
     awake_yields: 6,
     poll_first_hot_ns: 500,
@@ -129,22 +129,22 @@ pub const LOW_LATENCY: Tuning = Tuning {
 
 /// Which [`Tuning`] a lock uses.
 ///
-/// A type rather than a field, so that the lock stays 8 bytes; a function rather than a constant, so that an
-/// experiment can sweep.
+/// It is a type and not a field, so that the lock keeps its 8 bytes. It has a function and not a constant, so that an
+/// experiment can try many values.
 pub trait Policy: Send + Sync + 'static {
     /// The constants.
     fn tuning() -> &'static Tuning;
 }
 
-/// The policy of [`BALANCED`]. `docs/policies.md` says when to take it, and has the figures of all three.
+/// The policy with the constants [`BALANCED`]. `docs/policies.md` compares the three policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced;
 
-/// The policy of [`THROUGHPUT`]. `docs/policies.md` says when to take it, and has the figures of all three.
+/// The policy with the constants [`THROUGHPUT`]. `docs/policies.md` compares the three policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Throughput;
 
-/// The policy of [`LOW_LATENCY`]. `docs/policies.md` says when to take it, and has the figures of all three.
+/// The policy with the constants [`LOW_LATENCY`]. `docs/policies.md` compares the three policies.
 #[derive(Clone, Copy, Debug)]
 pub struct LowLatency;
 

@@ -1,7 +1,7 @@
-//! The side objects of all monitors of the process: slabs that double, never freed, and a list of those that are free.
+//! The side objects of all monitors of the process: slabs of doubling size, and a list of the free objects.
 //!
-//! Never freed, because a thread may come to an object after its monitor has gone, and must find a lock there. What it
-//! costs is bounded: there are never more than twice as many as were in use at one time, 64 bytes each.
+//! Slabs are never freed. A thread may come to an object after its monitor has gone, and must find a lock there. The
+//! cost is bounded: at most about twice as many objects exist as were in use at one time, with 64 bytes each.
 
 use crate::Mutex;
 use ondeck_locks::monitor::{Pool, Side};

@@ -1,4 +1,4 @@
-//! The condition variable: [`crate::Condvar`] under the names of the standard library.
+//! The condition variable: [`crate::Condvar`] with the standard library's names.
 
 use super::{MutexGuard, WaitTimeoutResult};
 use std::fmt;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 /// A condition variable for [`Mutex`](super::Mutex), with the methods of `std::sync::nonpoison::Condvar`.
 ///
-/// Waits end with a notification or a timeout only. Threads may wait with different mutexes at the same time.
+/// A wait ends only with a notification or a timeout. Threads may wait with different mutexes at the same time.
 ///
 /// # Blocking, fairness
-/// As for [`crate::Condvar`].
+/// As [`crate::Condvar`].
 ///
 /// # Example
 /// ```
@@ -32,7 +32,7 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits for.
+    /// Makes a condition variable that nobody waits for.
     ///
     /// # Example
     /// ```
@@ -47,7 +47,7 @@ impl Condvar {
     /// Releases the mutex, waits for a notification, and acquires the mutex again.
     ///
     /// # Blocking
-    /// Sleeps until it is notified.
+    /// Sleeps until the thread is notified and has the mutex again.
     ///
     /// # Example
     /// See [`Condvar`].
@@ -55,10 +55,10 @@ impl Condvar {
         self.inner.wait(&mut guard.inner);
     }
 
-    /// Waits until `condition` is false. It is looked at first, and after each notification.
+    /// Waits until `condition` is false. The condition is checked first, and again after each notification.
     ///
     /// # Panics
-    /// If `condition` does. The guard is the caller's as before.
+    /// If `condition` panics. The caller still has the guard then.
     ///
     /// # Example
     /// ```
@@ -82,7 +82,9 @@ impl Condvar {
         self.inner.wait_while(&mut guard.inner, condition);
     }
 
-    /// Waits for a notification, but not longer than `dur`; then acquires the mutex again, however long that takes.
+    /// Releases the mutex, waits for a notification for at most `dur`, and acquires the mutex again.
+    ///
+    /// To acquire the mutex again may take longer than `dur`.
     ///
     /// # Example
     /// ```
@@ -96,10 +98,11 @@ impl Condvar {
         WaitTimeoutResult(self.inner.wait_for(&mut guard.inner, dur).timed_out())
     }
 
-    /// Waits until `condition` is false, but not longer than `dur`. Timed out means that it is still true.
+    /// Waits until `condition` is false, for at most `dur`. The result is "timed out" if the condition is still true
+    /// then.
     ///
     /// # Panics
-    /// If `condition` does. The guard is the caller's as before.
+    /// If `condition` panics. The caller still has the guard then.
     ///
     /// # Example
     /// ```
@@ -132,7 +135,7 @@ impl Condvar {
         self.inner.notify_one();
     }
 
-    /// Ends the wait of all threads that wait now.
+    /// Ends the waits of all threads that wait now.
     ///
     /// # Example
     /// ```

@@ -1,17 +1,17 @@
-//! The mutex without poison: [`crate::Mutex`] under the names of the standard library.
+//! The mutex without poison: [`crate::Mutex`] with the standard library's names.
 
 use super::{TryLockResult, WouldBlock};
 use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-/// A mutual exclusion lock around data, with the methods of `std::sync::nonpoison::Mutex`.
+/// A mutex around data, with the methods of `std::sync::nonpoison::Mutex`.
 ///
 /// # Panics
-/// The mutex never does. A panic of the caller while it holds a guard releases the mutex.
+/// The mutex never panics. If a thread panics while it holds a guard, the mutex is released.
 ///
 /// # Blocking, fairness
-/// As for [`crate::Mutex`].
+/// As [`crate::Mutex`].
 ///
 /// # Example
 /// ```
@@ -26,7 +26,7 @@ pub struct Mutex<T: ?Sized> {
 }
 
 impl<T> Mutex<T> {
-    /// A free mutex around `t`.
+    /// Makes a free mutex around `t`.
     ///
     /// # Example
     /// ```
@@ -37,10 +37,10 @@ impl<T> Mutex<T> {
         Mutex { inner: crate::Mutex::new(t) }
     }
 
-    /// A clone of the data, made while the mutex is held.
+    /// Returns a clone of the data. The mutex is held while the clone is made.
     ///
     /// # Panics
-    /// If `clone` does; the mutex is released then.
+    /// If `clone` panics. The mutex is released then.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -57,10 +57,10 @@ impl<T> Mutex<T> {
         T::clone(&self.lock())
     }
 
-    /// Puts `value` in the place of the data, which is dropped after the mutex has been released.
+    /// Replaces the data by `value`. The old data is dropped after the mutex has been released.
     ///
     /// # Panics
-    /// If dropping the old data does; the mutex is released then.
+    /// If dropping the old data panics. The mutex is released by then.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -75,7 +75,7 @@ impl<T> Mutex<T> {
         drop(self.replace(value));
     }
 
-    /// Puts `value` in the place of the data, and gives the old data.
+    /// Replaces the data by `value`, and returns the old data.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -90,7 +90,7 @@ impl<T> Mutex<T> {
         mem::replace(&mut *self.lock(), value)
     }
 
-    /// Takes the data out.
+    /// Consumes the mutex and returns the data.
     ///
     /// # Example
     /// ```
@@ -103,10 +103,10 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Waits until the mutex is the caller's.
+    /// Locks the mutex. Waits while another thread holds it.
     ///
     /// # Blocking
-    /// May spin and sleep. If the calling thread holds the mutex already, it waits for ever.
+    /// May spin and sleep. A thread that holds the mutex already waits for ever.
     ///
     /// # Example
     /// ```
@@ -119,7 +119,7 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard { inner: self.inner.lock() }
     }
 
-    /// Acquires the mutex if it is free, without waiting.
+    /// Locks the mutex if it is free. Never waits.
     ///
     /// # Errors
     /// [`WouldBlock`] if it is taken.
@@ -132,7 +132,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard { inner })
     }
 
-    /// The data, without acquiring anything: the caller's is the only reference.
+    /// Returns the data without locking. Nobody else can have a reference, so there is nothing to wait for.
     ///
     /// # Example
     /// ```
@@ -145,8 +145,8 @@ impl<T: ?Sized> Mutex<T> {
         self.inner.get_mut()
     }
 
-    /// The address of the data. Whoever follows it sees to it that nobody else has access meanwhile, and that the mutex is
-    /// still there.
+    /// Returns the address of the data. Code that dereferences it must make sure that nobody else accesses the data
+    /// meanwhile, and that the mutex still exists.
     ///
     /// # Example
     /// ```
@@ -159,10 +159,10 @@ impl<T: ?Sized> Mutex<T> {
         self.inner.data_ptr()
     }
 
-    /// Holds the mutex while `f` runs, and gives what `f` gives.
+    /// Locks the mutex, calls `f` with the data, and returns what `f` returns.
     ///
     /// # Panics
-    /// If `f` does; the mutex is released then.
+    /// If `f` panics. The mutex is released then.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -204,7 +204,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Access to the data of a [`Mutex`], which is released when this is dropped. Stays on its thread.
+/// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
 ///
 /// # Example
 /// ```
@@ -220,10 +220,10 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     pub(super) inner: crate::MutexGuard<'a, T>,
 }
 
-/// Access to a part of the data of a [`Mutex`], made by [`MutexGuard::map`]. The mutex is released when this is dropped.
-/// Stays on its thread.
+/// Access to a part of the data of a [`Mutex`]. [`MutexGuard::map`] makes it. Dropping it releases the mutex. It stays
+/// on its thread.
 ///
-/// A [`Condvar`](super::Condvar) does not take it: during the wait another thread could change which part there is.
+/// A [`Condvar`](super::Condvar) does not accept this guard: while it waits, another thread could replace the part.
 ///
 /// # Example
 /// ```
@@ -238,7 +238,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
 /// assert_eq!(*names.lock(), ["on", "decks"]);
 /// ```
 ///
-/// Guards are not [`Send`], and shared only if the part may be:
+/// Guards are not [`Send`]. They are [`Sync`] only if the part is:
 /// ```compile_fail,E0277
 /// use ondeck::nonpoison::{Mutex, MutexGuard};
 ///
@@ -257,10 +257,11 @@ pub struct MappedMutexGuard<'a, T: ?Sized + 'a> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Access to a part of the data. To be called as `MutexGuard::map`, so that it hides no method of the data.
+    /// Narrows the guard to a part of the data. Call it as `MutexGuard::map(guard, f)`: as it is no method, it hides no
+    /// method of the data.
     ///
     /// # Panics
-    /// If `f` does; the mutex is released then.
+    /// If `f` panics. The mutex is released then.
     ///
     /// # Example
     /// ```
@@ -278,14 +279,13 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MappedMutexGuard { inner: crate::MutexGuard::map(orig.inner, f) }
     }
 
-    /// Access to a part of the data that may not be there; the guard itself if it is not. To be called as
-    /// `MutexGuard::filter_map`, so that it hides no method of the data.
+    /// Narrows the guard to a part of the data that may be missing. Call it as `MutexGuard::filter_map(guard, f)`.
     ///
     /// # Errors
-    /// The guard, still holding the mutex, if `f` gives `None`.
+    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
     ///
     /// # Panics
-    /// If `f` does; the mutex is released then.
+    /// If `f` panics. The mutex is released then.
     ///
     /// # Example
     /// ```
@@ -308,10 +308,11 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// Access to a part of the part. To be called as `MappedMutexGuard::map`, so that it hides no method of the data.
+    /// Narrows the guard to a smaller part. Call it as `MappedMutexGuard::map(guard, f)`: as it is no method, it hides
+    /// no method of the data.
     ///
     /// # Panics
-    /// If `f` does; the mutex is released then.
+    /// If `f` panics. The mutex is released then.
     ///
     /// # Example
     /// ```
@@ -329,14 +330,13 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         MappedMutexGuard { inner: crate::MappedMutexGuard::map(orig.inner, f) }
     }
 
-    /// Access to a part of the part that may not be there; the guard itself if it is not. To be called as
-    /// `MappedMutexGuard::filter_map`, so that it hides no method of the data.
+    /// Narrows the guard to a smaller part that may be missing. Call it as `MappedMutexGuard::filter_map(guard, f)`.
     ///
     /// # Errors
-    /// The guard, still holding the mutex, if `f` gives `None`.
+    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
     ///
     /// # Panics
-    /// If `f` does; the mutex is released then.
+    /// If `f` panics. The mutex is released then.
     ///
     /// # Example
     /// ```

@@ -1,12 +1,13 @@
-//! The condition variable for mutexes with poison: [`crate::Condvar`], with guards that go in and come out.
+//! The condition variable for mutexes with poison: [`crate::Condvar`], whose waits take a guard and return it.
 
 use super::{LockResult, MutexGuard, PoisonError};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
-/// Whether a wait of [`Condvar`] ended by its timeout. Stands for `std::sync::WaitTimeoutResult`, which cannot be made
-/// outside the standard library.
+/// Whether a wait of a [`Condvar`] timed out.
+///
+/// It takes the place of `std::sync::WaitTimeoutResult`, of which only the standard library can make a value.
 ///
 /// # Example
 /// ```
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 pub struct WaitTimeoutResult(pub(crate) bool);
 
 impl WaitTimeoutResult {
-    /// True if the timeout passed without a notification, or with the condition still unfulfilled.
+    /// True if the wait timed out: no notification came in time, or the condition of the wait still held.
     ///
     /// # Example
     /// See [`WaitTimeoutResult`].
@@ -34,13 +35,13 @@ impl WaitTimeoutResult {
 
 /// A condition variable for [`Mutex`](super::Mutex), with the methods of `std::sync::Condvar`.
 ///
-/// Waits end with a notification or a timeout only. Threads may wait with different mutexes at the same time.
+/// A wait ends only with a notification or a timeout. Threads may wait with different mutexes at the same time.
 ///
 /// # Errors
-/// Each wait gives the guard back in a [`PoisonError`] if the mutex is poisoned when it is acquired again.
+/// If the mutex is poisoned when a wait acquires it again, the wait returns the guard in a [`PoisonError`].
 ///
 /// # Blocking, fairness
-/// As for [`crate::Condvar`].
+/// As [`crate::Condvar`].
 ///
 /// # Example
 /// ```
@@ -67,7 +68,7 @@ impl UnwindSafe for Condvar {}
 impl RefUnwindSafe for Condvar {}
 
 impl Condvar {
-    /// A condition variable that nobody waits for.
+    /// Makes a condition variable that nobody waits for.
     ///
     /// # Example
     /// ```
@@ -82,7 +83,7 @@ impl Condvar {
     /// Releases the mutex, waits for a notification, and acquires the mutex again.
     ///
     /// # Errors
-    /// If the mutex is poisoned then.
+    /// If the mutex is poisoned when it is acquired again.
     ///
     /// # Example
     /// See [`Condvar`].
@@ -91,10 +92,13 @@ impl Condvar {
         guard.or_poison()
     }
 
-    /// Waits until `condition` is false. It is looked at first, and after each notification.
+    /// Waits until `condition` is false. The condition is checked first, and again after each notification.
     ///
     /// # Errors
     /// If the mutex is poisoned after a wait.
+    ///
+    /// # Panics
+    /// If `condition` panics. The mutex is poisoned and released then.
     ///
     /// # Example
     /// ```
@@ -120,7 +124,8 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// As [`wait_timeout`](Condvar::wait_timeout), in milliseconds; false if it timed out.
+    /// As [`wait_timeout`](Condvar::wait_timeout), with the timeout in milliseconds. The flag is false if the wait
+    /// timed out.
     ///
     /// # Errors
     /// If the mutex is poisoned after the wait.
@@ -145,10 +150,12 @@ impl Condvar {
         }
     }
 
-    /// Waits for a notification, but not longer than `dur`; then acquires the mutex again, however long that takes.
+    /// Releases the mutex, waits for a notification for at most `dur`, and acquires the mutex again.
+    ///
+    /// To acquire the mutex again may take longer than `dur`.
     ///
     /// # Errors
-    /// If the mutex is poisoned then.
+    /// If the mutex is poisoned when it is acquired again.
     ///
     /// # Example
     /// See [`WaitTimeoutResult`].
@@ -164,10 +171,14 @@ impl Condvar {
         }
     }
 
-    /// Waits until `condition` is false, but not longer than `dur`. Timed out means that it is still true.
+    /// Waits until `condition` is false, for at most `dur`. The result is "timed out" if the condition is still true
+    /// then.
     ///
     /// # Errors
     /// If the mutex is poisoned after a wait.
+    ///
+    /// # Panics
+    /// If `condition` panics. The mutex is poisoned and released then.
     ///
     /// # Example
     /// ```
@@ -209,7 +220,7 @@ impl Condvar {
         self.inner.notify_one();
     }
 
-    /// Ends the wait of all threads that wait now.
+    /// Ends the waits of all threads that wait now.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,5 @@
-//! The guards of a mutex with poison: those of [`crate::Mutex`], each with a sentry that poisons when a panic drops it.
+//! The guards of a mutex with poison: guards of [`crate::Mutex`], each with a sentry that poisons when a panic drops
+//! it.
 
 use super::mutex::or_poison;
 use super::{LockResult, Mutex};
@@ -8,10 +9,11 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-/// Poisons its mutex if a panic drops it that began after the mutex was acquired.
+/// Poisons its mutex when a panic drops it. A panic that began before the mutex was acquired does not count.
 struct Sentry<'a> {
     is_poisoned: &'a AtomicBool,
-    /// A guard that was made while its thread was unwinding already is no sign of a broken section.
+    /// True if the thread was unwinding already when the guard was made. Then a drop by that panic shows no broken
+    /// section.
     was_panicking: bool,
 }
 
@@ -32,13 +34,14 @@ impl Drop for Sentry<'_> {
     }
 }
 
-/// A guard of [`crate::Mutex`] that poisons. Dropped in this order, so that the poison is there before the mutex is free.
+/// A guard of [`crate::Mutex`] that poisons. The fields are dropped in this order, so the poison is there before the
+/// mutex is free.
 struct Poisoning<'a, G> {
     sentry: Sentry<'a>,
     inner: G,
 }
 
-/// Access to the data of a [`Mutex`], which is released when this is dropped. Stays on its thread.
+/// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
 ///
 /// # Example
 /// ```
@@ -72,17 +75,17 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         or_poison(self, is_poisoned)
     }
 
-    /// The guard that a condition variable wants.
+    /// The inner guard, for a condition variable.
     #[inline]
     pub(super) fn inner(&mut self) -> &mut crate::MutexGuard<'a, T> {
         &mut self.guard.inner
     }
 
-    /// Access to a part of the data instead of the whole. To be called as `MutexGuard::map`, so that it hides no method of
-    /// the data.
+    /// Narrows the guard to a part of the data. Call it as `MutexGuard::map(guard, f)`: as it is no method, it hides no
+    /// method of the data.
     ///
     /// # Panics
-    /// If `f` does, which poisons the mutex and releases it.
+    /// If `f` panics. The mutex is poisoned and released then.
     ///
     /// # Example
     /// ```
@@ -108,14 +111,13 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MappedMutexGuard { guard: Poisoning { sentry, inner } }
     }
 
-    /// Access to a part of the data that may not be there; the guard itself if it is not. To be called as
-    /// `MutexGuard::filter_map`, so that it hides no method of the data.
+    /// Narrows the guard to a part of the data that may be missing. Call it as `MutexGuard::filter_map(guard, f)`.
     ///
     /// # Errors
-    /// The guard, still holding the mutex, if `f` gives `None`.
+    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
     ///
     /// # Panics
-    /// If `f` does, which poisons the mutex and releases it.
+    /// If `f` panics. The mutex is poisoned and released then.
     ///
     /// # Example
     /// ```
@@ -144,10 +146,10 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-/// Access to a part of the data of a [`Mutex`], made by [`MutexGuard::map`]. The mutex is released when this is dropped,
-/// and poisoned if a panic drops it. Stays on its thread.
+/// Access to a part of the data of a [`Mutex`]. [`MutexGuard::map`] makes it. Dropping it releases the mutex. If a
+/// panic drops it, the mutex is also poisoned. It stays on its thread.
 ///
-/// A [`Condvar`](super::Condvar) does not take it: during the wait another thread could change which part there is.
+/// A [`Condvar`](super::Condvar) does not accept this guard: while it waits, another thread could replace the part.
 ///
 /// # Example
 /// ```
@@ -163,7 +165,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 /// assert_eq!(*names.lock().unwrap(), ["on", "decks"]);
 /// ```
 ///
-/// Guards are not [`Send`], and shared only if the part may be:
+/// Guards are not [`Send`]. They are [`Sync`] only if the part is:
 /// ```compile_fail,E0277
 /// use ondeck::poison::{MappedMutexGuard, Mutex, MutexGuard};
 ///
@@ -176,7 +178,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 /// is_shared::<ondeck::poison::MappedMutexGuard<'static, std::cell::Cell<u8>>>();
 /// ```
 ///
-/// A part of one lifetime is not taken for one of a shorter, which could then be put into its place:
+/// The compiler does not shorten the lifetime of the part. Otherwise data of the shorter lifetime could be put in:
 /// ```compile_fail
 /// use ondeck::poison::MappedMutexGuard;
 ///
@@ -191,10 +193,11 @@ pub struct MappedMutexGuard<'a, T: ?Sized + 'a> {
 }
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// Access to a part of the part. To be called as `MappedMutexGuard::map`, so that it hides no method of the data.
+    /// Narrows the guard to a smaller part. Call it as `MappedMutexGuard::map(guard, f)`: as it is no method, it hides
+    /// no method of the data.
     ///
     /// # Panics
-    /// If `f` does, which poisons the mutex and releases it.
+    /// If `f` panics. The mutex is poisoned and released then.
     ///
     /// # Example
     /// ```
@@ -218,14 +221,13 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         MappedMutexGuard { guard: Poisoning { sentry, inner } }
     }
 
-    /// Access to a part of the part that may not be there; the guard itself if it is not. To be called as
-    /// `MappedMutexGuard::filter_map`, so that it hides no method of the data.
+    /// Narrows the guard to a smaller part that may be missing. Call it as `MappedMutexGuard::filter_map(guard, f)`.
     ///
     /// # Errors
-    /// The guard, still holding the mutex, if `f` gives `None`.
+    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
     ///
     /// # Panics
-    /// If `f` does, which poisons the mutex and releases it.
+    /// If `f` panics. The mutex is poisoned and released then.
     ///
     /// # Example
     /// ```

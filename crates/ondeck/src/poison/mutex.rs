@@ -6,13 +6,13 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A mutual exclusion lock around data, with the methods of `std::sync::Mutex`.
+/// A mutex around data, with the methods of `std::sync::Mutex`.
 ///
 /// # Panics
-/// The mutex never does. A panic of the caller while it holds a guard poisons the mutex.
+/// The mutex never panics. If a thread panics while it holds a guard, the mutex is poisoned and released.
 ///
 /// # Blocking, fairness
-/// As for [`crate::Mutex`].
+/// As [`crate::Mutex`].
 ///
 /// # Example
 /// ```
@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// assert_eq!(total.into_inner().unwrap(), 2);
 /// ```
 pub struct Mutex<T: ?Sized> {
-    /// Written and read by holders, and read by anybody as a hint, so Relaxed is enough everywhere: among holders the
-    /// mutex orders it.
+    /// Holders write and read it, and anybody may read it as a hint. Relaxed is enough everywhere, because the mutex
+    /// orders it among holders.
     pub(super) is_poisoned: AtomicBool,
     inner: crate::Mutex<T>,
 }
@@ -34,7 +34,7 @@ impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    /// A free mutex around `t`.
+    /// Makes a free mutex around `t`.
     ///
     /// # Example
     /// ```
@@ -45,7 +45,10 @@ impl<T> Mutex<T> {
         Mutex { is_poisoned: AtomicBool::new(false), inner: crate::Mutex::new(t) }
     }
 
-    /// Takes the data out; an error that contains the data if the mutex is poisoned.
+    /// Consumes the mutex and returns the data.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned. The error contains the data.
     ///
     /// # Example
     /// ```
@@ -57,13 +60,13 @@ impl<T> Mutex<T> {
         or_poison(self.inner.into_inner(), is_poisoned)
     }
 
-    /// A clone of the data, made while the mutex is held.
+    /// Returns a clone of the data. The mutex is held while the clone is made.
     ///
     /// # Errors
-    /// If the mutex is poisoned; there is no clone in the error.
+    /// If the mutex is poisoned. The error contains no clone.
     ///
     /// # Panics
-    /// If `clone` does, which poisons the mutex.
+    /// If `clone` panics. The mutex is poisoned then.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -83,13 +86,13 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Puts `value` in the place of the data, which is dropped after the mutex has been released.
+    /// Replaces the data by `value`. The old data is dropped after the mutex has been released.
     ///
     /// # Errors
-    /// If the mutex is poisoned: the data is as it was, and `value` is in the error.
+    /// If the mutex is poisoned. The data is then unchanged, and the error contains `value`.
     ///
     /// # Panics
-    /// If dropping the old data does; the mutex is released then, and not poisoned.
+    /// If dropping the old data panics. The mutex is released by then, and is not poisoned.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -104,10 +107,10 @@ impl<T> Mutex<T> {
         self.replace(value).map(drop)
     }
 
-    /// Puts `value` in the place of the data, and gives the old data.
+    /// Replaces the data by `value`, and returns the old data.
     ///
     /// # Errors
-    /// If the mutex is poisoned: the data is as it was, and it is `value` that is in the error.
+    /// If the mutex is poisoned. The data is then unchanged, and the error contains `value`, not the data.
     ///
     /// # Blocking
     /// As [`lock`](Mutex::lock).
@@ -127,10 +130,13 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Waits until the mutex is the caller's; an error that contains the guard if it is poisoned.
+    /// Locks the mutex. Waits while another thread holds it.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned. The error contains the guard, so the mutex is locked all the same.
     ///
     /// # Blocking
-    /// May spin and sleep. If the calling thread holds the mutex already, it waits for ever.
+    /// May spin and sleep. A thread that holds the mutex already waits for ever.
     ///
     /// # Example
     /// ```
@@ -143,10 +149,10 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard::new(self, self.inner.lock())
     }
 
-    /// Acquires the mutex if it is free, without waiting.
+    /// Locks the mutex if it is free. Never waits.
     ///
     /// # Errors
-    /// `WouldBlock` if it is taken, `Poisoned`, with the guard, if it is poisoned.
+    /// `WouldBlock` if the mutex is taken. `Poisoned`, with the guard, if the mutex is poisoned.
     ///
     /// # Example
     /// ```
@@ -163,7 +169,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(self, guard)?)
     }
 
-    /// Whether the mutex is poisoned; another thread may change that at any time.
+    /// Returns whether the mutex is poisoned. Another thread may change that at any time.
     ///
     /// # Example
     /// ```
@@ -184,7 +190,7 @@ impl<T: ?Sized> Mutex<T> {
         self.is_poisoned.load(Relaxed)
     }
 
-    /// Takes the poison away, for callers that have set the data right.
+    /// Marks the mutex as not poisoned. Call it when you have repaired the data.
     ///
     /// # Example
     /// ```
@@ -212,7 +218,10 @@ impl<T: ?Sized> Mutex<T> {
         self.is_poisoned.store(false, Relaxed);
     }
 
-    /// The data, without acquiring anything: the caller's is the only reference.
+    /// Returns the data without locking. Nobody else can have a reference, so there is nothing to wait for.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned. The error contains the reference.
     ///
     /// # Example
     /// ```
@@ -226,8 +235,8 @@ impl<T: ?Sized> Mutex<T> {
         or_poison(self.inner.get_mut(), is_poisoned)
     }
 
-    /// The address of the data. Whoever follows it sees to it that nobody else has access meanwhile, and that the mutex is
-    /// still there.
+    /// Returns the address of the data. Code that dereferences it must make sure that nobody else accesses the data
+    /// meanwhile, and that the mutex still exists.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! A mutex with poison is serialised as its data, as `std::sync::Mutex` is; a poisoned one is an error.
+//! A mutex with poison is serialised as its data, as `std::sync::Mutex` is. For a poisoned mutex, this is an error.
 
 use super::Mutex;
 use serde::de::{Deserialize, Deserializer};

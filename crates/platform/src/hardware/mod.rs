@@ -40,18 +40,20 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 /// The machine that the program runs on.
 ///
 /// # Environment
-/// `ONDECK_SPIN=0` switches spinning off for the whole process: [`may_spin`](Platform::may_spin) is false then. It is
-/// meant for processes with a CPU quota, where a spinner spends what the holder needs. The variable is read once, by
-/// `getenv`, when the question is first asked. A `setenv` in another thread at that very moment is a data race in most
-/// C libraries (glibc is safe from 2.41 on), so a library that is loaded early asks early.
+/// `ONDECK_SPIN=0` switches spinning off for the whole process. [`may_spin`](Platform::may_spin) is false then. Set it
+/// for processes with a CPU quota, where a spinning thread uses up time that the holder needs.
+///
+/// The variable is read once, by `getenv`, when a thread first asks. A `setenv` in another thread at that very moment
+/// is a data race in most C libraries. glibc is safe from 2.41 on. So a library that is loaded early asks early.
 ///
 /// # System calls
-/// Beside waiting and waking, [`parallelism`](Platform::parallelism) makes some about once a second, on Linux among
-/// them `openat` and `read`. A sandbox that kills for those wants `ONDECK_SPIN=0`: `may_spin` then needs no answer.
+/// Waiting and waking make system calls. [`parallelism`](Platform::parallelism) makes some about once a second. On
+/// Linux these include `openat` and `read`. If a sandbox kills the process for them, set `ONDECK_SPIN=0`: `may_spin`
+/// then does not ask for `parallelism`.
 ///
 /// # Before `main`
-/// On Linux a constructor, which the loader runs, reads from `/sys` how many memory nodes there are: one file on a machine
-/// with one, 10 us.
+/// On Linux the loader runs a constructor, which reads from `/sys` how many memory nodes there are. On a machine with
+/// one node it reads one file, in about 10 us.
 #[derive(Clone, Copy, Debug)]
 pub struct Hardware;
 
