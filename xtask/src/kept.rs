@@ -25,7 +25,7 @@ struct Step {
 const LONG: Option<&str> = Some("ONDECK_LONG");
 const SUCCEEDED: &str = "succeeded";
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         name: "searches",
         about: "every loom model and every random schedule, to the end",
@@ -117,6 +117,14 @@ const STEPS: [Step; 7] = [
         variable: None,
         packages: &["ondeck-cli"],
         files: &["crates/cli/tests/browser", "xtask/src/browser.rs"],
+    },
+    Step {
+        name: "book",
+        about: "docs/ as a book",
+        command: &["xtask", "book"],
+        variable: None,
+        packages: &[],
+        files: &["docs", "GLOSSARY.md", "xtask/src/book.rs"],
     },
 ];
 

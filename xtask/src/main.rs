@@ -3,6 +3,7 @@
 //! Each is also a step of `.ci/run`, and there is no other list of steps.
 
 mod asm;
+mod book;
 mod browser;
 mod build_cost;
 mod capi;
@@ -44,6 +45,7 @@ usage: cargo xtask TOOL
   docs       writes the generated part of docs/, or says whether it is stale [--check]
   figures    computes what docs/scaling.md and docs/policies.md show, on simulated machines, and draws it [--policies]
   build-cost what a clean build and a small change cost, and how large the program is; minutes
+  book       docs/ as a book, by mdBook
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   capi       the C and C++ interface: installed, compiled in every way that users have, and run
   install    the libraries for C and C++, with headers, pkg-config and CMake files: --prefix DIRECTORY
@@ -92,6 +94,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "docs" => docs::run(root, rest),
         "asm" => asm::run(root),
         "build-cost" => build_cost::run(root),
+        "book" => book::run(root, rest),
         "browser" => browser::run(root, rest),
         "capi" => capi::run(root),
         "install" => install::run(root, rest),

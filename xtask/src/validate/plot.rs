@@ -55,5 +55,5 @@ fn figure(name: &str, locks: &[&str], most: u32) -> Result<Figure, String> {
 }
 
 fn line(name: String, style: usize, source: usize, points: Vec<Point>) -> Series {
-    Series { name, style, source, points }
+    Series { name, style, source, quiet: false, points }
 }

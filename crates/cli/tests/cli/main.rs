@@ -1,5 +1,6 @@
 //! The program's surface, tested from outside: its words, its errors, its output and its files.
 
+mod book;
 mod common;
 mod first;
 mod launch;

@@ -156,7 +156,7 @@ fn a_report_draws_a_trace() {
         let run = ondeck(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         assert!(run.stderr.contains("timeline.svg: Who is at bat, awake and asleep: ondeck"), "{}", run.stderr);
-        assert!(run.stdout.starts_with("## ondeck: mutex-contention on simulated m1\n"), "{}", run.stdout);
+        assert!(run.stdout.starts_with("## ondeck: mutex-contention, simulated\n"), "{}", run.stdout);
         assert!(run.stdout.contains("| thread | acquisitions | at bat | awake | dugout | outside |"), "{}", run.stdout);
         assert!(run.stdout.contains("\n| thread 5 | "), "{}", run.stdout);
         let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
