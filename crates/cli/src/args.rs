@@ -539,7 +539,7 @@ pub(crate) struct CompareArgs {
     ///
     /// The figures are throughput, time per operation, the 99th percentile of waits, and the CPUs in use. This flag is
     /// for result files. It does not accept profiles.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
 }
 

@@ -205,8 +205,9 @@ impl Census {
             ns as f64 / (to - from).max(1) as f64
         };
         let acquisitions = acquisitions(threads.iter().map(|(thread, spans)| (*thread, spans.as_slice())));
+        let at_bat = spans().filter(|span| span.place == Place::AtBat);
         Census {
-            held: mean(Place::AtBat),
+            held: covered(at_bat) as f64 / (to - from).max(1) as f64,
             awake: mean(Place::Awake),
             most_awake: most_at_once(spans().filter(|span| span.place == Place::Awake)),
             dugout: mean(Place::Dugout),
@@ -214,6 +215,19 @@ impl Census {
             changes: acquisitions.windows(2).filter(|pair| pair[0].1 != pair[1].1).count(),
         }
     }
+}
+
+/// How long there is at least one span, in nanoseconds. A thread is at bat until its unlock has returned, so the next one
+/// may be there before.
+fn covered<'s>(spans: impl Iterator<Item = &'s Span>) -> u64 {
+    let mut all: Vec<(u64, u64)> = spans.map(|span| (span.from_ns, span.to_ns)).collect();
+    all.sort_unstable();
+    let (mut sum, mut reached) = (0, 0);
+    for (from, to) in all {
+        sum += to.saturating_sub(from.max(reached));
+        reached = reached.max(to);
+    }
+    sum
 }
 
 /// How many spans there are at most at one time. One that ends when another begins does not meet it.

@@ -118,6 +118,15 @@ fn spans_that_touch_are_not_at_once() {
 }
 
 #[test]
+fn a_lock_is_not_held_for_more_than_all_of_the_time() {
+    let of = |spans: &[(u64, u64)]| {
+        let spans: Vec<Span> = spans.iter().map(|(from, to)| span(Place::AtBat, *from, *to)).collect();
+        covered(spans.iter())
+    };
+    assert_eq!([of(&[]), of(&[(5, 9), (0, 5)]), of(&[(0, 6), (5, 9), (1, 2)]), of(&[(0, 2), (4, 5)])], [0, 9, 9, 3]);
+}
+
+#[test]
 fn names_of_pictures_differ() {
     let lanes = Lanes::new(&turns(2, 100)).unwrap();
     let mut all = [lanes.clone(), lanes.clone(), lanes];
