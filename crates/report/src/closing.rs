@@ -33,7 +33,8 @@ pub fn summary(board: &Board, results: &Results, kept: Kept, width: usize) -> St
         text.extend(results.warnings.iter().take(SHOWN_WARNINGS).map(|warning| wrap("- ", warning, width)));
         let more = results.warnings.len().saturating_sub(SHOWN_WARNINGS);
         if more > 0 {
-            text += &format!("- {more} more: --out FILE.csv keeps them\n");
+            let place = if matches!(kept, Kept::Nowhere) { "--out FILE.csv keeps them" } else { "the file has them" };
+            text += &format!("- {more} more: {place}\n");
         }
     }
     let is_disturbed = results.warnings.iter().any(|warning| is_noise(warning));

@@ -227,7 +227,7 @@ impl Comparison {
         if changes().any(|change| !change.has_enough_rounds()) {
             let needed = rounds_needed(ALPHA);
             notes.push(format!(
-                "no difference can show yet: each file needs {needed} or more rounds (--rounds {needed})"
+                "where a file has fewer than {needed} rounds, no difference can show (--rounds {needed})"
             ));
         }
         if changes().any(|change| change.old.spread.is_none() || change.new.spread.is_none()) {
@@ -400,7 +400,7 @@ mod tests {
         let comparison = compare(&rows("ondeck", &[1.0, 2.0, 3.0]), &rows("ondeck", &[11.0, 12.0, 13.0]));
         let change = &comparison.tables[0].changes[0];
         assert!(!change.is_significant() && !change.has_enough_rounds());
-        assert!(comparison.text("a", "b", 120).contains("4 or more rounds"), "{}", comparison.text("a", "b", 120));
+        assert!(comparison.text("a", "b", 120).contains("fewer than 4 rounds"), "{}", comparison.text("a", "b", 120));
     }
 
     #[test]

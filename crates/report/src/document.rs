@@ -80,5 +80,6 @@ impl Document {
 }
 
 fn first_sentence(findings: &[Finding]) -> Option<String> {
-    findings.first()?.sentences.first().cloned()
+    let sentence = findings.first()?.sentences.first()?;
+    (!sentence.starts_with(findings::UNKNOWN)).then(|| sentence.clone())
 }

@@ -23,6 +23,9 @@ use crate::timeline;
 use crate::trace::Trace;
 use crate::wording::{counted, plain};
 
+/// With this an answer begins that is none.
+pub(crate) const UNKNOWN: &str = "Unknown: ";
+
 /// A person reads so many sentences of one answer.
 const SHOWN: usize = 6;
 
@@ -90,7 +93,7 @@ fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Find
     if sentences.is_empty() {
         return None;
     }
-    let hidden = (n_hidden > 0).then(|| format!("{n_hidden} more sentences are left out: see the figures."));
+    let hidden = (n_hidden > 0).then(|| format!("Left out: {}; see the figures.", counted(n_hidden, "more sentence")));
     let sentences = sentences.iter().chain(&hidden).map(|sentence| plain(sentence)).collect();
     Some(Finding { question: plain(question), sentences })
 }
@@ -111,7 +114,7 @@ fn reach(source: &Source, board: &Board) -> Vec<String> {
     };
     let n_warnings = source.results.warnings.len() + source.notes.len();
     let warnings =
-        (n_warnings > 0).then(|| format!("{} came with the figures: read them below.", counted(n_warnings, "warning")));
+        (n_warnings > 0).then(|| format!("The figures came with {}; see the end.", counted(n_warnings, "warning")));
     std::iter::once(rounds).chain(between_seeds(board)).chain(warnings).collect()
 }
 

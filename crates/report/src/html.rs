@@ -125,14 +125,15 @@ fn first(document: &Document) -> Markup {
         n => Some(format!("{n} warnings")),
     };
     html! {
-        @if let Some(lanes) = document.timelines.first() {
-            div.first { h2.unseen { "First figure" } (timeline::section(lanes)) }
-        } @else if let Some(figure) = document.figures.first() {
+        @if let Some(figure) = document.figures.first() {
+            (no_script())
             div.first { h2.unseen { "First figure" } (self::figure(figure)) }
+        } @else if let Some(lanes) = document.timelines.first() {
+            div.first { h2.unseen { "First figure" } (timeline::section(lanes)) }
         }
         @if !document.origins.is_empty() {
             ul.sources aria-label="Contents" {
-                li { a href="#figures" { "All figures" } }
+                @if document.timelines.len() + document.figures.len() > 1 { li { a href="#figures" { "All figures" } } }
                 @for (index, origin) in document.origins.iter().enumerate() {
                     li {
                         a href={ "#origin-" (index) } { bdi { (origin.label) } }
@@ -161,27 +162,31 @@ fn figures(document: &Document) -> Markup {
     let (figures, timelines) = (&document.figures, &document.timelines);
     let ids = timelines.iter().map(|lanes| (&lanes.id, &lanes.title));
     let ids: Vec<(&String, &String)> = ids.chain(figures.iter().map(|figure| (&figure.id, &figure.title))).collect();
+    // A single picture stands above already.
+    let is_all_shown = ids.len() == 1 && document.left_out.is_none();
     html! {
-        section id="figures" {
-            h2 { "Figures" }
-            @if !figures.is_empty() {
-                noscript {
-                    p.note { "The charts are drawn by a script, and none runs here. Every point is in the tables below." }
+        @if !is_all_shown {
+            section id="figures" {
+                h2 { "Figures" }
+                @if ids.is_empty() {
+                    p.note { "The files have no figures that could be drawn." }
                 }
-            }
-            @if ids.is_empty() {
-                p.note { "The files have no figures that could be drawn." }
-            }
-            @if ids.len() >= CONTENTS_FROM {
-                nav.contents aria-label="Figures" {
-                    ol { @for (id, title) in &ids { li { a href={ "#fig-" (id) } { (title) } } } }
+                @if ids.len() >= CONTENTS_FROM {
+                    nav.contents aria-label="Figures" {
+                        ol { @for (id, title) in &ids { li { a href={ "#fig-" (id) } { (title) } } } }
+                    }
                 }
+                @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
+                @for lanes in timelines.iter().skip(usize::from(figures.is_empty())) { (timeline::section(lanes)) }
+                @for figure in figures.iter().skip(1) { (self::figure(figure)) }
             }
-            @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
-            @let n_above = usize::from(timelines.is_empty());
-            @for lanes in timelines.iter().skip(1) { (timeline::section(lanes)) }
-            @for figure in figures.iter().skip(n_above) { (self::figure(figure)) }
         }
+    }
+}
+
+fn no_script() -> Markup {
+    html! {
+        noscript { p.note { "The charts are drawn by a script, and none runs here. Every point is in the tables below." } }
     }
 }
 

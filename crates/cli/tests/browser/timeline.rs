@@ -97,15 +97,18 @@ fn a_timeline_is_enlarged_by_buttons_keys_and_the_wheel() {
     tab.eval::<bool>("document.querySelector('.lanes').focus() ?? true");
     tab.strike("+");
     assert_eq!(seen(&mut tab), half, "a key does what the button does");
+    tab.strike("ArrowLeft");
+    assert_ne!(seen(&mut tab), half, "arrows move what is enlarged");
     tab.strike("0");
     assert_eq!(seen(&mut tab), whole);
-    let turn = |by: f64| {
+    let turn = |by: f64, with_ctrl: bool| {
         format!(
-            "(() => {{ const {{ left, top, width, height }} = {PICTURE}.getBoundingClientRect(); const event = new WheelEvent('wheel', {{ deltaY: {by}, clientX: left + width / 2, clientY: top + height / 2, bubbles: true, cancelable: true }}); {PICTURE}.dispatchEvent(event); return event.defaultPrevented; }})()"
+            "(() => {{ const {{ left, top, width, height }} = {PICTURE}.getBoundingClientRect(); const event = new WheelEvent('wheel', {{ deltaY: {by}, ctrlKey: {with_ctrl}, clientX: left + width / 2, clientY: top + height / 2, bubbles: true, cancelable: true }}); {PICTURE}.dispatchEvent(event); return event.defaultPrevented; }})()"
         )
     };
-    assert!(!tab.eval::<bool>(&turn(100.0)), "where all is shown, the page scrolls");
-    assert!(tab.eval::<bool>(&turn(-100.0)));
+    assert!(!tab.eval::<bool>(&turn(-100.0, false)), "the wheel by itself scrolls the page");
+    assert_eq!(seen(&mut tab), whole);
+    assert!(tab.eval::<bool>(&turn(-100.0, true)));
     assert_ne!(seen(&mut tab).0, whole.0);
     assert_eq!(tab.complaints(), Vec::<String>::new());
 }

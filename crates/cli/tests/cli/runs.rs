@@ -98,7 +98,7 @@ fn files_follow_their_extension_and_leave_nothing_else() {
 
     let compared = ondeck(&["compare", &csv, &json]);
     assert_eq!(compared.code, Some(0), "{}", compared.stderr);
-    for word in ["ops_per_s", "mutex-contention", "~", "4 or more rounds", "geomean"] {
+    for word in ["ops_per_s", "mutex-contention", "~", "fewer than 4 rounds", "geomean"] {
         assert!(compared.stdout.contains(word), "no {word:?} in {}", compared.stdout);
     }
 }

@@ -184,7 +184,7 @@ impl Case<'_> {
             Some((place, ns)) => {
                 let share = percent((ns / lock.wait_ns).min(1.0));
                 let largest = if ns >= MOST * lock.wait_ns { "" } else { " the largest part," };
-                format!("{place} held it for{largest} {share} of the {waiting} that threads waited. {what_to_do}")
+                format!("{place} held it during{largest} {share} of the {waiting} that threads waited. {what_to_do}")
             }
         }
     }

@@ -261,7 +261,7 @@ fn long_sections_name_their_holder() {
     // Both places in the function are its own; the one with more is told.
     assert_eq!(
         text,
-        "Long sections: it is held for 2.30 ms at a time (mean of the shortest 99 %). `Cache::put` (cache.cc:88) held it for \
+        "Long sections: it is held for 2.30 ms at a time (mean of the shortest 99 %). `Cache::put` (cache.cc:88) held it during \
          55 % of the 4.00 s that threads waited. Take work out of this section."
     );
     assert_eq!(self::kind(&profile(held(99e3))), Kind::NotPredicted);
@@ -271,7 +271,7 @@ fn long_sections_name_their_holder() {
         lock.holders[2].ns = 0.1e9;
     };
     let (_, text) = told(&profile(spread), None);
-    let expected = "`Cache::put` (cache.cc:88) held it for the largest part, 32 % of the 4.00 s that threads waited.";
+    let expected = "`Cache::put` (cache.cc:88) held it during the largest part, 32 % of the 4.00 s that threads waited.";
     assert!(text.contains(expected), "{text}");
     let unknown = |lock: &mut Lock| {
         held(2.3e6)(lock);
@@ -300,7 +300,7 @@ fn sections_that_are_sometimes_long_are_told_from_long_ones() {
     assert_eq!(
         text,
         "A few long sections: 99 of 100 holds last at most 255 ns, but holds that threads waited for lasted at least 1.00 ms \
-         (mean). `Cache::put` (cache.cc:88) held it for 75 % of the 4.00 s that threads waited. Look for a rare, slow path \
+         (mean). `Cache::put` (cache.cc:88) held it during 75 % of the 4.00 s that threads waited. Look for a rare, slow path \
          there. Or holders lost their cores to other programs."
     );
     let (_, text) = told(&waited_for(1000.0, 8), None);
@@ -324,7 +324,7 @@ fn what_was_waited_for_tells_where_samples_do_not() {
     assert_eq!(kind, Kind::Long);
     assert_eq!(
         text,
-        "Long sections: holds that threads waited for lasted at least 20.0 ms (mean). `Cache::put` (cache.cc:88) held it for \
+        "Long sections: holds that threads waited for lasted at least 20.0 ms (mean). `Cache::put` (cache.cc:88) held it during \
          75 % of the 4.00 s that threads waited. Take work out of this section."
     );
     let late = |lock: &mut Lock| {

@@ -6,7 +6,7 @@ use crate::document::Finding;
 use crate::inputs::Source;
 use crate::row::Metric;
 use crate::stats::rounds_needed;
-use crate::wording::{counted, list_some};
+use crate::wording::{counted, list_some, plain};
 use std::collections::BTreeMap;
 
 /// What changed from the first file to the other, and how many figures they have in common.
@@ -27,6 +27,24 @@ pub(super) fn changes(first: &Source, other: &Source) -> Option<(usize, Finding)
     let question = format!("What changed from {} to {}?", first.label, other.label);
     let n_common = comparison.tables.iter().map(|table| table.changes.len()).sum();
     close(&question, said, n_hidden).map(|answer| (n_common, answer))
+}
+
+/// How many figures changed from one file to the other, in one sentence; `None` if they have none in common.
+pub(super) fn total_of(first: &Source, other: &Source) -> Option<String> {
+    let comparison = compare(&first.results.rows, &other.results.rows);
+    let changes = || comparison.tables.iter().flat_map(|table| &table.changes);
+    let (n, n_able) = (changes().count(), changes().filter(|change| change.has_enough_rounds()).count());
+    if n == 0 {
+        return None;
+    }
+    let from = format!("From {} to {}", first.label, other.label);
+    if n_able == 0 {
+        return Some(plain(&format!("{from}, no change can be told from noise: there are too few rounds.")));
+    }
+    let n_told = changes().filter(|change| change.is_significant()).count();
+    let by_chance = (n_able as f64 * ALPHA).ceil();
+    let figures = counted(n, "figure");
+    Some(plain(&format!("{from}, {n_told} of {figures} changed; chance alone would change about {by_chance}.")))
 }
 
 /// How many figures differ, and how many would if nothing had changed.

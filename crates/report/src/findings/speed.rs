@@ -1,5 +1,6 @@
 //! Who is ahead, and by how much: only where all rounds say so.
 
+use super::UNKNOWN;
 use crate::board::{Board, Ratio, Setting};
 use crate::row::main_metric;
 use crate::sentences::{self, NAMED_LOCKS};
@@ -19,7 +20,7 @@ pub(super) fn kept(board: &Board) -> Vec<String> {
     let said: Vec<String> =
         workloads.iter().flat_map(|settings| sentences::against_one_thread(board, settings)).collect();
     if said.is_empty() {
-        return vec!["Unknown: no workload was run both with one thread and with more.".to_string()];
+        return vec![format!("{UNKNOWN}no workload was run both with one thread and with more.")];
     }
     said
 }
@@ -86,7 +87,7 @@ impl<'a> Lead<'a> {
         let (mut level, mut next) = (Vec::new(), None::<(&str, Ratio)>);
         for lock in board.locks_in(setting).into_iter().filter(|lock| *lock != best) {
             let Some(ratio) = board.ratio((setting, best), (setting, lock)) else { continue };
-            let is_behind = ratio.rounds == 1 || (ratio.is_clear() && ratio.low > 1.0);
+            let is_behind = if ratio.rounds == 1 { ratio.median > 1.0 } else { ratio.is_clear() && ratio.low > 1.0 };
             if !is_behind {
                 level.push(lock);
             } else if next.is_none_or(|(_, least)| ratio.median < least.median) {

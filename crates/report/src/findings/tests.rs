@@ -195,7 +195,7 @@ fn what_rounds_and_warnings_mean() {
     let expected = [
         "A lock counts as ahead if it is ahead in each of 4 rounds. For two equal locks, this happens by chance in 1 of 8 \
          cases.",
-        "2 warnings came with the figures: read them below.",
+        "The figures came with 2 warnings; see the end.",
     ];
     assert_eq!(said(&[source], "reach"), expected);
 }
@@ -268,7 +268,7 @@ fn an_answer_is_short_whatever_the_files_are() {
     }
     let kept = said(&sources[..1], "keeps");
     assert_eq!(kept.len(), SHOWN + 1);
-    assert_eq!(kept[SHOWN], "494 more sentences are left out: see the figures.");
+    assert_eq!(kept[SHOWN], "Left out: 494 more sentences; see the figures.");
     assert!(kept[0].contains("and 293 more."), "{}", kept[0]);
 }
 
@@ -395,11 +395,12 @@ fn verdict_of(rows: Vec<Row>) -> Option<String> {
 fn the_verdict_is_of_the_most_threads() {
     let at = |lock: &str, threads, mega: f64| rounds("w", lock, threads, &[mega, mega * 1.01]);
     let rows = [at("std", 1, 9.0), at("ondeck", 1, 10.0), at("std", 8, 2.0), at("ondeck", 8, 10.0)];
-    let expected = "With 8 threads, ondeck is fastest: 5.00 times the throughput of the next, std.";
+    let expected = "With 8 threads (w), ondeck is fastest: 5.00 times the throughput of the next, std.";
     assert_eq!(verdict_of(rows.concat()).unwrap(), expected);
     // Where the flagship is neither the first nor the second, it is named too.
     let rows = [at("std", 8, 10.0), at("x", 8, 8.0), at("ondeck", 8, 4.0)].concat();
-    let expected = "With 8 threads, std is fastest: 1.25 times the throughput of the next, x; ondeck has 0.40 of it.";
+    let expected = "With 8 threads (w), std is fastest: 1.25 times the throughput of the next, x; ondeck has 0.40 times that \
+                    of std.";
     assert_eq!(verdict_of(rows).unwrap(), expected);
 }
 
@@ -407,21 +408,51 @@ fn the_verdict_is_of_the_most_threads() {
 fn the_verdict_says_what_rounds_cannot_tell() {
     let at = |lock: &str, mega: &[f64]| rounds("w", lock, 8, mega);
     let level = [at("std", &[10.0, 9.0]), at("ondeck", &[9.0, 10.0])].concat();
-    assert_eq!(verdict_of(level.clone()).unwrap(), "With 8 threads, ondeck and std are level.");
+    assert_eq!(verdict_of(level.clone()).unwrap(), "With 8 threads (w), ondeck and std are level.");
     let third = [level, at("x", &[1.0, 1.0])].concat();
     let said = verdict_of(third).unwrap();
     assert!(
-        said.starts_with("With 8 threads, ondeck and std are level; ") && said.ends_with("throughput of x."),
+        said.starts_with("With 8 threads (w), ondeck and std are level; ") && said.ends_with("throughput of x."),
         "{said}"
     );
     let one = [at("std", &[10.0]), at("ondeck", &[5.0])].concat();
-    assert!(verdict_of(one).unwrap().contains("std is fastest, in one round: 2.00 times"));
+    assert!(verdict_of(one).unwrap().contains("std is fastest in the only round: 2.00 times"));
+    let tie = [at("std", &[10.0]), at("ondeck", &[10.0])].concat();
+    assert_eq!(verdict_of(tie).unwrap(), "With 8 threads (w), ondeck and std are level.");
 }
 
 #[test]
 fn the_verdict_of_one_lock_is_what_it_keeps() {
     let rows = [rounds("w", "std", 1, &[10.0; 2]), rounds("w", "std", 4, &[5.0; 2])].concat();
-    assert_eq!(verdict_of(rows).unwrap(), "With 4 threads, std does 0.50 times what one thread does.");
+    assert_eq!(verdict_of(rows).unwrap(), "With 4 threads (w), std does 0.50 times what one thread does.");
     assert_eq!(verdict_of(rounds("w", "std", 1, &[10.0; 2])), None);
     assert_eq!(verdict(&[], &Catalogue::default()), None);
+}
+
+/// The verdict is of the workload whose chart is the first; of several that have none, it would be an arbitrary one.
+#[test]
+fn the_verdict_is_of_the_first_chart() {
+    let at = |workload: &str, threads: &[u32], mega: f64| {
+        let of =
+            |threads: &u32| [rounds(workload, "std", *threads, &[1.0; 2]), rounds(workload, "x", *threads, &[mega; 2])];
+        threads.iter().flat_map(of).flatten().collect::<Vec<Row>>()
+    };
+    let two = [at("v", &[4], 9.0), at("w", &[1, 8], 2.0)].concat();
+    assert!(verdict_of(two).unwrap().starts_with("With 8 threads (w), x is fastest: 2.00 times"));
+    assert_eq!(verdict_of([at("v", &[4], 9.0), at("w", &[8], 2.0)].concat()), None);
+    let spike = ["before", "during", "after"].map(|phase| at(&format!("spike/{phase}"), &[2], 9.0));
+    assert_eq!(verdict_of(spike.concat()), None);
+}
+
+#[test]
+fn the_verdict_of_several_files_is_what_changed() {
+    let file =
+        |label: &str, mega: f64| source(label, rounds("w", "std", 2, &[mega, mega * 1.01, mega * 1.02, mega * 1.03]));
+    let of = |sources: &[Source]| verdict(sources, &Catalogue::default());
+    let changed = of(&[file("a.csv", 1.0), file("b.csv", 2.0)]).unwrap();
+    assert_eq!(changed, "From a.csv to b.csv, 1 of 1 figure changed; chance alone would change about 1.");
+    let short = |label: &str| source(label, rounds("w", "std", 2, &[1.0]));
+    assert!(of(&[short("a.csv"), short("b.csv")]).unwrap().contains("too few rounds"));
+    let other = source("c.csv", rounds("v", "std", 2, &[1.0; 4]));
+    assert_eq!(of(&[file("a.csv", 1.0), other]), None);
 }

@@ -34,7 +34,7 @@ function copyButton(box) {
 /** Opens what the address names, and everything around it, now and whenever a link is followed. */
 function openWhatIsNamed() {
   const open = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.querySelector(':target');
     for (let at = target; at; at = at.parentElement) if (at.localName === 'details') at.open = true;
     target?.scrollIntoView();
   };
@@ -44,5 +44,11 @@ function openWhatIsNamed() {
 
 /** On paper nobody can open how the page was made. */
 function openForPaper() {
-  addEventListener('beforeprint', () => document.querySelectorAll('.made').forEach((one) => { one.open = true; }));
+  const made = [...document.querySelectorAll('.made')];
+  let closed = [];
+  addEventListener('beforeprint', () => {
+    closed = made.filter((one) => !one.open);
+    closed.forEach((one) => { one.open = true; });
+  });
+  addEventListener('afterprint', () => closed.forEach((one) => { one.open = false; }));
 }

@@ -2,8 +2,10 @@
 
 /** Each step of buttons and keys shows half as much, or twice. */
 const STEP = 2;
-/** Shorter parts than this, in nanoseconds, have nothing more to show. */
+/** Shorter parts than this, in nanoseconds, have nothing more to show. Nor has a smaller part of the whole: the page has
+ *  as one what could not be told apart there. */
 const SHORTEST = 100;
+const FINEST = 32;
 /** What is shorter than so many units of the picture would not be seen. */
 const LEAST_BAR = 0.7;
 const TICKS = 6;
@@ -18,28 +20,37 @@ class Zoomable {
     const { from, right } = this.svg.querySelector('[data-from]').dataset;
     this.edges = [Number(from), Number(right)];
     this.range = [0, drawn.length];
+    this.shortest = Math.min(drawn.length, Math.max(SHORTEST, drawn.length / FINEST));
     this.first = [...this.lanes, this.ticks].map((group) => [group, [...group.childNodes]]);
     this.box.before(this.buttons());
     this.listen();
   }
 
   buttons() {
-    const button = (text, act) => {
-      const made = element('button', { type: 'button', class: 'scale' }, text);
+    const button = (text, key, act) => {
+      const made = element('button', { type: 'button', class: 'scale', title: `Key: ${key}` }, text);
       made.addEventListener('click', act);
       return made;
     };
-    this.out = button('Zoom out', () => this.scale(STEP, 0.5));
-    this.whole = button('Show all', () => this.show([0, this.drawn.length]));
-    const zoomIn = button('Zoom in', () => this.scale(1 / STEP, 0.5));
-    [this.out, this.whole].forEach((one) => { one.disabled = true; });
-    return element('div', { class: 'controls', role: 'group', 'aria-label': 'Zoom' }, zoomIn, this.out, this.whole);
+    const zoomIn = button('Zoom in', '+', () => this.scale(1 / STEP, 0.5));
+    this.out = button('Zoom out', '-', () => this.scale(STEP, 0.5));
+    this.whole = button('Show all', '0', () => this.show([0, this.drawn.length]));
+    this.tellEnds(true);
+    const hint = element('span', { class: 'hint' }, 'Ctrl + wheel enlarges; dragging and arrow keys move');
+    return element('div', { class: 'controls', role: 'group', 'aria-label': 'Zoom' }, zoomIn, this.out, this.whole, hint);
+  }
+
+  /** Whether there is nothing beyond what is seen. The buttons keep the focus that they have. */
+  tellEnds(isWhole) {
+    [this.out, this.whole].forEach((one) => one.setAttribute('aria-disabled', String(isWhole)));
+    // Where all is seen, a finger scrolls what is too wide.
+    this.svg.style.touchAction = isWhole ? 'pan-x pan-y' : 'pan-y';
   }
 
   /** Shows `factor` times as much; what lies at `part` of the picture stays there. */
   scale(factor, part) {
     const [from, to] = this.range;
-    const length = Math.min(this.drawn.length, Math.max(SHORTEST, (to - from) * factor));
+    const length = Math.min(this.drawn.length, Math.max(this.shortest, (to - from) * factor));
     this.move(from + part * (to - from - length), length);
   }
 
@@ -54,7 +65,7 @@ class Zoomable {
     if (from === this.range[0] && to === this.range[1]) return;
     this.range = range;
     const isWhole = to - from >= this.drawn.length;
-    [this.out, this.whole].forEach((one) => { one.disabled = isWhole; });
+    this.tellEnds(isWhole);
     if (isWhole) this.first.forEach(([group, nodes]) => group.replaceChildren(...nodes));
     else this.draw();
   }
@@ -74,13 +85,29 @@ class Zoomable {
     this.ticks.replaceChildren(...marks);
   }
 
+  /** The runs between the ends, as one those that would touch. */
+  seen(runs) {
+    const [from, to] = this.range;
+    const [left, right] = this.edges;
+    const gap = (LEAST_BAR * (to - from)) / (right - left);
+    const seen = [];
+    for (const [start, length, times] of runs) {
+      if (start >= to || start + length <= from) continue;
+      const last = seen.at(-1);
+      if (last && start - (last[0] + last[1]) < gap) {
+        last[1] = start + length - last[0];
+        last[2] += times;
+      } else seen.push([start, length, times]);
+    }
+    return seen;
+  }
+
   /** What is at a place between the ends, the highest bars last, over the others. */
   bars({ middle, height }, { name, runs }, x) {
     const [from, to] = this.range;
     const groups = this.drawn.places.map(([hue, place, part], index) => {
       const group = svgElement('g', { class: `hue${hue}` });
-      const seen = runs[index].filter(([start, length]) => start < to && start + length > from);
-      for (const [start, length, times] of seen) {
+      for (const [start, length, times] of this.seen(runs[index])) {
         const [begin, end] = [x(Math.max(from, start)), x(Math.min(to, start + length))];
         const size = { x: begin, width: Math.max(LEAST_BAR, end - begin), y: middle - (height * part) / 2, height: height * part };
         const title = svgElement('title', {});
@@ -104,18 +131,25 @@ class Zoomable {
 
   listen() {
     this.svg.addEventListener('wheel', (event) => {
+      // The wheel by itself scrolls the page. Two fingers on a touchpad come as the wheel with this key.
+      if (!event.ctrlKey && !event.metaKey) return;
       const part = Math.min(1, Math.max(0, this.partAt(event.clientX)));
-      const before = this.range;
-      this.scale(1.2 ** Math.sign(event.deltaY), part);
-      // Where nothing is left to zoom, the page scrolls.
-      if (before !== this.range) event.preventDefault();
+      this.scale(STEP ** Math.max(-1, Math.min(1, event.deltaY / 100)), part);
+      event.preventDefault();
     }, { passive: false });
-    const keys = { '+': () => this.scale(1 / STEP, 0.5), '-': () => this.scale(STEP, 0.5), 0: () => this.show([0, this.drawn.length]) };
+    const step = (part) => this.move(this.range[0] + part * (this.range[1] - this.range[0]), this.range[1] - this.range[0]);
+    const always = { '+': () => this.scale(1 / STEP, 0.5), '-': () => this.scale(STEP, 0.5), 0: () => this.show([0, this.drawn.length]) };
+    // Where all is seen, arrows scroll what is too wide.
+    const enlarged = { ArrowLeft: () => step(-0.25), ArrowRight: () => step(0.25) };
     this.box.addEventListener('keydown', (event) => {
+      const isWhole = this.range[1] - this.range[0] >= this.drawn.length;
+      const keys = isWhole ? always : { ...always, ...enlarged };
       if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
       keys[event.key]();
       event.preventDefault();
     });
+    // On paper stands what its words are about.
+    addEventListener('beforeprint', () => this.show([0, this.drawn.length]));
     this.listenToPointers();
   }
 

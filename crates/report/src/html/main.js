@@ -119,7 +119,11 @@ class Chart {
       this.tooltip.hide();
       this.point(null);
     });
-    document.addEventListener('pointerdown', (event) => this.plot.contains(event.target) || this.tooltip.hide());
+    document.addEventListener('pointerdown', (event) => {
+      if (this.plot.contains(event.target)) return;
+      this.tooltip.hide();
+      this.point(null);
+    });
     this.plot.addEventListener('dblclick', () => this.zoom({}));
     this.frame.addEventListener('keydown', (event) => this.key(event));
     this.frame.addEventListener('blur', () => this.tooltip.hide());

@@ -158,7 +158,7 @@ pub(super) fn told(topic: &Topic, courses: &[&Course], name: impl Fn(&Course) ->
         said.push(format!("Perhaps only noise (p > 0.05): {}.", list(&untold)));
     }
     if is_short {
-        said.push(format!("Each file needs {} or more rounds before a difference can show.", rounds_needed(0.05)));
+        said.push(format!("Where a file has fewer than {} rounds, no difference can show.", rounds_needed(0.05)));
     }
     said.extend(machines.map(|(old, new)| format!("The machines differ: {old} and {new}.")));
     said

@@ -8,6 +8,7 @@ use crate::board::Spread;
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
 use crate::inputs::{is_simulated, machine};
 use crate::palette::HUES;
+use crate::row::main_metric;
 use std::collections::BTreeSet;
 
 /// More series than this cannot be told apart.
@@ -98,23 +99,29 @@ fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Draw
         });
         drawn.courses.push(course);
     }
-    hush(&mut drawn.series, chart);
+    hush(&mut drawn.series, topic, chart);
     drawn
 }
 
-/// Leaves the flagship and the best in colour where there are more series than colours.
-fn hush(series: &mut [Series], chart: &Chart) {
-    if series.len() <= HUES.len() {
+/// Leaves the flagship and the best in colour where there are more locks than colours. Bars keep theirs: they have no
+/// markers, and stand in the order of the legend.
+fn hush(series: &mut [Series], topic: &Topic, chart: &Chart) {
+    let n_locks = series.iter().map(|one| one.style).collect::<BTreeSet<usize>>().len();
+    if n_locks <= HUES.len() || form(topic) == Form::Bars {
         return;
     }
+    let is_more_better = match is_change(topic) {
+        true => main_metric(topic.places[0].workload).more_is_better,
+        // Where the lowest value is what matters, high ones are good.
+        false => chart.extreme == Extreme::Lowest,
+    };
+    let sign = if is_more_better { 1.0 } else { -1.0 };
     let last = series.iter().filter_map(|one| one.points.last()).map(|point| point.x).fold(0.0, f64::max);
-    let at_end = |one: &Series| one.points.last().filter(|point| point.x == last).map(|point| point.y);
-    // Where the lowest value is what matters, high ones are good.
-    let sign = if chart.extreme == Extreme::Lowest { 1.0 } else { -1.0 };
-    let ends = series.iter().enumerate().filter_map(|(index, one)| Some((index, sign * at_end(one)?)));
-    let best = ends.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(index, _)| index);
-    for (index, one) in series.iter_mut().enumerate() {
-        one.quiet = one.style != 0 && Some(index) != best;
+    let end = |one: &Series| one.points.last().filter(|point| point.x == last).map(|point| sign * point.y);
+    let ends = series.iter().filter_map(|one| Some((one.style, end(one)?)));
+    let best = ends.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(style, _)| style);
+    for one in series {
+        one.quiet = one.style != 0 && Some(one.style) != best;
     }
 }
 

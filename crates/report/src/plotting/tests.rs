@@ -321,7 +321,7 @@ fn changes_of_single_settings_stand_side_by_side() {
     let times = figure(&charts, "time-change");
     assert_eq!(names(times), ["solo", "handoff-fast"]);
     assert_eq!(times.series[0].points[0].y, 0.5);
-    assert!(times.text.contains("Each file needs 4 or more rounds before a difference can show."), "{}", times.text);
+    assert!(times.text.contains("Where a file has fewer than 4 rounds, no difference can show."), "{}", times.text);
 }
 
 #[test]
@@ -448,6 +448,22 @@ fn with_more_series_than_colours_only_the_flagship_and_the_best_have_one() {
     let mut loud = quiet_of(12);
     loud.sort();
     assert_eq!(loud, ["lock3", "ondeck"]);
+}
+
+/// Bars have nothing but their colour; two files of five locks need five colours; and a time that grew is not the best.
+#[test]
+fn bars_few_locks_and_slower_ones_are_not_hushed() {
+    let locks = |n: usize| (0..n).map(|lock| format!("lock{lock}"));
+    let at_one = charts(locks(12).map(|lock| row("w", &lock, 4, 0, 1.0)).collect());
+    assert!(figure(&at_one, "w-throughput").series.iter().all(|one| !one.quiet));
+    let source = |label: &str, rows: Vec<Row>| Source {
+        label: label.into(),
+        results: Results { rows, ..Results::default() },
+        notes: Vec::new(),
+    };
+    let five = || locks(5).flat_map(|lock| [row("w", &lock, 1, 0, 1.0), row("w", &lock, 2, 0, 1.0)]).collect();
+    let two_files = figures(&[source("a.csv", five()), source("b.csv", five())], &Catalogue::default());
+    assert!(two_files.figures.iter().flat_map(|figure| &figure.series).all(|one| !one.quiet));
 }
 
 #[test]
