@@ -271,7 +271,8 @@ fn long_sections_name_their_holder() {
         lock.holders[2].ns = 0.1e9;
     };
     let (_, text) = told(&profile(spread), None);
-    let expected = "`Cache::put` (cache.cc:88) held it during the largest part, 32 % of the 4.00 s that threads waited.";
+    let expected =
+        "`Cache::put` (cache.cc:88) held it during the largest part, 32 % of the 4.00 s that threads waited.";
     assert!(text.contains(expected), "{text}");
     let unknown = |lock: &mut Lock| {
         held(2.3e6)(lock);

@@ -63,10 +63,10 @@ fn ahead(board: &Board, setting: &Setting, lead: &Lead) -> String {
         (_, None) => format!("{} are level", list_some(&names, NAMED)),
     };
     let is_next = lead.next.is_some_and(|(next, _)| next == FLAGSHIP);
-    if !level.contains(&FLAGSHIP) && !is_next {
-        if let Some(ratio) = board.ratio((setting, FLAGSHIP), (setting, lead.best)) {
-            said += &format!("; {FLAGSHIP} has {} times that of {}", times(ratio.median), lead.best);
-        }
+    let is_named = level.contains(&FLAGSHIP) || is_next;
+    let of_best = if is_named { None } else { board.ratio((setting, FLAGSHIP), (setting, lead.best)) };
+    if let Some(ratio) = of_best {
+        said += &format!("; {FLAGSHIP} has {} times that of {}", times(ratio.median), lead.best);
     }
     said
 }
