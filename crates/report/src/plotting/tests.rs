@@ -450,7 +450,7 @@ fn with_more_series_than_colours_only_the_flagship_and_the_best_have_one() {
     assert_eq!(loud, ["lock3", "ondeck"]);
 }
 
-/// Bars have nothing but their colour; two files of five locks need five colours; and a time that grew is not the best.
+/// Bars have nothing but their colour, and two files of five locks need five colours.
 #[test]
 fn bars_few_locks_and_slower_ones_are_not_hushed() {
     let locks = |n: usize| (0..n).map(|lock| format!("lock{lock}"));
