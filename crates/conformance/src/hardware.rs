@@ -3,6 +3,7 @@
 use crate::world::{Guarded, Job, World};
 use core::cell::UnsafeCell;
 use ondeck_platform::{Hardware, Platform};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -84,13 +85,17 @@ impl Random {
     }
 }
 
-/// Runs `body` and ends the whole process if it takes longer than `limit`: the only way out of a lost wake-up.
+/// Runs `body`. Ends the whole process, with the name of its test, if that takes longer than `limit`: the only way out of a
+/// lost wake-up.
 pub fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
     let (done, watch) = channel::<()>();
+    let test = std::thread::current().name().unwrap_or("a thread").to_owned();
     let what = what.to_owned();
     let watchdog = std::thread::spawn(move || {
         if watch.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("{what}: no end after {limit:?}; a wake-up is lost, or a thread cannot run");
+            let words = format!("{test}: {what}: no end after {limit:?}; a wake-up is lost, or a thread cannot run\n");
+            // What is printed by macros is kept by the test runner, and lost with the process.
+            let _ = std::io::stderr().write_all(words.as_bytes());
             std::process::abort();
         }
     });

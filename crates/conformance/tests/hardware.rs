@@ -18,9 +18,11 @@ const ROUNDS: usize = 30_000;
 const PAIR: usize = 2;
 const FEW_ROUNDS: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For the same locks: on two cores with eight other busy threads, each pass has been seen to take 0.1 s.
+const LONG_PATIENCE: Duration = Duration::from_secs(600);
 
 macro_rules! contended {
-    ($name:ident, $lock:ident, $threads:ident, $rounds:ident) => {
+    ($name:ident, $lock:ident, $threads:ident, $rounds:ident, $patience:ident) => {
         mod $name {
             use super::*;
 
@@ -28,12 +30,12 @@ macro_rules! contended {
 
             #[test]
             fn mutual_exclusion() {
-                within(PATIENCE, "exclusion", || exclusion::<HardwareWorld, Lock>($threads, $rounds));
+                within($patience, "exclusion", || exclusion::<HardwareWorld, Lock>($threads, $rounds));
             }
 
             #[test]
             fn tries_disturb_nobody() {
-                within(PATIENCE, "tries", || tries::<HardwareWorld, Lock>($threads, $rounds));
+                within($patience, "tries", || tries::<HardwareWorld, Lock>($threads, $rounds));
             }
         }
     };
@@ -41,13 +43,13 @@ macro_rules! contended {
 
 macro_rules! by_crowd {
     ($name:ident, $lock:ident) => {
-        contended!($name, $lock, THREADS, ROUNDS);
+        contended!($name, $lock, THREADS, ROUNDS, PATIENCE);
     };
 }
 
 macro_rules! by_pair {
     ($name:ident, $lock:ident) => {
-        contended!($name, $lock, PAIR, FEW_ROUNDS);
+        contended!($name, $lock, PAIR, FEW_ROUNDS, LONG_PATIENCE);
     };
 }
 
