@@ -425,6 +425,20 @@ pub(crate) struct LaunchArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
 
+    /// Say which processes have ondeck's lock
+    ///
+    /// Each process that loads the library prints one line on its standard error, with its number, program and lock. Child
+    /// processes do so too. A process without a line has its own locks: a static program, for example.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Leave the programs that PROGRAM starts with their own locks
+    ///
+    /// Without this flag, child processes get the same locks. If PROGRAM is a script, the flag leaves out everything but
+    /// the shell that reads it. Processes that PROGRAM forks, and that start no other program, keep the lock.
+    #[arg(long)]
+    pub(crate) no_children: bool,
+
     /// The program to run, and its arguments
     ///
     /// Put -- before the program.

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
             rate: args.rate.into(),
             max_mb: args.max_mb.into(),
         }),
+        ..Launch::default()
     };
     let command = prepare(&launch).map_err(refused)?;
     let mut watched = Watched::start(command, args, directory.path())?;

@@ -11,6 +11,8 @@ pub(crate) fn run(args: &LaunchArgs) -> Result<(), Exit> {
         lock: args.lock.clone(),
         library: args.library.clone(),
         recording: None,
+        verbose: args.verbose,
+        no_children: args.no_children,
     };
     let refusal = become_it(&launch);
     Err(Exit::NotStarted(refusal.to_string(), refusal.exit_code()))

@@ -23,6 +23,10 @@ pub struct Launch {
     pub library: Option<PathBuf>,
     /// What is recorded of its locks, and where.
     pub recording: Option<Recording>,
+    /// Each process that loads the library says so on its standard error.
+    pub verbose: bool,
+    /// The programs that this one starts keep their own locks.
+    pub no_children: bool,
 }
 
 /// What a program, and those that it starts, write down of their locks.
@@ -116,6 +120,13 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
     // A program may look at the name that it was called by.
     std::os::unix::process::CommandExt::arg0(&mut command, program);
     command.args(arguments).env(LOCK, name).env("LD_PRELOAD", library::before_others(&library));
+    if launch.verbose {
+        command.env("ONDECK_VERBOSE", "1");
+    }
+    if launch.no_children {
+        // The library puts it back, once it is in the program.
+        command.env("ONDECK_LATER_PRELOAD", std::env::var_os("LD_PRELOAD").unwrap_or_default());
+    }
     if let Some(Recording { directory, rate, max_mb }) = &launch.recording {
         command.env("ONDECK_RECORD", directory);
         command.env("ONDECK_RECORD_RATE", rate.to_string()).env("ONDECK_RECORD_MAX_MB", max_mb.to_string());

@@ -30,6 +30,7 @@
 mod cancel;
 mod cond;
 mod family;
+mod launched;
 mod mutex;
 mod names;
 mod places;

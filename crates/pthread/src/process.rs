@@ -1,8 +1,9 @@
 //! What holds for the whole process: which lock there is, and that it may be the child of a fork.
 //!
 //! # Which lock
-//! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first recording. It is read once, by whoever first touches a mutex: one that was
-//! locked in one form must not be unlocked in another.
+//! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first
+//! recording. It is read once, by whoever first touches a mutex: one that was locked in one form must not be unlocked in
+//! another.
 //!
 //! # Fork
 //! Only the thread that forks goes on in the child. But the words of the child's mutexes still tell of the parent's other
@@ -17,7 +18,7 @@
 
 use crate::family::{self, Operations};
 use crate::platform::{self, Preloaded};
-use crate::{die, places, real};
+use crate::{die, launched, places, real};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::ptr;
@@ -238,6 +239,7 @@ static BEGIN: extern "C" fn() = {
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         // A recording tells of programs without a lock, too.
         lock();
+        launched::obey();
     }
     begin
 };

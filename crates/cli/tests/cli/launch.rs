@@ -60,6 +60,50 @@ fn the_lock_is_handed_on_by_name() {
     }
 }
 
+/// The lines of a run in which each process tells of itself.
+fn told(run: &Run) -> Vec<&str> {
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run.stderr.lines().filter(|line| line.starts_with("ondeck: process ")).collect()
+}
+
+#[test]
+fn each_process_tells_of_itself_if_asked() {
+    let script = "cat /dev/null; echo $$";
+    let verbose = run(&["-v", "--lock", "std-port", "--", "sh", "-c", script]);
+    let lines = told(&verbose);
+    let [shell, cat] = lines[..] else { panic!("not two lines: {}", verbose.stderr) };
+    let number = verbose.stdout.trim();
+    assert!(shell.starts_with(&format!("ondeck: process {number} (/")), "{shell}");
+    for line in [shell, cat] {
+        assert!(line.contains(" has the lock std-port, from ") && line.ends_with("/libondeck_pthread.so"), "{line}");
+    }
+    assert!(cat.contains("cat) "), "{cat}");
+    assert_eq!(told(&run(&["--", "sh", "-c", script])), [""; 0]);
+}
+
+#[test]
+fn children_are_left_alone_if_asked() {
+    let maps = "cat /proc/$$/maps; echo CHILD; cat /proc/self/maps; env; true";
+    let alone = run(&["--no-children", "--verbose", "--", "sh", "-c", maps]);
+    let (own, child) = alone.stdout.split_once("CHILD").unwrap();
+    assert!(own.contains("libondeck_pthread.so"), "{own}");
+    for ours in ["ondeck_pthread", "ONDECK_LOCK", "ONDECK_VERBOSE", "ONDECK_LATER", "LD_PRELOAD"] {
+        assert!(!child.contains(ours), "{ours}: {child}");
+    }
+    assert_eq!(told(&alone).len(), 1, "{}", alone.stderr);
+}
+
+#[test]
+fn children_that_are_left_alone_have_the_libraries_of_others() {
+    let others = "/no/such.so:/nor/this.so";
+    let run = command(&["run", "--library", library(), "--no-children", "--", "sh", "-c", "env"])
+        .env("LD_PRELOAD", others)
+        .output()
+        .unwrap();
+    let variables = String::from_utf8(run.stdout).unwrap();
+    assert!(variables.lines().any(|line| line == format!("LD_PRELOAD={others}")), "{variables}");
+}
+
 #[test]
 fn status_signals_and_input_are_the_programs_own() {
     assert_eq!(run(&["--", "sh", "-c", "exit 42"]).code, Some(42));
