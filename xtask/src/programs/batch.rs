@@ -2,6 +2,7 @@
 
 use super::preload::Variant;
 use super::process::{Ended, Process, run_plain};
+use super::responses::Times;
 use super::table::Setting;
 use super::{Ground, Sample, needs};
 use std::fs;
@@ -44,7 +45,7 @@ pub(super) fn sysbench_mutex(ground: &Ground, setting: &Setting, variant: &Varia
     }
     let seconds = number(&ended.text, "total time:")?;
     let ops = f64::from(n_locks) * events;
-    Ok(Sample { seconds, ops, usage: ended.usage, result: format!("{events} events") })
+    Ok(Sample { seconds, ops, usage: ended.usage, result: format!("{events} events"), times: None })
 }
 
 pub(super) fn sysbench_threads(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
@@ -56,7 +57,13 @@ pub(super) fn sysbench_threads(ground: &Ground, setting: &Setting, variant: &Var
     if ops == 0.0 {
         return Err(format!("no event: {}", ended.text));
     }
-    Ok(Sample { seconds: number(&ended.text, "total time:")?, ops, usage: ended.usage, result: String::new() })
+    Ok(Sample {
+        seconds: number(&ended.text, "total time:")?,
+        ops,
+        usage: ended.usage,
+        result: String::new(),
+        times: None,
+    })
 }
 
 /// Runs one of our own programs, which print what they have done, and how much of it was wrong.
@@ -66,7 +73,10 @@ fn own(ground: &Ground, variant: &Variant, command: &mut Command) -> Result<Samp
     if wrong != 0.0 || ops == 0.0 {
         return Err(format!("{wrong} of {ops} answers are wrong"));
     }
-    Ok(Sample { seconds: number(&ended.text, "seconds")?, ops, usage: ended.usage, result: String::new() })
+    let of = |name| number(&ended.text, name);
+    let times = || Ok::<_, String>(Times { p50: of("p50_us")?, p99: of("p99_us")?, p999: of("p999_us")? });
+    let times = ground.has_times.then(times).transpose()?;
+    Ok(Sample { seconds: of("seconds")?, ops, usage: ended.usage, result: String::new(), times })
 }
 
 const UNCONTENDED: &str = "uncontended.c";
@@ -133,7 +143,7 @@ pub(super) fn rocksdb(ground: &Ground, setting: &Setting, variant: &Variant) -> 
     if ops != f64::from(n_reads * setting.threads) || !found.starts_with(&format!("{n_reads} of {n_reads} found")) {
         return Err(format!("{ops} operations, {found}: not all that were written are found"));
     }
-    Ok(Sample { seconds: ops / per_second, ops, usage: ended.usage, result: found.to_owned() })
+    Ok(Sample { seconds: ops / per_second, ops, usage: ended.usage, result: found.to_owned(), times: None })
 }
 
 /// Operations, operations per second and what was found, of
@@ -156,7 +166,13 @@ pub(super) fn kyotocabinet(ground: &Ground, setting: &Setting, variant: &Variant
         return Err(format!("not {n_all} records, or not `ok`: {}", counts.join(", ")));
     }
     // Some of it is measured by the program itself, but waits at its beginning and end count too.
-    Ok(Sample { seconds: ended.seconds, ops: f64::from(n_all), usage: ended.usage, result: counts.join("\n") })
+    Ok(Sample {
+        seconds: ended.seconds,
+        ops: f64::from(n_all),
+        usage: ended.usage,
+        result: counts.join("\n"),
+        times: None,
+    })
 }
 
 pub(super) fn prepare_node(ground: &Ground) -> Result<(), String> {
@@ -166,7 +182,11 @@ pub(super) fn prepare_node(ground: &Ground) -> Result<(), String> {
 pub(super) fn node(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
     let mut command = needs::command("node");
     command.env("UV_THREADPOOL_SIZE", setting.threads.to_string()).arg(needs::source(ground, "stat_chains.js"));
-    own(ground, variant, command.arg(ground.file(NODE_FILE)).args(["11", ground.either("2", "0.5")]))
+    command.arg(ground.file(NODE_FILE)).args(["11", ground.either("2", "0.5")]);
+    if ground.has_times {
+        command.arg("times");
+    }
+    own(ground, variant, &mut command)
 }
 
 pub(super) fn python(ground: &Ground, _: &Setting, variant: &Variant) -> Result<Sample, String> {

@@ -20,7 +20,7 @@ const COMMITS: u32 = 4;
 const BEGINNING: Duration = Duration::from_secs(30);
 
 fn same(result: String) -> Sample {
-    Sample { seconds: 0.0, ops: 0.0, usage: Usage::default(), result }
+    Sample { seconds: 0.0, ops: 0.0, usage: Usage::default(), result, times: None }
 }
 
 /// Text that compresses, but not to nothing: numbers of a small generator.

@@ -4,7 +4,7 @@
 //! setting with both kinds of locks in an order drawn anew, so that what the machine does in the meantime meets both; ratios
 //! are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which `cargo xtask docs` makes the table in
 //! `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes out is compared. `--predict`,
-//! `--profiles` and `--overhead` run the same programs for other figures.
+//! `--profiles`, `--overhead` and `--responses` run the same programs for other figures.
 
 mod batch;
 mod correct;
@@ -16,6 +16,7 @@ mod preload;
 mod process;
 mod profiles;
 mod record;
+mod responses;
 mod servers;
 mod table;
 mod wish;
@@ -37,6 +38,8 @@ struct Ground {
     place: PathBuf,
     /// Whether only what comes out matters, not the figures.
     is_short: bool,
+    /// Whether clients are to tell how long they waited.
+    has_times: bool,
 }
 
 impl Ground {
@@ -47,7 +50,7 @@ impl Ground {
         sweep(&parent);
         let place = parent.join(format!("{PLACE}{}-{name}", std::process::id()));
         std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-        Ok(Ground { root: root.to_owned(), place, is_short })
+        Ok(Ground { root: root.to_owned(), place, is_short, has_times: false })
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -92,6 +95,8 @@ struct Sample {
     usage: Usage,
     /// What must be the same with every lock.
     result: String,
+    /// How long clients waited, if that was asked for.
+    times: Option<responses::Times>,
 }
 
 /// Why a program gave no figures.
@@ -109,6 +114,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         Mode::Predict => predict::run(root, &wish.only),
         Mode::Profiles => profiles::run(root, words, &wish),
         Mode::Overhead => overhead::run(root, words, &wish),
+        Mode::Responses => responses::run(root, words, &wish),
     }
 }
 
@@ -257,7 +263,7 @@ mod tests {
         }
         fn differs(_: &Ground, _: &Setting, variant: &Variant) -> Result<Sample, String> {
             let result = variant.name.clone();
-            Ok(Sample { seconds: 1.0, ops: 1.0, usage: Usage::default(), result })
+            Ok(Sample { seconds: 1.0, ops: 1.0, usage: Usage::default(), result, times: None })
         }
         fn never(_: &Ground, _: &Setting, _: &Variant) -> Result<Sample, String> {
             Err("no such thing".into())

@@ -3,11 +3,12 @@
 use super::batch::number;
 use super::preload::Variant;
 use super::process::{Ended, Process, Usage, run_plain};
+use super::responses::Times;
 use super::table::Setting;
 use super::{Ground, Sample, needs};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -105,10 +106,12 @@ pub(super) fn mariadb(ground: &Ground, setting: &Setting, variant: &Variant) -> 
     let burners = setting.is_busy.then(Burners::start);
     let before = server.usage()?;
     let time = format!("--time={}", ground.either(3, 1));
-    let ended = point_selects(ground, &[format!("--threads={}", setting.threads), time, "run".to_owned()])?;
+    let words = [format!("--threads={}", setting.threads), time, "--histogram=on".to_owned(), "run".to_owned()];
+    let ended = point_selects(ground, &words)?;
     let usage = server.usage()?.since(before);
     drop(burners);
     let of = |name| number(&ended.text, name);
+    let times = ground.has_times.then(|| histogram(&ended.text)).transpose()?;
     let (ops, errors) = (of("queries:   ")?, of("ignored errors:")? + of("reconnects:")?);
     let log = server.errors();
     let complaint = log.lines().find(|line| line.contains("[ERROR]"));
@@ -119,7 +122,16 @@ pub(super) fn mariadb(ground: &Ground, setting: &Setting, variant: &Variant) -> 
     if errors != 0.0 || ops == 0.0 {
         return Err(format!("{errors} errors in {ops} queries"));
     }
-    Ok(Sample { seconds: of("total time:")?, ops, usage, result: String::new() })
+    Ok(Sample { seconds: of("total time:")?, ops, usage, result: String::new(), times })
+}
+
+/// The times that sysbench prints, a line for each: milliseconds, a bar, and how many queries.
+fn histogram(text: &str) -> Result<Times, String> {
+    let count = |line: &str| {
+        let (time, rest) = line.split_once('|')?;
+        Some((time.trim().parse::<f64>().ok()? * 1e3, rest.split_whitespace().last()?.parse().ok()?))
+    };
+    Times::of_counts(text.lines().filter_map(count).collect()).ok_or(format!("no histogram in: {text}"))
 }
 
 pub(super) fn memcached(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
@@ -135,6 +147,7 @@ pub(super) fn memcached(ground: &Ground, setting: &Setting, variant: &Variant) -
     load.args(["-t", ground.either("2s", "1s")]);
     let ended = run_plain(&mut load, &ground.file("memcaslap.out"), ground.limit())?;
     let usage = server.usage()?.since(before);
+    let times = ground.has_times.then(|| readers(port)).transpose()?;
     server.stop()?;
     let of = |name| number(&ended.text, name);
     let wrong = of("get_misses:")? + of("verify_misses:")? + of("verify_failed:")?;
@@ -142,7 +155,44 @@ pub(super) fn memcached(ground: &Ground, setting: &Setting, variant: &Variant) -
     if wrong != 0.0 || ops == 0.0 {
         return Err(format!("{wrong} of {ops} answers are missing or wrong"));
     }
-    Ok(Sample { seconds: ops / of(" TPS:")?, ops, usage, result: String::new() })
+    Ok(Sample { seconds: ops / of(" TPS:")?, ops, usage, result: String::new(), times })
+}
+
+/// Clients that read one value again and again, as memcaslap tells times only by powers of two.
+fn readers(port: u16) -> Result<Times, String> {
+    const READERS: usize = 32;
+    const SECONDS: Duration = Duration::from_secs(3);
+    let failed = |error: std::io::Error| format!("a reader: {error}");
+    ask(&mut connected(port).map_err(failed)?, b"set key 0 0 5\r\nvalue\r\n", b"STORED\r\n").map_err(failed)?;
+    let reader = || -> std::io::Result<Vec<(f64, u64)>> {
+        let (mut stream, mut times, start) = (connected(port)?, Vec::new(), Instant::now());
+        while start.elapsed() < SECONDS {
+            let asked = Instant::now();
+            ask(&mut stream, b"get key\r\n", b"VALUE key 0 5\r\nvalue\r\nEND\r\n")?;
+            times.push((asked.elapsed().as_secs_f64() * 1e6, 1));
+        }
+        Ok(times)
+    };
+    let times = std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(reader)).collect();
+        let times = readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader panicked")?.map_err(failed));
+        times.collect::<Result<Vec<_>, String>>()
+    })?;
+    Times::of_counts(times.concat()).ok_or_else(|| "nobody has read anything".to_owned())
+}
+
+fn connected(port: u16) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn ask(stream: &mut TcpStream, question: &[u8], answer: &[u8]) -> std::io::Result<()> {
+    let mut given = vec![0; answer.len()];
+    stream.write_all(question)?;
+    stream.read_exact(&mut given)?;
+    let is_right = given == answer;
+    is_right.then_some(()).ok_or_else(|| std::io::Error::other(String::from_utf8_lossy(&given).into_owned()))
 }
 
 /// What rsyslog shall do: take lines from a socket, put each through the queue by itself, and write them to a file.
@@ -207,7 +257,7 @@ pub(super) fn rsyslog(ground: &Ground, setting: &Setting, variant: &Variant) -> 
 }
 
 fn rsyslog_sample(ops: f64, seconds: f64, usage: Usage) -> Sample {
-    Sample { seconds, ops, usage, result: "every line once".to_owned() }
+    Sample { seconds, ops, usage, result: "every line once".to_owned(), times: None }
 }
 
 /// Waits until the file is so long, and says how long it is then. Looks often, as that is when the clock stops.
@@ -251,6 +301,13 @@ mod tests {
         let fault = compare_lines(" 1 0\n 0 1\n 0 1\n", &mut expected).unwrap_err();
         assert_eq!(fault, "3 lines of 3 are written; ` 0 1` where ` 0 0` is due");
         assert!(messages(3, 1).0.ends_with("tag: 3 0\n"));
+    }
+
+    #[test]
+    fn times_of_sysbench_are_read() {
+        let text = "       value  -------- distribution -------- count\n       0.056 |**               990\n       1.210 |  10\n";
+        assert_eq!(histogram(text).map(|times| (times.p50, times.p999)), Ok((56.0, 1210.0)));
+        assert!(histogram("queries: 3").unwrap_err().starts_with("no histogram"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--l
        cargo xtask programs --predict [--only NAME,...]
        cargo xtask programs --profiles [--only NAME,...] [--check]
        cargo xtask programs --overhead [--only NAME,...] [--rounds N]
+       cargo xtask programs --responses [--only NAME,...] [--rounds N]
 
 Runs programs with glibc's locks and with a preloaded library, in turn.
   --only NAME,...   some of the programs; the figures go to target/, and the record stays as it is
@@ -18,7 +19,8 @@ Runs programs with glibc's locks and with a preloaded library, in turn.
   --predict         with glibc's locks and few threads, to measure sections, of which a simulated machine of many cores
                     tells what those locks and ours would do there
   --profiles        under `ondeck profile`: the lock that is known to be hot must be found, and who waits for it; a minute
-  --overhead        what `ondeck profile` costs, with glibc's locks and with ours; seven minutes";
+  --overhead        what `ondeck profile` costs, with glibc's locks and with ours; seven minutes
+  --responses       how long clients wait for an answer, with glibc's locks and with ours; seven minutes";
 
 /// Which figures are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,7 @@ pub(super) enum Mode {
     Predict,
     Profiles,
     Overhead,
+    Responses,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,6 +54,7 @@ impl Wish {
                 "--predict" => wish.choose(Mode::Predict)?,
                 "--profiles" => wish.choose(Mode::Profiles)?,
                 "--overhead" => wish.choose(Mode::Overhead)?,
+                "--responses" => wish.choose(Mode::Responses)?,
                 _ => wish.set(word, words.next())?,
             }
         }
@@ -93,7 +97,7 @@ impl Wish {
             Mode::Compare => true,
             Mode::Predict => is_ours && !self.is_check && !has_rounds,
             Mode::Profiles => is_ours && !has_rounds,
-            Mode::Overhead => is_ours && !self.is_check,
+            Mode::Overhead | Mode::Responses => is_ours && !self.is_check,
         };
         if fits { Ok(()) } else { Err(USAGE.into()) }
     }
@@ -143,6 +147,7 @@ mod tests {
         assert_eq!(mode("--predict --only node"), Ok(Mode::Predict));
         assert_eq!(mode("--check --profiles"), Ok(Mode::Profiles));
         assert_eq!(mode("--overhead --rounds 2"), Ok(Mode::Overhead));
+        assert_eq!(mode("--responses --only node"), Ok(Mode::Responses));
         for refused in [
             "--predict --rounds 3",
             "--predict --check",
