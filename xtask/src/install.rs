@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 
 /// Version and place of what cargo builds.
 pub(crate) struct Build {
-    version: String,
+    pub(crate) version: String,
     pub(crate) target: PathBuf,
 }
 

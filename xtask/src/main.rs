@@ -7,6 +7,7 @@ mod book;
 mod browser;
 mod build_cost;
 mod capi;
+mod deb;
 mod docs;
 #[cfg(feature = "lab")]
 mod figures;
@@ -48,6 +49,7 @@ usage: cargo xtask TOOL
   book       docs/ as a book, by mdBook
   browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
   capi       the C and C++ interface: installed, compiled in every way that users have, and run
+  deb        a Debian package of program and libraries; with --check installed into a directory, and used
   install    the libraries for C and C++, with headers, pkg-config and CMake files: --prefix DIRECTORY
   kept       steps of the gate that are left out while their input is as it was: STEP... [--all]
   matrix     every lock in sections of every length on every large simulated machine; half an hour [--machine NAME]...
@@ -97,6 +99,7 @@ fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
         "book" => book::run(root, rest),
         "browser" => browser::run(root, rest),
         "capi" => capi::run(root),
+        "deb" => deb::run(root, rest),
         "install" => install::run(root, rest),
         "kept" => kept::run(root, rest),
         "models" => models::run(root, rest),

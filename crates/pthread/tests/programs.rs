@@ -70,6 +70,25 @@ fn the_programs_pass_with_ondecks_locks() {
     all_pass("ondeck", &[library()], &[]);
 }
 
+/// Allocators lock mutexes, are asked for memory by the library's callers, and handle forks. Those that a machine lacks are named.
+#[test]
+fn allocators_may_be_preloaded_beside() {
+    let only =
+        "kinds exclusion cond cancel fork fork_free malloc_locks tls_in_malloc early_late loader_lock random_ops";
+    for allocator in ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2.0"] {
+        let output = Command::new("cc").arg(format!("-print-file-name={allocator}")).output().unwrap();
+        let path = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        // The compiler gives the bare name back if it does not find the file.
+        if path == allocator {
+            println!("left out: this machine has no {allocator}");
+            continue;
+        }
+        for order in [format!("{}:{path}", library()), format!("{path}:{}", library())] {
+            all_pass("allocators", &[&order], &[("ONLY", only)]);
+        }
+    }
+}
+
 /// Whatever else of the family may be a program's mutex keeps what depends on the kinds, the waits and the ends of mutexes.
 #[test]
 fn other_locks_of_the_family_stand_in_too() {
