@@ -3,7 +3,7 @@
 use crate::args::{FormatArg, RunArgs};
 use crate::exit::Exit;
 use crate::plan::out_file;
-use crate::terminal::{print, say, width};
+use crate::terminal::{as_typed, print, say, width};
 use ondeck_lab::catalogue;
 use ondeck_lab::plan::Point;
 use ondeck_report::board::Board;
@@ -102,10 +102,10 @@ impl<'a> Destination<'a> {
     /// standard output.
     pub(crate) fn show(&self, text: &str) -> Result<(), Exit> {
         if self.is_for_program() || self.has_page_on_stdout() {
-            say(text.trim_end());
+            say(as_typed(text).trim_end());
             return Ok(());
         }
-        print(text)
+        print(&as_typed(text))
     }
 
     /// Writes all that was asked for; of a run that is not whole, what does not take the place of a whole.

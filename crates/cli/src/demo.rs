@@ -3,7 +3,7 @@
 mod server;
 
 use crate::exit::Exit;
-use crate::terminal::print;
+use crate::terminal::{as_typed, print};
 use ondeck_report::stats::median;
 use ondeck_report::wording::{count, times};
 use std::ffi::OsStr;
@@ -40,10 +40,10 @@ pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
     let round = |_| Ok([demo.plain()?, demo.with_ondeck()?]);
     let rounds: Vec<[Served; 2]> = (0..ROUNDS).map(round).collect::<Result<_, Exit>>()?;
     print(&verdict(&rounds))?;
-    print(&format!(
+    print(&as_typed(&format!(
         "\nThe page about it: {}\n\nNext, find the lock of your own program:\nondeck profile -- PROGRAM\n",
         page.display()
-    ))
+    )))
 }
 
 /// This program, which runs itself.

@@ -1,7 +1,7 @@
 //! What we know of the terminal, and how we write to it.
 
 use crate::exit::Exit;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use ondeck_lab::plan::{Cut, Outcome, Progress};
 use ondeck_report::output::FAILED;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -38,6 +38,25 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
     }
 }
 
+/// Commands that are told to be typed begin with `ondeck`: with the program's path in its place, if it was called by one.
+pub(crate) fn as_typed(text: &str) -> String {
+    let typed = std::env::args().next().filter(|typed| typed.contains('/'));
+    typed.map_or(text.to_owned(), |typed| with_path(text, &typed))
+}
+
+fn with_path(text: &str, path: &str) -> String {
+    /// What may be told to be typed.
+    const COMMANDS: [&str; 6] = ["bench", "sim", "run", "profile", "report", "compare"];
+    let in_place = |line: &str| {
+        let rest = line.trim_start().strip_prefix("ondeck ")?;
+        COMMANDS.contains(&rest.split_whitespace().next()?).then(|| {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            format!("{indent}{path} {rest}")
+        })
+    };
+    text.split_inclusive('\n').map(|line| in_place(line).unwrap_or(line.to_owned())).collect()
+}
+
 /// Writes a line to standard error, for things that are not results. Nobody is left to be told if that fails.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -46,8 +65,20 @@ pub(crate) fn say(line: &str) {
 /// A bar on standard error; invisible if that is not a terminal.
 pub(crate) fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}, {eta} left  {wide_msg}");
-    bar.with_style(style.expect("a constant template is right or wrong on every machine"))
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}{left}  {wide_msg}");
+    let style = style.expect("a constant template is right or wrong on every machine");
+    bar.with_style(style.with_key("left", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+        if let Some(left) = left(state.pos(), state.len().unwrap_or(0), state.elapsed()) {
+            let _ = write!(text, ", {} left", HumanDuration(left));
+        }
+    }))
+}
+
+/// How long the rest takes, once so much is done that its mean says something: rows differ, and come in an order drawn anew.
+fn left(done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
+    const ENOUGH: f64 = 0.1;
+    let part = done as f64 / total.max(1) as f64;
+    (part >= ENOUGH && done > 1).then(|| elapsed.mul_f64(1.0 / part - 1.0))
 }
 
 /// What a run shows of itself while it goes on, and the warnings that it has given.
@@ -135,5 +166,27 @@ pub(crate) fn end_of_run(failure: Option<String>) -> Result<(), Exit> {
         Some(failure) => Err(Exit::Failed(failure)),
         None if STOP.load(Acquire) => Err(Exit::Interrupted(SIGNAL.load(Relaxed))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_typed_begins_as_it_was_typed() {
+        let text =
+            "Next, run more rounds:\nondeck bench --rounds 10\n  ondeck run -- ./server\n ondeck  1.00\nondeck bench";
+        let typed = "Next, run more rounds:\n./o bench --rounds 10\n  ./o run -- ./server\n ondeck  1.00\n./o bench";
+        assert_eq!(with_path(text, "./o"), typed);
+    }
+
+    #[test]
+    fn nothing_is_said_of_the_end_before_a_tenth_is_done() {
+        let left = |done, total| left(done, total, Duration::from_secs(6));
+        assert_eq!([left(0, 0), left(0, 100), left(1, 1), left(9, 100)], [None; 4]);
+        assert_eq!(left(10, 100), Some(Duration::from_secs(54)));
+        assert_eq!(left(60, 100), Some(Duration::from_secs(4)));
+        assert_eq!(left(100, 100), Some(Duration::ZERO));
     }
 }

@@ -98,7 +98,8 @@ const HEAD: &str = "\
 # Which lock promises what, and which test checks it
 
 `cargo xtask docs` writes this page from the table of locks, the tests of `crates/conformance` and the models of `spec/`.
-Each section is one promise, and each row one lock.
+Each section is one promise, and each row one lock. [How the tests are tested](mutants.md) shows whether such a test would
+notice a fault.
 
 - **hardware** and **loom, random schedules** name tests, as target and path. Run one with
   `cargo test -p ondeck-conformance --test TARGET -- PATH`.

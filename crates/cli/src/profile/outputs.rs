@@ -2,7 +2,7 @@
 
 use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
-use crate::terminal::{print, say, width};
+use crate::terminal::{as_typed, print, say, width};
 use ondeck_launch::{Launch, Refusal};
 use ondeck_profile::{Advice, NOTE, Profile, Subject, firefox, flamegraph, folded, json, pprof, predictions};
 use ondeck_report::output::OutFile;
@@ -103,7 +103,7 @@ impl Outputs {
 const TEXT_WIDTH: usize = 160;
 
 fn show(profile: &Profile, advice: &[(usize, String)]) {
-    for line in ondeck_profile::table(profile, advice, width()).lines() {
+    for line in as_typed(&ondeck_profile::table(profile, advice, width())).lines() {
         say(line);
     }
 }

@@ -22,7 +22,9 @@ fn help(words: &[&str]) -> String {
 fn commands() -> Vec<String> {
     let whole = help(&["--help"]);
     let (_, list) = whole.split_once("Commands:\n").expect("it lists its commands");
-    let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    // What a long line goes on with stands further in.
+    let lines = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = lines.filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 

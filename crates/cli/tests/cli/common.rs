@@ -1,5 +1,6 @@
 //! Running the program as its users do.
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ pub(crate) struct Run {
 /// The program with its arguments, in an environment without surprises.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ondeck"));
-    command.args(arguments).env_remove("COLUMNS").stdin(Stdio::null());
+    // As from PATH: what it prints does not depend on where it is.
+    command.arg0("ondeck").args(arguments).env_remove("COLUMNS").stdin(Stdio::null());
     command
 }
 
