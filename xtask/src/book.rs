@@ -19,6 +19,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if !missing.is_empty() {
         return Err(format!("mdBook has not written {}", missing.join(", ")));
     }
+    bring_along(root, &book)?;
     println!("{} pages: {}", chapters(&summary).len(), book.join("index.html").display());
     Ok(())
 }
@@ -28,6 +29,50 @@ fn chapters(summary: &str) -> Vec<String> {
     let link = |line: &str| Some(line.rsplit_once("](")?.1.trim_end().strip_suffix(".md)")?.to_owned());
     let named = summary.lines().filter_map(link);
     named.map(|page| format!("{}.html", if page == "README" { "index" } else { &page })).collect()
+}
+
+/// Puts the files that pages link to and that are no pages beside them, so that the book can go anywhere.
+fn bring_along(root: &Path, book: &Path) -> Result<(), String> {
+    let failed = |path: &Path| format!("{}: ", path.display());
+    let pages = std::fs::read_dir(book).map_err(|error| failed(book) + &error.to_string())?;
+    for page in pages.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "html")) {
+        let text = std::fs::read_to_string(&page).map_err(|error| failed(&page) + &error.to_string())?;
+        let (text, files) = with_files(&text, |path| root.join(path).is_file());
+        for file in files {
+            let copy = book.join(FILES).join(&file);
+            let parent = copy.parent().unwrap_or(book);
+            let copied = std::fs::create_dir_all(parent).and_then(|()| std::fs::copy(root.join(&file), &copy));
+            copied.map_err(|error| failed(&copy) + &error.to_string())?;
+        }
+        std::fs::write(&page, text).map_err(|error| failed(&page) + &error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Where the files are in the book.
+const FILES: &str = "files";
+
+/// A page with its links out of docs/ turned to copies, and the files that these are of. mdBook has made `.html` of the `.md`
+/// in a link, whether that is a page or not.
+fn with_files(page: &str, is_file: impl Fn(&str) -> bool) -> (String, Vec<String>) {
+    const OUT: &str = "href=\"../";
+    let (mut text, mut files) = (String::new(), Vec::new());
+    let mut parts = page.split(OUT);
+    text += parts.next().unwrap_or_default();
+    for part in parts {
+        let link = part.split('"').next().unwrap_or_default();
+        let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
+        let source = path.strip_suffix(".html").map(|stem| format!("{stem}.md")).filter(|source| is_file(source));
+        match source.or_else(|| is_file(path).then(|| path.to_owned())) {
+            Some(file) => {
+                let mark = if fragment.is_empty() { "" } else { "#" };
+                text += &format!("href=\"{FILES}/{file}{mark}{fragment}{}", &part[link.len()..]);
+                files.push(file);
+            }
+            None => text += &format!("{OUT}{part}"),
+        }
+    }
+    (text, files)
 }
 
 /// The program, with as little of it as the book needs.
@@ -58,6 +103,19 @@ fn run_it(command: &mut Command) -> Result<(), String> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn what_a_page_links_to_outside_comes_along() {
+        let is_file = |path: &str| ["results/ports.md", "crates/a.toml"].contains(&path);
+        let page =
+            "<a href=\"../results/ports.html#t1\">p</a> <a href=\"../crates/a.toml\">a</a> <a href=\"../gone\">g</a>";
+        let (text, files) = with_files(page, is_file);
+        assert_eq!(
+            text,
+            "<a href=\"files/results/ports.md#t1\">p</a> <a href=\"files/crates/a.toml\">a</a> <a href=\"../gone\">g</a>"
+        );
+        assert_eq!(files, ["results/ports.md", "crates/a.toml"]);
+    }
 
     /// Each page of docs/ is a chapter, and each chapter a page.
     #[test]
