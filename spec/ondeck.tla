@@ -9,14 +9,15 @@
    acquisition or, if that one timed out, with its return; with the last share the lock is gone.
 
    GRAIN. A load and the compare-exchange that relies on nothing else are one action, and one that fails is no step.
-   A blind read-modify-write (`claim`, `vacate`, `latch`, `unlatch`) is apart from the load that led to it; `ask` may
-   come at any time that an occupant has not asked. What the latch holder does to the nodes is one action with the
+   A blind read-modify-write (`claim`, `latch`, `unlatch`) is apart from the load that led to it; `ask` may come at any
+   time that an occupant has not asked. The addition of a release is one action without a look before it: `vacate` if
+   there is no alarm, else `burn`, after which the lock is still taken. What the latch holder does to the nodes is one action with the
    write that drops the latch, for nobody else looks at them. A sleeper sleeps from its push on, and a napper from
    its `nap` on: the comparison inside wait_on could only keep it awake, which a wake without cause does too.
 
    NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. ROOM: a request for
-   time, which this model does not have, and one that fails is no step. The counter, and with it the loss of 1024
-   releases between two looks. The epoch: `Rotation` says how its comparisons turn out. The core of the last call: an
+   time, which this model does not have, and one that fails is no step. The counter: its being full is the flag
+   ALARM, and any release may find it full by itself. The epoch: `Rotation` says how its comparisons turn out. The core of the last call: an
    arrival may stand in or not. Time: how long the occupant is patient, when a pass may be revoked and the line be
    broken (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow path. Nodes
    beyond 2^48. Memory orderings: loom looks after them. The condition variable: ondeck_condvar.tla.
@@ -77,12 +78,12 @@ VARIABLES
 vars == <<word, node, pc, notes, called, left, due>>
 
 Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "NAPPING",
-          "BULLPEN", "LOCKED"}
+          "ALARM", "LOCKED"}
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
 Bugs == {"none", "ceded_with_flight", "claims_when_due", "ignores_vacant", "drops_the_call",
-         "leaves_although_called", "touches_after_release", "wakes_no_nap", "calls_past_standin", "revokes_a_nap"}
+         "leaves_although_called", "touches_after_release", "naps_quietly", "calls_past_standin", "revokes_a_nap"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -98,6 +99,11 @@ Without(w, flags) == [w EXCEPT !.flags = @ \ flags]
 
 IsAlone(w)        == ~HasSleepers(w) /\ ~Has(w, {"DECK"})
 IsSeatOccupied(w) == Has(w, {"DECK"}) /\ (Has(w, {"STANDIN"}) \/ ~Has(w, {"FLIGHT"}))
+
+\* Of whatever a compare-exchange writes: the alarm is set if something is asked of the next release, and else off.
+Asks == {"FAIR", "NAPPING", "VACANT"}
+Heard == Asks \ (IF Bug = "ignores_vacant" THEN {"VACANT"} ELSE IF Bug = "naps_quietly" THEN {"NAPPING"} ELSE {})
+Alarmed(w) == IF Has(w, Heard) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
 
 Settled(w) == IF HasSleepers(w) /\ ~Has(w, {"DECK"}) THEN With(w, {"VACANT"}) ELSE Without(w, {"VACANT"})
 Released(w) == Without(w, {"LOCKED"})
@@ -168,7 +174,8 @@ Init ==
 Knows(t, note) == note \in notes[t]
 Goes(t, place) == pc' = [pc EXCEPT ![t] = place]
 Notes(t, note) == notes' = [notes EXCEPT ![t] = @ \cup {note}]
-Writes(w)      == word' = w
+Writes(w)      == word' = Alarmed(w)
+Flips(w)       == word' = w  \* By a read-modify-write that compares nothing.
 OnlyWord       == UNCHANGED <<node, called, left, due>>
 
 LeftAfter(t) == IF t \in Endless THEN left[t] ELSE left[t] - 1
@@ -210,7 +217,7 @@ MayBeUndue == Rotation # "clock" \/ ~due
 grab(t) ==
   \/ /\ pc[t] \in {"idle", "slow"}
      /\ ~Has(word, {"LOCKED"})
-     /\ Writes(With(word, {"LOCKED"}))
+     /\ Flips(With(word, {"LOCKED"}))
      /\ Enters(t)
   \/ /\ pc[t] = "idle"
      /\ Has(word, {"LOCKED"})
@@ -252,11 +259,11 @@ look(t) ==
 \* Two writes, the second if the first shows VACANT.
 claim(t) ==
   \/ /\ pc[t] = "claim"
-     /\ Writes(With(word, {"DECK"}))
+     /\ Flips(With(word, {"DECK"}))
      /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE IF Has(word, {"VACANT"}) THEN "claimed" ELSE "deck")
      /\ UNCHANGED notes /\ OnlyWord
   \/ /\ pc[t] = "claimed"
-     /\ Writes(Without(word, {"VACANT"}))
+     /\ Flips(Without(word, {"VACANT"}))
      /\ Goes(t, "deck")
      /\ UNCHANGED notes /\ OnlyWord
 
@@ -311,7 +318,7 @@ ask(t) ==
   /\ ~Knows(t, "asked")
   /\ Spins \/ Knows(t, "napped")
   /\ MayBeDue
-  /\ Writes(With(word, {"FAIR"}))
+  /\ Flips(With(word, {"FAIR", "ALARM"}))
   /\ Notes(t, "asked")
   /\ UNCHANGED pc /\ OnlyWord
 
@@ -327,7 +334,7 @@ nap(t) ==
 
 rise(t) ==
   /\ pc[t] = "rise"
-  /\ Writes(IF Has(word, {"PASSED"}) THEN word ELSE Without(word, {"NAPPING"}))
+  /\ IF Has(word, {"PASSED"}) THEN UNCHANGED word ELSE Writes(Without(word, {"NAPPING"}))
   /\ Goes(t, "deck")
   /\ notes' = [notes EXCEPT ![t] = (@ \ {"asked"}) \cup {"napped"}]
   /\ OnlyWord
@@ -348,7 +355,7 @@ hand_down(t) ==
 
 show_up(t) ==
   /\ pc[t] = "show_up"
-  /\ Writes(Without(word, {"FLIGHT"}))
+  /\ Flips(Without(word, {"FLIGHT"}))
   /\ Goes(t, IF Has(word, {"STANDIN"}) THEN "line" ELSE "deck")
   /\ notes' = [notes EXCEPT ![t] = @ \ (IF Has(word, {"STANDIN"}) THEN {} ELSE {"waked"})]
   /\ OnlyWord
@@ -388,19 +395,17 @@ break_line(t) ==
 -----------------------------------------------------------------------------------------------------------------
 (* Releases: RawLock::release, release_fair, release_slow. *)
 
-ReleaseShowsWork == Has(word, {"FAIR", "NAPPING", "BULLPEN"} \cup IF Bug = "ignores_vacant" THEN {} ELSE {"VACANT"})
-
-\* The load of the fast release shows nothing to do.
-look_before(t) ==
+\* The addition of a release under an alarm, or, once in 1024 times, under none: the lock stays taken.
+burn(t) ==
   /\ pc[t] = "inside"
-  /\ ~ReleaseShowsWork
-  /\ Goes(t, "vacate")
-  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+  /\ Flips(Without(word, {"ALARM"}))
+  /\ Goes(t, "burnt")
+  /\ UNCHANGED notes /\ OnlyWord
 
-\* In the slow release, fair or not.
+\* In the slow release, after an alarm or because it is a fair one.
 InReleaseSlow(t, is_fair) ==
-  /\ pc[t] = "inside"
-  /\ ReleaseShowsWork \/ (is_fair /\ ~IsAlone(word))
+  \/ pc[t] = "burnt" /\ ~is_fair
+  \/ pc[t] = "inside" /\ is_fair /\ ~IsAlone(word)
 
 Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
 MayCall ==
@@ -433,18 +438,18 @@ call_up(t, is_fair) ==
   /\ Writes(With(Released(word), {"LATCHED"}))
   /\ Releases(t, "call")
 
-\* The blind add of the fast release; the compare-exchange of the slow one.
+\* The addition of a release without an alarm; the compare-exchange of the slow one.
 vacate(t, is_fair) ==
-  \/ /\ pc[t] = "vacate" /\ ~is_fair
-     /\ Writes(Released(word))
-     /\ Releases(t, IF Bug = "touches_after_release" THEN "touch"
-                    ELSE IF Has(word, {"NAPPING"}) /\ Bug # "wakes_no_nap" THEN "wake_deck" ELSE "idle")
+  \/ /\ pc[t] = "inside" /\ ~is_fair
+     /\ ~Has(word, {"ALARM"})
+     /\ Flips(Released(word))
+     /\ Releases(t, IF Bug = "touches_after_release" THEN "touch" ELSE "idle")
   \/ /\ InReleaseSlow(t, is_fair)
      /\ ~Hands(is_fair) /\ ~Has(word, {"NAPPING"}) /\ ~CanCallUp
-     /\ Writes(Released(word)) \/ Writes(Without(Released(word), {"BULLPEN"}))
+     /\ Writes(Released(word))
      /\ Releases(t, "idle")
 
-\* Seeded: the release asks the word for NAPPING once more instead of the value that its add returned.
+\* Seeded: the release looks at the word once more after its addition.
 touch(t) ==
   /\ pc[t] = "touch"
   /\ Goes(t, IF Has(word, {"NAPPING"}) THEN "wake_deck" ELSE Resting(t, left[t]))
@@ -499,13 +504,13 @@ detach(t) == detach_called(t) \/ detach_self(t)
 latch(t) ==
   /\ pc[t] = "asleep" /\ Knows(t, "past")
   /\ ~Has(word, {"LATCHED"})
-  /\ Writes(With(word, {"LATCHED"}))
+  /\ Flips(With(word, {"LATCHED"}))
   /\ Goes(t, IF node[t].is_called /\ Bug # "leaves_although_called" THEN "unlatch" ELSE "detach")
   /\ UNCHANGED notes /\ OnlyWord
 
 unlatch(t) ==
   /\ pc[t] = "unlatch"
-  /\ Writes(Without(word, {"LATCHED"}))
+  /\ Flips(Without(word, {"LATCHED"}))
   /\ IF node[t].is_granted THEN Goes(t, "show_up") /\ GetsUp(t) ELSE Goes(t, "await_grant") /\ UNCHANGED node
   /\ UNCHANGED <<notes, called, left, due>>
 
@@ -559,7 +564,6 @@ rotate ==
 
 \* not modelled: summon: of the condition variable, see ondeck_condvar.tla
 \* not modelled: withdraw: of the condition variable, see ondeck_condvar.tla
-\* not modelled: expect: of the condition variable, see ondeck_condvar.tla
 \* not modelled: enlist: of the condition variable, see ondeck_condvar.tla
 \* not modelled: invite: of the condition variable, see ondeck_condvar.tla
 \* not modelled: send_alone: of the condition variable, see ondeck_condvar.tla
@@ -568,7 +572,7 @@ Step(t) ==
   \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)
   \/ accept(t) \/ take(t) \/ cede(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ leave(t) \/ hand_down(t)
   \/ show_up(t) \/ sit_down(t) \/ rouse_standin(t) \/ break_line(t)
-  \/ look_before(t) \/ touch(t) \/ wake_deck(t)
+  \/ burn(t) \/ touch(t) \/ wake_deck(t)
   \/ \E is_fair \in {FALSE, FairRelease} :
        pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ call_up(t, is_fair) \/ vacate(t, is_fair)
   \/ detach(t) \/ latch(t) \/ unlatch(t) \/ grant(t) \/ wake_sleeper(t) \/ time_out(t)
@@ -598,7 +602,7 @@ Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 At(places) == {t \in Threads : pc[t] \in places}
 
 Places == {"idle", "slow", "claim", "claimed", "deck", "nap", "rise", "asleep", "detach", "unlatch", "await_grant",
-           "show_up", "line", "inside", "vacate", "call", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
+           "show_up", "line", "inside", "burnt", "call", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
 
 TypeOk ==
   /\ word \in [head : Threads \cup {Nobody}, flags : SUBSET Flags]
@@ -611,7 +615,7 @@ TypeOk ==
        /\ left[t] \in 0..MaxAcquires
   /\ due \in BOOLEAN
 
-Holders == At({"inside", "vacate"})
+Holders == At({"inside", "burnt"})
 MutualExclusion == Cardinality(Holders) <= 1
 
 \* I1
@@ -662,9 +666,12 @@ NodesAreAlive ==
   \A t \in At({"grant"}) :
     LET c == called[t] IN pc[c] \in {"asleep", "unlatch", "await_grant"} /\ node[c].is_called /\ ~node[c].is_granted
 
-\* I2: a free lock with sleepers has somebody who will act. A holder that has looked already will not.
-SomebodyWillCall ==
-  HasSleepers(word) /\ (~Has(word, {"LOCKED"}) \/ At({"vacate"}) # {}) => Has(word, {"DECK", "LATCHED"})
+\* I2: a free lock with sleepers has somebody who will act.
+SomebodyWillCall == HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, {"DECK", "LATCHED"})
+
+\* I9: what is asked of the next release is told by the alarm, but to who has heard it already. Whoever makes a pass its own
+\* compares what it writes over.
+AlarmIsHeard == Has(word, Asks) /\ ~Has(word, {"PASSED"}) /\ At({"burnt"}) = {} => Has(word, {"ALARM"})
 
 \* Who naps is woken by the release of the holder, or somebody is about to.
 SomebodyWillRouse ==
@@ -682,7 +689,7 @@ IsFreed == \A t \in Threads : left[t] = 0
 NobodyTouchesFreed == IsFreed => \A t \in Threads : pc[t] \in {"wake_sleeper", "wake_deck", "done"}
 
 \* I7
-IsAtRest == AllDone => Without(word, {"BULLPEN"}) = [head |-> Nobody, flags |-> {}]
+IsAtRest == AllDone => Without(word, {"ALARM"}) = [head |-> Nobody, flags |-> {}]
 
 -----------------------------------------------------------------------------------------------------------------
 (* Liveness. *)

@@ -8,16 +8,15 @@
    or is on its way out of it. The places of a waiter, the list, its lock, the chain of detached waiters.
 
    OUTSIDERS. A waiter may begin its wait without holding the lock: POSIX leaves that undefined, and programs do it. An
-   outsider may begin at any time, whoever holds the lock. Its record has no reference to the lock. So it sets no
-   BULLPEN, it releases nothing, and a notifier sends it ALONE. Then it acquires the lock as an arrival does.
+   outsider may begin at any time, whoever holds the lock. Its record has no reference to the lock. So it releases
+   nothing, and a notifier sends it ALONE. Then it acquires the lock as an arrival does.
 
    An outsider checks nothing under the lock. So it may lawfully miss a notification that comes before it has joined.
    Such a miss must not look like a lost wake-up: a notifier waits until all outsiders without a deadline have joined.
    It does not wait for outsiders with a deadline. These may come late, so their deadline comes sooner or later
    (`CvSpec`).
 
-   GRAIN. The look of a fast release (`look_before`) and its addition (`vacate`) are two actions: others write between
-   them. A holder whose look shows BULLPEN releases by a compare-exchange, which is one action. Under the list's lock
+   GRAIN. As in the module ondeck. Under the list's lock
    only `summon` is apart from the release of that lock; `append` and `unlink` are one action each, since the lock
    excludes all who could see more. A waiter sleeps from its release on. An outsider may be granted before it sleeps.
 
@@ -61,8 +60,8 @@ VARIABLES
 cv == <<stage, place, waiting, chain, list_lock, ready>>
 cv_vars == <<vars, cv>>
 
-CvBugs == {"none", "summons_the_leaving", "enlists_alone", "enlists_unexpected", "grants_under_list_lock",
-           "invites_without_a_call", "expects_unheld", "forgets_the_grant"}
+CvBugs == {"none", "summons_the_leaving", "enlists_alone", "enlists_quietly", "grants_under_list_lock",
+           "invites_without_a_call", "forgets_the_grant"}
 
 ASSUME /\ Threads = Waiters \cup Notifiers /\ Waiters \cap Notifiers = {} /\ Hasty \cup Outsiders \subseteq Waiters
        /\ Timed = {} /\ Endless = {} /\ MaxAcquires = 2
@@ -86,8 +85,8 @@ CvInit ==
 Reaches(t, s) == stage' = [stage EXCEPT ![t] = s]
 Without1(seq, t) == SelectSeq(seq, LAMBDA u : u # t)
 
-\* Has no reference to the lock. With the seeded mistake an outsider has one, and does as the other waiters do.
-HasNoLock(t) == t \in Outsiders /\ CvBug # "expects_unheld"
+\* Has no reference to the lock.
+HasNoLock(t) == t \in Outsiders
 
 \* An outsider that has not joined yet.
 IsOutside(t) == t \in Outsiders /\ stage[t] \in {"first", "expecting"}
@@ -104,12 +103,10 @@ LockStep(t) ==
 (* Waiters. *)
 
 \* Who finds what it wants does not wait.
-expect(t) ==
-  /\ t \in Waiters /\ stage[t] = "first"
-  /\ IF t \in Outsiders THEN ~HasNoLock(t) /\ pc[t] = "idle" ELSE pc[t] = "inside"
-  /\ IF ready /\ t \notin Outsiders THEN Reaches(t, "told") /\ UNCHANGED word
-     ELSE Reaches(t, "expecting") /\ Writes(With(word, {"BULLPEN"}))
-  /\ UNCHANGED <<node, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
+check(t) ==
+  /\ t \in Waiters \ Outsiders /\ stage[t] = "first" /\ pc[t] = "inside"
+  /\ Reaches(t, IF ready THEN "told" ELSE "expecting")
+  /\ UNCHANGED <<vars, place, waiting, chain, list_lock, ready>>
 
 append(t) ==
   /\ stage[t] = (IF HasNoLock(t) THEN "first" ELSE "expecting") /\ list_lock = Nobody
@@ -188,15 +185,15 @@ GoesOn(n) == Reaches(n, NextStage(n))
 
 \* Somebody will call whoever is pushed.
 IsSeenTo ==
-  \/ Has(word, {"DECK"}) \/ HasSleepers(word) \/ CvBug = "enlists_alone"
-  \/ Has(word, {"LOCKED"}) /\ (Has(word, {"BULLPEN"}) \/ CvBug = "enlists_unexpected")
+  \/ Has(word, {"DECK", "LOCKED"}) \/ HasSleepers(word) \/ CvBug = "enlists_alone"
 
 enlist(n) ==
   /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
   /\ IsSeenTo
   /\ LET t == Head(chain[n])
      IN /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
-        /\ Writes(Settled([word EXCEPT !.head = t]))
+        /\ LET pushed == Settled([word EXCEPT !.head = t])
+           IN IF CvBug = "enlists_quietly" THEN Flips(pushed) ELSE Writes(pushed)
         /\ Moves(t)
   /\ chain' = [chain EXCEPT ![n] = Tail(@)]
   /\ GoesOn(n)
@@ -253,7 +250,7 @@ wake_alone(n) ==
 
 CvStep(t) ==
   \/ LockStep(t)
-  \/ expect(t) \/ append(t) \/ sleep(t) \/ sleep_outside(t) \/ unlink(t)
+  \/ check(t) \/ append(t) \/ sleep(t) \/ sleep_outside(t) \/ unlink(t)
   \/ make_ready(t) \/ summon(t) \/ unlock_list(t) \/ enlist(t) \/ invite(t) \/ grant_invited(t) \/ wake_invited(t)
   \/ send_alone(t) \/ grant_alone(t) \/ wake_alone(t)
 
@@ -292,7 +289,7 @@ ListIsDescribed ==
 \* In the dugout or called, but not yet asleep: still inside, or on its way out.
 IsEarly(t) ==
   /\ place[t] = "moving" /\ (IsDetached(t) => IsInvited(t))
-  /\ \/ left[t] = 2 /\ pc[t] \in {"inside", "vacate"}
+  /\ \/ left[t] = 2 /\ pc[t] \in {"inside", "burnt"}
      \/ left[t] = 1 /\ stage[t] = "waiting" /\ pc[t] \in {"call", "grant", "wake_sleeper", "wake_deck", "idle"}
 Early == {t \in Waiters : IsEarly(t)}
 
@@ -315,9 +312,6 @@ CvNoLostWakeup ==
        node[t].is_called => \/ \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
                             \/ IsInvited(t)
   /\ \A t \in Waiters : stage[t] = "sleeping" /\ place[t] # "queued" => IsDetached(t)
-
-\* I9: a holder whose look has shown no BULLPEN has none to miss.
-BullpenIsSeen == At({"vacate"}) # {} => ~Has(word, {"BULLPEN"})
 
 \* Once all notifiers have notified all, nobody waits to be notified but who may have come late.
 NoLostNotification ==

@@ -1,11 +1,14 @@
-//! A world whose 64-bit words are narrower: the same machine, with the top bits cut off.
+//! A world whose 64-bit words are narrower: the counter of the flagship has fewer bits, or none.
 //!
-//! The flagship counts releases in the top bits of its word, and its compare-exchanges compare whole words. On hardware
-//! the counter comes round after 1024 releases, so that a word may be met again that means another time; no model has so
-//! many releases. With a counter of two bits, or of none, a few acquisitions are enough.
+//! The flagship counts releases in ten bits of its word, and its compare-exchanges compare whole words. On hardware the
+//! counter comes round after 1024 releases, so that a word may be met again that means another time; no model has so many
+//! releases. With a counter of two bits, or of none, a few acquisitions are enough. A full counter is the flagship's alarm:
+//! with two bits one release in four hears one that nobody has sounded, with none each does.
 //!
-//! The value is kept in the upper bits of a whole word, so what is carried out of it falls off the top, as there. Upper
-//! halves are compared with some lower bits too, which the seam allows.
+//! The lower bits of the counter are missing from the word that is kept. A one that is added to the counter is added above
+//! them, and what is carried out of it goes where it goes on hardware; what is carried out of the flag above it falls off the
+//! top. They read as ones if what is left of the counter is full and the lock is taken, so that an alarm looks like one, and
+//! else as zeros: a word that is an address has neither.
 
 use crate::world::{Job, World};
 use core::fmt;
@@ -14,12 +17,20 @@ use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
 use ondeck_platform::{Atomic, Platform, Running, Step, ThreadId, Waited};
 
-/// What to cut off a word that counts in its top 10 bits to leave it two of them.
+/// How many bits to take from the counter of the flagship's word to leave it two of its ten.
 pub const TWO_BITS: u32 = 8;
 /// The same, to leave it none.
 pub const NO_COUNT: u32 = 10;
+/// The lowest bit of that counter, and the bit above it, which says that the lock is taken.
+const COUNT_SHIFT: u32 = 52;
+const LOCKED: u64 = 1 << 62;
 
-/// The platform `P` with 64-bit words that are `CUT` bits narrower.
+/// The bits that are missing.
+const fn missing(cut: u32) -> u64 {
+    ((1 << cut) - 1) << COUNT_SHIFT
+}
+
+/// The platform `P` with 64-bit words whose counter is `CUT` bits narrower.
 pub struct Narrow<P, const CUT: u32>(PhantomData<fn() -> P>);
 
 impl<P, const CUT: u32> Clone for Narrow<P, CUT> {
@@ -32,48 +43,61 @@ impl<P, const CUT: u32> Copy for Narrow<P, CUT> {}
 
 impl<P, const CUT: u32> fmt::Debug for Narrow<P, CUT> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Narrow({} bits)", 64 - CUT)
+        write!(f, "Narrow({CUT} bits less)")
     }
 }
 
-/// A word of 64 bits less `CUT`.
+/// A word of 64 bits, of which `CUT` of the counter are missing.
 #[repr(transparent)]
 pub struct Word<A, const CUT: u32>(A);
 
+/// What a thread sees of the word that is kept.
+const fn shown<const CUT: u32>(kept: u64) -> u64 {
+    let kept = kept >> 1;
+    let full = (LOCKED | (LOCKED - 1)) >> COUNT_SHIFT << COUNT_SHIFT;
+    if (kept | missing(CUT)) & full == full { kept | missing(CUT) } else { kept }
+}
+
+/// What is kept of the word that a thread writes.
+const fn kept<const CUT: u32>(shown: u64) -> u64 {
+    (shown & !missing(CUT)) << 1
+}
+
 fn narrowed<const CUT: u32>(result: Result<u64, u64>) -> Result<u64, u64> {
-    result.map(|value| value >> CUT).map_err(|value| value >> CUT)
+    result.map(shown::<CUT>).map_err(shown::<CUT>)
 }
 
 impl<A: Atomic<u64>, const CUT: u32> Atomic<u64> for Word<A, CUT> {
     fn new(value: u64) -> Self {
-        Word(A::new(value << CUT))
+        Word(A::new(kept::<CUT>(value)))
     }
     fn load(&self, order: Ordering) -> u64 {
-        self.0.load(order) >> CUT
+        shown::<CUT>(self.0.load(order))
     }
     fn store(&self, value: u64, order: Ordering) {
-        self.0.store(value << CUT, order);
+        self.0.store(kept::<CUT>(value), order);
     }
     fn swap(&self, value: u64, order: Ordering) -> u64 {
-        self.0.swap(value << CUT, order) >> CUT
+        shown::<CUT>(self.0.swap(kept::<CUT>(value), order))
     }
     fn compare_exchange(&self, old: u64, new: u64, ok: Ordering, err: Ordering) -> Result<u64, u64> {
-        narrowed::<CUT>(self.0.compare_exchange(old << CUT, new << CUT, ok, err))
+        narrowed::<CUT>(self.0.compare_exchange(kept::<CUT>(old), kept::<CUT>(new), ok, err))
     }
     fn compare_exchange_weak(&self, old: u64, new: u64, ok: Ordering, err: Ordering) -> Result<u64, u64> {
-        narrowed::<CUT>(self.0.compare_exchange_weak(old << CUT, new << CUT, ok, err))
+        narrowed::<CUT>(self.0.compare_exchange_weak(kept::<CUT>(old), kept::<CUT>(new), ok, err))
     }
     fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
-        self.0.fetch_add(value << CUT, order) >> CUT
+        let counted = value & 1 << COUNT_SHIFT;
+        shown::<CUT>(self.0.fetch_add((value ^ counted).wrapping_add(counted << CUT) << 1, order))
     }
-    fn fetch_sub(&self, value: u64, order: Ordering) -> u64 {
-        self.0.fetch_sub(value << CUT, order) >> CUT
+    fn fetch_sub(&self, _value: u64, _order: Ordering) -> u64 {
+        unimplemented!("no word with a counter is subtracted from")
     }
     fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
-        self.0.fetch_and(value << CUT, order) >> CUT
+        shown::<CUT>(self.0.fetch_and(value << 1, order))
     }
     fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
-        self.0.fetch_or(value << CUT, order) >> CUT
+        shown::<CUT>(self.0.fetch_or(kept::<CUT>(value), order))
     }
 }
 
@@ -91,7 +115,7 @@ impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
     }
 
     fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
-        P::wait_on_upper(&word.0, expected << CUT, deadline_ns)
+        P::wait_on_upper(&word.0, kept::<CUT>(expected), deadline_ns)
     }
 
     fn wake_upper(word: *const Self::U64, n: u32) {
@@ -171,7 +195,7 @@ impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
     }
 }
 
-/// The world `W` with narrower words.
+/// The world `W` with narrower counters.
 #[derive(Debug)]
 pub struct NarrowWorld<W, const CUT: u32>(PhantomData<fn() -> W>);
 

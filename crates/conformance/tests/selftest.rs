@@ -64,14 +64,18 @@ fn coins_have_two_sides_for_every_thread() {
 
 /// A reader that takes an equal count for the same time, while a writer comes and goes `releases` times.
 fn trusts_the_count<W: World>(releases: u32) {
-    const LOCKED: u64 = 1 << 53;
+    const LOCKED: u64 = 1 << 62;
+    const RELEASE: u64 = LOCKED | 1 << 52;
     let word = Arc::new((<W::Platform as Platform>::U64::new(0), <W::Platform as Platform>::U32::new(0)));
     let (written, read) = (word.clone(), word.clone());
     let write = Box::new(move || {
         for _ in 0..releases {
             written.0.fetch_or(LOCKED, Relaxed);
             written.1.fetch_add(1, Relaxed);
-            written.0.fetch_add(LOCKED, Release);
+            // Full, the counter carries into the flag.
+            if written.0.fetch_add(RELEASE, Release).wrapping_add(RELEASE) & LOCKED != 0 {
+                written.0.fetch_and(!LOCKED, Release);
+            }
         }
     });
     let look = Box::new(move || {

@@ -11,7 +11,7 @@
 //!   lock whenever it was free, and the holder came right back, the two would swap the line at each release. So the
 //!   deck of a hot lock polls only every few microseconds. When its patience is over, it *asks* by a flag. The next
 //!   release then *passes* the lock: it gives the lock to the seat, still locked.
-//! - *How it is known that a lock is hot.* The top bits of the word count releases, so two polls tell the rate. At more
+//! - *How it is known that a lock is hot.* Ten bits of the word count releases, so two polls tell the rate. At more
 //!   than one release per 100 ns the lock is hot. At less than one per 2 us it is not. Between the two an *audit*
 //!   decides: now and then an arrival sits down, does not take the lock, and times some five releases. The first one
 //!   ends a section after a pass, if passes are the rule. The rest are of one thread, which has the cache lines by
@@ -23,10 +23,12 @@
 //!   lock to it also calls the oldest sleeper, or nearly, to the seat that falls empty. Until this sleeper is up, it is
 //!   in *flight*, and an arrival may sit in the seat as its *stand-in*. A sleeper that is up and finds a stand-in waits
 //!   *in line*. The stand-in goes when it looks.
-//! - *A release is one RMW.* It reads the word. If the word shows no work, it frees the lock by an addition that
-//!   compares nothing. Other threads may write between the read and the addition, and must not depend on this release.
-//!   So nobody goes to sleep at that moment and relies on it for a call (I2, I3). A deck that falls asleep shows in the
-//!   value that the addition returns, and is woken by address. All else has time until the next release.
+//! - *A release is one RMW, and looks at nothing.* It adds one to the counter, and one to LOCKED, which clears that. The
+//!   counter lies just below LOCKED. If it is full, the addition carries into LOCKED, and the lock stays taken. This is the
+//!   *alarm*: whoever asks something of the next release fills the counter in the same write. So either nothing was asked,
+//!   and the lock is free, or the holder still has it, and looks what is asked. About once in 1024 releases the counter is
+//!   full by itself; then the holder looks in vain. Only where atomics may be done far from the core (Arm) does it load the
+//!   word first: nothing else would bring the line near.
 //! - *Room.* The holder of a hot lock may write so often that another thread's compare-exchange never finds the value
 //!   that it read. A thread that must get through (to sleep, to leave the seat, to call) sets ROOM by a fetch-or after
 //!   two failures. The next release without other work then stays off the word for half a microsecond, so that a line
@@ -39,9 +41,8 @@
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
 //! Monitor (PR 14216): a waiter signalled is not signalled again until it is up. nsync and WebKit: one designated waker,
 //! and relief for the oldest. parking_lot 0.13: release first, wake after. The list that is pushed by one
-//! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter that is
-//! incremented by the carry out of LOCKED; the seat that never falls vacant under a foreign holder, which makes the
-//! plain read in release safe; the seat kept with a stand-in. Left out without having been measured: a learned spin
+//! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter whose
+//! carry keeps the lock; the seat that never falls vacant under a foreign holder; the seat kept with a stand-in. Left out without having been measured: a learned spin
 //! budget, a turnover flag toggled by release, waking the newest sleeper.
 //!
 //! # State word
@@ -61,9 +62,9 @@
 //! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
 //! | 50 | NAPPING | the occupant sleeps on the word, and a release must wake it. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
 //! | 51 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim, stand_in | take, cede, leave | a hint |
-//! | 52 | BULLPEN | somebody waits for a notification: releases compare what they write over | expect | vacate, now and then | may linger; clear too early, it costs a wake |
-//! | 53 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
-//! | 54-63 | count | releases and passes, modulo 1024 | vacate, rouse, call_up, pass, pass_on | - | exact |
+//! | 52-61 | count | releases and passes, modulo 1024; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever sets FAIR, NAPPING, VACANT or ROOM | a release that adds, and whatever compares with nothing asked | full: never missing (I9), may linger; else a hint |
+//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
+//! | 63 | carry | nothing: what an addition to LOCKED carries ends here | vacate | vacate | of no meaning |
 //!
 //! # Life of a word
 //!
@@ -88,15 +89,15 @@
 //! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
 //! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
 //! | cede | stand-in -> kept, or occupied by the called sleeper if that is in line | stand-in | compare-exchange, Relaxed |
-//! | ask | FAIR set, and HOT if so | occupant | fetch-or, Relaxed |
-//! | make_room | ROOM set | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
+//! | ask | FAIR set, and the alarm, and HOT if so | occupant | fetch-or, Relaxed |
+//! | make_room | ROOM set, and the alarm | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
 //! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
 //! | hand_down | occupied -> empty and LATCHED | occupant that gives up | compare-exchange, Acquire (E3); a call follows |
 //! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
 //! | break_line | STANDIN cleared | called one in line that takes the lock or gives up | compare-exchange, Acquire (E1) |
-//! | vacate | held -> free | holder | fetch-add, Release (E1), then wake by address if NAPPING; in the slow path a compare-exchange, then a pause if ROOM |
+//! | vacate | held -> free, or, under an alarm, held and the counter empty | holder | fetch-add, Release (E1); in the slow path a compare-exchange, then a pause if ROOM |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
 //! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
 //! | pass_on | held -> PASSED and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
@@ -111,11 +112,11 @@
 //! |---|---|---|---|
 //! | summon | a waiter's place: queued -> moving | notifier | compare-exchange, Relaxed |
 //! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
-//! | expect | BULLPEN set | holder about to wait | fetch-or, Relaxed |
-//! | enlist | pushed on the list, with DECK set or somebody asleep, or LOCKED and BULLPEN | notifier | compare-exchange, Release (E2) |
-//! | invite | empty seat, nobody asleep, and free or not BULLPEN -> kept for the waiter | notifier | compare-exchange, Relaxed |
+//! | enlist | pushed on the list, with DECK or LOCKED set or somebody asleep | notifier | compare-exchange, Release (E2) |
+//! | invite | empty seat, nobody asleep, and free -> kept for the waiter | notifier | compare-exchange, Relaxed |
 //! | send_alone | a waiter's place: moving -> alone, as its node fits into no word, or it has no lock | notifier | store, Relaxed; a grant follows |
 //!
+//! Each compare-exchange sets the alarm in what it writes if that has FAIR, NAPPING, VACANT or ROOM, and else takes it out.
 //! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
 //!
 //! # Invariants
@@ -125,9 +126,9 @@
 //!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`,
 //!   TLA+ `NoLostWakeup`.
 //! - I3 VACANT if and only if somebody sleeps and not DECK; but between the two writes of claim both are set. VACANT is set
-//!   by whoever goes to bat, as it acquires, so its release reads it; by a latch holder, which calls; by a notifier under
-//!   BULLPEN, with which the holder's release compares (I9). A call follows each time, so a sleeper may push itself beside
-//!   VACANT as beside DECK. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`, plan/tests.rs
+//!   by whoever goes to bat, as it acquires, and by a notifier while somebody is inside: the holder's release hears of it
+//!   (I9). Or by a latch holder, which calls. A call follows each time, so a sleeper may push itself beside VACANT as beside
+//!   DECK. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`, plan/tests.rs
 //!   `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
 //! - I4 FLIGHT or STANDIN imply DECK. Of those who sit on deck, are in line, or are called and not up yet there are two
 //!   under STANDIN, else one under DECK, else none; one of them is not up yet if and only if FLIGHT. So no call is made
@@ -142,13 +143,14 @@
 //!   TLA+ `NobodyTouchesFreed`.
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
 //! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
-//! - I9 BULLPEN is set by holders only, and cleared by releases only: so if anybody sees it while the lock is held, that
-//!   holder's release reads it too. A waiter that does not hold the lock does not set it, and is sent alone. checked by:
-//!   `small::condvar_wakes_all_and_loses_none`, `small::condvar_outsiders_acquire_by_themselves`,
-//!   spec/ondeck_condvar.bug_enlists_unexpected.cfg, spec/ondeck_condvar.bug_expects_unheld.cfg.
+//! - I9 If FAIR, NAPPING, VACANT or ROOM is set and not PASSED, the counter is full, unless the holder has added to a full one
+//!   already and is in the slow path, where it compares what it writes over. Only that addition and comparisons end an alarm,
+//!   and a pass ends by a comparison. So no release frees a lock that is asked something. checked by: state.rs
+//!   `a_release_under_an_alarm_keeps_the_lock`, `small::condvar_wakes_all_and_loses_none`, TLA+ `AlarmIsHeard`,
+//!   spec/ondeck.bug_naps_quietly.cfg, spec/ondeck_condvar.bug_enlists_quietly.cfg.
 //!
 //! An equal word. A compare-exchange cannot tell the word that it read from an equal one of another time (the counter
-//! returns after 1024 releases), and need not: what it relies on beside the word holds whenever the word is equal:
+//! returns after 1024 releases, and with each alarm), and need not: what it relies on beside the word holds whenever the word is equal:
 //!
 //! | step | relied on beside the word | why an equal word has it |
 //! |---|---|---|
@@ -156,7 +158,7 @@
 //! | invite | nobody waits | that is all in the word: no head, no DECK |
 //! | stand_in, revoke | nothing: any arrival may | a pass revoked early, being another of the same count, is repeated at the next release |
 //! | accept, take, nap, rise, leave, cede, hand_down | the seat is ours | only its occupant leaves it; whether as a stand-in, the word says |
-//! | nap, its wait | the next release owes a wake | the upper half has LOCKED and NAPPING and not PASSED, which at any count is (b) of the promise that no wake-up is lost |
+//! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
 //! | break_line | there are two of us, and one of us goes | that is in the word: STANDIN (I4) |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
 //! | pass_on, call_up | the same, and the latch is free | that is in the word |
@@ -177,11 +179,9 @@
 //!
 //! # Promises
 //! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
-//! - No lost wake-up: by I2. The fast release reads a word without work and then adds. In between others may write, with
-//!   the lock ours. (a) They set VACANT only with the latch, and call (I3): the seat falls empty when its occupant goes to
-//!   bat, which needs our release, or hands it down latched; and a push needs DECK, or VACANT or BULLPEN, which we have not
-//!   read (I9). (b) If the deck sets NAPPING, the addition returns it, and we wake by address. (c) FAIR and ROOM are for the
-//!   next release. Conformance `every_waiter_finishes`, `no_lost_wakeup`.
+//! - No lost wake-up: by I2. Whoever relies on the next release says so in the word, with the alarm (I9), so that release
+//!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
+//!   `no_lost_wakeup`.
 //! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
 //!   arrivals for the length of their first look, or of a pass that they see under way, or between their yields: in a
 //!   crowd, and with `awake_yields`, as in [`LOW_LATENCY`], also without, if the lock is not hot. TLA+ `SeatState`.
@@ -204,20 +204,20 @@
 //!   `with_priority_on_one_core`, `plain_under_priorities`, `timed_under_priorities`.
 //!
 //! # Cost
-//! Alone: 2 RMWs and a load, 1 line. Contended pass: one more RMW on each side; one poll of the line per gap of the
+//! Alone: 2 RMWs, and on Arm a load, 1 line. Contended pass: two more RMWs on the holder's side, one on the other; one poll of the line per gap of the
 //! deck; no system call while nobody sleeps. An audit: one stay on deck of some five releases, by arrivals in a 64th
 //! of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines travel far, one to
-//! four releases that leave room. After a wait for a notification, some hundred releases by compare-exchange and a call.
+//! four releases that leave room.
 //! Lock 8 bytes, sleeper 512 bytes of stack.
 //!
 //! # After release
-//! No, unless a sleeper pins the lock: the fast release and pass, rouse, vacate end with their write, and wake by
-//! address; call_up and pass_on go on under LATCHED with a sleeper in the list (I6), until detach drops it. After that
+//! No, unless a sleeper pins the lock: vacate, pass and rouse end with the write that frees or gives the lock, and wake
+//! by address; call_up and pass_on go on under LATCHED with a sleeper in the list (I6), until detach drops it. After that
 //! only the called node is touched, once, and then its address. Conformance `freeing`.
 //!
 //! # Limits
 //! Not recursive. More than 1023 releases between two polls look like fewer: at 16 us between polls that is below 16 ns a
-//! release, and the error is one of judgement only.
+//! release. An alarm between two polls looks like many. Both errors are of judgement only.
 //!
 //! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags in
 //! the upper bits, as of HWASan, or MTE on stacks) has no place in the dugout: between two attempts it sleeps for a rotation
@@ -235,7 +235,7 @@ use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 use plan::{Arrival, Arrive};
-use state::{BULLPEN, DECK, FAIR, LOCKED, NAPPING, ROOM, State, VACANT};
+use state::{ALARM, DECK, LOCKED, NAPPING, RELEASE, ROOM, State};
 use watch::{Heat, Tries, Wait, epoch_now};
 
 mod calls;
@@ -343,14 +343,15 @@ impl<P: Platform, T: Policy> RawLock for RawOndeck<P, T> {
 
     #[inline(always)]
     unsafe fn release(&self) {
-        if self.load().has(FAIR | NAPPING | VACANT | ROOM | BULLPEN) {
+        // The load brings the line near; once it is here, its answer may as well be used.
+        if P::atomics_may_be_far() && self.load().is_alarmed() {
             return Self::release_slow(self, false);
         }
         P::step(VACATE);
-        let before = State(self.word.fetch_add(LOCKED, Release)); // E1
+        let before = State(self.word.fetch_add(RELEASE, Release)); // E1
         debug_assert!(before.has(LOCKED), "I1: released by its holder");
-        if before.has(NAPPING) {
-            Self::wake_the_deck(self);
+        if before.after_release().has(LOCKED) {
+            Self::release_slow(self, false);
         }
     }
 
@@ -419,9 +420,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.word.store(self.load().released().0, Relaxed);
     }
 
-    /// How often the lock was released or passed, modulo 1024; stale at once.
-    pub fn n_releases(&self) -> u64 {
-        self.load().count()
+    /// How often the lock was released or passed, modulo 1024; `None` while something is asked of its holder, after which it is
+    /// counted anew. Stale at once.
+    pub fn n_releases(&self) -> Option<u64> {
+        let state = self.load();
+        (!state.is_alarmed()).then(|| state.count())
     }
 
     /// Whether some thread holds the lock; stale at once.
@@ -451,7 +454,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     #[inline(always)]
     fn cas(&self, from: State, to: State, order: Ordering) -> bool {
-        self.word.compare_exchange(from.0, to.0, order, Relaxed).is_ok()
+        self.word.compare_exchange(from.0, to.alarmed_if_asked().0, order, Relaxed).is_ok()
     }
 
     /// One attempt to change the word, by a thread that must get through in the end.
@@ -465,7 +468,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         if tries.need_room() {
             P::pause_ns(tries.back_off_ns::<P>(T::tuning()));
             P::step(MAKE_ROOM);
-            self.word.fetch_or(ROOM, Relaxed);
+            self.word.fetch_or(ROOM | ALARM, Relaxed);
             P::pause_ns(tries.gap_ns::<P>(T::tuning()));
         }
         false
@@ -501,6 +504,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 || state.is_coming_to(P::current_core()),
                 P::is_crowded,
             );
+            if step != Arrive::GiveWay {
+                pass = None;
+            }
             let turn = match step {
                 Arrive::Grab if self.grab() => Turn::AtBat,
                 Arrive::Grab => Turn::Again,

@@ -106,7 +106,7 @@ fn acquire_contended<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: Optio
     bare::within(|| {
         let Some(wait) = bare::wait(address(lock)) else { return lock.acquire_contended(deadline_ns) };
         let has_it = wait.told(|| lock.acquire_contended(deadline_ns));
-        bare::waited(&wait, has_it, address(lock), if has_it { lock.n_releases() } else { 0 });
+        bare::waited(&wait, has_it, address(lock), lock.n_releases());
         has_it
     })
 }
@@ -267,6 +267,11 @@ impl Platform for Recorded {
     #[inline]
     fn memory_nodes() -> u32 {
         Hardware::memory_nodes()
+    }
+
+    #[inline(always)]
+    fn atomics_may_be_far() -> bool {
+        Hardware::atomics_may_be_far()
     }
 
     #[inline]

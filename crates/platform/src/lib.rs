@@ -228,6 +228,14 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
         0
     }
 
+    /// Returns whether an atomic read-modify-write may be done far from its core, where the line is not the core's own.
+    ///
+    /// Processors of Arm's do so. Then the line stays away until the core loads it, and a thread that only reads, modifies
+    /// and writes never gets it. Locks ask so that they can load it once.
+    fn atomics_may_be_far() -> bool {
+        false
+    }
+
     /// Returns whether `address` fits into `bits` bits, so that a word with room for so many can hold it.
     ///
     /// It does not fit where addresses are longer, or where the system keeps a tag in their upper bits. Models answer

@@ -149,6 +149,11 @@ impl Platform for Preloaded {
         Hardware::memory_nodes()
     }
 
+    #[inline(always)]
+    fn atomics_may_be_far() -> bool {
+        Hardware::atomics_may_be_far()
+    }
+
     #[inline]
     fn is_running(thread: ThreadId) -> Running {
         Hardware::is_running(thread)

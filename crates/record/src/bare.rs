@@ -11,7 +11,8 @@
 //!
 //! # A hold that is remembered
 //! It has the lock's address and its turn, a number that the lock changes with each release. One thread may acquire and
-//! another release: then the turn is another when the first comes back to the lock, and what it remembers is dropped.
+//! another release: then the turn is another when the first comes back to the lock, and what it remembers is dropped. A lock
+//! may not know its turn, and then what is remembered counts.
 //!
 //! # Memory
 //! The lock may be that of the program's allocator. So memory is asked for once, in [`prepare`], before the program starts;
@@ -129,7 +130,7 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
 struct Hold {
     /// Of the lock; 0 if there is none.
     address: u64,
-    turn: u64,
+    turn: Option<u64>,
     /// When it began; 0 if it is not timed.
     from: u64,
     /// The stack that acquired the lock.
@@ -150,7 +151,7 @@ struct Here {
 
 thread_local! {
     static HERE: Here = const {
-        let holds = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
+        let holds = [const { Cell::new(Hold { address: 0, turn: None, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
         Here { left: Cell::new(0), n_holds: Cell::new(0), holds }
     };
 }
@@ -223,7 +224,7 @@ pub fn remembers() -> bool {
 }
 
 /// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
-pub fn taken(address: u64, turn: u64, is_due: bool, is_contended: bool) {
+pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) {
     /// Acquisitions of a process that does not record, or not yet, until it looks again whether it does.
     const AGAIN_AFTER: u32 = 10_000;
     HERE.with(|here| {
@@ -253,7 +254,7 @@ pub fn wait(address: u64) -> Option<Wait<'static>> {
 }
 
 /// A wait for the lock at that address is over: the calling thread has it, and it is at that turn, or has given up.
-pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: u64) {
+pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     let Some(recording) = current() else { return };
     wait.write_down(recording, has_it);
     if !has_it {
@@ -276,10 +277,11 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: u64) {
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
 /// in the answer; the lock may be gone by then.
-pub fn release(address: u64, turn: u64, is_contended: bool) -> Option<Pending> {
+pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pending> {
     let hold = HERE.with(|here| here.take(address));
     let recording = current()?;
-    let hold = hold.filter(|hold| hold.turn == turn && hold.generation == account::generation());
+    let hold = hold.filter(|hold| hold.generation == account::generation());
+    let hold = hold.filter(|hold| hold.turn.zip(turn).is_none_or(|(then, now)| then == now));
     match hold {
         Some(hold) => marks(recording, address)?.release_bare(recording, address, hold.stack, hold.from),
         None if is_contended => find(address)?.release_bare(recording, address, NONE, 0),

@@ -133,6 +133,10 @@ impl Platform for Simulated {
         Here::expect().with(|engine| engine.memory_nodes)
     }
 
+    fn atomics_may_be_far() -> bool {
+        Here::expect().with(|engine| engine.machine.memory.far_atomics.is_some())
+    }
+
     fn is_running(thread: ThreadId) -> Running {
         let here = Here::expect();
         here.catch_up();

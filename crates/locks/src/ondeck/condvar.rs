@@ -27,15 +27,9 @@
 //!
 //! # Responsibility
 //! A list of sleepers must always have somebody who will call the next one. If the word shows an occupant of the deck
-//! or a sleeper, there is such a somebody already, and one more sleeper changes nothing: with the deck empty, VACANT has
-//! been set since before the holder acquired the lock, or by a holder of the latch that will call (I2, I3). Otherwise
-//! the pushed node would be on its own, since a release that has read the word already would not see it.
-//!
-//! Unless there can be no such release. Who waits has held the lock (who has not is made without it, and sent ALONE), and sets BULLPEN before it releases it (`expect`);
-//! from then on each holder finds that when it looks before its release, and releases by a compare-exchange, which sees
-//! what was pushed (I9). The flag is forgotten at one release in 256, so that a lock whose waiters have gone gets its
-//! faster release back. Where it is missing though somebody waits, or where the lock is free, the waiter is seated
-//! instead, which is right in any case, and costs a taken lock's holder a wake that came too early.
+//! or a sleeper, there is such a somebody already, and one more sleeper changes nothing (I2, I3). If it shows a holder, the
+//! push sets VACANT and the alarm, so that the holder's release calls (I9). If the lock is free, and nobody is there, the
+//! waiter is seated instead of pushed, and woken.
 //!
 //! # Orderings
 //! The list and the records in it are ordered by the list's lock. `enlist` publishes a record as `enqueue` does (E2), a
@@ -45,7 +39,7 @@
 //!
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. Nobody is woken by a notifier that
-//! holds the lock, but for once when BULLPEN has just been forgotten. A waiter that has been notified
+//! holds the lock. A waiter that has been notified
 //! acquires its lock without a deadline, with the lock's promises; one sent ALONE as any arrival, on a far stack with
 //! what the lock's Limits say. The list's lock is a flagship, so a thread with real-time priority waits for its holder
 //! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_wakes_nobody_into_the_lock`, `condvar_timeouts_race_with_notifications`,
@@ -53,7 +47,7 @@
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
-//! one of its lock's word, a wake only for an invited one; the waiter's release one more if BULLPEN is not set yet. 16 bytes; a waiter's record is 1 KiB of its stack.
+//! one of its lock's word, a wake only for an invited one. 16 bytes; a waiter's record is 1 KiB of its stack.
 //!
 //! # After release
 //! A notification does not touch the condition variable after it has released the list's lock, whose release does not
@@ -62,7 +56,7 @@
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
-use super::state::{BULLPEN, DECK, LATCHED};
+use super::state::{DECK, LATCHED, LOCKED};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
@@ -73,7 +67,6 @@ use ondeck_platform::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, Wai
 
 const SUMMON: Step = step("summon");
 const WITHDRAW: Step = step("withdraw");
-const EXPECT: Step = step("expect");
 const ENLIST: Step = step("enlist");
 const INVITE: Step = step("invite");
 const SEND_ALONE: Step = step("send_alone");
@@ -142,9 +135,6 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     /// - `waiter` stays where it is until `sleep` or [`outlast`](Waiter::outlast) has returned, or
     ///   [`withdraw`](Self::withdraw) was true.
     pub unsafe fn join(&self, waiter: &Waiter<P, T>) {
-        if let Some(mutex) = waiter.mutex() {
-            mutex.expect_notifications();
-        }
         self.append(waiter);
     }
 
@@ -363,15 +353,6 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
 // -- The way to the lock ----------------------------------------------------------------------------------------------
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
-    /// Sees to it that no release, from the caller's own on, misses what a notifier pushes. The caller holds the lock.
-    fn expect_notifications(&self) {
-        // Nobody else sets it meanwhile, and only a release clears it (I9).
-        if !self.load().has(BULLPEN) {
-            P::step(EXPECT);
-            self.word.fetch_or(BULLPEN, Relaxed);
-        }
-    }
-
     /// Makes a notified waiter a sleeper of its lock. If nobody would call it from there, it is called at once.
     ///
     /// # Safety
@@ -387,7 +368,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
-            if state.has(DECK) || state.has_sleepers() || state.is_release_exact() {
+            if state.has(DECK) || state.has_sleepers() || state.has(LOCKED) {
                 let Some(next) = here.node.on_top_of(state) else {
                     // SAFETY: as for `send_alone`.
                     return unsafe { Waiter::send_alone(waiter) };

@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, GiveUp, InLine, Line, Occupant, OnDeck};
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
+use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, DOZE, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck,
@@ -93,7 +93,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
         debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
         let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
-        if turn == Turn::Ceded { self.on_deck(Heat::of(before, T::tuning()), deadline) } else { turn }
+        if turn == Turn::Ceded { self.on_deck(Heat::of(before, P::ticks() >> 4, T::tuning()), deadline) } else { turn }
     }
 
     /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
@@ -162,12 +162,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             (false, _) if wait.is_auditor(tuning) => return Some(Heat::Audited),
             _ => {}
         }
-        let mut state = first;
+        let (mut first, mut state) = (first, first);
         let mut gap = tuning.look_gap_ns;
         // Ends by the clock, if not before.
         loop {
             if !state.has(LOCKED) && self.grab() {
                 return None;
+            }
+            if state.is_alarmed() {
+                first = state;
             }
             let is_captured = state.releases_since(first) > u64::from(tuning.look_releases);
             if state.has(PASSED) || is_captured || wait.longer_than(tuning.look_ns) {
@@ -265,13 +268,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn ask(&self, watch: &mut Watch<P>, tuning: &Tuning) {
         watch.has_asked = true;
         P::step(ASK);
-        self.word.fetch_or(if watch.is_hot { FAIR | HOT } else { FAIR }, Relaxed);
+        self.word.fetch_or(ALARM | FAIR | if watch.is_hot { HOT } else { 0 }, Relaxed);
         P::pause_ns(watch.next_gap_ns(tuning));
     }
 
     /// Sleeps on the word until the next release.
     pub(super) fn nap(&self, state: State, watch: &mut Watch<P>, deadline: Option<u64>) {
-        let napping = state.napping(watch.naps > 0);
+        let napping = state.napping(watch.naps > 0).alarmed_if_asked();
         P::step(NAP);
         if !self.cas(state, napping, Relaxed) {
             return;

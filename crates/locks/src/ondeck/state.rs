@@ -19,15 +19,23 @@ pub(super) const FAIR: u64 = 1 << 48;
 pub(super) const PASSED: u64 = 1 << 49;
 pub(super) const NAPPING: u64 = 1 << 50;
 pub(super) const HOT: u64 = 1 << 51;
-pub(super) const BULLPEN: u64 = 1 << 52;
-pub(super) const LOCKED: u64 = 1 << 53;
-const COUNT_SHIFT: u32 = 54;
-const COUNT_MASK: u64 = (1 << (64 - COUNT_SHIFT)) - 1;
+const COUNT_SHIFT: u32 = 52;
+const COUNT_BITS: u32 = 10;
+const COUNT: u64 = ((1 << COUNT_BITS) - 1) << COUNT_SHIFT;
+// Not the top bit: of that, compilers make a test of the sign, and the fetch-or becomes a loop.
+pub(super) const LOCKED: u64 = 1 << 62;
+/// What is carried out of LOCKED ends here, and means nothing.
+const CARRY: u64 = 1 << 63;
 
-const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | BULLPEN | LOCKED;
-const _: () =
-    assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ (COUNT_MASK << COUNT_SHIFT) == u64::MAX, "fields overlap or leave gaps");
-const _: () = assert!(LOCKED << 1 == 1 << COUNT_SHIFT, "the carry out of LOCKED must count a release");
+/// A full counter: the next release carries into LOCKED, so the lock stays taken, and its holder looks what is asked.
+pub(super) const ALARM: u64 = COUNT;
+/// What a release adds: one to the counter, and one to LOCKED, which clears that.
+pub(super) const RELEASE: u64 = LOCKED | 1 << COUNT_SHIFT;
+
+const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT ^ CARRY == u64::MAX, "fields overlap or leave gaps");
+const _: () = assert!(COUNT + (1 << COUNT_SHIFT) == LOCKED, "the carry out of the counter goes into LOCKED");
+const _: () = assert!(LOCKED + LOCKED == CARRY, "the carry out of LOCKED goes where it means nothing");
 const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
 const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
 
@@ -57,24 +65,29 @@ impl State {
         self.has(DECK) && (self.has(STANDIN) || !self.has(FLIGHT))
     }
 
-    /// Whether somebody is inside whose release will see whatever is pushed before it (I9).
-    pub(super) const fn is_release_exact(self) -> bool {
-        self.0 & (LOCKED | BULLPEN) == LOCKED | BULLPEN
+    /// Whether the next release will find out what is asked of it.
+    pub(super) const fn is_alarmed(self) -> bool {
+        self.0 & COUNT == ALARM
     }
 
-    /// Nothing left but the counter and the hints: HOT, ROOM, BULLPEN, and the two of the last call.
+    /// Whether something is asked of the next release.
+    pub(super) const fn asks(self) -> bool {
+        self.has(FAIR | NAPPING | VACANT | ROOM)
+    }
+
+    /// Nothing left but the counter and the hints: HOT, ROOM, and the two of the last call.
     pub(super) const fn is_at_rest(self) -> bool {
-        self.without(HOT | ROOM | BULLPEN).0 & (HEAD | FLAGS) == 0
+        self.without(HOT | ROOM).0 & (HEAD | FLAGS) == 0
     }
 
-    /// How many releases lie between two values, modulo 1024.
+    /// How many releases lie between two values, modulo 1024. What an alarm has skipped counts as well.
     pub(super) const fn releases_since(self, earlier: State) -> u64 {
-        (self.0 >> COUNT_SHIFT).wrapping_sub(earlier.0 >> COUNT_SHIFT) & COUNT_MASK
+        ((self.0 & COUNT).wrapping_sub(earlier.0 & COUNT) & COUNT) >> COUNT_SHIFT
     }
 
     /// The counter of releases and passes.
     pub(super) const fn count(self) -> u64 {
-        self.0 >> COUNT_SHIFT
+        (self.0 & COUNT) >> COUNT_SHIFT
     }
 
     pub(super) const fn epoch(self) -> u64 {
@@ -114,20 +127,31 @@ impl State {
         }
     }
 
-    // Transitions, each installed by one RMW.
-
-    /// Free, and one more release counted: the carry out of LOCKED.
-    pub(super) const fn released(self) -> State {
-        State(self.0.wrapping_add(LOCKED))
+    /// The alarm set if something is asked of the next release, and else off: of whatever is written over a whole word.
+    pub(super) const fn alarmed_if_asked(self) -> State {
+        match (self.asks(), self.is_alarmed()) {
+            (true, _) => self.with(ALARM),
+            (false, true) => self.without(ALARM),
+            (false, false) => self,
+        }
     }
 
-    /// The same, if there is nothing else to do. Forgets BULLPEN now and then, since nobody knows when the last one that
-    /// waits for a notification has gone.
+    // Transitions, each installed by one RMW.
+
+    /// What the addition of a release leaves behind: free, or still taken after an alarm.
+    pub(super) const fn after_release(self) -> State {
+        State(self.0.wrapping_add(RELEASE))
+    }
+
+    /// Free, and one more release counted.
+    pub(super) const fn released(self) -> State {
+        let count = self.0.wrapping_add(1 << COUNT_SHIFT) & COUNT;
+        State(self.0 & !(LOCKED | COUNT) | count)
+    }
+
+    /// The same, if there is nothing else to do.
     pub(super) const fn vacated(self) -> State {
-        /// So many slower releases, of some nanoseconds each, are less than the wake that forgetting may cost.
-        const FORGETS_EVERY: u64 = 256;
-        let next = self.released().without(ROOM);
-        if next.count().is_multiple_of(FORGETS_EVERY) { next.without(BULLPEN) } else { next }
+        self.released().without(ROOM)
     }
 
     /// Given to whoever sits on deck, or to the sleeper that the seat is kept for; then, as with a napping occupant,
@@ -191,7 +215,8 @@ mod tests {
 
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        (0..1u64 << 12).flat_map(|bits| [State(bits << 42), State(bits << 42 | 0x1234)])
+        let flags = (0..1u64 << 11).map(|bits| (bits & 0x3ff) << 42 | (bits >> 10) * LOCKED);
+        flags.flat_map(|flags| [State(flags), State(flags | 0x1234)])
     }
 
     #[test]
@@ -207,30 +232,43 @@ mod tests {
     #[test]
     fn a_release_counts_and_clears_locked_only() {
         for state in all().filter(|state| state.has(LOCKED)) {
-            let next = state.released();
-            assert_eq!(next.releases_since(state), 1);
-            assert_eq!(next.0 & (HEAD | FLAGS), state.without(LOCKED).0 & (HEAD | FLAGS));
+            for next in [state.released(), state.after_release()] {
+                assert_eq!(next.releases_since(state), 1);
+                assert_eq!(next.0 & (HEAD | FLAGS), state.without(LOCKED).0 & (HEAD | FLAGS));
+            }
         }
-        let last = State(u64::MAX);
-        assert_eq!(last.released().releases_since(last), 1, "the counter wraps off the top");
+    }
+
+    /// The addition of a release leaves an alarmed lock taken, and changes nothing else of it.
+    #[test]
+    fn a_release_under_an_alarm_keeps_the_lock() {
+        for state in all().filter(|state| state.has(LOCKED)) {
+            let next = state.with(ALARM).after_release();
+            assert_eq!(next.without(CARRY), state.without(ALARM));
+            assert!(!next.is_alarmed());
+            assert_eq!(
+                state.with(ALARM).released(),
+                state.without(ALARM | LOCKED),
+                "the counter wraps, and LOCKED goes"
+            );
+        }
     }
 
     #[test]
-    fn one_release_in_256_forgets_the_bullpen_and_none_anything_else() {
-        let (mut state, mut n_forgotten) = (State(0), 0);
-        for _ in 0..1024 {
-            state = state.with(LOCKED | ROOM | HOT | BULLPEN).vacated();
-            assert!(state.has(HOT) && !state.has(LOCKED | ROOM));
-            n_forgotten += u32::from(!state.has(BULLPEN));
-        }
-        assert_eq!((n_forgotten, state.count()), (4, 0));
-    }
-
-    #[test]
-    fn a_push_counts_on_a_holder_that_knows_of_the_bullpen() {
+    fn the_alarm_is_set_if_and_only_if_something_is_asked() {
         for state in all() {
-            assert_eq!(state.is_release_exact(), state.has(LOCKED) && state.has(BULLPEN));
+            for before in [state, state.with(ALARM)] {
+                let next = before.alarmed_if_asked();
+                assert_eq!(next.is_alarmed(), state.has(FAIR | NAPPING | VACANT | ROOM));
+                assert_eq!(next.without(ALARM), state);
+            }
         }
+    }
+
+    #[test]
+    fn a_plain_release_answers_the_call_for_room() {
+        let next = State(LOCKED | ROOM | HOT).vacated();
+        assert!(next.has(HOT) && !next.has(LOCKED | ROOM));
     }
 
     #[test]
@@ -283,7 +321,7 @@ mod tests {
     fn a_lock_is_alone_without_a_deck_and_sleepers_and_at_rest_without_anybody() {
         for state in all() {
             assert_eq!(state.is_alone(), !state.has(DECK) && !state.has_sleepers());
-            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM | BULLPEN)) || state.has_sleepers();
+            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM)) || state.has_sleepers();
             assert_eq!(state.is_at_rest(), !is_anybody_there, "{:x}", state.0);
         }
     }

@@ -103,9 +103,9 @@ pub(super) enum Heat {
 }
 
 impl Heat {
-    /// For a called sleeper that finds `state`.
-    pub(super) fn of(state: State, tuning: &Tuning) -> Self {
-        let is_tried = tuning.audit_every_ns > 0 && state.count().is_multiple_of(u64::from(tuning.cool_every));
+    /// For a called sleeper that finds `state`, with a number drawn by chance.
+    pub(super) fn of(state: State, drawn: u64, tuning: &Tuning) -> Self {
+        let is_tried = tuning.audit_every_ns > 0 && drawn.is_multiple_of(u64::from(tuning.cool_every));
         if state.has(HOT) && !is_tried { Heat::Hot } else { Heat::Cool }
     }
 
@@ -211,6 +211,11 @@ impl<P: Platform> Watch<P> {
     /// Takes in what a poll has shown.
     pub(super) fn observe(&mut self, state: State, tuning: &Tuning) {
         let now = P::ticks();
+        // An alarm is no count: what was released before it is not known.
+        if state.is_alarmed() && !self.seen.is_alarmed() {
+            self.seen = state;
+            self.audit = self.audit.map(|audit| Audit { since: state, since_at: now, ..audit });
+        }
         let releases = state.releases_since(self.seen);
         if let Some(period) = now.saturating_sub(self.seen_at).checked_div(releases) {
             self.period = period;
@@ -341,15 +346,13 @@ mod tests {
     #[test]
     fn one_in_so_many_called_sleepers_tries_a_hot_lock() {
         let tuning = Tuning { cool_every: 4, ..super::super::BALANCED };
-        let of = |count: u64, flags| {
-            Heat::of((0..count).fold(State(flags), |state, _| state.with(LOCKED).released()), &tuning)
-        };
+        let of = |drawn, flags| Heat::of(State(flags), drawn, &tuning);
         assert_eq!(
-            [0, 1, 2, 3, 4].map(|count| of(count, HOT)),
+            [0, 1, 2, 3, 4].map(|drawn| of(drawn, HOT)),
             [Heat::Cool, Heat::Hot, Heat::Hot, Heat::Hot, Heat::Cool]
         );
         assert_eq!(of(1, 0), Heat::Cool);
         let never = Tuning { audit_every_ns: 0, ..tuning };
-        assert_eq!(Heat::of(State(HOT), &never), Heat::Hot, "nobody would find out again");
+        assert_eq!(Heat::of(State(HOT), 0, &never), Heat::Hot, "nobody would find out again");
     }
 }

@@ -147,6 +147,11 @@ impl Platform for Hardware {
         os::memory_nodes()
     }
 
+    #[inline(always)]
+    fn atomics_may_be_far() -> bool {
+        cfg!(target_arch = "aarch64")
+    }
+
     #[inline]
     fn is_running(_thread: ThreadId) -> Running {
         Running::Unknown
