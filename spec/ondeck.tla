@@ -18,31 +18,27 @@
    NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. ROOM: a request for
    time, which this model does not have, and one that fails is no step. The counter: its being full is the flag
    ALARM, and any release may find it full by itself. The epoch: `Rotation` says how its comparisons turn out. The core of the last call: an
-   arrival may stand in or not. Time: how long the occupant is patient, when a pass may be revoked and the line be
-   broken (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow path. Nodes
+   arrival may sit beside a call or not. Time: how long an occupant is patient, when it accepts a pass past a called
+   sleeper (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow path. Nodes
    beyond 2^48. Memory orderings: loom looks after them. The condition variable: ondeck_condvar.tla.
 
    BOUNDS, and distinct states found by TLC 2.15 (with symmetry, where no property is checked):
 
    | config             | threads x acquisitions                     | states  |
    |---|---|---|
-   | safety             | 3 x 2, no wake without cause               | 67 677  |
-   | safety_once        | 3 x 1, all features                        | 3 265   |
-   | safety_endless     | 3 x any number, all features               | 38 934  |
-   | safety_four        | 4 x any number, all features but deadlines | 55 516  |
-   | safety_one_core    | 3 x any number, nobody spins               | 28 830  |
-   | liveness           | 2 x 2, all features                        | 2 397   |
-   | liveness_three     | 3 x 1, all features                        | 19 103  |
-   | served             | 1 x 1 and 2 x any number, no deadlines     | 4 673   |
-
-   Run once, too long to be kept: 3 x 2, all features: 105 682; 4 x any number with deadlines, but no lock found still
-   and no wake without cause: 408 955.
+   | safety             | 3 x 2, no wake without cause               | 37 476 |
+   | safety_once        | 3 x 1, all features                        | 2 466  |
+   | safety_endless     | 3 x any number, all features               | 16 687 |
+   | safety_four        | 4 x any number, all features but deadlines | 25 744 |
+   | safety_one_core    | 3 x any number, nobody spins               | 12 801 |
+   | liveness           | 2 x 2, all features                        | 2 607  |
+   | liveness_three     | 3 x 1, all features                        | 14 291 |
+   | served             | 1 x 1 and 2 x any number, no deadlines     | 3 393  |
 
    WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it where nobody finds
-   the lock still: with long holds an arrival may get the seat, be made a stand-in, cede and be an arrival again without
-   end. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join the
-   waiters. And the receiver of a pass must accept one before it is revoked. One in line needs neither:
-   `starvation_in_line` has arrivals that each stand in, and go to bat, between two of its looks. *)
+   the lock still. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join
+   the waiters. And an arrival on deck must accept a pass before a called sleeper does, sooner or later.
+*)
 
 \* not modelled: make_room: a hint that only slows its reader down, see above
 \* not modelled: doze: changes no word; who dozes is an arrival that has not begun yet
@@ -59,7 +55,7 @@ CONSTANTS
   Spins,        \* P::may_spin: whether there is more than one core.
   Still,        \* Whether an occupant may find that the lock has not been released for long: then it naps, or cedes.
   Hot,          \* Whether somebody may decline a free lock because it is hot.
-  Late,         \* Whether a pass may be revoked, and the line broken, for being late.
+  Late,         \* Whether an arrival on deck may accept a pass although a called sleeper is up.
   Spurious,     \* Whether sleepers may wake without cause.
   Rotation,     \* "any": each look at the clock may find a rotation due or not; "clock": it is due from `rotate` until
                 \* the next call, and so is a request; "never": neither falls due.
@@ -70,20 +66,19 @@ VARIABLES
   word,   \* head and flags
   node,   \* what each thread has on its stack for the dugout
   pc,
-  notes,  \* what each thread knows for itself: past (its deadline), ceded, asked, napped, waked
+  notes,  \* what each thread knows for itself: past (its deadline), called (which seat is its own), asked, napped
   called, \* whom a thread has called and must still grant or wake
   left,   \* acquisitions that a thread has not finished
   due     \* whether the dugout has not rotated for a while; only with Rotation = "clock"
 
 vars == <<word, node, pc, notes, called, left, due>>
 
-Flags == {"LATCHED", "VACANT", "DECK", "FLIGHT", "STANDIN", "FAIR", "PASSED", "NAPPING",
-          "ALARM", "LOCKED"}
+Flags == {"LATCHED", "DECK", "CALLED", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
-Bugs == {"none", "ceded_with_flight", "claims_when_due", "ignores_vacant", "drops_the_call",
-         "leaves_although_called", "touches_after_release", "naps_quietly", "calls_past_standin", "revokes_a_nap"}
+Bugs == {"none", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
+         "touches_after_release", "naps_quietly", "calls_twice", "rises_quietly", "leaves_quietly"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -97,27 +92,28 @@ HasSleepers(w)   == w.head # Nobody
 With(w, flags)   == [w EXCEPT !.flags = @ \cup flags]
 Without(w, flags) == [w EXCEPT !.flags = @ \ flags]
 
-IsAlone(w)        == ~HasSleepers(w) /\ ~Has(w, {"DECK"})
-IsSeatOccupied(w) == Has(w, {"DECK"}) /\ (Has(w, {"STANDIN"}) \/ ~Has(w, {"FLIGHT"}))
+Seats == {"DECK", "CALLED"}
+IsAlone(w)     == ~HasSleepers(w) /\ ~Has(w, Seats)
+IsCalledUp(w)  == Has(w, {"CALLED"}) /\ ~Has(w, {"FLIGHT"})
+IsAnybodyUp(w) == Has(w, {"DECK"}) \/ IsCalledUp(w)
+IsVacant(w)    == HasSleepers(w) /\ ~Has(w, Seats)
 
 \* Of whatever a compare-exchange writes: the alarm is set if something is asked of the next release, and else off.
-Asks == {"FAIR", "NAPPING", "VACANT"}
-Heard == Asks \ (IF Bug = "ignores_vacant" THEN {"VACANT"} ELSE IF Bug = "naps_quietly" THEN {"NAPPING"} ELSE {})
-Alarmed(w) == IF Has(w, Heard) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
+Asks(w)  == Has(w, {"FAIR", "NAPPING"}) \/ IsVacant(w)
+Heard(w) == CASE Bug = "ignores_vacant" -> Has(w, {"FAIR", "NAPPING"})
+              [] Bug = "naps_quietly"   -> Has(w, {"FAIR"}) \/ IsVacant(w)
+              [] OTHER                  -> Asks(w)
+Alarmed(w) == IF Heard(w) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
 
-Settled(w) == IF HasSleepers(w) /\ ~Has(w, {"DECK"}) THEN With(w, {"VACANT"}) ELSE Without(w, {"VACANT"})
 Released(w) == Without(w, {"LOCKED"})
-Passed(w)   == With(w, IF IsSeatOccupied(w) THEN {"PASSED"} ELSE {"PASSED", "NAPPING"})
-Ceded(w)    == LET gone == Without(w, {"STANDIN", "FAIR"})
-               IN IF Bug = "ceded_with_flight" THEN With(gone, {"FLIGHT"}) ELSE gone
-AtBat(w)    == LET inside == Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"})
-               IN IF Has(w, {"STANDIN"}) THEN Ceded(inside) ELSE Settled(Without(inside, {"DECK"}))
-LeftAlone(w)  == Without(w, {"DECK", "FAIR", "NAPPING"})
-HandedDown(w) == Settled(With(Without(w, {"DECK", "FAIR", "NAPPING"}), {"LATCHED"}))
+Passed(w)   == With(w, {"PASSED"})
+AtBat(w, seat) == Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING", seat})
+LeftBehind(w, seat) == LET next == Without(w, {seat})
+                       IN IF IsAnybodyUp(next) THEN next ELSE Without(next, {"FAIR", "NAPPING"})
 Napping(w, keeps_asking) == IF keeps_asking THEN With(w, {"NAPPING"}) ELSE Without(With(w, {"NAPPING"}), {"FAIR"})
-Called(w)     == Settled(With(Without(w, {"LATCHED"}), {"FLIGHT", IF Has(w, {"DECK"}) THEN "STANDIN" ELSE "DECK"}))
-Unlatched(w)  == Settled(Without(w, {"LATCHED"}))
-MustCall(w)   == Has(Unlatched(w), {"VACANT"}) /\ ~Has(w, {"LOCKED"})
+Called(w)     == With(Without(w, {"LATCHED"}), {"CALLED", "FLIGHT"})
+Unlatched(w)  == Without(w, {"LATCHED"})
+MustCall(w)   == IsVacant(w) /\ ~Has(w, {"LOCKED"})
 
 -----------------------------------------------------------------------------------------------------------------
 (* The dugout: dugout.rs. *)
@@ -224,60 +220,38 @@ grab(t) ==
      /\ Goes(t, "slow")
      /\ UNCHANGED <<word, notes>> /\ OnlyWord
 
-\* The lock was seen taken, or free but hot with somebody on deck; and it is not on its way to a deck that is awake.
+\* The lock was seen taken, or free but hot with somebody awake.
 MustWait(t) ==
   /\ pc[t] = "slow"
-  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsSeatOccupied(word))
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsAnybodyUp(word))
   /\ ~Knows(t, "past")
-  /\ ~(Spins /\ Has(word, {"PASSED"}) /\ ~Has(word, {"STANDIN", "NAPPING"}))
 
 \* acquire_slow sees that the deadline has passed.
 return(t) ==
   /\ pc[t] = "slow"
-  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsSeatOccupied(word))
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsAnybodyUp(word))
   /\ Knows(t, "past")
   /\ GivesUp(t)
   /\ UNCHANGED <<word, node, called, due>>
 
-revoke(t) ==
-  /\ pc[t] = "slow"
-  /\ Spins /\ Late
-  /\ Has(word, {"PASSED"}) /\ ~Has(word, {"STANDIN", "LATCHED"})
-  /\ Has(word, {"NAPPING"}) => Bug = "revokes_a_nap"
-  /\ ~Knows(t, "past")
-  /\ Writes(Without(word, {"PASSED"}))
-  /\ Enters(t)
-
-\* RawOndeck::may_claim says yes.
+\* plan::arrival says Claim: beside a call only while that is on its way.
 look(t) ==
   /\ MustWait(t)
   /\ ~Has(word, {"DECK"})
-  /\ Has(word, {"VACANT"}) => MayBeUndue \/ Bug = "claims_when_due"
+  /\ Has(word, {"CALLED"}) => Spins /\ Has(word, {"FLIGHT"})
+  /\ IsVacant(word) => MayBeUndue \/ Bug = "claims_when_due"
   /\ Goes(t, "claim")
   /\ UNCHANGED <<word, notes>> /\ OnlyWord
 
-\* Two writes, the second if the first shows VACANT.
 claim(t) ==
-  \/ /\ pc[t] = "claim"
-     /\ Flips(With(word, {"DECK"}))
-     /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE IF Has(word, {"VACANT"}) THEN "claimed" ELSE "deck")
-     /\ UNCHANGED notes /\ OnlyWord
-  \/ /\ pc[t] = "claimed"
-     /\ Flips(Without(word, {"VACANT"}))
-     /\ Goes(t, "deck")
-     /\ UNCHANGED notes /\ OnlyWord
-
-stand_in(t) ==
-  /\ MustWait(t)
-  /\ Spins /\ ~Knows(t, "ceded")
-  /\ Has(word, {"FLIGHT"}) /\ ~Has(word, {"STANDIN"})
-  /\ Writes(With(word, {"STANDIN"}))
-  /\ Goes(t, "deck")
+  /\ pc[t] = "claim"
+  /\ Flips(With(word, {"DECK"}))
+  /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE "deck")
   /\ UNCHANGED notes /\ OnlyWord
 
 enqueue(t) ==
   /\ MustWait(t)
-  /\ Has(word, {"DECK"}) \/ (Has(word, {"VACANT"}) /\ MayBeDue)
+  /\ Has(word, Seats) \/ (IsVacant(word) /\ MayBeDue)
   /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
   /\ Writes([word EXCEPT !.head = t])
   /\ Goes(t, "asleep")
@@ -286,111 +260,88 @@ enqueue(t) ==
 -----------------------------------------------------------------------------------------------------------------
 (* On deck: deck.rs. *)
 
+Seat(t) == IF Knows(t, "called") THEN "CALLED" ELSE "DECK"
+
+\* A called sleeper that is up goes first.
+IsFirst(t) == Knows(t, "called") \/ ~IsCalledUp(word)
+
 accept(t) ==
   /\ pc[t] = "deck"
   /\ Has(word, {"PASSED"})
-  /\ Writes(AtBat(word))
+  /\ IsFirst(t) \/ Late
+  /\ Writes(AtBat(word, Seat(t)))
   /\ Enters(t)
 
 take(t) ==
   /\ pc[t] = "deck"
   /\ ~Has(word, {"LOCKED"})
-  /\ Writes(AtBat(word))
+  /\ Writes(AtBat(word, Seat(t)))
   /\ Enters(t)
 
 \* An occupant that has no lock to go for.
 Sits(t) ==
   /\ pc[t] = "deck"
-  /\ ~Has(word, {"PASSED"})
+  /\ Has(word, {"PASSED"}) => ~IsFirst(t)
   /\ Has(word, {"LOCKED"}) \/ (Hot /\ Spins /\ notes[t] \cap {"asked", "past"} = {})
 
-cede(t) ==
-  /\ Sits(t)
-  /\ Has(word, {"STANDIN"})
-  /\ Knows(t, "past") \/ ~Has(word, {"FLIGHT"}) \/ ~Spins \/ Still
-  /\ Writes(Ceded(word))
-  /\ IF Knows(t, "past") THEN GivesUp(t)
-     ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {"ceded"}] /\ UNCHANGED left
-  /\ UNCHANGED <<node, called, due>>
+\* An arrival that would sleep on the word beside a called sleeper goes to the dugout instead.
+Retires(t) ==
+  /\ ~Spins \/ Still
+  /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
+  /\ Seat(t) = "DECK" /\ Has(word, {"CALLED"})
 
 ask(t) ==
   /\ pc[t] = "deck"
-  /\ ~Knows(t, "asked")
+  /\ ~Has(word, {"FAIR", "PASSED"}) /\ IsFirst(t)
   /\ Spins \/ Knows(t, "napped")
   /\ MayBeDue
   /\ Flips(With(word, {"FAIR", "ALARM"}))
   /\ Notes(t, "asked")
   /\ UNCHANGED pc /\ OnlyWord
 
+\* Somebody has asked, or it may not yet, or need not.
+HasNoNeedToAsk(t) == Has(word, {"FAIR"}) \/ ~IsFirst(t) \/ ~(Spins \/ Knows(t, "napped")) \/ MayBeUndue
+
 nap(t) ==
   /\ Sits(t)
   /\ ~Spins \/ Still
-  /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"STANDIN"})
+  /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
+  /\ Seat(t) = "CALLED" \/ ~Has(word, {"CALLED"})
   /\ ~Knows(t, "past")
-  /\ Knows(t, "asked") \/ ~(Spins \/ Knows(t, "napped")) \/ MayBeUndue
+  /\ HasNoNeedToAsk(t)
   /\ Writes(Napping(word, Knows(t, "napped")))
   /\ Goes(t, "nap")
   /\ UNCHANGED notes /\ OnlyWord
 
+\* Whoever clears the flag owes a wake to the other seat.
 rise(t) ==
   /\ pc[t] = "rise"
-  /\ IF Has(word, {"PASSED"}) THEN UNCHANGED word ELSE Writes(Without(word, {"NAPPING"}))
-  /\ Goes(t, "deck")
+  /\ LET clears == ~Has(word, {"PASSED"}) /\ Has(word, {"NAPPING"})
+         owes == clears /\ Has(word, {"DECK"}) /\ Has(word, {"CALLED"}) /\ Bug # "rises_quietly"
+     IN /\ IF clears THEN Writes(Without(word, {"NAPPING"})) ELSE UNCHANGED word
+        /\ Goes(t, IF owes THEN "wake_other" ELSE "deck")
   /\ notes' = [notes EXCEPT ![t] = (@ \ {"asked"}) \cup {"napped"}]
   /\ OnlyWord
 
+wake_other(t) ==
+  /\ pc[t] = "wake_other"
+  /\ pc' = [u \in Threads |-> IF u = t THEN "deck" ELSE IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+\* If that leaves sleepers beside empty seats, the write asks the holder's release to call one.
 leave(t) ==
   /\ Sits(t)
-  /\ Knows(t, "past") /\ ~Has(word, {"STANDIN"}) /\ ~HasSleepers(word)
-  /\ Writes(LeftAlone(word))
-  /\ GivesUp(t)
+  /\ Knows(t, "past") \/ Retires(t)
+  /\ IF Bug = "leaves_quietly" THEN Flips(LeftBehind(word, Seat(t))) ELSE Writes(LeftBehind(word, Seat(t)))
+  /\ IF Knows(t, "past") THEN GivesUp(t) ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {}] /\ UNCHANGED left
   /\ UNCHANGED <<node, called, due>>
-
-hand_down(t) ==
-  /\ Sits(t)
-  /\ Knows(t, "past") /\ ~Has(word, {"STANDIN", "LATCHED"}) /\ HasSleepers(word)
-  /\ Writes(HandedDown(word))
-  /\ Goes(t, "call")
-  /\ UNCHANGED notes /\ OnlyWord
 
 show_up(t) ==
   /\ pc[t] = "show_up"
   /\ Flips(Without(word, {"FLIGHT"}))
-  /\ Goes(t, IF Has(word, {"STANDIN"}) THEN "line" ELSE "deck")
-  /\ notes' = [notes EXCEPT ![t] = @ \ (IF Has(word, {"STANDIN"}) THEN {} ELSE {"waked"})]
-  /\ OnlyWord
-
-\* Not in line: its stand-in has gone, so it sits on deck already, perhaps as the stand-in of one that was called since.
-SeatIsOurs == ~Has(word, {"STANDIN"}) \/ Has(word, {"FLIGHT"})
-
-\* One in line sees that.
-sit_down(t) ==
-  /\ pc[t] = "line" /\ SeatIsOurs
   /\ Goes(t, "deck")
-  /\ notes' = [notes EXCEPT ![t] = @ \ {"waked"}]
-  /\ UNCHANGED word /\ OnlyWord
-
-\* wait_in_line wakes an occupant that fell asleep before it was made a stand-in.
-rouse_standin(t) ==
-  /\ pc[t] = "line" /\ ~SeatIsOurs
-  /\ Has(word, {"NAPPING"}) /\ ~Knows(t, "waked")
-  /\ pc' = [u \in Threads |-> IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
-  /\ Notes(t, "waked")
-  /\ UNCHANGED word /\ OnlyWord
-
-break_line(t) ==
-  /\ pc[t] = "line" /\ ~SeatIsOurs
-  /\ Has(word, {"NAPPING"}) => Knows(t, "waked")
-  /\ \/ /\ ~Has(word, {"LOCKED"})
-        /\ Writes(Without(With(word, {"LOCKED"}), {"STANDIN"}))
-        /\ Enters(t)
-     \/ /\ Has(word, {"PASSED"}) /\ Late
-        /\ Writes(Without(word, {"PASSED", "STANDIN"}))
-        /\ Enters(t)
-     \/ /\ Has(word, {"LOCKED"}) /\ Knows(t, "past")
-        /\ Writes(Without(word, {"STANDIN"}))
-        /\ GivesUp(t)
-        /\ UNCHANGED <<node, called, due>>
+  /\ Notes(t, "called")
+  /\ OnlyWord
 
 -----------------------------------------------------------------------------------------------------------------
 (* Releases: RawLock::release, release_fair, release_slow. *)
@@ -409,10 +360,10 @@ InReleaseSlow(t, is_fair) ==
 
 Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
 MayCall ==
-  /\ HasSleepers(word) /\ ~Has(word, {"LATCHED", "FLIGHT", "NAPPING"})
-  /\ Has(word, {"STANDIN"}) => Bug = "calls_past_standin"
-Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, {"DECK"}))
-CanCallUp == Has(word, {"VACANT"}) /\ ~Has(word, {"DECK", "LATCHED"}) /\ Bug # "ignores_vacant"
+  /\ HasSleepers(word) /\ ~Has(word, {"LATCHED", "NAPPING"})
+  /\ Has(word, {"CALLED"}) => Bug = "calls_twice"
+Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, Seats))
+CanCallUp == IsVacant(word) /\ ~Has(word, {"LATCHED"}) /\ Bug # "ignores_vacant"
 
 pass_on(t, is_fair) ==
   /\ InReleaseSlow(t, is_fair)
@@ -422,7 +373,7 @@ pass_on(t, is_fair) ==
 
 pass(t, is_fair) ==
   /\ InReleaseSlow(t, is_fair)
-  /\ Gives(is_fair) /\ ~MayCall /\ Has(word, {"DECK"})
+  /\ Gives(is_fair) /\ ~MayCall /\ Has(word, Seats)
   /\ Writes(Passed(word))
   /\ Releases(t, IF Has(word, {"NAPPING"}) THEN "wake_deck" ELSE "idle")
 
@@ -544,7 +495,7 @@ time_out(t) ==
 
 expire(t) ==
   /\ t \in Timed /\ ~Knows(t, "past")
-  /\ pc[t] \in {"slow", "deck", "nap", "asleep", "line"}
+  /\ pc[t] \in {"slow", "deck", "nap", "asleep"}
   /\ Notes(t, "past")
   /\ UNCHANGED <<word, pc>> /\ OnlyWord
 
@@ -569,9 +520,8 @@ rotate ==
 \* not modelled: send_alone: of the condition variable, see ondeck_condvar.tla
 
 Step(t) ==
-  \/ grab(t) \/ return(t) \/ revoke(t) \/ look(t) \/ claim(t) \/ stand_in(t) \/ enqueue(t)
-  \/ accept(t) \/ take(t) \/ cede(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ leave(t) \/ hand_down(t)
-  \/ show_up(t) \/ sit_down(t) \/ rouse_standin(t) \/ break_line(t)
+  \/ grab(t) \/ return(t) \/ look(t) \/ claim(t) \/ enqueue(t)
+  \/ accept(t) \/ take(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ wake_other(t) \/ leave(t) \/ show_up(t)
   \/ burn(t) \/ touch(t) \/ wake_deck(t)
   \/ \E is_fair \in {FALSE, FairRelease} :
        pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ call_up(t, is_fair) \/ vacate(t, is_fair)
@@ -588,8 +538,8 @@ Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
 \* Time goes on as well: rotations fall due, and an occupant with reason to ask does so.
 TimedSpec == Spec /\ WF_vars(rotate) /\ \A t \in Threads : WF_vars(ask(t))
 
-\* And nobody loses every race: an arrival that could join the waiters again and again does, and the receiver of a pass
-\* that is revoked again and again accepts one.
+\* And nobody loses every race: an arrival that could join the waiters again and again does, and who could accept a pass
+\* again and again accepts one.
 Joins(t) == enqueue(t) \/ (claim(t) /\ ~Has(word, {"DECK"}))
 RacingSpec ==
   TimedSpec /\ (\A t \in Threads \ Endless : SF_vars(Joins(t))) /\ (\A t \in Threads : SF_vars(accept(t)))
@@ -601,8 +551,8 @@ Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 
 At(places) == {t \in Threads : pc[t] \in places}
 
-Places == {"idle", "slow", "claim", "claimed", "deck", "nap", "rise", "asleep", "detach", "unlatch", "await_grant",
-           "show_up", "line", "inside", "burnt", "call", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
+Places == {"idle", "slow", "claim", "deck", "nap", "rise", "wake_other", "asleep", "detach", "unlatch", "await_grant",
+           "show_up", "inside", "burnt", "call", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
 
 TypeOk ==
   /\ word \in [head : Threads \cup {Nobody}, flags : SUBSET Flags]
@@ -610,7 +560,7 @@ TypeOk ==
        /\ node[t] \in [next : Threads \cup {Nobody}, prev : Threads \cup {Nobody}, tail : Threads \cup {Nobody},
                        is_called : BOOLEAN, is_granted : BOOLEAN, skipped : 0..MostSkips]
        /\ pc[t] \in Places
-       /\ notes[t] \subseteq {"past", "ceded", "asked", "napped", "waked"}
+       /\ notes[t] \subseteq {"past", "called", "asked", "napped"}
        /\ called[t] \in Threads \cup {Nobody}
        /\ left[t] \in 0..MaxAcquires
   /\ due \in BOOLEAN
@@ -622,24 +572,16 @@ MutualExclusion == Cardinality(Holders) <= 1
 AsNumber(b) == IF b THEN 1 ELSE 0
 LockedIsExact == Cardinality(Holders) + AsNumber(Has(word, {"PASSED"})) = AsNumber(Has(word, {"LOCKED"}))
 
-\* I4, and what the other flags say of the seat. One in line may sit there already.
-Occupants == At({"claimed", "deck", "nap", "rise"})
+\* I4, and what the other flags say of the seats.
+Occupants == At({"deck", "nap", "rise", "wake_other"})
 OnTheWay == At({"show_up"}) \cup {t \in At({"asleep", "unlatch", "await_grant"}) : node[t].is_called}
-InLine == At({"line"})
-SeatIs(on_the_way) ==
-  /\ Cardinality(Occupants \cup InLine \cup on_the_way) = AsNumber(Has(word, {"DECK"})) + AsNumber(Has(word, {"STANDIN"}))
+SeatsAre(on_the_way) ==
+  /\ Cardinality({t \in Occupants : Seat(t) = "DECK"}) = AsNumber(Has(word, {"DECK"}))
+  /\ Cardinality({t \in Occupants : Seat(t) = "CALLED"} \cup on_the_way) = AsNumber(Has(word, {"CALLED"}))
   /\ Cardinality(on_the_way) = AsNumber(Has(word, {"FLIGHT"}))
-  /\ Has(word, {"FLIGHT", "STANDIN"}) => Has(word, {"DECK"})
-  /\ Has(word, {"FAIR"}) => IsSeatOccupied(word)
-  /\ Has(word, {"NAPPING"}) /\ ~Has(word, {"PASSED"}) => IsSeatOccupied(word)
-  \* I5
-  /\ Has(word, {"PASSED"}) /\ ~Has(word, {"NAPPING"}) => IsSeatOccupied(word)
-SeatState == SeatIs(OnTheWay)
-
-\* I3
-VacantIsExact ==
-  IF At({"claimed"}) # {} THEN Has(word, {"DECK"})
-  ELSE Has(word, {"VACANT"}) <=> HasSleepers(word) /\ ~Has(word, {"DECK"})
+  /\ Has(word, {"FAIR", "NAPPING"}) => IsAnybodyUp(word)
+  /\ Has(word, {"PASSED"}) => Has(word, Seats \cup {"LATCHED"})
+SeatState == SeatsAre(OnTheWay)
 
 \* I6
 Latched ==
@@ -667,16 +609,16 @@ NodesAreAlive ==
     LET c == called[t] IN pc[c] \in {"asleep", "unlatch", "await_grant"} /\ node[c].is_called /\ ~node[c].is_granted
 
 \* I2: a free lock with sleepers has somebody who will act.
-SomebodyWillCall == HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, {"DECK", "LATCHED"})
+SomebodyWillCall == HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, Seats \cup {"LATCHED"})
 
 \* I9: what is asked of the next release is told by the alarm, but to who has heard it already. Whoever makes a pass its own
 \* compares what it writes over.
-AlarmIsHeard == Has(word, Asks) /\ ~Has(word, {"PASSED"}) /\ At({"burnt"}) = {} => Has(word, {"ALARM"})
+AlarmIsHeard == Asks(word) /\ ~Has(word, {"PASSED"}) /\ At({"burnt"}) = {} => Has(word, {"ALARM"})
 
 \* Who naps is woken by the release of the holder, or somebody is about to.
 SomebodyWillRouse ==
   At({"nap"}) # {} => \/ Has(word, {"NAPPING"}) /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
-                     \/ At({"wake_deck"}) # {}
+                     \/ At({"wake_deck", "wake_other"}) # {}
 
 NoLostWakeup ==
   /\ SomebodyWillCall
@@ -697,6 +639,6 @@ IsAtRest == AllDone => Without(word, {"ALARM"}) = [head |-> Nobody, flags |-> {}
 Termination == <>AllDone
 
 \* Whoever waits for its only acquisition while others acquire for ever is inside sooner or later.
-Waiting(t) == pc[t] \in {"slow", "claim", "claimed", "deck", "nap", "rise", "asleep", "show_up", "line"}
+Waiting(t) == pc[t] \in {"slow", "claim", "deck", "nap", "rise", "wake_other", "asleep", "show_up"}
 Served == \A t \in Threads \ Endless : Waiting(t) ~> pc[t] = "inside"
 =================================================================================================================

@@ -27,7 +27,6 @@ use crate::watched::{Access, Watched, Witness};
 use crate::world::{Guarded, Job, World};
 use core::fmt;
 use core::num::NonZeroU32;
-use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
@@ -80,8 +79,6 @@ pub struct Model {
     pub preemptions: usize,
     /// What [`Platform::fits`] answers.
     pub far: Far,
-    /// Where threads stop, before they take this step, until [`LoomPlatform::open_gate`]: a schedule with a plan.
-    pub gate: Option<&'static str>,
     /// Steps that executions must take, each at least one of them: what the model is there for.
     pub reach: &'static [&'static str],
 }
@@ -96,7 +93,6 @@ impl Model {
             spurious_wakes: 1,
             preemptions: 3,
             far: Far::Nobody,
-            gate: None,
             reach: &[],
         }
     }
@@ -119,11 +115,6 @@ impl Model {
     /// The same where some addresses are too long.
     pub const fn far(self, far: Far) -> Self {
         Model { far, ..self }
-    }
-
-    /// The same with a gate before the step of this name.
-    pub const fn gated(self, step: &'static str) -> Self {
-        Model { gate: Some(step), ..self }
     }
 
     /// The same, and fails if no execution takes one of these steps.
@@ -221,8 +212,6 @@ struct State {
     model: Model,
     /// The order of wait and wake calls; see the module's text.
     kernel: AtomicU32,
-    /// 1 once the gate is open.
-    gate: AtomicU32,
     coins: Arc<Coins>,
     plain: RefCell<Plain>,
 }
@@ -260,13 +249,7 @@ impl State {
             longest_nap_ns: 0,
             graveyard: Vec::new(),
         };
-        State {
-            model,
-            kernel: AtomicU32::new(0),
-            gate: AtomicU32::new(0),
-            coins: Coins::mint(),
-            plain: RefCell::new(plain),
-        }
+        State { model, kernel: AtomicU32::new(0), coins: Coins::mint(), plain: RefCell::new(plain) }
     }
 
     fn current() -> Rc<State> {
@@ -356,13 +339,6 @@ impl State {
             Far::Nobody => false,
             Far::Everybody => true,
             Far::EverySecond => position % 2 == 0,
-        }
-    }
-
-    fn stop_at_gate(&self) {
-        let is_shut = || self.gate.fetch_or(0, Relaxed) == 0;
-        while is_shut() {
-            self.wait(ptr::from_ref(&self.gate).addr(), is_shut, None);
         }
     }
 
@@ -528,23 +504,11 @@ impl Platform for LoomPlatform {
 
     fn step(step: Step) {
         let state = State::current();
-        if state.model.gate == Some(step.name) {
-            state.stop_at_gate();
-        }
         steps::record(state.thread_index(), step);
     }
 }
 
-impl LoomPlatform {
-    /// Lets those go on that stopped at the gate, and those that will come there. What the caller did before is seen by
-    /// those that stopped, and what it does after is not.
-    pub fn open_gate() {
-        let state = State::current();
-        // A store would not be ordered against the look of `stop_at_gate`.
-        state.gate.fetch_or(1, Relaxed);
-        state.wake(ptr::from_ref(&state.gate).addr(), u32::MAX);
-    }
-}
+impl LoomPlatform {}
 
 /// Loom's threads and cells. At most four threads at once.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A world whose 64-bit words are narrower: the counter of the flagship has fewer bits, or none.
 //!
-//! The flagship counts releases in ten bits of its word, and its compare-exchanges compare whole words. On hardware the
-//! counter comes round after 1024 releases, so that a word may be met again that means another time; no model has so many
+//! The flagship counts releases in eleven bits of its word, and its compare-exchanges compare whole words. On hardware the
+//! counter comes round after 2048 releases, so that a word may be met again that means another time; no model has so many
 //! releases. With a counter of two bits, or of none, a few acquisitions are enough. A full counter is the flagship's alarm:
 //! with two bits one release in four hears one that nobody has sounded, with none each does.
 //!
@@ -17,12 +17,12 @@ use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
 use ondeck_platform::{Atomic, Platform, Running, Step, ThreadId, Waited};
 
-/// How many bits to take from the counter of the flagship's word to leave it two of its ten.
-pub const TWO_BITS: u32 = 8;
+/// How many bits to take from the counter of the flagship's word to leave it two of its eleven.
+pub const TWO_BITS: u32 = 9;
 /// The same, to leave it none.
-pub const NO_COUNT: u32 = 10;
+pub const NO_COUNT: u32 = 11;
 /// The lowest bit of that counter, and the bit above it, which says that the lock is taken.
-const COUNT_SHIFT: u32 = 52;
+const COUNT_SHIFT: u32 = 51;
 const LOCKED: u64 = 1 << 62;
 
 /// The bits that are missing.

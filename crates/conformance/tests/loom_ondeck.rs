@@ -11,11 +11,8 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{Far, Guarded, Job, LoomPlatform, LoomWorld, Model, Time, World};
-use ondeck_locks::{RawLock, RawOndeck, RawTimedLock};
-use ondeck_platform::{Atomic, Platform};
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time};
+use ondeck_locks::RawOndeck;
 
 type Lock = RawOndeck<LoomPlatform>;
 
@@ -30,7 +27,7 @@ fn mutual_exclusion() {
 
 #[test]
 fn mutual_exclusion_spinning() {
-    let model = SPINNING.preemptions(3).reaching(&["accept", "call_up", "revoke"]);
+    let model = SPINNING.preemptions(3).reaching(&["accept", "call_up"]);
     model.check(|| exclusion::<LoomWorld, Lock>(2, 2));
 }
 
@@ -109,16 +106,12 @@ fn r04_pass_meets_deadline() {
     SPINNING.expiring().check_containing(&[&["pass", "accept"]], body);
 }
 
+/// One flag stands for both: whoever clears it wakes the other.
 #[test]
-fn r05_pass_is_accepted_or_revoked() {
-    let both = [["pass", "accept"].as_slice(), &["pass", "revoke"]];
-    SPINNING.check_containing(&both, || exclusion::<LoomWorld, Lock>(3, 1));
-}
-
-#[test]
-fn r06_revoked_twice() {
-    let twice = ["pass", "revoke", "pass", "revoke"].as_slice();
-    SPINNING.check_containing(&[twice], || exclusion::<LoomWorld, Lock>(2, 3));
+fn r06_both_seats_nap() {
+    let model = Model { may_spin: false, ..MODEL.preemptions(2) };
+    let both = ["call_up", "claim", "nap", "show_up", "nap", "rise"].as_slice();
+    model.check_containing(&[both], || exclusion::<LoomWorld, Lock>(4, 1));
 }
 
 #[test]
@@ -146,8 +139,8 @@ fn r13_pass_to_the_only_sleeper() {
 
 #[test]
 fn r15_called_after_the_deadline() {
-    let all = [["show_up", "leave"].as_slice(), &["hand_down", "show_up"]];
-    MODEL.expiring().preemptions(2).check_containing(&all, || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+    let late = ["show_up", "leave"].as_slice();
+    MODEL.expiring().preemptions(2).check_containing(&[late], || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
 }
 
 /// Twice as many waits that end for no reason as in the other models.
@@ -164,12 +157,12 @@ fn r17_free_after_release() {
 
 #[test]
 fn r17_free_after_release_spinning() {
-    SPINNING.reaching(&["pass", "pass_on", "break_line"]).check(|| freeing::<LoomWorld, Lock>(3));
+    SPINNING.reaching(&["pass", "pass_on"]).check(|| freeing::<LoomWorld, Lock>(3));
 }
 
 #[test]
 fn r17_free_after_giving_up() {
-    let model = MODEL.expiring().preemptions(2).reaching(&["latch", "leave", "hand_down"]);
+    let model = MODEL.expiring().preemptions(2).reaching(&["latch", "leave"]);
     model.check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
 }
 
@@ -214,121 +207,5 @@ mod far {
     #[test]
     fn free_after_giving_up() {
         ALL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
-    }
-}
-
-/// Who breaks the line sees what the last holder wrote, and not only the one that called it: there has been another since,
-/// while a stand-in kept the seat.
-mod line_is_broken {
-    use super::*;
-
-    type Scene = (Lock, <LoomWorld as World>::Cell, <LoomPlatform as Platform>::U32);
-
-    fn section(scene: &Scene) {
-        // SAFETY: acquired by the caller.
-        unsafe { scene.1.update(|count| count + 1) };
-        // SAFETY: as above.
-        unsafe { scene.0.release() };
-    }
-
-    /// Has the lock at first; comes back to stand in for the sleeper.
-    fn stand_in(scene: &Scene, _: Option<u64>) {
-        while scene.0.shows_sleeper() != Some(true) && scene.2.load(Relaxed) == 0 {
-            LoomPlatform::yield_now();
-        }
-        section(scene);
-        while scene.2.load(Relaxed) == 0 {
-            LoomPlatform::wait_on(&scene.2, 0, None);
-        }
-        scene.0.acquire();
-        section(scene);
-    }
-
-    /// Calls the sleeper with its first release, and is inside again before that one is up.
-    fn call(scene: &Scene, _: Option<u64>) {
-        scene.0.acquire();
-        section(scene);
-        scene.0.acquire();
-        scene.2.swap(1, Relaxed);
-        LoomPlatform::wake(&scene.2, 1);
-        // Meanwhile the other stands in.
-        (0..3).for_each(|_| LoomPlatform::yield_now());
-        LoomPlatform::open_gate();
-        section(scene);
-    }
-
-    fn sleep(scene: &Scene, deadline: Option<u64>) {
-        while !scene.0.is_contended() {
-            LoomPlatform::yield_now();
-        }
-        if deadline.is_some_and(|deadline_ns| !scene.0.try_acquire_until(deadline_ns)) {
-            scene.2.swap(1, Relaxed);
-            LoomPlatform::wake(&scene.2, 1);
-            return;
-        }
-        if deadline.is_none() {
-            scene.0.acquire();
-        }
-        section(scene);
-    }
-
-    /// Five sections of three threads are too much to search without a plan. So they wait for each other, without edges
-    /// from the caller's second section to the sleeper: relaxed, and at a gate that is opened before it.
-    fn check(model: Model, deadline: Option<u64>) {
-        let model = Model { spurious_wakes: 0, ..model.spinning(Time::Leaps(2_000)).preemptions(0).gated("show_up") };
-        play(model, &["stand_in", "show_up", "break_line"], deadline, [stand_in, call, sleep]);
-    }
-
-    fn play(model: Model, steps: &'static [&'static str], deadline: Option<u64>, parts: [fn(&Scene, Option<u64>); 3]) {
-        model.check_containing(&[steps], move || {
-            let scene: Arc<Scene> = Arc::new((Lock::new(), Guarded::new(0), Atomic::new(0)));
-            scene.0.acquire();
-            let job = |body: fn(&Scene, Option<u64>)| {
-                let scene = scene.clone();
-                Box::new(move || body(&scene, deadline)) as Job
-            };
-            LoomWorld::run(parts.map(job).into());
-            assert!(scene.0.is_at_rest());
-        });
-    }
-
-    /// As [`call`], but keeps the lock until the sleeper is gone.
-    fn outlast(scene: &Scene, _: Option<u64>) {
-        scene.0.acquire();
-        section(scene);
-        scene.0.acquire();
-        scene.2.compare_exchange(0, 1, Relaxed, Relaxed).ok();
-        LoomPlatform::wake(&scene.2, 1);
-        while scene.2.load(Relaxed) == 1 {
-            LoomPlatform::wait_on(&scene.2, 1, None);
-        }
-        LoomPlatform::open_gate();
-        section(scene);
-    }
-
-    const GONE: u32 = 2;
-
-    fn sleep_and_go(scene: &Scene, deadline: Option<u64>) {
-        sleep(scene, deadline);
-        scene.2.swap(GONE, Relaxed);
-        LoomPlatform::wake(&scene.2, u32::MAX);
-    }
-
-    /// Whose deadline passes in line does not wait there for the lock, nor for a stand-in that does not run.
-    #[test]
-    fn by_who_gives_up() {
-        let model = MODEL.expiring().spinning(Time::Leaps(2_000)).preemptions(0).gated("cede");
-        let model = Model { spurious_wakes: 0, ..model };
-        play(model, &["show_up", "break_line"], Some(DEADLINE_NS), [stand_in, outlast, sleep_and_go]);
-    }
-
-    #[test]
-    fn by_who_waits() {
-        check(MODEL, None);
-    }
-
-    #[test]
-    fn by_who_is_past_its_deadline() {
-        check(MODEL.expiring(), Some(DEADLINE_NS));
     }
 }

@@ -18,7 +18,7 @@ mod modelled {
 
     #[test]
     fn plain_under_priorities() {
-        let passes = [["pass_on", "detach"].as_slice(), &["break_line"]];
+        let passes = [["pass_on", "detach"].as_slice(), &["detach", "claim", "show_up"]];
         SEARCH.check_under_priorities(&passes, || exclusion::<ScheduleWorld, Lock>(6, 3));
         SEARCH.check_under_priorities(&[], || tries::<ScheduleWorld, Lock>(5, 3));
     }
@@ -27,7 +27,7 @@ mod modelled {
     fn timed_under_priorities() {
         let cancelled = ["latch", "detach"].as_slice();
         SEARCH.check_under_priorities(&[cancelled], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
-        // Whoever gives up its seat seldom finds a latch holder that has lost its core.
+        // A canceller seldom finds a latch holder that has lost its core.
         let longer = Schedule { executions: 64_000 };
         longer.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleWorld, Lock>(5, 5, DEADLINE_NS));
         SEARCH.check_under_priorities(&[], || freeing_timed::<ScheduleWorld, Lock>(6, DEADLINE_NS));

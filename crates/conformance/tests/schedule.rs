@@ -347,14 +347,18 @@ mod races_of_ondeck {
     /// Sleepers, and threads that cannot be among them.
     #[test]
     fn far_threads_look_in() {
-        let all =
-            [["doze", "grab", "vacate"].as_slice(), &["doze", "enqueue", "doze", "detach"], &["doze", "stand_in"]];
+        let all = [["doze", "grab", "vacate"].as_slice(), &["doze", "enqueue", "doze", "detach"], &["doze", "claim"]];
         SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 3));
     }
 
+    /// An arrival sits beside a call: it acquires before or after the called one, or goes to the dugout.
     #[test]
-    fn stand_in_meets_the_one_it_stands_in_for() {
-        let all = [["stand_in", "show_up", "cede"].as_slice(), &["stand_in", "take", "show_up"], &["break_line"]];
+    fn an_arrival_sits_beside_a_call() {
+        let all = [
+            ["detach", "claim", "take", "show_up"].as_slice(),
+            &["detach", "claim", "show_up", "accept", "take"],
+            &["detach", "claim", "show_up", "leave", "enqueue"],
+        ];
         SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 3));
     }
 }

@@ -65,7 +65,7 @@ fn coins_have_two_sides_for_every_thread() {
 /// A reader that takes an equal count for the same time, while a writer comes and goes `releases` times.
 fn trusts_the_count<W: World>(releases: u32) {
     const LOCKED: u64 = 1 << 62;
-    const RELEASE: u64 = LOCKED | 1 << 52;
+    const RELEASE: u64 = LOCKED | 1 << 51;
     let word = Arc::new((<W::Platform as Platform>::U64::new(0), <W::Platform as Platform>::U32::new(0)));
     let (written, read) = (word.clone(), word.clone());
     let write = Box::new(move || {
@@ -88,7 +88,7 @@ fn trusts_the_count<W: World>(releases: u32) {
     W::run(vec![write as Job, look]);
 }
 
-/// A narrow word comes round: four releases are seen with ten bits of a counter, and not with two.
+/// A narrow word comes round: four releases are seen with eleven bits of a counter, and not with two.
 #[test]
 fn narrow_words_come_round() {
     Model::new().check(|| trusts_the_count::<LoomWorld>(4));

@@ -1,49 +1,60 @@
-//! ondeck: at most one waiter is on deck, awake. It leaves a busy lock to its holder for a while, then asks for it.
+//! ondeck: at most one waiter per seat is awake, and there are two seats. A busy lock is left to its holder for a while.
 //!
 //! # Idea
-//! Waiters that poll take the cache line away from the holder. Waiters that are woken at each release take the holder's
-//! time. So here at most one contender is *on deck*: it has the lock's one *seat* (also called the deck), is awake, and
-//! polls. All others sleep in the *dugout*, a list that hangs from the word. While the seat is taken, a release wakes
-//! nobody. If a release finds sleepers and an empty seat, it *calls* one sleeper: it takes that one off the list, keeps
-//! the seat for it and wakes it. These rules keep the speed of one thread:
+//! Two things make a contended lock slow. Waiting threads that look at it take its cache line away from the holder. And a
+//! release that wakes a thread each time costs the holder more than a short section. So this lock keeps most waiting
+//! threads asleep, and wakes them seldom.
 //!
-//! - *A hot lock is left to its holder.* A lock is *hot* if it loses by being passed around. If the deck took such a
-//!   lock whenever it was free, and the holder came right back, the two would swap the line at each release. So the
-//!   deck of a hot lock polls only every few microseconds. When its patience is over, it *asks* by a flag. The next
-//!   release then *passes* the lock: it gives the lock to the seat, still locked.
-//! - *How it is known that a lock is hot.* Ten bits of the word count releases, so two polls tell the rate. At more
-//!   than one release per 100 ns the lock is hot. At less than one per 2 us it is not. Between the two an *audit*
-//!   decides: now and then an arrival sits down, does not take the lock, and times some five releases. The first one
-//!   ends a section after a pass, if passes are the rule. The rest are of one thread, which has the cache lines by
-//!   then. If the first took more than half as long as one of the rest, the lock is hot. If all threads run on one
-//!   memory node (`Platform::memory_nodes`), passes are cheap. Then a lock is not hot at less than one release per 300
-//!   ns, and an audit ends as soon as it sees that. HOT outlives the stay of the occupant that set it. It ends when an
-//!   occupant finds the lock free for a while, when an audit says otherwise, or when one in 16 called sleepers tries.
-//! - *The dugout rotates.* When the last call is a *rotation* ago (150 us), the deck asks. The release that passes the
-//!   lock to it also calls the oldest sleeper, or nearly, to the seat that falls empty. Until this sleeper is up, it is
-//!   in *flight*, and an arrival may sit in the seat as its *stand-in*. A sleeper that is up and finds a stand-in waits
-//!   *in line*. The stand-in goes when it looks.
-//! - *A release is one RMW, and looks at nothing.* It adds one to the counter, and one to LOCKED, which clears that. The
-//!   counter lies just below LOCKED. If it is full, the addition carries into LOCKED, and the lock stays taken. This is the
-//!   *alarm*: whoever asks something of the next release fills the counter in the same write. So either nothing was asked,
-//!   and the lock is free, or the holder still has it, and looks what is asked. About once in 1024 releases the counter is
-//!   full by itself; then the holder looks in vain. Only where atomics may be done far from the core (Arm) does it load the
-//!   word first: nothing else would bring the line near.
-//! - *Room.* The holder of a hot lock may write so often that another thread's compare-exchange never finds the value
-//!   that it read. A thread that must get through (to sleep, to leave the seat, to call) sets ROOM by a fetch-or after
-//!   two failures. The next release without other work then stays off the word for half a microsecond, so that a line
-//!   can come and go.
-//! - *Yields in a crowd.* While threads outnumber the cores (`Platform::is_crowded`: a yield was long lately), an
-//!   arrival that finds no seat yields some times before it sleeps, and looks again each time. If it left its core
-//!   idle, that core might stay idle for a time slice, although a called sleeper is queued on another core.
+//! Think of a baseball team. One thread is *at bat*: it holds the lock. One is *on deck*: it is awake and looks at the
+//! lock now and then. All others sleep in the *dugout*, a list that hangs from the lock's word.
+//!
+//! 1. *A thread arrives.* It tries the lock once. If the lock is taken, it looks again for half a microsecond. Then it sits
+//!    down on deck, if that seat is empty. Else it goes to sleep in the dugout.
+//! 2. *A release normally wakes nobody.* It wakes a sleeper only if no seat is taken, since then nobody awake would take the
+//!    lock. This is a *call*.
+//! 3. *A called sleeper has a seat of its own*, which is kept while it wakes up. Meanwhile an arrival may sit on deck.
+//!    So nobody has to wait for a thread that is still asleep. Once the called sleeper is up, it goes first.
+//! 4. *A hot lock stays with its holder.* A lock is *hot* if passing it around costs more than it gives: its sections are
+//!    short, and its holder comes right back. A waiter leaves such a lock alone, even when it looks free, until its
+//!    patience is over (75 us). Then it *asks*. The next release *passes* the lock to it instead of freeing it.
+//! 5. *The dugout rotates.* Every 150 us whoever sits asks for the lock, and the release that passes it also calls the
+//!    oldest sleeper. So everybody gets a turn within a stated time.
+//!
+//! A lock and an unlock without contention are one atomic instruction each:
+//!
+//! - *Lock* sets the bit LOCKED, and looks whether it was set before.
+//! - *Unlock* adds one to a counter of releases, and one to LOCKED above it, which clears that bit. It does not look at the
+//!   word first. If a waiter wants something from the next release, it fills the counter beforehand. This is the *alarm*:
+//!   the addition then carries into LOCKED, so the lock stays taken, and the holder reads what is asked.
+//!
+//! Four threads, a sketch and not to scale (docs/how-it-works.md has such pictures from the simulator):
+//!
+//! ```text
+//! A  ==== lock ====|---------- outside ----------| looks | on deck . . . ask .|=== lock ==
+//! B   looks | on deck . . . ask .|==== lock =====|call C|------- outside -------| sleeps
+//! C   looks | sleeps . . . . . . . . . . . . . . . . . .| woken | called . ask .|= lock ==
+//! D   looks | sleeps . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . .
+//! ```
+//!
+//! The counter tells a waiter how often the lock was released between two looks. At more than one release in 100 ns the
+//! lock is hot. At less than one in 2 us (300 ns if all threads run on one memory node) it is not. Between the two an
+//! *audit* decides. Now and then an arrival sits down, does not take the lock, and times some five releases. The first one
+//! ends a section after a pass. The rest are of one thread alone. If the first took more than half as long as one of the
+//! rest, passing loses, and the lock is hot. HOT stays set until somebody finds the lock free for a while, or an audit
+//! says otherwise.
+//!
+//! Two more rules help in rare cases. *Room:* the holder of a hot lock may write so often that another thread's
+//! compare-exchange never succeeds. A thread that has failed twice sets ROOM, and the next release stays off the word
+//! for half a microsecond. *Yields:* if threads outnumber the cores, an arrival yields a few times before it sleeps. Its
+//! core would be idle otherwise, although a called sleeper may be queued on another one.
 //!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
 //! Monitor (PR 14216): a waiter signalled is not signalled again until it is up. nsync and WebKit: one designated waker,
 //! and relief for the oldest. parking_lot 0.13: release first, wake after. The list that is pushed by one
-//! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter whose
-//! carry keeps the lock; the seat that never falls vacant under a foreign holder; the seat kept with a stand-in. Left out without having been measured: a learned spin
-//! budget, a turnover flag toggled by release, waking the newest sleeper.
+//! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter whose carry
+//! keeps the lock when something is asked; the seats of an arrival and of a called sleeper side by side; the audit. Left
+//! out without having been measured: a learned spin budget, waking the newest sleeper.
 //!
 //! # State word
 //!
@@ -53,50 +64,47 @@
 //! | 39-40 | epoch | time of the last call, in rotations, modulo 4 | detach, invite | - | a hint |
 //! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
 //! | 42 | ROOM | the next release without other work stays off the word for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
-//! | 43 | LATCHED | one thread may edit the dugout, and waits for nobody meanwhile | pass_on, call_up, hand_down, latch | detach, unlatch | exact |
-//! | 44 | VACANT | somebody sleeps and the seat is empty: the next release must call | take, accept, hand_down, enlist | claim, detach, call_up | exact but for an instant in claim (I3) |
-//! | 45 | DECK | the seat is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave, hand_down | exact |
-//! | 46 | FLIGHT | a called sleeper is not up yet | detach, invite | show_up | exact |
-//! | 47 | STANDIN | the occupant keeps the seat for a called sleeper | stand_in, detach | cede, take, accept, break_line | exact |
-//! | 48 | FAIR | the occupant asks the next release to pass the lock | ask | take, accept, cede, leave, hand_down, nap | exact |
-//! | 49 | PASSED | the lock is given to whoever has the seat; LOCKED stays set | pass, pass_on | accept, revoke, break_line | exact |
-//! | 50 | NAPPING | the occupant sleeps on the word, and a release must wake it. With PASSED: not to be revoked | nap, pass, pass_on | rise, rouse, accept | may linger until the occupant is up |
-//! | 51 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim, stand_in | take, cede, leave | a hint |
-//! | 52-61 | count | releases and passes, modulo 1024; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever sets FAIR, NAPPING, VACANT or ROOM | a release that adds, and whatever compares with nothing asked | full: never missing (I9), may linger; else a hint |
-//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, break_line | vacate, rouse, call_up | exact |
+//! | 43 | LATCHED | one thread may edit the dugout, and waits for nobody meanwhile | pass_on, call_up, latch | detach, unlatch | exact |
+//! | 44 | DECK | an arrival sits awake | claim | take, accept, leave | exact |
+//! | 45 | CALLED | the other seat is a called sleeper's | detach, invite | take, accept, leave | exact |
+//! | 46 | FLIGHT | that sleeper is not up yet | detach, invite | show_up | exact |
+//! | 47 | FAIR | an occupant asks the next release to pass the lock | ask | take, accept, leave, nap | exact |
+//! | 48 | PASSED | the lock is given to who sits; LOCKED stays set | pass, pass_on | accept | exact |
+//! | 49 | NAPPING | an occupant, or both, sleep on the word, and a release must wake them | nap | rise, rouse, accept, leave | may linger until they are up |
+//! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
+//! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
+//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take | vacate, rouse, call_up | exact |
 //! | 63 | carry | nothing: what an addition to LOCKED carries ends here | vacate | vacate | of no meaning |
+//!
+//! Asked of the next release are FAIR, NAPPING, ROOM, and a call if the lock is *vacant*: somebody sleeps and neither seat
+//! is taken.
 //!
 //! # Life of a word
 //!
-//! The lock: free -> held -> free, or held -> PASSED -> held. The seat:
+//! The lock: free -> held -> free, or held -> PASSED -> held. The seats:
 //!
-//! | seat | DECK, FLIGHT, STANDIN | goes on to |
+//! | seat | flags | goes on to |
 //! |---|---|---|
-//! | empty | 0, 0, 0 | occupied by claim; kept by a call or invite |
-//! | occupied | 1, 0, 0 | empty when its occupant goes to bat (acquires) or gives up; stand-in by a call |
-//! | kept for a called sleeper | 1, 1, 0 | occupied by show_up; stand-in by stand_in |
-//! | stand-in, the sleeper on its way | 1, 1, 1 | kept when the stand-in goes to bat or cedes; line by show_up |
-//! | stand-in, the sleeper in line | 1, 0, 1 | occupied by the one when the other goes to bat, cedes or gives up |
+//! | of arrivals, empty | no DECK | taken by claim |
+//! | of arrivals, taken | DECK | empty when its occupant goes to bat (acquires) or leaves |
+//! | of sleepers, empty | no CALLED | kept by a call or invite |
+//! | of sleepers, kept | CALLED, FLIGHT | taken by show_up |
+//! | of sleepers, taken | CALLED | empty when its occupant goes to bat or leaves |
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
 //! | grab | free -> held | arrival | fetch-or, Acquire (E1); inside if it was not LOCKED |
-//! | claim | empty seat -> occupied | arrival | fetch-or DECK, and HOT for an audit, Relaxed; if it shows VACANT, fetch-and clears that |
-//! | stand_in | kept -> stand-in, and HOT for an audit | arrival | compare-exchange, Relaxed |
-//! | enqueue | pushed on the list, with DECK set, or VACANT and a rotation due | arrival | compare-exchange, Release (E2) |
+//! | claim | seat of arrivals empty -> taken | arrival | fetch-or DECK, and HOT for an audit, Relaxed |
+//! | enqueue | pushed on the list, with a seat taken, or vacant and a rotation due | arrival | compare-exchange, Release (E2) |
 //! | doze | word untouched | arrival whose node fits into no word | sleeps for a rotation, or until its deadline; then looks again |
-//! | revoke | PASSED -> held by the revoker | arrival | compare-exchange, Acquire (E1) |
-//! | accept | PASSED -> held | occupant | compare-exchange, Acquire (E1) |
-//! | take | free -> held | occupant | compare-exchange, Acquire (E1) |
-//! | cede | stand-in -> kept, or occupied by the called sleeper if that is in line | stand-in | compare-exchange, Relaxed |
-//! | ask | FAIR set, and the alarm, and HOT if so | occupant | fetch-or, Relaxed |
-//! | make_room | ROOM set, and the alarm | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
+//! | accept | PASSED -> held, the seat empty | occupant | compare-exchange, Acquire (E1) |
+//! | take | free -> held, the seat empty | occupant | compare-exchange, Acquire (E1) |
+//! | ask | FAIR and the alarm set, and HOT if so | occupant | fetch-or, Relaxed |
+//! | make_room | ROOM and the alarm set | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
-//! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed |
-//! | leave | occupied -> empty, nobody asleep | occupant that gives up | compare-exchange, Relaxed |
-//! | hand_down | occupied -> empty and LATCHED | occupant that gives up | compare-exchange, Acquire (E3); a call follows |
+//! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed; then wake by address if both seats are taken |
+//! | leave | the seat empty | occupant out of time, or on its way to the dugout | compare-exchange, Relaxed |
 //! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
-//! | break_line | STANDIN cleared | called one in line that takes the lock or gives up | compare-exchange, Acquire (E1) |
 //! | vacate | held -> free, or, under an alarm, held and the counter empty | holder | fetch-add, Release (E1); in the slow path a compare-exchange, then a pause if ROOM |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
 //! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
@@ -112,54 +120,47 @@
 //! |---|---|---|---|
 //! | summon | a waiter's place: queued -> moving | notifier | compare-exchange, Relaxed |
 //! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
-//! | enlist | pushed on the list, with DECK or LOCKED set or somebody asleep | notifier | compare-exchange, Release (E2) |
-//! | invite | empty seat, nobody asleep, and free -> kept for the waiter | notifier | compare-exchange, Relaxed |
+//! | enlist | pushed on the list, with a seat taken or LOCKED set or somebody asleep | notifier | compare-exchange, Release (E2) |
+//! | invite | no seat taken, nobody asleep, and free -> kept for the waiter | notifier | compare-exchange, Relaxed |
 //! | send_alone | a waiter's place: moving -> alone, as its node fits into no word, or it has no lock | notifier | store, Relaxed; a grant follows |
 //!
-//! Each compare-exchange sets the alarm in what it writes if that has FAIR, NAPPING, VACANT or ROOM, and else takes it out.
-//! A call is: choose a sleeper, detach it with DECK and FLIGHT set (and STANDIN, if somebody sits there), grant.
+//! Each compare-exchange sets the alarm in what it writes if that asks something, and else takes it out.
+//! A call is: choose a sleeper, detach it with CALLED and FLIGHT set, grant.
 //!
 //! # Invariants
 //! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`,
 //!   TLA+ `LockedIsExact`.
-//! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on its
-//!   way, or a latch holder, which calls before it drops the latch (`State::unlatched`). checked by: `every_waiter_finishes`,
-//!   TLA+ `NoLostWakeup`.
-//! - I3 VACANT if and only if somebody sleeps and not DECK; but between the two writes of claim both are set. VACANT is set
-//!   by whoever goes to bat, as it acquires, and by a notifier while somebody is inside: the holder's release hears of it
-//!   (I9). Or by a latch holder, which calls. A call follows each time, so a sleeper may push itself beside VACANT as beside
-//!   DECK. checked by: state.rs `settled_is_exact_and_idempotent`, TLA+ `VacantIsExact`, plan/tests.rs
-//!   `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
-//! - I4 FLIGHT or STANDIN imply DECK. Of those who sit on deck, are in line, or are called and not up yet there are two
-//!   under STANDIN, else one under DECK, else none; one of them is not up yet if and only if FLIGHT. So no call is made
-//!   under either flag. One in line has the seat as soon as its stand-in is gone, and may not have looked yet. If a release
-//!   calls another meanwhile, it is the stand-in of that one. The two of a seat are alike: whoever goes clears STANDIN and
-//!   leaves the seat to the other. asserted: `show_up`, `State::called`; checked by: `every_waiter_finishes`, TLA+ `SeatState`.
-//! - I5 PASSED together with NAPPING is not revoked: who was given the lock asleep gets it, unless the one in line
-//!   behind it breaks the line. asserted: `give_way`; checked by: `r05_pass_is_accepted_or_revoked`, plan/tests.rs
-//!   `nobody_takes_back_what_was_given_to_somebody_asleep_or_with_one_in_line_behind`.
+//! - I2 Somebody sleeps and not LOCKED: then DECK, CALLED or LATCHED. So someone will act: an occupant, a called sleeper on
+//!   its way, or a latch holder, which calls before it drops the latch (`State::unlatched`). Somebody sleeps, LOCKED, and no
+//!   seat taken: then the holder's release calls (I9). checked by: `every_waiter_finishes`, TLA+ `NoLostWakeup`,
+//!   plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
+//! - I4 Each of DECK and CALLED stands for one thread. FLIGHT implies CALLED, and that its thread is not up. So no call is
+//!   made under CALLED. PASSED implies a seat, or LATCHED before a call. asserted: `show_up`, `State::called`; checked by:
+//!   `every_waiter_finishes`, TLA+ `SeatState`.
+//! - I5 An occupant that naps does so under NAPPING, LOCKED and not PASSED, or its wake is on the way: whoever clears
+//!   NAPPING, or passes, wakes both. checked by: `r06_both_seats_nap`, TLA+ `NoLostWakeup`,
+//!   spec/ondeck.bug_rises_quietly.cfg.
 //! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
 //! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
-//! - I9 If FAIR, NAPPING, VACANT or ROOM is set and not PASSED, the counter is full, unless the holder has added to a full one
-//!   already and is in the slow path, where it compares what it writes over. Only that addition and comparisons end an alarm,
-//!   and a pass ends by a comparison. So no release frees a lock that is asked something. checked by: state.rs
+//! - I9 If something is asked and not PASSED, the counter is full, unless the holder has added to a full one already and is
+//!   in the slow path, where it compares what it writes over. Only that addition and comparisons end an alarm, and a pass
+//!   ends by a comparison. So no release frees a lock that is asked something. checked by: state.rs
 //!   `a_release_under_an_alarm_keeps_the_lock`, `small::condvar_wakes_all_and_loses_none`, TLA+ `AlarmIsHeard`,
-//!   spec/ondeck.bug_naps_quietly.cfg, spec/ondeck_condvar.bug_enlists_quietly.cfg.
+//!   spec/ondeck.bug_naps_quietly.cfg, spec/ondeck.bug_leaves_quietly.cfg, spec/ondeck_condvar.bug_enlists_quietly.cfg.
 //!
 //! An equal word. A compare-exchange cannot tell the word that it read from an equal one of another time (the counter
-//! returns after 1024 releases, and with each alarm), and need not: what it relies on beside the word holds whenever the word is equal:
+//! returns after 2048 releases, and with each alarm), and need not: what it relies on beside the word holds whenever the
+//! word is equal:
 //!
 //! | step | relied on beside the word | why an equal word has it |
 //! |---|---|---|
 //! | enqueue, enlist | the node's `next` is the head | set from the compared head, whatever list hangs from that now; it is not followed before the latch, and then by E2 |
-//! | invite | nobody waits | that is all in the word: no head, no DECK |
-//! | stand_in, revoke | nothing: any arrival may | a pass revoked early, being another of the same count, is repeated at the next release |
-//! | accept, take, nap, rise, leave, cede, hand_down | the seat is ours | only its occupant leaves it; whether as a stand-in, the word says |
+//! | invite | nobody waits | that is all in the word: no head, no seat taken |
+//! | accept, take, nap, rise, leave | the seat is ours | only its occupant leaves it |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
-//! | break_line | there are two of us, and one of us goes | that is in the word: STANDIN (I4) |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
 //! | pass_on, call_up | the same, and the latch is free | that is in the word |
 //! | detach | the list is as it was linked, up to the head | under the latch the head changes by pushes only, so a node that was pushed on comes to the head again only by our own detach |
@@ -169,46 +170,45 @@
 //! `no_count::every_waiter_finishes`, `no_count::deadlines`, `no_count::condvar`.
 //!
 //! # Orderings
-//! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`, `revoke`, `break_line`: everything
-//!   the last holder wrote. All writes to the word are RMWs, so those in between continue the release sequence; but for
-//!   those of a process with one thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
+//! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`: everything the last holder wrote. All
+//!   writes to the word are RMWs, so those in between continue the release sequence; but for those of a process with one
+//!   thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
 //! - E2 `enqueue`, `detach` -> the loads of the head under the latch: the fields of the sleeper, and the links.
-//! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `hand_down`, `latch`: the links that the last latch holder edited.
+//! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `latch`: the links that the last latch holder edited.
 //! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
-//! - The seat publishes nothing, so claims and polls are Relaxed: whoever goes to bat from it does so by E1.
+//! - A seat publishes nothing, so claims and polls are Relaxed: whoever goes to bat from it does so by E1.
 //!
 //! # Promises
 //! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
 //! - No lost wake-up: by I2. Whoever relies on the next release says so in the word, with the alarm (I9), so that release
 //!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
 //!   `no_lost_wakeup`.
-//! - One awake: pollers are the occupant of the seat and, while a wake is in flight, the one that was woken; and
-//!   arrivals for the length of their first look, or of a pass that they see under way, or between their yields: in a
-//!   crowd, and with `awake_yields`, as in [`LOW_LATENCY`], also without, if the lock is not hot. TLA+ `SeatState`.
-//! - Waiting: who has a place (the seat, the line, the dugout) waits at most patience + G + 3 (H + L) if nobody sleeps, and
-//!   with k older sleepers at most (k + 10) (rotation + G + 3 (H + L)), where G is the longest gap between two polls, H
-//!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the seat itself, the sleeper
-//!   on its way, and 8 skips for the sake of cores, `dugout::MOST_SKIPS`. 3: if holds are longer than `nap_after_ns`, one
-//!   release wakes the deck, one passes the lock to it, and one calls.) [`Tuning::longest_wait_ns`] adds what an arrival may
-//!   take before: a look, a pass under way, yields. Arrivals may bypass any number of times within these times. A pass
-//!   revoked because its receiver did not run is repeated at the next release. A called sleeper waits for one stand-in at
-//!   most, which leaves the seat as soon as it looks. Getting through between the writes of a holder needs no luck, thanks
-//!   to ROOM, unless all releases are fair ones, which leave none. An arrival gets a place unless others win every race
-//!   that it runs for the lock, the seat or the list. Conformance `waits_are_bounded`,
-//!   `nobody_needs_luck_against_the_holder`, `a_deadline_needs_no_luck_either`, TLA+ `Served`.
+//! - Two awake at most, and mostly one: the occupants of the seats. Arrivals are awake too, for the length of their first
+//!   look, and between their yields: in a crowd, and with `awake_yields`, as in [`LOW_LATENCY`], also without, if the lock is
+//!   not hot. TLA+ `SeatState`.
+//! - Waiting: who has a place (a seat, the dugout) waits at most patience + 2 G + 4 (H + L) if nobody sleeps, and
+//!   with k older sleepers at most (k + 10) (rotation + 2 G + 4 (H + L)), where G is the longest gap between two polls, H
+//!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the two seats, and 8 skips for
+//!   the sake of cores, `dugout::MOST_SKIPS`. 2 and 4: in one rotation one seat goes to bat, then the other.)
+//!   [`Tuning::longest_wait_ns`] adds what an arrival may take before: a look, yields. Arrivals may bypass any number of times
+//!   within these times. An arrival on deck may lose a pass to a called sleeper that gets up sooner than it looks, and asks
+//!   again at the next rotation. Getting through between the writes of a holder needs no luck, thanks to ROOM, unless all
+//!   releases are fair ones, which leave none. An arrival gets a place unless others win every race that it runs for the
+//!   lock, the seat or the list. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
+//!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
-//!   on a list, end in sleep. Who waits for a latch holder, for a pass under way or for a stand-in, which would be done at
-//!   once if it ran, yields, and naps when that was in vain (yields.rs). It does not lend its priority: threads between the
-//!   two may keep the other from its core, as with any lock that does not know its holder. Conformance
-//!   `with_priority_on_one_core`, `plain_under_priorities`, `timed_under_priorities`.
+//!   on a list, end in sleep. An arrival that would sleep beside a called sleeper leaves its seat, and does not sit beside one
+//!   again. A pass that a called sleeper does not accept is accepted by the arrival beside it. Who waits for a latch holder
+//!   yields, and naps when that was in vain (yields.rs). It does not lend its priority: threads between the two may keep the
+//!   other from its core, as with any lock that does not know its holder. Conformance `with_priority_on_one_core`,
+//!   `plain_under_priorities`, `timed_under_priorities`.
 //!
 //! # Cost
-//! Alone: 2 RMWs, and on Arm a load, 1 line. Contended pass: two more RMWs on the holder's side, one on the other; one poll of the line per gap of the
-//! deck; no system call while nobody sleeps. An audit: one stay on deck of some five releases, by arrivals in a 64th
-//! of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines travel far, one to
-//! four releases that leave room.
-//! Lock 8 bytes, sleeper 512 bytes of stack.
+//! Alone: 2 RMWs, and on Arm a load, 1 line. Contended pass: two more RMWs on the holder's side, one on the other; one poll
+//! of the line per gap of an occupant; no system call while nobody sleeps. An audit: one stay on deck of some five releases,
+//! by arrivals in a 64th of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines
+//! travel far, one to four releases that leave room. Lock 8 bytes, sleeper 512 bytes of stack.
 //!
 //! # After release
 //! No, unless a sleeper pins the lock: vacate, pass and rouse end with the write that frees or gives the lock, and wake
@@ -216,16 +216,16 @@
 //! only the called node is touched, once, and then its address. Conformance `freeing`.
 //!
 //! # Limits
-//! Not recursive. More than 1023 releases between two polls look like fewer: at 16 us between polls that is below 16 ns a
+//! Not recursive. More than 2047 releases between two polls look like fewer: at 16 us between polls that is below 8 ns a
 //! release. An alarm between two polls looks like many. Both errors are of judgement only.
 //!
 //! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags in
 //! the upper bits, as of HWASan, or MTE on stacks) has no place in the dugout: between two attempts it sleeps for a rotation
-//! (`doze`), and nobody calls it. It gets in if one of its looks finds the lock free, the seat empty with no rotation due,
-//! or kept for a sleeper; it may starve while others are called past it. On deck the bound above holds for it. Its deadline
-//! is kept, it loses no wake-up since it waits for none, and it holds up nobody.
+//! (`doze`), and nobody calls it. It gets in if one of its looks finds the lock free, or the deck empty with no rotation due;
+//! it may starve while others are called past it. On deck the bound above holds for it. Its deadline is kept, it loses no
+//! wake-up since it waits for none, and it holds up nobody.
 //!
-//! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
+//! 26 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
 //! after its release.
 
 use crate::{Entry, Promises, RawLock, RawTimedLock};
@@ -235,8 +235,8 @@ use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 use plan::{Arrival, Arrive};
-use state::{ALARM, DECK, LOCKED, NAPPING, RELEASE, ROOM, State};
-use watch::{Heat, Tries, Wait, epoch_now};
+use state::{ALARM, LOCKED, NAPPING, RELEASE, ROOM, SEATS, State};
+use watch::{Heat, Tries, epoch_now};
 
 mod calls;
 mod condvar;
@@ -272,20 +272,15 @@ pub const ENTRY: Entry = Entry {
 
 const GRAB: Step = step("grab");
 const CLAIM: Step = step("claim");
-const STAND_IN: Step = step("stand_in");
 const ENQUEUE: Step = step("enqueue");
 const DOZE: Step = step("doze");
-const REVOKE: Step = step("revoke");
 const ACCEPT: Step = step("accept");
 const TAKE: Step = step("take");
-const CEDE: Step = step("cede");
 const ASK: Step = step("ask");
 const NAP: Step = step("nap");
 const RISE: Step = step("rise");
 const LEAVE: Step = step("leave");
-const HAND_DOWN: Step = step("hand_down");
 const SHOW_UP: Step = step("show_up");
-const BREAK_LINE: Step = step("break_line");
 const VACATE: Step = step("vacate");
 const ROUSE: Step = step("rouse");
 const PASS: Step = step("pass");
@@ -487,15 +482,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 None => return true,
             }
         }
-        let (mut may_stand_in, mut n_yields) = (spins, 0);
+        let (mut sits_beside, mut n_yields) = (spins, 0);
         let node = Node::<P>::new();
         let mut tries = Tries::default();
-        let mut pass: Option<(State, Wait<P>)> = None;
         // One step a turn; ends when the lock comes or the deadline passes.
         loop {
             let state = self.load();
             let (may_yield, stays_awake) = (n_yields < T::tuning().yields, n_yields < T::tuning().awake_yields);
-            let me = Arrival { spins, may_stand_in, may_yield, stays_awake };
+            let me = Arrival { spins, sits_beside, may_yield, stays_awake };
             let step = plan::arrival(
                 state,
                 me,
@@ -504,16 +498,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 || state.is_coming_to(P::current_core()),
                 P::is_crowded,
             );
-            if step != Arrive::GiveWay {
-                pass = None;
-            }
             let turn = match step {
                 Arrive::Grab if self.grab() => Turn::AtBat,
                 Arrive::Grab => Turn::Again,
                 Arrive::Leave => Turn::Left,
-                Arrive::GiveWay => self.give_way(state, &mut pass),
                 Arrive::Claim => self.claim(heat, deadline),
-                Arrive::StandIn => self.stand_in(state, heat, deadline),
                 Arrive::Yield => {
                     n_yields += 1;
                     P::yield_now();
@@ -524,7 +513,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             match turn {
                 Turn::AtBat => return true,
                 Turn::Left => return false,
-                Turn::Ceded => may_stand_in = false,
+                Turn::Retired => sits_beside = false,
                 Turn::Again => {}
             }
         }
@@ -538,8 +527,8 @@ enum Turn {
     AtBat,
     /// The deadline has passed and nothing is left of us.
     Left,
-    /// The seat has been given to the one it was kept for.
-    Ceded,
+    /// The seat has been left, to go to sleep behind a called sleeper.
+    Retired,
     /// Nothing was gained: look again.
     Again,
 }
@@ -555,7 +544,7 @@ impl<P: Platform, T: Policy> fmt::Debug for RawOndeck<P, T> {
         let state = self.load();
         f.debug_struct("RawOndeck")
             .field("is_taken", &state.has(LOCKED))
-            .field("has_deck", &state.has(DECK))
+            .field("has_deck", &state.has(SEATS))
             .field("has_sleepers", &state.has_sleepers())
             .finish()
     }

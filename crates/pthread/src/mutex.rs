@@ -53,7 +53,7 @@ pub(crate) struct Unmodified;
 
 impl Policy for Unmodified {
     fn tuning() -> &'static Tuning {
-        const TUNING: Tuning = Tuning { yields: 0, look_ns: 200, quiet_ns: 10_000, nap_after_ns: 30_000, ..BALANCED };
+        const TUNING: Tuning = Tuning { yields: 0, look_ns: 200, nap_after_ns: 30_000, ..BALANCED };
         &TUNING
     }
 }

@@ -46,7 +46,7 @@ const PROMISES: [Promise; 6] = [
     Promise {
         title: "Nobody starves",
         meaning: "There is a bound on how often or how long others may get the lock before a waiting thread. With `ondeck` it\n\
-                  holds once the thread has a place: on deck, in line or in the dugout. An arriving thread gets one unless it\n\
+                  holds once the thread has a place: on deck or in the dugout. An arriving thread gets one unless it\n\
                   loses every race for it.",
         is_made: |entry| ["nobody", "nobody who has a place"].contains(&entry.promises.starves),
         hardware: &["stress waits_are_bounded", "stress waits_are_bounded_with_long_sections"],

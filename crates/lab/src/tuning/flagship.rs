@@ -39,9 +39,8 @@ macro_rules! fields {
 }
 
 fields! {
-    look_ns look_gap_ns look_releases yields awake_yields poll_first_ns poll_first_hot_ns poll_max_ns poll_asked_ns
-    hot_period_ns hot_most_ns hot_most_near_ns audit_every_ns cool_every idle_ns patience_ns rotate_ns quiet_ns nap_after_ns revoke_ns room_ns
-    prefer_core_among
+    look_ns yields awake_yields poll_first_ns poll_max_ns poll_asked_ns hot_period_ns hot_most_ns hot_most_near_ns
+    audit_every_ns patience_ns rotate_ns nap_after_ns
 }
 
 /// Reads a tuning: a name, or constants as `FIELD=NUMBER`, or a name and constants that differ from it; joined by `+`.
@@ -163,8 +162,8 @@ mod tests {
         assert_eq!(parse("default"), Ok(BALANCED));
         assert_eq!(parse("low-latency"), Ok(LOW_LATENCY));
         assert_eq!(parse("rotate_ns=7"), Ok(Tuning { rotate_ns: 7, ..BALANCED }));
-        let both = Tuning { rotate_ns: 7, prefer_core_among: 0, ..THROUGHPUT };
-        assert_eq!(parse("throughput+rotate_ns=7+prefer_core_among=0"), Ok(both));
+        let both = Tuning { rotate_ns: 7, look_ns: 0, ..THROUGHPUT };
+        assert_eq!(parse("throughput+rotate_ns=7+look_ns=0"), Ok(both));
     }
 
     #[test]
@@ -180,7 +179,7 @@ mod tests {
     fn errors_say_what_is_accepted() {
         for text in ["", "best", "rotate_ns", "rotate=7", "rotate_ns=7+throughput", "throughput+", "=7"] {
             let message = parse(text).unwrap_err();
-            assert!(message.contains("low-latency") && message.contains("prefer_core_among"), "{text}: {message}");
+            assert!(message.contains("low-latency") && message.contains("nap_after_ns"), "{text}: {message}");
             assert_eq!(message.lines().count(), 1);
         }
         for number in ["", "-1", "1.5", "many", "4294967296"] {

@@ -2,13 +2,16 @@
 
 use super::dugout::Node;
 use super::plan::{self, ToRelease};
-use super::state::{DECK, LATCHED, NAPPING, ROOM, State};
+use super::state::{CALLED, LATCHED, NAPPING, ROOM, State};
 use super::watch::{Tries, epoch_now};
 use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
 use crate::yields::Yields;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use ondeck_platform::{Atomic, Platform};
+
+/// How long a holder stays off the word after a release if somebody asks for room: long enough for a line to come and go.
+const ROOM_NS: u32 = 500;
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
     // -- 8. release_slow ----------------------------------------------------------------------------------------------
@@ -61,7 +64,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     // E1
                     if lock.cas(state, state.vacated(), Release) {
                         if state.has(ROOM) {
-                            P::pause_ns(T::tuning().room_ns);
+                            P::pause_ns(ROOM_NS);
                         }
                         return;
                     }
@@ -70,10 +73,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
-    /// Wakes a deck that naps on the word. By address only: the lock may be gone.
+    /// Wakes whoever naps on the word: one for each seat at most. By address only: the lock may be gone.
     #[cold]
     pub(super) fn wake_the_deck(this: *const Self) {
-        P::wake_upper(this.cast::<P::U64>(), 1);
+        P::wake_upper(this.cast::<P::U64>(), 2);
     }
 
     // -- 9. The dugout, under the latch; the list itself is in dugout.rs ---------------------------------------------
@@ -83,13 +86,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// # Safety
     /// - The caller holds the latch, and there is a sleeper. Both keep `*this` alive until the latch is dropped (I6).
     pub(super) unsafe fn call_a_sleeper(this: *const Self) {
-        let tuning = T::tuning();
-        let epoch = epoch_now::<P>(tuning);
+        let epoch = epoch_now::<P>(T::tuning());
         // SAFETY: alive, as the caller says; not used after `detach`, which drops the latch.
         let lock = unsafe { &*this };
         let head = lock.link();
         // SAFETY: we hold the latch and have linked from this head.
-        let node = unsafe { Node::choose(head, tuning.prefer_core_among) };
+        let node = unsafe { Node::choose(head) };
         // SAFETY: in the list, and alive until its grant.
         let chosen = unsafe { &*node };
         chosen.call();
@@ -191,6 +193,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn unlatch(&self) {
         P::step(UNLATCH);
         let before = State(self.word.fetch_and(!LATCHED, Release)); // E3
-        debug_assert!(before.has(LATCHED) && before.has(DECK), "I4: the seat waits for the one that was called");
+        debug_assert!(before.has(LATCHED) && before.has(CALLED), "I4: the seat waits for the one that was called");
     }
 }

@@ -26,10 +26,10 @@
 //! that reports a timeout. Who wins MOVING owns the record until the push or the grant; after either it may be gone.
 //!
 //! # Responsibility
-//! A list of sleepers must always have somebody who will call the next one. If the word shows an occupant of the deck
-//! or a sleeper, there is such a somebody already, and one more sleeper changes nothing (I2, I3). If it shows a holder, the
-//! push sets VACANT and the alarm, so that the holder's release calls (I9). If the lock is free, and nobody is there, the
-//! waiter is seated instead of pushed, and woken.
+//! A list of sleepers must always have somebody who will call the next one. If the word shows a seat taken or a sleeper,
+//! there is such a somebody already, and one more sleeper changes nothing (I2). If it shows a holder, the push sets the
+//! alarm, so that the holder's release calls (I9). If the lock is free, and nobody is there, the waiter is called at once
+//! instead of pushed.
 //!
 //! # Orderings
 //! The list and the records in it are ordered by the list's lock. `enlist` publishes a record as `enqueue` does (E2), a
@@ -56,7 +56,7 @@
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
-use super::state::{DECK, LATCHED, LOCKED};
+use super::state::{LATCHED, LOCKED, SEATS};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
@@ -368,7 +368,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
-            if state.has(DECK) || state.has_sleepers() || state.has(LOCKED) {
+            if state.has(SEATS | LOCKED) || state.has_sleepers() {
                 let Some(next) = here.node.on_top_of(state) else {
                     // SAFETY: as for `send_alone`.
                     return unsafe { Waiter::send_alone(waiter) };
@@ -376,7 +376,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 here.node.slept_on(here.core);
                 P::step(ENLIST);
                 // E2
-                if lock.get_through(state, next.settled(), Release, &mut tries) {
+                if lock.get_through(state, next, Release, &mut tries) {
                     return;
                 }
             } else {

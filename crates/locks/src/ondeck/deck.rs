@@ -1,61 +1,23 @@
-//! On deck: looking before, sitting there, standing in, waiting in line, napping, giving up.
+//! In a seat: looking before, sitting, napping, leaving; and the way through the dugout.
 
 use super::dugout::Node;
-use super::plan::{self, GiveUp, InLine, Line, Occupant, OnDeck};
-use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
+use super::plan::{self, Occupant, OnDeck};
+use super::state::{ALARM, CALLED, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, Seat, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
-    ACCEPT, ASK, BREAK_LINE, CEDE, CLAIM, DOZE, ENQUEUE, HAND_DOWN, LEAVE, NAP, Policy, REVOKE, RISE, RawOndeck,
-    SHOW_UP, STAND_IN, TAKE, Tuning, Turn, is_past,
+    ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
 };
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
-    /// The lock is on its way to the deck: a moment later the seat is vacant. If nothing happens to this very pass,
-    /// takes the lock back.
-    pub(super) fn give_way(&self, state: State, pass: &mut Option<(State, Wait<P>)>) -> Turn {
-        debug_assert!(!state.has(STANDIN | NAPPING), "I5: what was given to somebody asleep is not taken back");
-        let wait = match pass {
-            Some((seen, wait)) if state.releases_since(*seen) == 0 => wait,
-            _ => &mut pass.insert((state, Wait::new())).1,
-        };
-        // Somebody is being called to be the next in line, and will see to it, once the latch holder has a core.
-        if state.has(LATCHED) {
-            wait.briefly_or_make_way(T::tuning().revoke_ns);
-            return Turn::Again;
-        }
-        if !wait.longer_than(T::tuning().revoke_ns) {
-            wait.briefly();
-            return Turn::Again;
-        }
-        P::step(REVOKE);
-        // E1
-        if self.cas(state, state.without(PASSED), Acquire) { Turn::AtBat } else { Turn::Again }
-    }
-
     pub(super) fn claim(&self, heat: Heat, deadline: Option<u64>) -> Turn {
         P::step(CLAIM);
         let before = State(self.word.fetch_or(DECK | heat.flag(), Relaxed));
         if before.has(DECK) {
             return Turn::Again;
         }
-        if before.has(VACANT) {
-            // Ours to clear: nobody sets it while the deck is taken (I3).
-            P::step(CLAIM);
-            self.word.fetch_and(!VACANT, Relaxed);
-        }
-        self.on_deck(heat, deadline)
-    }
-
-    /// Sits down on a seat that is kept for a called sleeper.
-    pub(super) fn stand_in(&self, state: State, heat: Heat, deadline: Option<u64>) -> Turn {
-        P::step(STAND_IN);
-        if self.cas(state, state.with(STANDIN | heat.flag()), Relaxed) {
-            self.on_deck(heat, deadline)
-        } else {
-            Turn::Again
-        }
+        self.sit(Seat::Arrivals, heat, deadline)
     }
 
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
@@ -87,65 +49,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         P::nap_ns(u32::try_from(left_ns).map_or(rotation_ns, |left_ns| left_ns.min(rotation_ns)));
     }
 
-    /// A called sleeper takes its seat, or lines up behind whoever stands in for it.
+    /// A called sleeper takes the seat that is kept for it.
     pub(super) fn show_up(&self, deadline: Option<u64>) -> Turn {
         P::step(SHOW_UP);
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
-        debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
-        let turn = if before.has(STANDIN) { self.wait_in_line(deadline) } else { Turn::Ceded };
-        if turn == Turn::Ceded { self.on_deck(Heat::of(before, P::ticks() >> 4, T::tuning()), deadline) } else { turn }
-    }
-
-    /// Waits until the stand-in has gone: `Ceded` if the seat is ours. A stand-in that does not answer is not running;
-    /// then we may take the lock past it, which leaves it the seat.
-    fn wait_in_line(&self, deadline: Option<u64>) -> Turn {
-        const GAP_NS: u32 = 2_000;
-        let mut me = Line { spins: P::may_spin(), has_waked: false };
-        let mut tries = Tries::default();
-        let mut wait = Wait::<P>::new();
-        let mut state = self.load();
-        // Ends when the stand-in leaves its seat, which it does once it looks, or goes to bat; or when we get past it.
-        loop {
-            let is_late = || wait.longer_than(T::tuning().revoke_ns);
-            match plan::in_line(state, me, is_late, || is_past::<P>(deadline)) {
-                InLine::Sit => return Turn::Ceded,
-                InLine::Wake => {
-                    Self::wake_the_deck(self);
-                    me.has_waked = true;
-                    // What else that word asks for is done at once, without another poll.
-                    continue;
-                }
-                InLine::Take { is_past } => {
-                    if self.break_line(state, state.with(LOCKED), is_past, &mut tries) {
-                        return Turn::AtBat;
-                    }
-                }
-                InLine::Intercept { is_past } => {
-                    if self.break_line(state, state.without(PASSED), is_past, &mut tries) {
-                        return Turn::AtBat;
-                    }
-                }
-                InLine::Leave => {
-                    if self.break_line(state, state, true, &mut tries) {
-                        return Turn::Left;
-                    }
-                }
-                InLine::MakeWay => wait.make_way(),
-                InLine::Pause => P::pause_ns(GAP_NS),
-            }
-            state = self.load();
-        }
-    }
-
-    /// Leaves the line, and the seat to the stand-in. True if that is done.
-    fn break_line(&self, state: State, next: State, is_past: bool, tries: &mut Tries) -> bool {
-        let next = next.without(STANDIN);
-        P::step(BREAK_LINE);
-        if is_past {
-            self.get_through(state, next, Acquire, tries) // E1
-        } else {
-            self.cas(state, next, Acquire) // E1
-        }
+        debug_assert!(before.has(FLIGHT) && before.has(CALLED), "I4: the seat waits for the one that was called");
+        self.sit(Seat::Sleepers, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
     }
 
     /// Looks at a taken lock for a little while without writing to the word. `None` if that has got it; else what to make
@@ -153,8 +62,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     #[inline(never)]
     pub(super) fn first_look(&self) -> Option<Heat> {
         let tuning = T::tuning();
-        let first = self.load();
         let wait = Wait::<P>::new();
+        let mut first = self.load();
+        // A pass under way: a moment later the seat of its receiver is empty.
+        while first.has(PASSED) && !wait.longer_than(tuning.look_ns) {
+            P::pause_ns(tuning.poll_asked_ns);
+            first = self.load();
+        }
         match (first.has(HOT), first.is_alone()) {
             // Left behind by a pass a moment ago: the best time for an audit.
             (true, true) if tuning.audit_every_ns > 0 => return Some(Heat::Audited),
@@ -162,18 +76,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             (false, _) if wait.is_auditor(tuning) => return Some(Heat::Audited),
             _ => {}
         }
-        let (mut first, mut state) = (first, first);
-        let mut gap = tuning.look_gap_ns;
+        let (mut state, mut gap) = (first, tuning.poll_first_ns);
         // Ends by the clock, if not before.
         loop {
             if !state.has(LOCKED) && self.grab() {
                 return None;
             }
-            if state.is_alarmed() {
-                first = state;
-            }
-            let is_captured = state.releases_since(first) > u64::from(tuning.look_releases);
-            if state.has(PASSED) || is_captured || wait.longer_than(tuning.look_ns) {
+            if wait.longer_than(tuning.look_ns) {
                 return Some(Heat::Cool);
             }
             P::pause_ns(gap);
@@ -182,17 +91,18 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
-    /// Sits on deck until at bat, or gives the seat up.
+    /// Sits until at bat, or gives the seat up.
     #[inline(never)]
-    pub(super) fn on_deck(&self, heat: Heat, deadline: Option<u64>) -> Turn {
+    pub(super) fn sit(&self, seat: Seat, heat: Heat, deadline: Option<u64>) -> Turn {
         let tuning = T::tuning();
         let spins = P::may_spin();
-        let mut watch = Watch::<P>::new(self.load(), heat, tuning);
-        // One step a turn; ends when the lock comes, the deadline passes, or the seat's rightful owner shows up.
+        let mut watch = Watch::<P>::new(self.load(), seat, heat, tuning);
+        // One step a turn; ends when the lock comes, or the deadline passes, or the thread goes to the dugout.
         loop {
             let state = self.load();
             watch.observe(state, tuning);
             let me = Occupant {
+                seat,
                 spins,
                 has_asked: watch.has_asked,
                 has_napped: watch.naps > 0,
@@ -205,11 +115,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 || watch.may_take(tuning),
                 || watch.is_due(state, tuning),
                 || watch.is_still_for(tuning.nap_after_ns),
-                || watch.is_still_for(tuning.quiet_ns),
+                || watch.is_still_for(tuning.quiet_ns()),
             );
             match step {
                 OnDeck::Accept => {
-                    if self.accept(state) {
+                    if self.accept(state, seat) {
                         return Turn::AtBat;
                     }
                 }
@@ -219,16 +129,16 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     }
                 }
                 OnDeck::GiveUp => {
-                    if self.give_up(state, &mut watch) {
+                    if self.leave(state, &mut watch) {
                         return Turn::Left;
                     }
                 }
-                OnDeck::Ask => self.ask(&mut watch, tuning),
-                OnDeck::Cede => {
-                    if self.cede(state, &mut watch) {
-                        return Turn::Ceded;
+                OnDeck::Retire => {
+                    if self.leave(state, &mut watch) {
+                        return Turn::Retired;
                     }
                 }
+                OnDeck::Ask => self.ask(&mut watch, tuning),
                 OnDeck::Nap => self.nap(state, &mut watch, deadline),
                 OnDeck::Yield => P::yield_now(),
                 OnDeck::Pause => P::pause_ns(watch.next_gap_ns(tuning)),
@@ -236,10 +146,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
-    /// Takes the lock that has been passed to the seat. True unless that was undone meanwhile.
-    fn accept(&self, state: State) -> bool {
+    /// Takes the lock that has been passed. True unless the other seat has done so meanwhile.
+    fn accept(&self, state: State, seat: Seat) -> bool {
         P::step(ACCEPT);
-        self.cas(state, state.at_bat(), Acquire) // E1
+        self.cas(state, state.at_bat(seat), Acquire) // E1
     }
 
     /// Takes a lock that looks free. True if it was.
@@ -247,21 +157,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
         P::step(TAKE);
         if is_past {
-            return self.get_through(state, cooled.at_bat(), Acquire, &mut watch.tries); // E1
+            return self.get_through(state, cooled.at_bat(watch.seat), Acquire, &mut watch.tries); // E1
         }
-        let is_in = self.cas(state, cooled.at_bat(), Acquire); // E1
+        let is_in = self.cas(state, cooled.at_bat(watch.seat), Acquire); // E1
         if !is_in {
             watch.has_missed = true;
             P::pause_ns(watch.next_gap_ns(T::tuning()));
         }
         is_in
-    }
-
-    /// A stand-in gives the seat to the sleeper that was called to it. True if it did.
-    fn cede(&self, state: State, watch: &mut Watch<P>) -> bool {
-        let cooled = if watch.found_hot() { state } else { state.without(HOT) };
-        P::step(CEDE);
-        self.get_through(state, cooled.ceded(), Relaxed, &mut watch.tries)
     }
 
     /// Asks that the next release pass the lock.
@@ -288,38 +191,20 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             }
             P::step(RISE);
             if self.cas(state, state.without(NAPPING), Relaxed) {
+                // Who clears the flag wakes all that it stands for.
+                if state.are_both_taken() {
+                    Self::wake_the_deck(self);
+                }
                 break;
             }
         }
         watch.rise(self.load(), T::tuning());
     }
 
-    /// The deadline has passed and the lock has not been passed to us: true if the seat is given up.
-    pub(super) fn give_up(&self, state: State, watch: &mut Watch<P>) -> bool {
-        let tries = &mut watch.tries;
-        match plan::giving_up(state) {
-            GiveUp::Cede => {
-                P::step(CEDE);
-                self.get_through(state, state.ceded(), Relaxed, tries)
-            }
-            GiveUp::Leave => {
-                P::step(LEAVE);
-                self.get_through(state, state.left(), Relaxed, tries)
-            }
-            GiveUp::MakeWay => {
-                watch.yields.make_way::<P>();
-                false
-            }
-            GiveUp::HandDown => {
-                P::step(HAND_DOWN);
-                // E3
-                if !self.get_through(state, state.handed_down(), Acquire, tries) {
-                    return false;
-                }
-                // SAFETY: we hold the latch over a list that was not empty, and `self` outlives the call.
-                unsafe { Self::call_a_sleeper(self) };
-                true
-            }
-        }
+    /// Leaves the seat without the lock. True if that is done. If that leaves sleepers beside empty seats, the write asks the
+    /// holder's release to call one.
+    fn leave(&self, state: State, watch: &mut Watch<P>) -> bool {
+        P::step(LEAVE);
+        self.get_through(state, state.left(watch.seat), Relaxed, &mut watch.tries)
     }
 }

@@ -29,6 +29,9 @@ const CALLED: u32 = 1;
 /// How often the oldest sleeper may be passed over for one on a better core. Part of the stated bound on waiting.
 pub(super) const MOST_SKIPS: u32 = 8;
 
+/// How many of the oldest sleepers are considered when one is wanted that last ran on a certain core.
+const CANDIDATES: u32 = 16;
+
 /// A sleeper.
 #[repr(align(512))]
 pub(super) struct Node<P: Platform> {
@@ -150,12 +153,12 @@ impl<P: Platform> Node<P> {
     ///
     /// # Safety
     /// As for [`link`](Node::link), which has been called for this `head`.
-    pub(super) unsafe fn choose(head: *const Self, among: u32) -> *const Self {
+    pub(super) unsafe fn choose(head: *const Self) -> *const Self {
         // SAFETY: in the list, and the caller holds the latch.
         let oldest = unsafe { &*head }.tail.load(Relaxed).cast_const();
         let here = P::current_core();
         let mut node = oldest;
-        for _ in 0..among {
+        for _ in 0..CANDIDATES {
             // SAFETY: as above; the walk ends at the head.
             let candidate = unsafe { &*node };
             if candidate.core() == here {
@@ -309,26 +312,26 @@ mod tests {
     /// A sleeper on this core is preferred to the oldest, but not for ever, and not from beyond the first few.
     #[test]
     fn the_oldest_is_passed_over_so_often_and_no_more() {
-        for (among, most) in [(4, MOST_SKIPS), (3, MOST_SKIPS), (2, 0), (0, 0)] {
-            let sleepers: [Sleeper; 3] = std::array::from_fn(|_| Sleeper::new());
-            let [oldest, second, near] = &sleepers;
+        for (n_between, most) in [(1, MOST_SKIPS), (CANDIDATES - 2, MOST_SKIPS), (CANDIDATES - 1, 0)] {
+            let sleepers: Vec<Sleeper> = (0..n_between + 2).map(|_| Sleeper::new()).collect();
+            let [oldest, between @ .., near] = &sleepers[..] else { unreachable!("two at least") };
             let head = list(&sleepers);
             let mut n_preferred = 0;
             for _ in 0..200 {
                 oldest.slept_on(u32::MAX);
-                second.slept_on(u32::MAX);
+                between.iter().for_each(|sleeper| sleeper.slept_on(u32::MAX));
                 // The thread may move to another core before the choice: then the oldest is called.
                 near.slept_on(Hardware::current_core());
                 // SAFETY: the list is ours and linked.
-                let chosen = unsafe { Node::choose(head, among) };
+                let chosen = unsafe { Node::choose(head) };
                 assert!(ptr::eq(chosen, near) || ptr::eq(chosen, oldest));
                 n_preferred += u32::from(ptr::eq(chosen, near));
             }
-            assert_eq!(n_preferred, most, "among {among}");
+            assert_eq!(n_preferred, most, "{n_between} between");
             near.slept_on(u32::MAX);
             oldest.slept_on(Hardware::current_core());
             // SAFETY: as above.
-            assert!(ptr::eq(unsafe { Node::choose(head, among) }, oldest));
+            assert!(ptr::eq(unsafe { Node::choose(head) }, oldest));
         }
     }
 
@@ -343,12 +346,12 @@ mod tests {
             second.slept_on(u32::MAX);
             near.slept_on(Hardware::current_core());
             // SAFETY: the list is ours and linked.
-            unsafe { Node::choose(head, 4) };
+            unsafe { Node::choose(head) };
         }
         assert_eq!([oldest, second, near].map(|node| node.skipped.load(Relaxed)), [MOST_SKIPS, MOST_SKIPS, 0]);
         // SAFETY: as above, and it is not the head.
         unsafe { oldest.unlink(head) };
         // SAFETY: as above.
-        assert!(ptr::eq(unsafe { Node::choose(head, 4) }, second));
+        assert!(ptr::eq(unsafe { Node::choose(head) }, second));
     }
 }

@@ -3,7 +3,7 @@
 //! A plan is made from the word and from what the thread knows beside it. Questions that cost a look at the clock, or ask
 //! the system, come as closures: they are asked in a fixed order, and only where the answer matters.
 
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, STANDIN, State, VACANT};
+use super::state::{CALLED, DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SEATS, Seat, State};
 
 // -- Acquiring --------------------------------------------------------------------------------------------------------
 
@@ -12,8 +12,8 @@ use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, ST
 pub(super) struct Arrival {
     /// Whether it can gain anything by waiting awake: not on one core.
     pub(super) spins: bool,
-    /// Not after it has ceded a seat: others are ahead of it.
-    pub(super) may_stand_in: bool,
+    /// Whether it may sit beside a sleeper on its way: not on one core, and not after it has left such a seat to sleep.
+    pub(super) sits_beside: bool,
     /// Whether it has yields left for a crowd.
     pub(super) may_yield: bool,
     /// Whether it has yields left for being awake when a seat falls empty.
@@ -23,16 +23,12 @@ pub(super) struct Arrival {
 /// One step of `acquire_slow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrive {
-    /// The arrival tries to take a free lock, unless that is hot and somebody sits on deck.
+    /// The arrival tries to take a free lock, unless that is hot and somebody waits awake.
     Grab,
     /// The arrival goes away without the lock once its deadline has passed.
     Leave,
-    /// The arrival waits for an awake occupant to accept the lock that was passed to it, and takes it back if that lasts.
-    GiveWay,
-    /// The arrival sits down on the empty seat, unless a rotation is due and the seat is for a sleeper.
+    /// The arrival sits down on the empty deck, unless the lock's next waiter is to be a sleeper.
     Claim,
-    /// The arrival sits down on a seat that is kept for a called sleeper, as long as that one is not about to get this core.
-    StandIn,
     /// The arrival finds no seat and gives its core to whoever wants it, a few times, while threads outnumber the cores
     /// or to be awake when a seat falls empty.
     Yield,
@@ -54,16 +50,11 @@ pub(super) fn arrival(
     if is_past() {
         return Arrive::Leave;
     }
-    // Awake receivers only: a lock passed to a napping deck is not taken back (I5).
-    if me.spins && state.has(PASSED) && !state.has(STANDIN | NAPPING) {
-        return Arrive::GiveWay;
-    }
-    let is_for_a_sleeper = state.has(VACANT) && is_rotation_due();
-    if !state.has(DECK) && !is_for_a_sleeper {
+    // Beside a called sleeper only while that one is on its way, and not to this core.
+    let is_beside = || me.sits_beside && state.has(FLIGHT) && !is_coming_here();
+    let is_for_a_sleeper = || state.is_vacant() && is_rotation_due();
+    if !state.has(DECK) && if state.has(CALLED) { is_beside() } else { !is_for_a_sleeper() } {
         return Arrive::Claim;
-    }
-    if me.may_stand_in && state.has(FLIGHT) && !state.has(STANDIN) && !is_coming_here() {
-        return Arrive::StandIn;
     }
     if !state.has(HOT) && (me.spins && me.stays_awake || me.may_yield && is_crowded()) {
         return Arrive::Yield;
@@ -71,16 +62,17 @@ pub(super) fn arrival(
     Arrive::Enqueue
 }
 
-/// Whether an arrival may take a free lock: in a hot lock with somebody on deck it would only break in.
+/// Whether an arrival may take a free lock: in a hot lock with somebody awake it would only break in.
 const fn may_barge(state: State) -> bool {
-    !state.has(HOT) || !state.is_seat_occupied()
+    !state.has(HOT) || !state.is_anybody_up()
 }
 
-// -- On deck ----------------------------------------------------------------------------------------------------------
+// -- In a seat --------------------------------------------------------------------------------------------------------
 
-/// What the occupant of the seat knows beside the word.
+/// What the occupant of a seat knows beside the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupant {
+    pub(super) seat: Seat,
     /// Whether it can gain anything by waiting awake: not on one core.
     pub(super) spins: bool,
     pub(super) has_asked: bool,
@@ -89,20 +81,20 @@ pub(super) struct Occupant {
     pub(super) has_missed: bool,
 }
 
-/// One step of `on_deck`.
+/// One step of `sit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OnDeck {
-    /// The occupant takes the lock that a release has passed to it.
+    /// The occupant takes the lock that a release has passed.
     Accept,
     /// The occupant takes a free lock, unless that is hot and there is time to leave it to its last holder.
     Take,
-    /// The occupant leaves the seat once its deadline has passed.
+    /// The occupant leaves the seat: its deadline has passed.
     GiveUp,
     /// The occupant asks, once its patience is over or a rotation is due, that the next release pass the lock; also if that
     /// looks free, once it has not been when the occupant took it.
     Ask,
-    /// A stand-in leaves the seat when the sleeper that it is kept for is up, or when it would have to sleep itself.
-    Cede,
+    /// An arrival leaves the deck to sleep, when it would sleep there and a called sleeper has the other seat.
+    Retire,
     /// The occupant sleeps until the next release when there was none for long, or when polling is of no use.
     Nap,
     /// The occupant gives its core away when there was no release for a while, as the holder may be waiting for it.
@@ -120,11 +112,13 @@ pub(super) fn occupant(
     may_nap: impl Fn() -> bool,
     may_yield: impl Fn() -> bool,
 ) -> OnDeck {
-    if state.has(PASSED) {
+    // A called sleeper that is up goes first, unless it does not come.
+    let is_first = me.seat == Seat::Sleepers || !state.is_called_up();
+    if state.has(PASSED) && (is_first || may_nap()) {
         return OnDeck::Accept;
     }
     // Where polling is of no use it naps first: the release that ends the nap may be enough.
-    let must_ask = || !me.has_asked && (me.spins || me.has_napped) && is_due();
+    let must_ask = || is_first && !state.has(FAIR | PASSED) && (me.spins || me.has_napped) && is_due();
     if !state.has(LOCKED) && (!me.spins || me.has_asked || may_take() || is_past()) {
         // Where lines travel far it may look free each time, and be taken again by the time of the write.
         return if me.has_missed && must_ask() && !is_past() { OnDeck::Ask } else { OnDeck::Take };
@@ -135,88 +129,11 @@ pub(super) fn occupant(
     if must_ask() {
         return OnDeck::Ask;
     }
-    if state.has(STANDIN) && (!state.has(FLIGHT) || !me.spins || may_nap()) {
-        return OnDeck::Cede;
-    }
     // A release ends a nap, so there has to be one to come.
-    if state.has(LOCKED) && (!me.spins || may_nap()) {
-        return OnDeck::Nap;
+    if state.has(LOCKED) && !state.has(PASSED) && (!me.spins || may_nap()) {
+        return if me.seat == Seat::Arrivals && state.has(CALLED) { OnDeck::Retire } else { OnDeck::Nap };
     }
     if may_yield() { OnDeck::Yield } else { OnDeck::Pause }
-}
-
-/// One step of an occupant that gives up and has not been passed the lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum GiveUp {
-    /// A stand-in leaves the seat to the sleeper that it is kept for.
-    Cede,
-    /// The occupant leaves the seat empty, as nobody sleeps.
-    Leave,
-    /// The occupant waits for the latch while another thread has it.
-    MakeWay,
-    /// The occupant leaves the seat with the latch in its hand, and calls a sleeper to it.
-    HandDown,
-}
-
-pub(super) const fn giving_up(state: State) -> GiveUp {
-    if state.has(STANDIN) {
-        GiveUp::Cede
-    } else if !state.has_sleepers() {
-        GiveUp::Leave
-    } else if state.has(LATCHED) {
-        GiveUp::MakeWay
-    } else {
-        GiveUp::HandDown
-    }
-}
-
-// -- In line ----------------------------------------------------------------------------------------------------------
-
-/// What a called sleeper knows beside the word that is up and has found a stand-in in its seat.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
-    /// Whether it can gain anything by waiting awake: not on one core.
-    pub(super) spins: bool,
-    pub(super) has_waked: bool,
-}
-
-/// One step of `wait_in_line`. `is_past`: its deadline has passed, so it must get through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum InLine {
-    /// The one in line sits down when the stand-in has gone, or when it is the stand-in now, of another that was called.
-    Sit,
-    /// The one in line wakes a stand-in that fell asleep before it became one.
-    Wake,
-    /// The one in line takes the free lock past the stand-in, if that is late, or the lock is cool, or it is out of time.
-    Take { is_past: bool },
-    /// The one in line takes the lock that was passed to a stand-in and not accepted for long.
-    Intercept { is_past: bool },
-    /// The one in line goes away once its deadline has passed, and leaves the seat to the stand-in.
-    Leave,
-    /// The one in line gives its core to the stand-in, which may have lost it to the one in line.
-    MakeWay,
-    /// The one in line leaves the stand-in the time to look.
-    Pause,
-}
-
-pub(super) fn in_line(state: State, me: Line, is_late: impl Fn() -> bool, is_past: impl Fn() -> bool) -> InLine {
-    if !state.has(STANDIN) || state.has(FLIGHT) {
-        return InLine::Sit;
-    }
-    if state.has(NAPPING) && !me.has_waked {
-        return InLine::Wake;
-    }
-    let (is_late, is_past) = (is_late(), is_past());
-    if !state.has(LOCKED) && (is_late || is_past || !state.has(HOT)) {
-        return InLine::Take { is_past };
-    }
-    if state.has(PASSED) && is_late {
-        return InLine::Intercept { is_past };
-    }
-    if is_past {
-        return InLine::Leave;
-    }
-    if is_late || !me.spins { InLine::MakeWay } else { InLine::Pause }
 }
 
 // -- Releasing --------------------------------------------------------------------------------------------------------
@@ -224,13 +141,13 @@ pub(super) fn in_line(state: State, me: Line, is_late: impl Fn() -> bool, is_pas
 /// How the holder releases a lock that shows work to do: one step of `release_slow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ToRelease {
-    /// The holder gives the lock to the seat, and calls a sleeper to be the next there, when it is asked and may call one.
+    /// The holder gives the lock to the deck, and calls a sleeper to be the next, when it is asked and may call one.
     PassOn,
-    /// The holder gives the lock to the seat when it is asked and may call nobody.
+    /// The holder gives the lock to who sits when it is asked and may call nobody.
     Pass,
-    /// The holder frees the lock and wakes the deck, which naps.
+    /// The holder frees the lock and wakes the occupant that naps.
     Rouse,
-    /// The holder frees the lock and calls a sleeper to the empty seat.
+    /// The holder frees the lock and calls a sleeper, as both seats are empty.
     CallUp,
     /// The holder frees the lock when somebody else sees to the rest.
     Vacate,
@@ -238,14 +155,14 @@ pub(super) enum ToRelease {
 
 pub(super) const fn release(state: State, is_fair: bool) -> ToRelease {
     let gives = state.has(FAIR) || is_fair;
-    let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN | NAPPING);
+    let may_call = state.has_sleepers() && !state.has(LATCHED | CALLED | NAPPING);
     if gives && may_call {
         ToRelease::PassOn
-    } else if gives && state.has(DECK) {
+    } else if gives && state.has(SEATS) {
         ToRelease::Pass
     } else if state.has(NAPPING) {
         ToRelease::Rouse
-    } else if state.has(VACANT) && !state.has(DECK | LATCHED) {
+    } else if state.is_vacant() && !state.has(LATCHED) {
         ToRelease::CallUp
     } else {
         ToRelease::Vacate

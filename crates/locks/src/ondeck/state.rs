@@ -11,16 +11,15 @@ const CORE_SHIFT: u32 = 41;
 const CORE: u64 = 1 << CORE_SHIFT;
 pub(super) const ROOM: u64 = 1 << 42;
 pub(super) const LATCHED: u64 = 1 << 43;
-pub(super) const VACANT: u64 = 1 << 44;
-pub(super) const DECK: u64 = 1 << 45;
+pub(super) const DECK: u64 = 1 << 44;
+pub(super) const CALLED: u64 = 1 << 45;
 pub(super) const FLIGHT: u64 = 1 << 46;
-pub(super) const STANDIN: u64 = 1 << 47;
-pub(super) const FAIR: u64 = 1 << 48;
-pub(super) const PASSED: u64 = 1 << 49;
-pub(super) const NAPPING: u64 = 1 << 50;
-pub(super) const HOT: u64 = 1 << 51;
-const COUNT_SHIFT: u32 = 52;
-const COUNT_BITS: u32 = 10;
+pub(super) const FAIR: u64 = 1 << 47;
+pub(super) const PASSED: u64 = 1 << 48;
+pub(super) const NAPPING: u64 = 1 << 49;
+pub(super) const HOT: u64 = 1 << 50;
+const COUNT_SHIFT: u32 = 51;
+const COUNT_BITS: u32 = 11;
 const COUNT: u64 = ((1 << COUNT_BITS) - 1) << COUNT_SHIFT;
 // Not the top bit: of that, compilers make a test of the sign, and the fetch-or becomes a loop.
 pub(super) const LOCKED: u64 = 1 << 62;
@@ -32,12 +31,32 @@ pub(super) const ALARM: u64 = COUNT;
 /// What a release adds: one to the counter, and one to LOCKED, which clears that.
 pub(super) const RELEASE: u64 = LOCKED | 1 << COUNT_SHIFT;
 
-const FLAGS: u64 = ROOM | LATCHED | VACANT | DECK | FLIGHT | STANDIN | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const FLAGS: u64 = ROOM | LATCHED | SEATS | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
+/// The two seats: of an arrival, and of a called sleeper.
+pub(super) const SEATS: u64 = DECK | CALLED;
 const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT ^ CARRY == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(COUNT + (1 << COUNT_SHIFT) == LOCKED, "the carry out of the counter goes into LOCKED");
 const _: () = assert!(LOCKED + LOCKED == CARRY, "the carry out of LOCKED goes where it means nothing");
 const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
 const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
+
+/// One of the two places where a contender waits awake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seat {
+    /// Of an arrival, DECK.
+    Arrivals,
+    /// Of a called sleeper, CALLED.
+    Sleepers,
+}
+
+impl Seat {
+    pub(super) const fn flag(self) -> u64 {
+        match self {
+            Seat::Arrivals => DECK,
+            Seat::Sleepers => CALLED,
+        }
+    }
+}
 
 /// One value of the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,12 +76,26 @@ impl State {
 
     /// Whether nobody is known to wait.
     pub(super) const fn is_alone(self) -> bool {
-        self.0 & (HEAD | DECK) == 0
+        self.0 & (HEAD | SEATS) == 0
     }
 
-    /// Whether somebody sits on deck: not while the seat is kept for a sleeper on its way.
-    pub(super) const fn is_seat_occupied(self) -> bool {
-        self.has(DECK) && (self.has(STANDIN) || !self.has(FLIGHT))
+    /// Whether somebody waits awake: not while the one seat that is taken is kept for a sleeper on its way.
+    pub(super) const fn is_anybody_up(self) -> bool {
+        self.has(DECK) || self.is_called_up()
+    }
+
+    /// Whether a called sleeper has shown up.
+    pub(super) const fn is_called_up(self) -> bool {
+        self.0 & (CALLED | FLIGHT) == CALLED
+    }
+
+    pub(super) const fn are_both_taken(self) -> bool {
+        self.0 & SEATS == SEATS
+    }
+
+    /// Whether somebody sleeps and no seat is taken: then the next release must call.
+    pub(super) const fn is_vacant(self) -> bool {
+        self.has_sleepers() && !self.has(SEATS)
     }
 
     /// Whether the next release will find out what is asked of it.
@@ -72,7 +105,7 @@ impl State {
 
     /// Whether something is asked of the next release.
     pub(super) const fn asks(self) -> bool {
-        self.has(FAIR | NAPPING | VACANT | ROOM)
+        self.has(FAIR | NAPPING | ROOM) || self.is_vacant()
     }
 
     /// Nothing left but the counter and the hints: HOT, ROOM, and the two of the last call.
@@ -119,14 +152,6 @@ impl State {
         State(self.0 & !HEAD | head)
     }
 
-    /// VACANT made true to its meaning (I3).
-    pub(super) const fn settled(self) -> State {
-        match (self.has_sleepers(), self.has(DECK)) {
-            (true, false) => self.with(VACANT),
-            _ => self.without(VACANT),
-        }
-    }
-
     /// The alarm set if something is asked of the next release, and else off: of whatever is written over a whole word.
     pub(super) const fn alarmed_if_asked(self) -> State {
         match (self.asks(), self.is_alarmed()) {
@@ -154,56 +179,43 @@ impl State {
         self.released().without(ROOM)
     }
 
-    /// Given to whoever sits on deck, or to the sleeper that the seat is kept for; then, as with a napping occupant,
-    /// nobody may take it back for want of an answer (I5).
+    /// Given to whoever sits awake, or comes to the seat that is kept.
     pub(super) const fn passed(self) -> State {
-        let next = self.released().with(LOCKED | PASSED);
-        if self.is_seat_occupied() { next } else { next.with(NAPPING) }
+        self.released().with(LOCKED | PASSED)
     }
 
-    /// The occupant of the deck goes to bat. A stand-in leaves the seat to the sleeper that was called to it: kept, or its
-    /// own at once if that one is in line already (I4).
-    pub(super) const fn at_bat(self) -> State {
-        let next = self.with(LOCKED).without(FAIR | PASSED | NAPPING);
-        if self.has(STANDIN) { next.ceded() } else { next.without(DECK).settled() }
+    /// The occupant of `seat` goes to bat. What was asked is answered, or asked again by who still sits.
+    pub(super) const fn at_bat(self, seat: Seat) -> State {
+        self.with(LOCKED).without(FAIR | PASSED | NAPPING | seat.flag())
     }
 
-    /// A stand-in leaves its seat to the called sleeper; what it asked for is void.
-    pub(super) const fn ceded(self) -> State {
-        self.without(STANDIN | FAIR)
+    /// The occupant of `seat` gives it up. What was asked goes if nobody is left
+    /// who is awake, and what was learned if nobody is left at all.
+    pub(super) const fn left(self, seat: Seat) -> State {
+        let next = self.without(seat.flag());
+        let next = if next.is_anybody_up() { next } else { next.without(FAIR | NAPPING) };
+        if next.has(SEATS) { next } else { next.without(HOT) }
     }
 
-    /// The occupant gives up, with nobody asleep.
-    pub(super) const fn left(self) -> State {
-        self.without(DECK | FAIR | NAPPING | HOT)
-    }
-
-    /// The occupant gives up; it holds the latch from here on and will call a sleeper.
-    pub(super) const fn handed_down(self) -> State {
-        self.without(DECK | FAIR | NAPPING).with(LATCHED).settled()
-    }
-
-    /// The deck goes to sleep on the word. On its first nap it takes its request back: a lock passed to a sleeper is
+    /// An occupant goes to sleep on the word. On its first nap it takes its request back: a lock passed to a sleeper is
     /// idle until that one runs.
     pub(super) const fn napping(self, keeps_asking: bool) -> State {
         let next = self.with(NAPPING);
         if keeps_asking { next } else { next.without(FAIR) }
     }
 
-    /// A sleeper has been unlinked and will be woken: the seat is its, or its next if somebody sits there. Drops the
-    /// latch.
+    /// A sleeper has been unlinked and will be woken: the seat is kept for it. Drops the latch.
     pub(super) fn called(self, epoch: u64, core: u32) -> State {
-        debug_assert!(!self.has(FLIGHT | STANDIN), "I4: one call at a time");
+        debug_assert!(!self.has(CALLED | FLIGHT), "I4: one call at a time");
         let hints = (epoch << EPOCH_SHIFT & EPOCH) | (u64::from(core) << CORE_SHIFT & CORE);
-        let seat = if self.has(DECK) { STANDIN } else { DECK };
-        State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(FLIGHT | seat).settled()
+        State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(CALLED | FLIGHT)
     }
 
     /// The latch dropped; `None` if its holder must call a sleeper first, since the lock is free and nobody else
     /// would (I2).
     pub(super) const fn unlatched(self) -> Option<State> {
-        let next = self.without(LATCHED).settled();
-        if next.has(VACANT) && !next.has(LOCKED) { None } else { Some(next) }
+        let next = self.without(LATCHED);
+        if next.is_vacant() && !next.has(LOCKED) { None } else { Some(next) }
     }
 }
 
@@ -213,19 +225,26 @@ impl State {
 mod tests {
     use super::*;
 
+    const BOTH: [Seat; 2] = [Seat::Arrivals, Seat::Sleepers];
+
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        let flags = (0..1u64 << 11).map(|bits| (bits & 0x3ff) << 42 | (bits >> 10) * LOCKED);
+        let flags = (0..1u64 << 10).map(|bits| (bits & 0x1ff) << 42 | (bits >> 9) * LOCKED);
         flags.flat_map(|flags| [State(flags), State(flags | 0x1234)])
     }
 
+    /// As the header's table of the seats has it.
     #[test]
-    fn settled_is_exact_and_idempotent() {
+    fn a_seat_is_empty_or_kept_or_taken_by_somebody_awake() {
+        let words = [0, DECK, CALLED | FLIGHT, CALLED, DECK | CALLED | FLIGHT, DECK | CALLED].map(State);
+        assert_eq!(words.map(State::is_anybody_up), [false, true, false, true, true, true]);
+        assert_eq!(words.map(State::is_called_up), [false, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_lock_with_sleepers_and_no_seat_taken_is_vacant() {
         for state in all() {
-            let settled = state.settled();
-            assert_eq!(settled.has(VACANT), state.has_sleepers() && !state.has(DECK));
-            assert_eq!(settled.settled(), settled);
-            assert_eq!(settled.without(VACANT), state.without(VACANT));
+            assert_eq!(state.is_vacant(), state.has_sleepers() && !state.has(DECK) && !state.has(CALLED));
         }
     }
 
@@ -259,7 +278,7 @@ mod tests {
         for state in all() {
             for before in [state, state.with(ALARM)] {
                 let next = before.alarmed_if_asked();
-                assert_eq!(next.is_alarmed(), state.has(FAIR | NAPPING | VACANT | ROOM));
+                assert_eq!(next.is_alarmed(), state.has(FAIR | NAPPING | ROOM) || state.is_vacant());
                 assert_eq!(next.without(ALARM), state);
             }
         }
@@ -280,22 +299,21 @@ mod tests {
     }
 
     #[test]
-    fn going_to_bat_leaves_nothing_of_the_occupant() {
-        for state in all().map(State::settled) {
-            let next = state.at_bat();
-            assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING));
-            assert!(!next.has(STANDIN) && next.has(FLIGHT) == state.has(FLIGHT));
-            assert_eq!(next.has(DECK), state.has(STANDIN) && state.has(DECK));
-            assert_eq!(next.has(HOT), state.has(HOT), "what was learned outlives the stay on deck");
+    fn going_to_bat_leaves_the_other_seat_and_nothing_of_the_occupant() {
+        for (state, seat) in all().flat_map(|state| BOTH.map(|seat| (state, seat))) {
+            let next = state.at_bat(seat);
+            assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING | seat.flag()));
+            let rest = FAIR | PASSED | NAPPING | LOCKED | seat.flag();
+            assert_eq!(next.without(rest), state.without(rest), "what was learned outlives the stay");
         }
     }
 
     #[test]
-    fn a_call_fills_the_seat_or_lines_up() {
-        for state in all().filter(|state| !state.has(FLIGHT | STANDIN)) {
+    fn a_call_keeps_the_seat_of_sleepers() {
+        for state in all().filter(|state| !state.has(CALLED | FLIGHT)) {
             let next = state.called(3, 2);
-            assert!(next.has(DECK) && next.has(FLIGHT) && !next.has(LATCHED | VACANT));
-            assert_eq!(next.has(STANDIN), state.has(DECK));
+            assert!(next.has(CALLED) && next.has(FLIGHT) && !next.has(LATCHED) && !next.is_vacant());
+            assert_eq!(next.has(DECK), state.has(DECK));
             assert_eq!(next.epoch(), 3);
             assert!(next.is_coming_to(2) && next.is_coming_to(6) && !next.is_coming_to(1));
         }
@@ -304,45 +322,28 @@ mod tests {
     #[test]
     fn a_call_leaves_nothing_of_the_hints_before() {
         for (before, now) in [(0, 1), (1, 0), (3, 2)] {
-            let next = State(0).called(before, before as u32).without(FLIGHT | DECK).called(now, now as u32);
+            let next = State(0).called(before, before as u32).without(FLIGHT | CALLED).called(now, now as u32);
             assert_eq!((next.epoch(), next.is_coming_to(now as u32)), (now, true));
         }
     }
 
-    /// As the header's table of the seat has it.
     #[test]
-    fn the_seat_is_occupied_unless_it_is_empty_or_kept() {
-        let is_occupied = |flags| State(flags).is_seat_occupied();
-        assert_eq!([0, DECK, DECK | FLIGHT].map(is_occupied), [false, true, false]);
-        assert_eq!([DECK | FLIGHT | STANDIN, DECK | STANDIN].map(is_occupied), [true, true]);
-    }
-
-    #[test]
-    fn a_lock_is_alone_without_a_deck_and_sleepers_and_at_rest_without_anybody() {
+    fn a_lock_is_alone_without_seats_and_sleepers_and_at_rest_without_anybody() {
         for state in all() {
-            assert_eq!(state.is_alone(), !state.has(DECK) && !state.has_sleepers());
+            assert_eq!(state.is_alone(), !state.has(DECK | CALLED) && !state.has_sleepers());
             let is_anybody_there = state.has(FLAGS & !(HOT | ROOM)) || state.has_sleepers();
             assert_eq!(state.is_at_rest(), !is_anybody_there, "{:x}", state.0);
         }
     }
 
-    /// Nobody takes back what was given to somebody asleep (I5): neither a napping occupant nor a called sleeper.
     #[test]
-    fn a_pass_to_a_kept_seat_counts_as_one_to_somebody_asleep() {
-        for state in all().filter(|state| state.has(LOCKED)) {
-            assert_eq!(state.passed().has(NAPPING), state.has(NAPPING) || !state.is_seat_occupied());
-        }
-    }
-
-    #[test]
-    fn whoever_leaves_the_seat_takes_its_wishes_along() {
-        for state in all().filter(|state| state.has(DECK)).map(State::settled) {
-            let (left, down) = (state.left(), state.handed_down());
-            assert!(!left.has(DECK | FAIR | NAPPING | HOT));
-            assert!(!down.has(DECK | FAIR | NAPPING) && down.has(LATCHED));
-            assert_eq!(down.has(VACANT), state.has_sleepers());
-            let ceded = state.ceded();
-            assert!(!ceded.has(STANDIN | FAIR) && ceded.has(DECK) && ceded.has(FLIGHT) == state.has(FLIGHT));
+    fn whoever_leaves_takes_its_wishes_along_unless_another_may_share_them() {
+        for (state, seat) in all().flat_map(|state| BOTH.map(|seat| (state.with(seat.flag()), seat))) {
+            let left = state.left(seat);
+            assert!(!left.has(seat.flag()));
+            let is_somebody_left = left.is_anybody_up();
+            assert_eq!(left.has(FAIR | NAPPING), is_somebody_left && state.has(FAIR | NAPPING));
+            assert_eq!(left.has(HOT), left.has(SEATS) && state.has(HOT));
         }
     }
 
@@ -356,9 +357,9 @@ mod tests {
     }
 
     #[test]
-    fn the_latch_is_not_dropped_on_a_free_lock_with_sleepers_and_an_empty_deck() {
+    fn the_latch_is_not_dropped_on_a_free_lock_with_sleepers_and_empty_seats() {
         for state in all() {
-            let stuck = state.has_sleepers() && !state.has(DECK) && !state.has(LOCKED);
+            let stuck = state.has_sleepers() && !state.has(DECK | CALLED | LOCKED);
             assert_eq!(state.unlatched().is_none(), stuck);
         }
     }

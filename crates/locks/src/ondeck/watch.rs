@@ -1,24 +1,19 @@
 //! What the occupant of the deck knows: how long it waits, how fast the lock turns over, when it last moved.
 
-use super::state::{HOT, LOCKED, STANDIN, State};
+use super::state::{CALLED, HOT, LOCKED, Seat, State};
 use super::tuning::Tuning;
-use crate::yields::Yields;
 use core::marker::PhantomData;
 use ondeck_platform::Platform;
 
 /// A stopwatch. Differences saturate: the counters of two cores may disagree a little.
 pub(super) struct Wait<P> {
     start: u64,
-    yields: Yields,
     platform: PhantomData<P>,
 }
 
 impl<P: Platform> Wait<P> {
-    const AWAKE_NEED_NS: u32 = 1_000;
-    const MOMENT_NS: u32 = 300;
-
     pub(super) fn new() -> Self {
-        Wait { start: P::ticks(), yields: Yields::default(), platform: PhantomData }
+        Wait { start: P::ticks(), platform: PhantomData }
     }
 
     /// Whether who began to wait then is to audit the lock. By the clock, so that no rhythm of the threads avoids it.
@@ -31,28 +26,6 @@ impl<P: Platform> Wait<P> {
 
     pub(super) fn longer_than(&self, ns: u32) -> bool {
         P::ticks().saturating_sub(self.start) > P::ns_to_ticks(u64::from(ns))
-    }
-
-    /// Lets a moment pass: off the word at first, off the core when it takes longer than the awake need.
-    pub(super) fn briefly(&self) {
-        if self.longer_than(Self::AWAKE_NEED_NS) { P::yield_now() } else { P::pause_ns(Self::MOMENT_NS) }
-    }
-
-    /// As [`briefly`](Wait::briefly), for a thread of any priority once that has lasted for `ns`. By one look at the clock.
-    pub(super) fn briefly_or_make_way(&mut self, ns: u32) {
-        let waited = P::ticks().saturating_sub(self.start);
-        if waited > P::ns_to_ticks(u64::from(ns)) {
-            self.yields.make_way::<P>();
-        } else if waited > P::ns_to_ticks(u64::from(Self::AWAKE_NEED_NS)) {
-            P::yield_now();
-        } else {
-            P::pause_ns(Self::MOMENT_NS);
-        }
-    }
-
-    /// Lets the thread run that is waited for, whatever its priority.
-    pub(super) fn make_way(&mut self) {
-        self.yields.make_way::<P>();
     }
 }
 
@@ -103,12 +76,6 @@ pub(super) enum Heat {
 }
 
 impl Heat {
-    /// For a called sleeper that finds `state`, with a number drawn by chance.
-    pub(super) fn of(state: State, drawn: u64, tuning: &Tuning) -> Self {
-        let is_tried = tuning.audit_every_ns > 0 && drawn.is_multiple_of(u64::from(tuning.cool_every));
-        if state.has(HOT) && !is_tried { Heat::Hot } else { Heat::Cool }
-    }
-
     /// What tells others to keep away while this contender finds out.
     pub(super) const fn flag(self) -> u64 {
         if matches!(self, Heat::Audited) { HOT } else { 0 }
@@ -165,6 +132,7 @@ pub(super) fn epoch_now<P: Platform>(tuning: &Tuning) -> u64 {
 
 /// The observations of one occupant.
 pub(super) struct Watch<P> {
+    pub(super) seat: Seat,
     waited: Wait<P>,
     audit: Option<Audit>,
     looks_again: bool,
@@ -180,15 +148,14 @@ pub(super) struct Watch<P> {
     pub(super) is_hot: bool,
     pub(super) naps: u32,
     pub(super) tries: Tries,
-    /// Of a seat that is being given up.
-    pub(super) yields: Yields,
 }
 
 impl<P: Platform> Watch<P> {
-    pub(super) fn new(state: State, heat: Heat, tuning: &Tuning) -> Self {
+    pub(super) fn new(state: State, seat: Seat, heat: Heat, tuning: &Tuning) -> Self {
         let waited = Wait::new();
         let now = waited.start;
         Watch {
+            seat,
             waited,
             audit: (heat == Heat::Audited).then(|| Audit::new(state, now)),
             looks_again: false,
@@ -198,13 +165,12 @@ impl<P: Platform> Watch<P> {
             moved_at: now,
             free_since: now,
             period: u64::MAX / 2,
-            gap_ns: if heat == Heat::Hot { tuning.poll_first_hot_ns } else { tuning.poll_first_ns },
+            gap_ns: if heat == Heat::Hot { tuning.poll_first_hot_ns() } else { tuning.poll_first_ns },
             has_asked: false,
             has_missed: false,
             is_hot: heat != Heat::Cool,
             naps: 0,
             tries: Tries::default(),
-            yields: Yields::default(),
         }
     }
 
@@ -247,20 +213,15 @@ impl<P: Platform> Watch<P> {
     /// it again.
     pub(super) fn may_take(&self, tuning: &Tuning) -> bool {
         let free_for = self.seen_at.saturating_sub(self.free_since);
-        !self.is_hot || free_for > P::ns_to_ticks(u64::from(tuning.idle_ns))
-    }
-
-    /// Whether it is known that the lock is hot: not while an audit is under way.
-    pub(super) fn found_hot(&self) -> bool {
-        self.is_hot && self.audit.is_none()
+        !self.is_hot || free_for > P::ns_to_ticks(u64::from(tuning.idle_ns()))
     }
 
     /// Whether the occupant should ask for the lock: it or the dugout has waited long enough, or nothing moves.
     pub(super) fn is_due(&self, state: State, tuning: &Tuning) -> bool {
-        if self.is_still_for(tuning.quiet_ns) {
+        if self.is_still_for(tuning.quiet_ns()) {
             return true;
         }
-        if state.has(STANDIN) {
+        if self.seat == Seat::Arrivals && state.has(CALLED) {
             // A call is out already: asking more often than the dugout rotates would only toss the lock about.
             return self.waited.longer_than(tuning.rotate_ns);
         }
@@ -341,18 +302,5 @@ mod tests {
     #[test]
     fn only_an_audit_closes_the_door() {
         assert_eq!([Heat::Cool, Heat::Hot, Heat::Audited].map(Heat::flag), [0, 0, HOT]);
-    }
-
-    #[test]
-    fn one_in_so_many_called_sleepers_tries_a_hot_lock() {
-        let tuning = Tuning { cool_every: 4, ..super::super::BALANCED };
-        let of = |drawn, flags| Heat::of(State(flags), drawn, &tuning);
-        assert_eq!(
-            [0, 1, 2, 3, 4].map(|drawn| of(drawn, HOT)),
-            [Heat::Cool, Heat::Hot, Heat::Hot, Heat::Hot, Heat::Cool]
-        );
-        assert_eq!(of(1, 0), Heat::Cool);
-        let never = Tuning { audit_every_ns: 0, ..tuning };
-        assert_eq!(Heat::of(State(HOT), 0, &never), Heat::Hot, "nobody would find out again");
     }
 }

@@ -5,23 +5,20 @@ use super::*;
 use core::cell::Cell;
 
 /// Whether the invariants of the header allow this word: I2, I3, I4, I6, and that whoever asks, naps or is passed the
-/// lock has the seat or is being called to it.
+/// lock has a seat or is being called to one.
 fn can_occur(state: State) -> bool {
-    let somebody_sleeps = state.has_sleepers();
     let implies = |this: u64, that: bool| !state.has(this) || that;
-    let somebody_acts = state.has(DECK | LATCHED);
-    implies(VACANT, somebody_sleeps)
-        && (!somebody_sleeps || state.has(DECK | VACANT))
-        && (!somebody_sleeps || state.has(LOCKED) || somebody_acts)
-        && implies(FLIGHT | STANDIN | FAIR, state.has(DECK))
-        && implies(LATCHED, somebody_sleeps || state.has(FLIGHT))
+    let somebody_acts = state.has(SEATS | LATCHED);
+    (!state.has_sleepers() || state.has(LOCKED) || somebody_acts)
+        && implies(FLIGHT, state.has(CALLED))
+        && implies(FAIR | NAPPING, state.is_anybody_up())
+        && implies(LATCHED, state.has_sleepers() || state.has(FLIGHT))
         && implies(PASSED, state.has(LOCKED) && somebody_acts)
-        && implies(NAPPING, state.has(DECK) || (state.has(PASSED) && state.has(LATCHED)))
 }
 
 /// Every combination of flags that can occur, with and without a sleeper.
 fn all() -> impl Iterator<Item = State> {
-    let flags = (0..1u64 << 11).map(|bits| (bits & 0x3ff) << 42 | (bits >> 10) * LOCKED);
+    let flags = (0..1u64 << 10).map(|bits| (bits & 0x1ff) << 42 | (bits >> 9) * LOCKED);
     let all = flags.flat_map(|flags| [State(flags), State(flags | 0x1234)]);
     all.filter(|state| can_occur(*state))
 }
@@ -82,8 +79,8 @@ const CROWDED: u32 = 3;
 
 fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
     for (state, bits) in all().flat_map(|state| (0..16).map(move |bits| (state, bits))) {
-        let [spins, may_stand_in, may_yield, stays_awake] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-        let me = Arrival { spins, may_stand_in, may_yield, stays_awake };
+        let [spins, sits_beside, may_yield, stays_awake] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+        let me = Arrival { spins, sits_beside, may_yield, stays_awake };
         for world in Answers::all(4) {
             let [past, due] = [PAST, ROTATION_DUE].map(|question| world.ask(question));
             let step = arrival(state, me, past, due, world.ask(COMING_HERE), world.ask(CROWDED));
@@ -95,7 +92,7 @@ fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
 #[test]
 fn an_arrival_breaks_into_no_hot_lock_and_leaves_no_other_free() {
     each_arrival(|state, _, _, step| {
-        let (is_free, is_awaited) = (!state.has(LOCKED), state.is_seat_occupied() && state.has(HOT));
+        let (is_free, is_awaited) = (!state.has(LOCKED), state.is_anybody_up() && state.has(HOT));
         assert_eq!(step == Arrive::Grab, is_free && !is_awaited, "{state:x?}");
     });
 }
@@ -109,57 +106,25 @@ fn an_arrival_out_of_time_waits_no_more_and_no_other_goes_away() {
     });
 }
 
-/// I5.
-#[test]
-fn nobody_takes_back_what_was_given_to_somebody_asleep_or_with_one_in_line_behind() {
-    let mut n_given_way = 0;
-    each_arrival(|state, me, world, step| {
-        if step == Arrive::GiveWay {
-            assert!(me.spins && state.has(PASSED) && !state.has(NAPPING | STANDIN));
-            n_given_way += 1;
-        } else if state.has(PASSED) && !state.has(NAPPING | STANDIN) && me.spins {
-            assert!(world.to(PAST), "{step:?} although the seat is about to fall empty");
-        }
-    });
-    assert!(n_given_way > 0);
-}
-
 /// What a push relies on: a release or an occupant that acts for the sleeper (I2, I3).
 #[test]
 fn an_arrival_goes_to_sleep_only_if_somebody_will_wake_it() {
     each_arrival(|state, _, _, step| {
         if step == Arrive::Enqueue {
-            assert!(state.has(DECK | VACANT), "asleep beside an empty seat");
+            assert!(state.has(SEATS) || state.is_vacant(), "asleep beside an empty seat");
             assert!(can_occur(state.with_head(1)), "{state:x?}");
         }
     });
 }
 
 #[test]
-fn an_empty_seat_is_for_the_arrival_but_for_a_sleeper_when_a_rotation_is_due() {
-    each_arrival(|state, _, world, step| {
-        let is_for_a_sleeper = state.has(VACANT) && world.to(ROTATION_DUE);
-        if step == Arrive::Claim {
-            assert!(!state.has(DECK) && !is_for_a_sleeper, "{state:x?}");
-        }
-        if !state.has(DECK) && !is_for_a_sleeper {
-            assert!(!matches!(step, Arrive::StandIn | Arrive::Yield | Arrive::Enqueue), "{step:?}, {state:x?}");
-        }
-    });
-}
-
-/// I4: a second stand-in would be a third in the seat.
-#[test]
-fn an_arrival_stands_in_once_for_a_sleeper_that_runs_elsewhere() {
+fn an_empty_deck_is_for_the_arrival_but_for_a_sleeper_that_is_up_or_due() {
     each_arrival(|state, me, world, step| {
-        let may_stand_in = me.may_stand_in && !world.to(COMING_HERE);
-        if step == Arrive::StandIn {
-            assert!(may_stand_in && state.has(FLIGHT) && !state.has(STANDIN));
-            assert!(can_occur(state.with(STANDIN)));
-        }
-        if matches!(step, Arrive::Yield | Arrive::Enqueue) && state.has(FLIGHT) && !state.has(STANDIN) {
-            assert!(!may_stand_in, "{step:?} beside a seat that is kept for a sleeper on its way");
-        }
+        let is_for_a_sleeper = state.is_vacant() && world.to(ROTATION_DUE);
+        let is_beside = me.sits_beside && state.has(FLIGHT) && !world.to(COMING_HERE);
+        let may_sit = !state.has(DECK) && if state.has(CALLED) { is_beside } else { !is_for_a_sleeper };
+        assert!(step != Arrive::Claim || may_sit, "{state:x?}");
+        assert!(!may_sit || !matches!(step, Arrive::Yield | Arrive::Enqueue), "{step:?}, {state:x?}");
     });
 }
 
@@ -177,8 +142,8 @@ fn an_arrival_yields_before_it_sleeps_in_a_crowd_or_to_be_awake() {
 fn an_arrival_asks_clock_and_system_only_what_matters() {
     each_arrival(|state, me, world, step| {
         assert!(step != Arrive::Grab || world.asked.get() == 0, "the free lock comes first");
-        assert!(!world.was_asked(ROTATION_DUE) || state.has(VACANT));
-        assert!(!world.was_asked(COMING_HERE) || (me.may_stand_in && state.has(FLIGHT)));
+        assert!(!world.was_asked(ROTATION_DUE) || state.is_vacant());
+        assert!(!world.was_asked(COMING_HERE) || (me.sits_beside && state.has(FLIGHT)));
         assert!(!world.was_asked(CROWDED) || matches!(step, Arrive::Yield | Arrive::Enqueue));
         assert!(!world.was_asked(CROWDED) || (me.may_yield && !state.has(HOT)));
     });
@@ -191,10 +156,14 @@ const MAY_NAP: u32 = 3;
 const MAY_YIELD: u32 = 4;
 
 fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
-    let seated = all().filter(|state| state.is_seat_occupied());
-    for (state, bits) in seated.flat_map(|state| (0..16).map(move |bits| (state, bits))) {
+    let seated = all().flat_map(|state| [Seat::Arrivals, Seat::Sleepers].map(|seat| (state, seat)));
+    let seated = seated.filter(|(state, seat)| match seat {
+        Seat::Arrivals => state.has(DECK),
+        Seat::Sleepers => state.is_called_up(),
+    });
+    for ((state, seat), bits) in seated.flat_map(|seated| (0..16).map(move |bits| (seated, bits))) {
         let [spins, has_asked, has_napped, has_missed] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-        let me = Occupant { spins, has_asked, has_napped, has_missed };
+        let me = Occupant { seat, spins, has_asked, has_napped, has_missed };
         for world in Answers::all(5) {
             let [past, take, due] = [PAST, MAY_TAKE, DUE].map(|question| world.ask(question));
             let step = occupant(state, me, past, take, due, world.ask(MAY_NAP), world.ask(MAY_YIELD));
@@ -203,16 +172,22 @@ fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
     }
 }
 
-/// Whether it has not asked yet, and polls.
-fn may_ask(me: Occupant) -> bool {
-    !me.has_asked && (me.spins || me.has_napped)
+/// Whether no called sleeper goes first.
+fn is_first(state: State, me: Occupant) -> bool {
+    me.seat == Seat::Sleepers || !state.is_called_up()
+}
+
+/// Whether it is its turn to ask, nobody has asked yet, and it polls.
+fn may_ask(state: State, me: Occupant) -> bool {
+    is_first(state, me) && !state.has(FAIR | PASSED) && (me.spins || me.has_napped)
 }
 
 #[test]
-fn an_occupant_accepts_whatever_it_is_passed_at_once() {
-    each_occupant(|state, _, world, step| {
-        assert_eq!(step == OnDeck::Accept, state.has(PASSED));
-        assert!(step != OnDeck::Accept || world.asked.get() == 0, "nothing to think about");
+fn an_occupant_accepts_what_is_passed_at_once_but_for_one_behind_a_called_sleeper() {
+    each_occupant(|state, me, world, step| {
+        let accepts = is_first(state, me) || world.to(MAY_NAP);
+        assert_eq!(step == OnDeck::Accept, state.has(PASSED) && accepts);
+        assert!(!(state.has(PASSED) && is_first(state, me)) || world.asked.get() == 0, "nothing to think about");
     });
 }
 
@@ -220,9 +195,8 @@ fn an_occupant_accepts_whatever_it_is_passed_at_once() {
 fn an_occupant_takes_a_free_lock_unless_it_has_time_to_leave_it_to_its_holder() {
     each_occupant(|state, me, world, step| {
         let must_wait = me.spins && !me.has_asked && !world.to(MAY_TAKE) && !world.to(PAST);
-        let asks = me.has_missed && may_ask(me) && world.to(DUE) && !world.to(PAST);
+        let asks = me.has_missed && may_ask(state, me) && world.to(DUE) && !world.to(PAST);
         assert_eq!(step == OnDeck::Take, !state.has(LOCKED) && !must_wait && !asks);
-        assert!(step != OnDeck::Take || !me.has_asked || world.asked.get() == 0, "it has asked for it");
     });
 }
 
@@ -237,34 +211,24 @@ fn an_occupant_out_of_time_neither_sleeps_nor_polls_and_no_other_gives_up() {
 
 /// Where polling is of no use, asking would have the lock wait for a sleeper: a nap comes first.
 #[test]
-fn an_occupant_asks_once_when_it_is_due() {
-    each_occupant(|_, me, world, step| {
-        let may_ask = may_ask(me) && world.to(DUE);
-        assert!(step != OnDeck::Ask || may_ask);
-        let puts_off = matches!(step, OnDeck::Cede | OnDeck::Nap | OnDeck::Yield | OnDeck::Pause);
-        assert!(!puts_off || !may_ask, "{step:?} before it asks");
-        assert!(!world.was_asked(DUE) || !me.has_asked, "a look at the clock for nothing");
+fn an_occupant_asks_when_it_is_due_and_nobody_has() {
+    each_occupant(|state, me, world, step| {
+        let must_ask = may_ask(state, me) && world.to(DUE);
+        assert!(step != OnDeck::Ask || must_ask);
+        let puts_off = matches!(step, OnDeck::Retire | OnDeck::Nap | OnDeck::Yield | OnDeck::Pause);
+        assert!(!puts_off || !must_ask, "{step:?} before it asks");
+        assert!(!world.was_asked(DUE) || !state.has(FAIR), "a look at the clock for nothing");
     });
 }
 
 #[test]
-fn a_stand_in_goes_when_its_sleeper_is_up_and_never_sleeps_in_its_seat() {
+fn an_occupant_naps_only_before_a_release_and_no_arrival_beside_a_called_sleeper() {
     each_occupant(|state, me, world, step| {
-        let has_to_go = state.has(STANDIN) && (!state.has(FLIGHT) || !me.spins || world.to(MAY_NAP));
-        assert!(step != OnDeck::Cede || has_to_go);
-        assert!(!matches!(step, OnDeck::Nap | OnDeck::Yield | OnDeck::Pause) || !has_to_go, "{step:?}");
-        assert!(step != OnDeck::Nap || !state.has(STANDIN));
-        assert!(step != OnDeck::Cede || can_occur(state.ceded()));
-    });
-}
-
-#[test]
-fn an_occupant_naps_only_before_a_release() {
-    each_occupant(|state, me, world, step| {
-        if step == OnDeck::Nap {
+        if matches!(step, OnDeck::Nap | OnDeck::Retire) {
             assert!(state.has(LOCKED) && !state.has(PASSED), "nobody would end the nap");
             assert!(!me.spins || world.to(MAY_NAP), "too soon");
-            assert!(can_occur(state.napping(me.has_napped)));
+            assert_eq!(step == OnDeck::Retire, me.seat == Seat::Arrivals && state.has(CALLED));
+            assert!(step == OnDeck::Retire || can_occur(state.napping(me.has_napped)));
         }
     });
 }
@@ -273,112 +237,21 @@ fn an_occupant_naps_only_before_a_release() {
 fn an_occupant_polls_only_where_that_is_of_use_and_yields_when_nothing_moves() {
     each_occupant(|state, me, world, step| {
         let polls = matches!(step, OnDeck::Yield | OnDeck::Pause);
-        assert!(!polls || me.spins, "{step:?} on one core");
-        assert!(!polls || !state.has(LOCKED) || !world.to(MAY_NAP), "{step:?} instead of a nap");
+        let may_sleep = state.has(LOCKED) && !state.has(PASSED);
+        assert!(!polls || !may_sleep || (me.spins && !world.to(MAY_NAP)), "{step:?} instead of a nap");
         assert!(!polls || (step == OnDeck::Yield) == world.to(MAY_YIELD));
     });
 }
 
+/// An occupant leaves a taken lock, or one that is passed to the other seat: the release calls, or the other goes on.
 #[test]
-fn whoever_gives_up_its_seat_leaves_no_sleeper_alone() {
-    let mut steps = Kinds::new();
-    for state in all().filter(|state| state.is_seat_occupied() && !state.has(PASSED)) {
-        let step = giving_up(state);
-        steps.note(step);
-        match step {
-            GiveUp::Cede => {
-                assert!(state.has(STANDIN), "nobody to leave it to");
-                assert!(can_occur(state.ceded()));
-            }
-            GiveUp::Leave => {
-                assert!(!state.has_sleepers() && !state.has(FLIGHT | STANDIN | LATCHED));
-                assert!(can_occur(state.left()));
-            }
-            GiveUp::MakeWay => assert!(state.has(LATCHED) && state.has_sleepers() && !state.has(STANDIN)),
-            GiveUp::HandDown => {
-                assert!(!state.has(LATCHED), "the latch is another's");
-                assert!(state.has_sleepers() && !state.has(FLIGHT | STANDIN), "I4: one call at a time");
-                assert!(can_occur(state.handed_down()));
-            }
+fn whoever_leaves_its_seat_leaves_no_sleeper_alone() {
+    each_occupant(|state, me, _, step| {
+        if matches!(step, OnDeck::GiveUp | OnDeck::Retire) {
+            let left = state.left(me.seat);
+            assert!(can_occur(left), "{step:?} of {state:x?}");
+            assert!(!left.is_vacant() || left.has(LOCKED) && !left.has(PASSED), "{step:?} of {state:x?}");
         }
-    }
-    assert_eq!(steps.count(), 4, "{steps:?}");
-}
-
-// Of the one in line.
-const LATE: u32 = 1;
-
-fn each_in_line(mut look: impl FnMut(State, Line, Answers, InLine)) {
-    for (state, bits) in all().flat_map(|state| (0..4).map(move |bits| (state, bits))) {
-        let me = Line { spins: bits & 1 != 0, has_waked: bits & 2 != 0 };
-        for world in Answers::all(2) {
-            let step = in_line(state, me, world.ask(LATE), world.ask(PAST));
-            look(state, me, world, step);
-        }
-    }
-}
-
-/// I4: with FLIGHT there are two others in the seat, so this one has become the stand-in.
-#[test]
-fn the_one_in_line_sits_down_as_soon_as_the_seat_is_its() {
-    each_in_line(|state, _, world, step| {
-        let is_in_line = state.has(STANDIN) && !state.has(FLIGHT);
-        assert_eq!(step == InLine::Sit, !is_in_line);
-        assert!(step != InLine::Sit || world.asked.get() == 0);
-    });
-}
-
-#[test]
-fn a_napping_stand_in_is_woken_once_before_anything_else() {
-    each_in_line(|state, me, _, step| {
-        let sleeps_in_our_seat = state.has(NAPPING) && step != InLine::Sit;
-        assert_eq!(step == InLine::Wake, sleeps_in_our_seat && !me.has_waked);
-    });
-}
-
-#[test]
-fn the_one_in_line_takes_nothing_from_a_stand_in_that_may_still_answer() {
-    each_in_line(|state, _, world, step| match step {
-        InLine::Take { .. } => {
-            assert!(!state.has(LOCKED), "somebody is inside");
-            assert!(world.to(LATE) || world.to(PAST) || !state.has(HOT), "it is left to its last holder");
-        }
-        InLine::Intercept { .. } => assert!(state.has(PASSED) && world.to(LATE)),
-        InLine::MakeWay | InLine::Pause => {
-            let is_free = !state.has(LOCKED);
-            assert!(!is_free || (state.has(HOT) && !world.to(LATE)), "a free lock that nobody else takes");
-            assert!(!state.has(PASSED) || !world.to(LATE), "a pass that nobody accepts");
-        }
-        _ => {}
-    });
-}
-
-#[test]
-fn the_one_in_line_keeps_its_deadline() {
-    each_in_line(|_, _, world, step| match step {
-        InLine::Take { is_past } | InLine::Intercept { is_past } => assert_eq!(is_past, world.to(PAST)),
-        InLine::Leave => assert!(world.to(PAST)),
-        InLine::MakeWay | InLine::Pause => assert!(!world.to(PAST), "it waits on"),
-        InLine::Sit | InLine::Wake => {}
-    });
-    let one = |flags, yes| {
-        let world = Answers { yes, asked: Cell::new(0) };
-        let me = Line { spins: true, has_waked: true };
-        in_line(State(DECK | STANDIN | flags), me, world.ask(LATE), world.ask(PAST))
-    };
-    let (late, past) = (1 << LATE, 1 << PAST);
-    assert_eq!(one(LOCKED, late | past), InLine::Leave);
-    assert_eq!(one(HOT, past), InLine::Take { is_past: true }, "rather than nothing");
-    assert_eq!(one(LOCKED | PASSED, late | past), InLine::Intercept { is_past: true });
-    assert_eq!(one(LOCKED | PASSED, past), InLine::Leave, "the stand-in may accept it any moment");
-}
-
-/// The stand-in may need this very core.
-#[test]
-fn the_one_in_line_stays_awake_on_its_core_only_for_a_moment() {
-    each_in_line(|_, me, world, step| {
-        assert!(step != InLine::Pause || (me.spins && !world.to(LATE)));
-        assert!(step != InLine::MakeWay || !me.spins || world.to(LATE));
     });
 }
 
@@ -409,7 +282,7 @@ fn no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody() {
     each_release(|state, _, step| {
         let next = released(state, step);
         assert!(can_occur(next), "{step:?} of {state:x?}");
-        let is_left_alone = next.has_sleepers() && !next.has(DECK | LATCHED);
+        let is_left_alone = next.is_vacant() && !next.has(LATCHED);
         assert!(!is_left_alone, "{step:?} of {state:x?}");
     });
 }
@@ -419,17 +292,17 @@ fn no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody() {
 fn a_release_calls_only_where_it_may() {
     each_release(|state, _, step| {
         if matches!(step, ToRelease::PassOn | ToRelease::CallUp) {
-            assert!(state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN));
+            assert!(state.has_sleepers() && !state.has(LATCHED | CALLED));
         }
-        assert!(step != ToRelease::CallUp || !state.has(DECK), "the seat is taken: nobody need be woken");
+        assert!(step != ToRelease::CallUp || !state.has(SEATS), "a seat is taken: nobody need be woken");
     });
 }
 
 #[test]
-fn the_lock_is_passed_only_to_somebody_who_has_the_seat_or_gets_it() {
+fn the_lock_is_passed_only_to_somebody_who_has_a_seat_or_gets_it() {
     each_release(|state, _, step| match step {
-        ToRelease::Pass => assert!(state.has(DECK)),
-        ToRelease::PassOn => assert!(state.has(DECK) || state.has_sleepers()),
+        ToRelease::Pass => assert!(state.has(SEATS)),
+        ToRelease::PassOn => assert!(state.has_sleepers() && !state.has(CALLED)),
         _ => {}
     });
 }
@@ -440,7 +313,7 @@ fn a_pass_that_somebody_wants_and_can_have_is_made_and_no_other() {
         let is_given = matches!(step, ToRelease::Pass | ToRelease::PassOn);
         let is_wanted = is_fair || state.has(FAIR);
         assert!(!is_given || is_wanted);
-        let can_have = state.has(DECK) || (state.has_sleepers() && !state.has(LATCHED));
+        let can_have = state.has(SEATS) || (state.has_sleepers() && !state.has(LATCHED));
         assert!(is_given || !is_wanted || !can_have, "{step:?} of {state:x?}");
     });
 }
@@ -458,8 +331,8 @@ fn a_napping_deck_is_woken_by_every_release() {
 #[test]
 fn a_pass_calls_the_next_if_somebody_may_be_called() {
     each_release(|state, _, step| {
-        let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | STANDIN | NAPPING);
-        assert!(step != ToRelease::Pass || !may_call, "the seat will be empty, {state:x?}");
+        let may_call = state.has_sleepers() && !state.has(LATCHED | CALLED | NAPPING);
+        assert!(step != ToRelease::Pass || !may_call, "a seat will be empty, {state:x?}");
     });
 }
 
@@ -472,13 +345,10 @@ fn hints_decide_no_release() {
 
 #[test]
 fn every_step_is_taken_by_somebody() {
-    let (mut arrivals, mut occupants, mut lines, mut holders) =
-        (Kinds::new(), Kinds::new(), Kinds::new(), Kinds::new());
+    let (mut arrivals, mut occupants, mut holders) = (Kinds::new(), Kinds::new(), Kinds::new());
     each_arrival(|_, _, _, step| arrivals.note(step));
     each_occupant(|_, _, _, step| occupants.note(step));
-    each_in_line(|_, _, _, step| lines.note(step));
     each_release(|_, _, step| holders.note(step));
-    let counts = [arrivals.count(), occupants.count(), lines.count(), holders.count()];
-    // Of those in line, two come with and without a deadline that is past.
-    assert_eq!(counts, [7, 8, 7 + 2, 5], "{arrivals:?} {occupants:?} {lines:?} {holders:?}");
+    let counts = [arrivals.count(), occupants.count(), holders.count()];
+    assert_eq!(counts, [5, 8, 5], "{arrivals:?} {occupants:?} {holders:?}");
 }
