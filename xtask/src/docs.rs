@@ -17,6 +17,7 @@ pub(crate) mod programs;
 mod promises;
 pub(crate) mod responses;
 pub(crate) mod scaling;
+pub(crate) mod small;
 
 use crate::models;
 use ondeck_report::catalogue::Catalogue;
@@ -58,6 +59,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     pages.extend(heat_maps);
     let with_predictions = filled(programs::PATH, &read(programs::PATH)?, "predicted", &predicted::part(root)?)?;
     let with_responses = filled(programs::PATH, &with_predictions, "responses", &responses::part(root)?)?;
+    let with_small = filled(programs::PATH, &with_responses, "small", &small::part(root)?)?;
     let with_overhead = filled(profiles::PATH, &read(profiles::PATH)?, "overhead", &overhead::part(root)?)?;
     pages.extend([
         (promises::PATH.into(), promises::page(&tests, &configs)?),
@@ -66,7 +68,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
-        (programs::PATH.into(), filled(programs::PATH, &with_responses, "programs", &programs::part(root)?)?),
+        (programs::PATH.into(), filled(programs::PATH, &with_small, "programs", &programs::part(root)?)?),
         (profiles::PATH.into(), filled(profiles::PATH, &with_overhead, "programs", &profiles::part(root)?)?),
         (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),

@@ -68,24 +68,20 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(values: &[f64]) -> Option<Spread> {
+    pub(super) fn of(values: &[f64]) -> Option<Spread> {
         let median = stats::median(values)?;
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         Some(Spread { median, low, high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max) })
     }
 
-    /// Of what is made of two rows of a round: one of the variant `base` and one that is ours. A round with only one of them
-    /// has none.
+    /// Of what is made of two rows of a round.
     pub(crate) fn within_rounds(
         rows: &[&Row],
         base: &str,
         is_ours: impl Fn(&Row) -> bool,
         figure: impl Fn(&Row, &Row) -> f64,
     ) -> Option<Spread> {
-        let of_base = |round| rows.iter().find(|row| row.variant == base && row.round == round);
-        let ours = rows.iter().filter(|row| is_ours(row));
-        let figure = |row: &&Row| Some(figure(row, of_base(row.round)?)).filter(|figure| figure.is_finite());
-        Spread::of(&ours.filter_map(figure).collect::<Vec<_>>())
+        Spread::of(&within_rounds(rows, base, is_ours, figure))
     }
 
     /// Of the ratios within rounds: ours by glibc's.
@@ -106,6 +102,19 @@ impl Spread {
             self.text()
         }
     }
+}
+
+/// What is made of two rows of a round: one of the variant `base` and one that is ours. A round with only one of them has none.
+pub(super) fn within_rounds(
+    rows: &[&Row],
+    base: &str,
+    is_ours: impl Fn(&Row) -> bool,
+    figure: impl Fn(&Row, &Row) -> f64,
+) -> Vec<f64> {
+    let of_base = |round| rows.iter().find(|row| row.variant == base && row.round == round);
+    let ours = rows.iter().filter(|row| is_ours(row));
+    let figure = |row: &&Row| Some(figure(row, of_base(row.round)?)).filter(|figure| figure.is_finite());
+    ours.filter_map(figure).collect()
 }
 
 /// The rows as text.

@@ -91,6 +91,18 @@ pub(super) fn uncontended(ground: &Ground, setting: &Setting, variant: &Variant)
     own(ground, variant, command.arg(ground.either("0.8", "0.1")))
 }
 
+const SMALL: &str = "small_sections.c";
+
+pub(super) fn prepare_small(ground: &Ground) -> Result<(), String> {
+    needs::compile(ground, SMALL, &[])
+}
+
+/// The label is what the program is told; only how long it shall run is missing.
+pub(super) fn small(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
+    let mut command = Command::new(needs::compiled(ground, SMALL));
+    own(ground, variant, command.args(setting.label.split(' ')).arg(ground.either("0.15", "0.05")))
+}
+
 const LEVELDB: &str = "leveldb_reader.cpp";
 
 pub(super) fn prepare_leveldb(ground: &Ground) -> Result<(), String> {

@@ -4,7 +4,8 @@
 //! setting with both kinds of locks in an order drawn anew, so that what the machine does in the meantime meets both; ratios
 //! are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which `cargo xtask docs` makes the table in
 //! `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes out is compared. `--predict`,
-//! `--profiles`, `--overhead` and `--responses` run the same programs for other figures.
+//! `--profiles`, `--overhead` and `--responses` run the same programs for other figures, and `--small` one program of ours in
+//! many settings.
 
 mod batch;
 mod correct;
@@ -18,6 +19,7 @@ mod profiles;
 mod record;
 mod responses;
 mod servers;
+mod small;
 mod table;
 mod wish;
 
@@ -115,6 +117,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         Mode::Profiles => profiles::run(root, words, &wish),
         Mode::Overhead => overhead::run(root, words, &wish),
         Mode::Responses => responses::run(root, words, &wish),
+        Mode::Small => small::run(root, words, &wish),
     }
 }
 
@@ -166,17 +169,48 @@ fn run_program(
         for setting in program.settings {
             let pair = run_pair(&ground, program, setting, variants, dice.is_tail())?;
             if program.is_measured {
-                rows.extend(pair.iter().zip(variants).map(|(sample, variant)| {
-                    Row::new(program.name, (setting.label, setting.threads), &variant.name, round).with(
-                        (sample.seconds, sample.ops),
-                        (sample.usage.cpu_s, sample.usage.voluntary, sample.usage.involuntary),
-                    )
-                }));
+                let samples = pair.iter().zip(variants);
+                rows.extend(samples.map(|(sample, variant)| row(program, setting, variant, round, sample)));
             }
         }
     }
     for setting in program.settings {
         println!("{}", line(program, setting, &rows, is_check));
+    }
+    Ok(rows)
+}
+
+fn row(program: &Program, setting: &Setting, variant: &Variant, round: u32, sample: &Sample) -> Row {
+    Row::new(program.name, (setting.label, setting.threads), &variant.name, round)
+        .with((sample.seconds, sample.ops), (sample.usage.cpu_s, sample.usage.voluntary, sample.usage.involuntary))
+}
+
+/// Where a program can run for figures, with all that it needs.
+fn prepared(root: &Path, program: &Program) -> Result<Ground, String> {
+    needs::provide(program.needs)?;
+    let ground = Ground::new(root, program.name, false)?;
+    (program.prepare)(&ground)?;
+    Ok(ground)
+}
+
+/// All rounds of a program with any variants, each once in each setting of a round, in an order drawn anew. Nothing is compared.
+fn measure(
+    ground: &Ground,
+    program: &Program,
+    settings: &[&Setting],
+    variants: &mut [Variant],
+    n_rounds: u32,
+) -> Result<Vec<Row>, String> {
+    let (mut rows, mut dice) = (Vec::new(), Dice::new());
+    for round in 0..n_rounds {
+        for setting in settings {
+            dice.shuffle(variants);
+            for variant in &*variants {
+                let failed = |what| format!("{}: {}{}: {what}", program.name, title(setting), variant.name);
+                let sample = (program.run)(ground, setting, variant).map_err(failed)?;
+                rows.push(row(program, setting, variant, round, &sample));
+            }
+        }
     }
     Ok(rows)
 }

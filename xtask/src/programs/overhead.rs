@@ -4,13 +4,12 @@
 //! ours as `ondeck run` gives them, and with these recorded. Figures are compared within rounds.
 
 use super::preload::{self, Variant};
-use super::table::{PROGRAMS, Program, Setting};
+use super::table::{PROGRAMS, Setting};
 use super::wish::Wish;
-use super::{Dice, Ground, needs, one_line, record, title};
+use super::{measure, one_line, prepared, record};
 use crate::docs;
 use crate::docs::overhead::{FILE, line_of};
-use crate::docs::programs::Row;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is measured, with which settings: what one call costs, a program that is nothing but its lock, and some that do
 /// something else too, one of which hardly waits.
@@ -41,7 +40,14 @@ pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), Stri
             }
         };
         let settings: Vec<&Setting> = program.settings.iter().filter(|it| labels.contains(&it.label)).collect();
-        let new = measure(&ground, program, &settings, (&ondeck, &library), wish.rounds.unwrap_or(ROUNDS))?;
+        let out = ground.file("profile.json");
+        let mut variants = [
+            Variant::plain(),
+            Variant::profiled(&ondeck, "glibc", &out),
+            Variant::preloaded(&library, None),
+            Variant::profiled(&ondeck, "ondeck", &out),
+        ];
+        let new = measure(&ground, program, &settings, &mut variants, wish.rounds.unwrap_or(ROUNDS))?;
         for setting in settings {
             println!("{}", line_of(name, setting.label, &new).join(" | "));
         }
@@ -52,44 +58,6 @@ pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), Stri
     }
     record::write(root, wish.is_whole(), FILE, rows, &record::command(words), &skipped)?;
     if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
-}
-
-fn prepared(root: &Path, program: &Program) -> Result<Ground, String> {
-    needs::provide(program.needs)?;
-    let ground = Ground::new(root, program.name, false)?;
-    (program.prepare)(&ground)?;
-    Ok(ground)
-}
-
-/// All rounds of a program.
-fn measure(
-    ground: &Ground,
-    program: &Program,
-    settings: &[&Setting],
-    (ondeck, library): (&PathBuf, &PathBuf),
-    n_rounds: u32,
-) -> Result<Vec<Row>, String> {
-    let out = ground.file("profile.json");
-    let mut variants = [
-        Variant::plain(),
-        Variant::profiled(ondeck, "glibc", &out),
-        Variant::preloaded(library, None),
-        Variant::profiled(ondeck, "ondeck", &out),
-    ];
-    let (mut rows, mut dice) = (Vec::new(), Dice::new());
-    for round in 0..n_rounds {
-        for setting in settings {
-            dice.shuffle(&mut variants);
-            for variant in &variants {
-                let failed = |what| format!("{}: {}{}: {what}", program.name, title(setting), variant.name);
-                let sample = (program.run)(ground, setting, variant).map_err(failed)?;
-                let row = Row::new(program.name, (setting.label, setting.threads), &variant.name, round);
-                let usage = (sample.usage.cpu_s, sample.usage.voluntary, sample.usage.involuntary);
-                rows.push(row.with((sample.seconds, sample.ops), usage));
-            }
-        }
-    }
-    Ok(rows)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::process::maps_name;
 use super::wish::Wish;
 use crate::docs::overhead::RECORDED;
+use crate::docs::small::AGAIN;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -43,6 +44,11 @@ impl Variant {
     /// glibc's own locks.
     pub(super) fn plain() -> Variant {
         Variant { name: "plain".into(), library: None, lock: None, sections: None, profiler: None }
+    }
+
+    /// The same again, by another name: what a round has twice shows what chance does.
+    pub(super) fn plain_again() -> Variant {
+        Variant { name: AGAIN.into(), ..Variant::plain() }
     }
 
     /// Those of the library.

@@ -6,7 +6,7 @@
 use super::preload::{self, Variant};
 use super::table::{PROGRAMS, Program};
 use super::wish::Wish;
-use super::{Dice, Ground, Sample, needs, one_line, record};
+use super::{Dice, Ground, Sample, one_line, prepared, record};
 use crate::docs;
 use crate::docs::programs::to_csv;
 use crate::docs::responses::{FILE, Row};
@@ -52,7 +52,10 @@ pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), Stri
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for program in PROGRAMS.iter().filter(|program| MEASURED.contains(&program.name) && wish.wants(program.name)) {
         match prepared(root, program) {
-            Ok(ground) => rows.extend(measure(&ground, program, &variants, wish.rounds.unwrap_or(ROUNDS))?),
+            Ok(mut ground) => {
+                ground.has_times = true;
+                rows.extend(measure(&ground, program, &variants, wish.rounds.unwrap_or(ROUNDS))?);
+            }
             Err(reason) => skipped.push(format!("{}: {}", program.name, one_line(&reason))),
         }
     }
@@ -63,14 +66,6 @@ pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), Stri
     let text = to_csv(&rows)?;
     record::keep(root, wish.is_whole(), FILE, &text, &record::command(words), &skipped)?;
     if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
-}
-
-fn prepared(root: &Path, program: &Program) -> Result<Ground, String> {
-    needs::provide(program.needs)?;
-    let mut ground = Ground::new(root, program.name, false)?;
-    ground.has_times = true;
-    (program.prepare)(&ground)?;
-    Ok(ground)
 }
 
 /// All rounds of a program.

@@ -38,6 +38,15 @@ const POOLS: &[Setting] = &[threads("4", 4), threads("8", 8), threads("16", 16),
 const ONCE: &[Setting] = &[threads("", 8)];
 const CLIENTS: &[Setting] = &[threads("64", 64), Setting { label: "64, CPUs busy", threads: 64, is_busy: true }];
 
+/// Some of those that `small.rs` measures, for a check.
+const A_FEW_SECTIONS: &[Setting] = &[
+    threads("2 1 turn 5 5 beside", 2),
+    threads("8 1 turn 50 200 apart", 8),
+    threads("32 1 turn 200 50 own", 32),
+    threads("32 2 turn 5 50 apart", 32),
+];
+const A_FEW_RANDOM: &[Setting] = &[threads("8 16 random 1 0 beside", 8), threads("32 1024 random 1 0 beside", 32)];
+
 const SYSBENCH: Need = Need::program("sysbench", "sysbench");
 const C: Need = Need::program("gcc", "cc");
 const CPP: Need = Need::program("g++", "c++");
@@ -144,6 +153,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         prepare: nothing,
         run: servers::rsyslog,
     },
+    Program { settings: A_FEW_SECTIONS, ..checked("small-sections", &[C], batch::prepare_small, batch::small) },
+    Program { settings: A_FEW_RANDOM, ..checked("random-of-many", &[C], batch::prepare_small, batch::small) },
     checked("pigz", &[Need::program("pigz", "pigz")], correct::prepare_text, correct::pigz),
     checked("xz", &[Need::program("xz-utils", "xz")], correct::prepare_text, correct::xz),
     checked("git", &[Need::program("git", "git")], correct::prepare_git, correct::git),
@@ -151,7 +162,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     checked("valgrind", &[C, Need::program("valgrind", "valgrind")], correct::prepare_valgrind, correct::valgrind),
 ];
 
-/// One that hardly locks, or is too short for figures.
+/// One that hardly locks, or is too short for figures, or has them elsewhere.
 const fn checked(
     name: &'static str,
     needs: &'static [Need],

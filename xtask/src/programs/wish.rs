@@ -9,6 +9,7 @@ usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--l
        cargo xtask programs --profiles [--only NAME,...] [--check]
        cargo xtask programs --overhead [--only NAME,...] [--rounds N]
        cargo xtask programs --responses [--only NAME,...] [--rounds N]
+       cargo xtask programs --small [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME]
 
 Runs programs with glibc's locks and with a preloaded library, in turn.
   --only NAME,...   some of the programs; the figures go to target/, and the record stays as it is
@@ -20,7 +21,9 @@ Runs programs with glibc's locks and with a preloaded library, in turn.
                     tells what those locks and ours would do there
   --profiles        under `ondeck profile`: the lock that is known to be hot must be found, and who waits for it; a minute
   --overhead        what `ondeck profile` costs, with glibc's locks and with ours; seven minutes
-  --responses       how long clients wait for an answer, with glibc's locks and with ours; seven minutes";
+  --responses       how long clients wait for an answer, with glibc's locks and with ours; seven minutes
+  --small           small-sections and random-of-many in all their settings, with glibc's locks twice in each round and with
+                    ours; seven minutes";
 
 /// Which figures are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub(super) enum Mode {
     Profiles,
     Overhead,
     Responses,
+    /// Of one small program, in many settings.
+    Small,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,6 +60,7 @@ impl Wish {
                 "--profiles" => wish.choose(Mode::Profiles)?,
                 "--overhead" => wish.choose(Mode::Overhead)?,
                 "--responses" => wish.choose(Mode::Responses)?,
+                "--small" => wish.choose(Mode::Small)?,
                 _ => wish.set(word, words.next())?,
             }
         }
@@ -98,6 +104,7 @@ impl Wish {
             Mode::Predict => is_ours && !self.is_check && !has_rounds,
             Mode::Profiles => is_ours && !has_rounds,
             Mode::Overhead | Mode::Responses => is_ours && !self.is_check,
+            Mode::Small => !self.is_check,
         };
         if fits { Ok(()) } else { Err(USAGE.into()) }
     }
@@ -148,6 +155,7 @@ mod tests {
         assert_eq!(mode("--check --profiles"), Ok(Mode::Profiles));
         assert_eq!(mode("--overhead --rounds 2"), Ok(Mode::Overhead));
         assert_eq!(mode("--responses --only node"), Ok(Mode::Responses));
+        assert_eq!(mode("--small --rounds 2 --library a.so --lock std"), Ok(Mode::Small));
         for refused in [
             "--predict --rounds 3",
             "--predict --check",
@@ -156,6 +164,7 @@ mod tests {
             "--overhead --check",
             "--overhead --library a.so",
             "--profiles --overhead",
+            "--small --check",
         ] {
             assert_eq!(mode(refused), Err(USAGE.into()), "{refused}");
         }

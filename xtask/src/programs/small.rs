@@ -1,0 +1,108 @@
+//! `cargo xtask programs --small`: short sections in many settings, with glibc's locks and with ours.
+//!
+//! One program of ours (`small_sections.c`), by two names. Each round has each setting three times, in an order drawn anew: twice
+//! with glibc's locks, so that it is seen how far these differ from themselves, and once with ours.
+
+use super::preload::{self, Variant};
+use super::table::{PROGRAMS, Setting};
+use super::wish::Wish;
+use super::{measure, prepared, record};
+use crate::docs;
+use crate::docs::small::{FILE, whole};
+use std::path::Path;
+
+type Maker = fn() -> Vec<Setting>;
+
+/// The names, each with what makes its settings.
+const FAMILY: [(&str, Maker); 2] = [("small-sections", small_sections), ("random-of-many", random_of_many)];
+const ROUNDS: u32 = 7;
+
+/// Increments, inside and outside.
+const LENGTHS: [u32; 4] = [5, 50, 200, 1000];
+/// A section that is longer than so many times what is outside is left out: it is hardly another setting than its neighbour.
+const MOST: u32 = 20;
+const CROWDS: [u32; 3] = [2, 8, 32];
+const FEW_MUTEXES: [u32; 2] = [1, 2];
+const PLACES: [&str; 3] = ["beside", "apart", "own"];
+
+const RANDOM_CROWDS: [u32; 4] = [1, 2, 8, 32];
+const MANY_MUTEXES: [u32; 4] = [1, 16, 64, 1024];
+
+/// Both of them, or the one that is named.
+pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
+    if let Some(name) = wish.only.iter().find(|name| FAMILY.iter().all(|(member, _)| member != name)) {
+        return Err(format!("{name} is not measured so; these are: {}", FAMILY.map(|(name, _)| name).join(", ")));
+    }
+    let library = preload::library(root, wish)?;
+    let ours = Variant::preloaded(&library, wish.lock.as_deref());
+    let mut variants = [Variant::plain(), Variant::plain_again(), ours];
+    let mut rows = Vec::new();
+    for (name, settings) in FAMILY.iter().filter(|(name, _)| wish.wants(name)) {
+        let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
+        let ground = prepared(root, program)?;
+        let settings = settings();
+        let settings: Vec<&Setting> = settings.iter().collect();
+        rows.extend(measure(&ground, program, &settings, &mut variants, wish.rounds.unwrap_or(ROUNDS))?);
+    }
+    println!("{}", whole(&rows));
+    record::write(root, wish.is_whole(), FILE, rows, &record::command(words), &[])?;
+    if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
+}
+
+/// All lengths inside with all outside, but for those that `MOST` leaves out; with each number of threads and of mutexes. Where
+/// the data are changes from each setting to the next in any of the four, so that a third of all settings has each place.
+fn small_sections() -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for (nth_inside, inside) in LENGTHS.into_iter().enumerate() {
+        for (nth_outside, outside) in LENGTHS.into_iter().enumerate().filter(|(_, outside)| inside <= outside * MOST) {
+            for (nth_crowd, threads) in CROWDS.into_iter().enumerate() {
+                for (nth_mutexes, mutexes) in FEW_MUTEXES.into_iter().enumerate() {
+                    let place = PLACES[(nth_inside + nth_outside + nth_crowd + nth_mutexes) % PLACES.len()];
+                    settings.push(setting(threads, &format!("{mutexes} turn {inside} {outside} {place}")));
+                }
+            }
+        }
+    }
+    settings
+}
+
+/// One increment beside the mutex, and nothing outside.
+fn random_of_many() -> Vec<Setting> {
+    let of_crowd = |threads| MANY_MUTEXES.map(|mutexes| setting(threads, &format!("{mutexes} random 1 0 beside")));
+    RANDOM_CROWDS.into_iter().flat_map(of_crowd).collect()
+}
+
+/// Labels live as long as the process, as those of other programs do.
+fn setting(threads: u32, words: &str) -> Setting {
+    Setting { label: format!("{threads} {words}").leak(), threads, is_busy: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn labels(settings: &[Setting]) -> BTreeSet<&'static str> {
+        settings.iter().map(|setting| setting.label).collect()
+    }
+
+    #[test]
+    fn every_setting_is_there_once_and_every_place_equally_often() {
+        let settings = small_sections();
+        assert_eq!((settings.len(), labels(&settings).len()), (84, 84));
+        for place in PLACES {
+            assert_eq!(settings.iter().filter(|setting| setting.label.ends_with(place)).count(), 28, "{place}");
+        }
+        assert_eq!(labels(&random_of_many()).len(), 16);
+    }
+
+    #[test]
+    fn what_is_checked_is_also_measured() {
+        for (name, settings) in FAMILY {
+            let program = PROGRAMS.iter().find(|program| program.name == name).expect(name);
+            let checked = labels(program.settings);
+            let measured = labels(&settings());
+            assert_eq!(checked.difference(&measured).next(), None, "{name}");
+        }
+    }
+}
