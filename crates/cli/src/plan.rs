@@ -188,7 +188,7 @@ fn think_units(args: &RunArgs) -> Result<Option<u32>, String> {
 fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     let with_default_threads = |spec: WorkloadSpec| (spec, spec.default_threads_on(stage.cpus));
     let think = think_units(args)?;
-    let has_sections_flag = args.cs.is_some() || think.is_some();
+    let has_sections_flag = args.cs.is_some() || think.is_some() || args.data.is_some();
     let has_waits_flag = !args.yield_after_us.is_empty();
     let mut chosen: Vec<Choice> = named(&args.workload, stage).map(with_default_threads).collect();
     if chosen.is_empty() {
@@ -206,7 +206,8 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     let has = |kind| chosen.iter().any(|(spec, _)| spec.kind == kind);
     if has_sections_flag && !has(Kind::Sections) {
         return Err(
-            "--cs, --out UNITS and --think belong to workload sections, which --workload does not name".to_string()
+            "--cs, --out UNITS, --think and --data belong to workload sections, which --workload does not name"
+                .to_string(),
         );
     }
     if args.locks.is_some() && !has(Kind::LockBench) {
@@ -220,6 +221,7 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
         if spec.kind == Kind::Sections {
             spec.cs = args.cs.unwrap_or(spec.cs);
             spec.out = think.unwrap_or(spec.out);
+            spec.data = args.data.map_or(spec.data, Into::into);
         }
         if spec.kind == Kind::LockBench {
             spec.locks = args.locks.unwrap_or(spec.locks);
@@ -302,6 +304,7 @@ mod tests {
     #[test]
     fn flags_of_other_workloads_are_refused() {
         assert!(plan_of("--workload solo --cs 20").unwrap_err().contains("--cs"));
+        assert!(plan_of("--workload solo --data near").unwrap_err().contains("--data"));
         assert!(plan_of("--workload solo --locks 4").unwrap_err().contains("--locks"));
         assert_eq!(points_of("--lock std --locks 7")[0].0, "lock-bench/locks7");
     }
