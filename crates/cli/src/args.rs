@@ -168,8 +168,8 @@ pub(crate) enum What {
 pub(crate) struct RunArgs {
     /// Workloads to run, or `all` (see `ondeck list workloads`)
     ///
-    /// Without this flag, four workloads run: solo, mutex-contention, sections/cs20-out60 and handoff-fast. A flag that
-    /// belongs to one workload, such as --cs, chooses that workload instead.
+    /// Without this flag, six workloads run: solo, mutex-contention, sections/cs20-out60, handoff-fast, and lock-bench
+    /// with 64 and with 1024 locks. A flag that belongs to one workload, such as --cs, chooses that workload instead.
     ///
     /// Parameters may be part of the name. sections/cs20-out60 means --cs 20 and --think 60, and lock-bench/locks7
     /// means --locks 7.
@@ -296,7 +296,7 @@ pub(crate) struct BenchArgs {
     ///
     /// Warming up and timing the waits take up to three quarters of this time more. Workloads that measure several
     /// phases, such as spike, take longer.
-    #[arg(long, value_name = "S", default_value = "0.15", value_parser = choice::seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = choice::seconds, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 
     /// How often everything is measured

@@ -20,14 +20,18 @@ pub(crate) const DEFAULT_LOCKS: [&str; 6] =
 type Choice = (WorkloadSpec, Vec<u32>);
 
 /// With the default locks, seconds and rounds this takes some 45 seconds: the price of one thread alone, a section that
-/// is all contention, one with moderate contention, and the pass between two running threads.
+/// is all contention, one with moderate contention, the pass between two running threads, and locks of which there are
+/// many, so that each is contended now and then.
 fn default_workloads() -> Vec<Choice> {
     let moderate = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::new(Kind::Sections) };
+    let one_of = |locks| WorkloadSpec { locks, ..WorkloadSpec::new(Kind::LockBench) };
     vec![
         (WorkloadSpec::new(Kind::Solo), vec![1]),
         (WorkloadSpec::new(Kind::MutexContention), vec![1, 2, 4, 16, 64]),
         (moderate, vec![2, 16]),
         (WorkloadSpec::new(Kind::HandoffFast), vec![2]),
+        (one_of(64), vec![1, 2, 32]),
+        (one_of(1024), vec![1, 2, 32]),
     ]
 }
 
@@ -289,6 +293,11 @@ mod tests {
         assert!(estimated_seconds(&plan) < 50.0, "{}", estimated_seconds(&plan));
         for lock in DEFAULT_LOCKS {
             assert!(lock_names().contains(&lock), "{lock}");
+        }
+        for (locks, threads) in [(64, 1), (64, 2), (64, 32), (1024, 1), (1024, 2), (1024, 32)] {
+            let name = format!("lock-bench/locks{locks}");
+            let is_it = |point: &&Point| point.workload.to_string() == name && point.threads == threads;
+            assert_eq!(plan.points.iter().filter(is_it).count(), DEFAULT_LOCKS.len(), "{name}, {threads} threads");
         }
     }
 

@@ -214,6 +214,8 @@ fn windows_are_longer_where_threads_share_cpus() {
     let seconds = |workload, threads| of.seconds_of(&point(workload, "ondeck", threads));
     assert_eq!([4, 5, 16, 64].map(|threads| seconds("mutex-contention", threads)), [0.01, 0.0225, 0.045, 0.18]);
     assert_eq!([seconds("mutex-contention", 1024), seconds("monitor-throughput", 5)], [0.5, 0.5]);
+    assert_eq!(["lock-bench", "lock-bench/locks64"].map(|workload| seconds(workload, 4)), [0.02, 0.002]);
+    assert_eq!(["lock-bench", "lock-bench/locks64"].map(|workload| seconds(workload, 16)), [0.045, 0.004]);
     let asked = on_rpi5(plan(Vec::new()));
     assert_eq!(asked.seconds_of(&point("mutex-contention", "ondeck", 64)), 0.001);
 }

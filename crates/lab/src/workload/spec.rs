@@ -89,7 +89,7 @@ pub struct WorkloadInfo {
     pub max_threads: u32,
     /// Whether it stands for a whole system and its kernel, so that it says nothing of threads on hardware.
     pub simulated_only: bool,
-    /// Seconds of simulated time that are enough for it.
+    /// Seconds of simulated time that are enough for it; `lock-bench` with many locks takes less.
     pub simulated_seconds: f64,
     /// Whether it may take long until it goes on as it will, so that a simulated warm-up is repeated until it does.
     pub settles_late: bool,
@@ -328,6 +328,15 @@ impl WorkloadSpec {
         threads
     }
 
+    /// Seconds of simulated time that are enough for it, and most seconds where threads share CPUs. Of many locks they are
+    /// few: all CPUs are at work at once, so there is much to simulate.
+    pub(crate) fn simulated_seconds(&self) -> (f64, f64) {
+        match self.kind {
+            Kind::LockBench if self.locks >= MANY_LOCKS => (0.002, 0.004),
+            _ => (self.info().simulated_seconds, f64::INFINITY),
+        }
+    }
+
     /// Whether it compares policies of waiting, see [`wait_policy`](crate::wait_policy), and not locks.
     pub fn compares_waits(&self) -> bool {
         self.kind == Kind::GcWait
@@ -376,6 +385,8 @@ impl WorkloadSpec {
 
 /// Most locks of `lock-bench`: each has two cache lines of its own, and a million is "no contention" in the original.
 pub const MAX_LOCKS: u32 = 1_000_000;
+/// From so many locks on, most of them are free at any time.
+const MANY_LOCKS: u32 = 16;
 /// Most units of work, about 10 ms: a longer section with many threads would look like a lock that is stuck.
 pub const MAX_UNITS: u32 = 30_000_000;
 /// Most steps of a chain, which take about ten times as long.
