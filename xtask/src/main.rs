@@ -52,8 +52,8 @@ usage: cargo xtask TOOL
   deb        a Debian package of program and libraries; with --check installed into a directory, and used
   install    the libraries for C and C++, with headers, pkg-config and CMake files: --prefix DIRECTORY
   kept       steps of the gate that are left out while their input is as it was: STEP... [--all]
-  matrix     every lock in sections of every length on every large simulated machine; half an hour [--machine NAME]...
-             [--lock NAME]... [--shard i/n | --gather]
+  matrix     every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
+             [--machine NAME]... [--lock NAME]... [--missing] [--shard i/n | --gather]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
   net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]

@@ -1,18 +1,20 @@
-//! `cargo xtask matrix`: every lock in sections of every length, on every simulated machine with 20 CPUs or more.
+//! `cargo xtask matrix`: every lock in sections of every length, and as one of many locks, on every simulated machine with
+//! 20 CPUs or more.
 //!
 //! What is computed is kept in `results/sim/matrix.csv`, a line for each lock in each cell, from which `cargo xtask docs`
-//! makes docs/matrix.md with its pictures. All of it takes half an hour on two cores; `--lock` and `--machine`, which may be
-//! given several times, compute a part, and leave the rest of the file as it is. With `--shard i/n` the i-th of n parts is
-//! computed into `target/matrix`, on whatever machine; `--gather` makes the file of the parts that are there.
+//! makes docs/matrix.md with its pictures. All of it takes an hour and a half on two cores; `--lock` and `--machine`, which may be
+//! given several times, compute a part, and leave the rest of the file as it is. So does `--missing`, which computes what
+//! the file does not have. With `--shard i/n` the i-th of n parts is computed into `target/matrix`, on whatever machine;
+//! `--gather` makes the file of the parts that are there.
 //!
 //! `cargo xtask scaling` computes a sample of it again ([`check_sample`]).
 
-use crate::docs::matrix::{Cell, FILE, read, write};
+use crate::docs::matrix::{Cell, FILE, Key, Load, read, write};
 use crate::{docs, scaling};
 use ondeck_lab::world::Simulated;
 use ondeck_lab::{lock, simulate};
 use ondeck_report::row::Row;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +32,15 @@ const SEEDS: u32 = 2;
 const SECONDS: [(&[u32], f64); 2] = [(&[20, 200], 0.003), (&[2_000, 20_000], 0.006)];
 /// About the turn of each thread.
 const SECONDS_SHARED: f64 = 0.012;
+/// Locks of `lock-bench`: a few threads for each, or many locks for each thread.
+const LOCKS: [u32; 2] = [64, 1_024];
+/// Of how many there are four threads for each CPU.
+const LOCKS_SHARED: [u32; 1] = [64];
+/// Here all CPUs work at once, so a window has fifty times as many operations as one of a single lock, and a run takes as
+/// much longer. 2 ms are enough for the slowest lock to come to rest on 192 CPUs.
+const SECONDS_LOCKS: f64 = 0.002;
+/// From the first tick, after which threads lose their CPUs, to the second.
+const SECONDS_LOCKS_SHARED: f64 = 0.006;
 /// All waiters of these look again after every pause, which the simulator does one by one: a run takes a hundred times as
 /// long as one of another lock, so their windows are a part of the others'. That is less than a slice, so with more
 /// threads than CPUs nothing could be seen, and they are not run.
@@ -40,14 +51,37 @@ const SAMPLE: usize = 6;
 /// By so much a figure may be less than on record.
 const LEAST: f64 = 0.98;
 
-const USAGE: &str = "usage: cargo xtask matrix [--machine NAME]... [--lock NAME]... [--shard i/n | --gather]";
+const USAGE: &str =
+    "usage: cargo xtask matrix [--machine NAME]... [--lock NAME]... [--missing] [--shard i/n | --gather]";
 
 /// One command: a machine, what it runs, and where the rows go.
 #[derive(Clone, Debug, PartialEq)]
 struct Sweep {
     machine: String,
-    flags: String,
+    workloads: Vec<String>,
+    locks: Vec<&'static str>,
+    threads: Vec<u32>,
+    seconds: f64,
     out: PathBuf,
+}
+
+impl Sweep {
+    fn flags(&self) -> String {
+        let threads: Vec<String> = self.threads.iter().map(u32::to_string).collect();
+        flags(&self.workloads.join(","), &self.locks.join(","), &threads.join(","), self.seconds)
+    }
+
+    /// Leaves only locks of which a cell is not in `there`.
+    fn without(mut self, there: &BTreeSet<Key>) -> Self {
+        let Sweep { machine, workloads, threads, .. } = &self;
+        let key = |workload: &str, threads, lock: &str| (machine.clone(), threads, Load::of(workload), lock.to_owned());
+        let has_all = |lock: &str| {
+            workloads.iter().all(|workload| threads.iter().all(|n| there.contains(&key(workload, *n, lock))))
+        };
+        let missing = self.locks.iter().copied().filter(|lock| !has_all(lock)).collect();
+        self.locks = missing;
+        self
+    }
 }
 
 /// What the flags ask for; nothing stands for all.
@@ -58,25 +92,32 @@ struct Asked {
     /// Part, and number of parts.
     shard: Option<(usize, usize)>,
     is_to_gather: bool,
+    /// Only what the file does not have.
+    is_missing: bool,
 }
 
 /// Computes the cells and writes file and page.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let asked = Asked::parse(words).ok_or(USAGE)?;
     let mut sweeps = sweeps(&asked)?;
+    if asked.is_missing {
+        let there: BTreeSet<Key> = read(root)?.iter().map(Cell::key).collect();
+        sweeps =
+            sweeps.into_iter().map(|sweep| sweep.without(&there)).filter(|sweep| !sweep.locks.is_empty()).collect();
+    }
     if let Some((part, parts)) = asked.shard {
         sweeps = sweeps[simulate::block(sweeps.len(), part, parts)].to_vec();
     }
     std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
-    for Sweep { machine, flags, out } in sweeps.iter().filter(|_| !asked.is_to_gather) {
-        scaling::sweep(root, machine, flags, out)?;
-        println!("{} is written", out.display());
+    for sweep in sweeps.iter().filter(|_| !asked.is_to_gather) {
+        scaling::sweep(root, &sweep.machine, &sweep.flags(), &sweep.out)?;
+        println!("{} is written", sweep.out.display());
     }
     if asked.shard.is_some() {
         return Ok(());
     }
     let mut cells: BTreeMap<_, Cell> = read(root)?.into_iter().map(|cell| (cell.key(), cell)).collect();
-    if asked.machines.is_empty() && asked.locks.is_empty() {
+    if asked.machines.is_empty() && asked.locks.is_empty() && !asked.is_missing {
         cells.clear();
     }
     let is_there = |sweep: &&Sweep| !asked.is_to_gather || root.join(&sweep.out).exists();
@@ -97,6 +138,7 @@ impl Asked {
                 "--machine" => asked.machines.push(words.next()?.clone()),
                 "--lock" => asked.locks.push(words.next()?.clone()),
                 "--gather" => asked.is_to_gather = true,
+                "--missing" => asked.is_missing = true,
                 "--shard" => {
                     let (part, parts) = words.next()?.split_once('/')?;
                     let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
@@ -110,32 +152,40 @@ impl Asked {
     }
 }
 
-/// The commands: for each machine the short sections, the long ones, and those with four threads for each CPU.
+/// The commands: for each machine the short sections, the long ones, and those with four threads for each CPU; then the
+/// same of many locks.
 fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
     let mut sweeps = Vec::new();
     let all = lock::lock_names_on::<Simulated>();
     let asked_for = |lock: &&str| asked.locks.is_empty() || asked.locks.iter().any(|name| name == lock);
     let (pollers, others): (Vec<&str>, Vec<&str>) = all.into_iter().filter(asked_for).partition(|lock| is_poller(lock));
-    let (pollers, others) = (pollers.join(","), others.join(","));
     for machine in ondeck_sim::machine::builtin_names() {
         let n = simulate::machine(machine, None)?.cpus.len() as u32;
         if n < FEWEST_CPUS || !(asked.machines.is_empty() || asked.machines.iter().any(|name| name == machine)) {
             continue;
         }
-        let up_to_n = format!("2,{},{n}", n / 4);
-        let mut parts: Vec<(String, &str, String, f64)> = Vec::new();
-        for (inside, seconds) in SECONDS {
-            let workloads = workloads(inside, &OUTSIDE);
-            parts.push((workloads.clone(), &others, up_to_n.clone(), seconds));
-            parts.push((workloads, &pollers, up_to_n.clone(), seconds * POLLERS_PART));
-        }
-        parts.push((workloads(&SHARED.0, &SHARED.1), &others, (4 * n).to_string(), SECONDS_SHARED));
-        let parts = parts.iter().filter(|(_, locks, _, _)| !locks.is_empty());
-        sweeps.extend(parts.zip(1..).map(|((workloads, locks, threads, seconds), part)| Sweep {
+        let part = |workloads: &[String], locks: &[&'static str], threads: &[u32], seconds| Sweep {
             machine: machine.to_owned(),
-            flags: flags(workloads, locks, threads, *seconds),
-            out: Path::new(FRESH).join(format!("{machine}-{part}.csv")),
-        }));
+            workloads: workloads.to_vec(),
+            locks: locks.to_vec(),
+            threads: threads.to_vec(),
+            seconds,
+            out: PathBuf::new(),
+        };
+        let (up_to_n, shared, few) = ([2, n / 4, n], [4 * n], [1, 2, n]);
+        let mut parts = Vec::new();
+        for (inside, seconds) in SECONDS {
+            let workloads = sections(inside, &OUTSIDE);
+            parts.push(part(&workloads, &others, &up_to_n, seconds));
+            parts.push(part(&workloads, &pollers, &up_to_n, seconds * POLLERS_PART));
+        }
+        parts.push(part(&sections(&SHARED.0, &SHARED.1), &others, &shared, SECONDS_SHARED));
+        parts.push(part(&lock_benches(&LOCKS), &others, &few, SECONDS_LOCKS));
+        parts.push(part(&lock_benches(&LOCKS), &pollers, &few, SECONDS_LOCKS * POLLERS_PART));
+        parts.push(part(&lock_benches(&LOCKS_SHARED), &others, &shared, SECONDS_LOCKS_SHARED));
+        let parts = parts.into_iter().filter(|part| !part.locks.is_empty());
+        let out = |number: u32| Path::new(FRESH).join(format!("{machine}-{number}.csv"));
+        sweeps.extend(parts.zip(1..).map(|(part, number)| Sweep { out: out(number), ..part }));
     }
     match sweeps.is_empty() {
         true => Err(format!(
@@ -146,9 +196,28 @@ fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
     }
 }
 
-fn workloads(inside: &[u32], outside: &[u32]) -> String {
-    let names = inside.iter().flat_map(|cs| outside.iter().map(move |out| format!("sections/cs{cs}-out{out}")));
-    names.collect::<Vec<String>>().join(",")
+fn sections(inside: &[u32], outside: &[u32]) -> Vec<String> {
+    inside.iter().flat_map(|cs| outside.iter().map(move |out| format!("sections/cs{cs}-out{out}"))).collect()
+}
+
+fn lock_benches(locks: &[u32]) -> Vec<String> {
+    locks.iter().map(|locks| format!("lock-bench/locks{locks}")).collect()
+}
+
+/// The length of a cell's window.
+fn seconds_of(cell: &Cell) -> Result<f64, String> {
+    let cpus = simulate::machine(&cell.machine, None)?.cpus.len() as u32;
+    let seconds = match Load::of(&cell.workload) {
+        Load::Sections { .. } if cell.threads > cpus => Some(SECONDS_SHARED),
+        Load::Sections { inside, .. } => {
+            SECONDS.iter().find(|(units, _)| units.contains(&inside)).map(|(_, seconds)| *seconds)
+        }
+        Load::LockBench { .. } if cell.threads > cpus => Some(SECONDS_LOCKS_SHARED),
+        Load::LockBench { .. } => Some(SECONDS_LOCKS),
+        Load::Other => None,
+    };
+    let seconds = seconds.ok_or_else(|| format!("{FILE}: {} is no workload of the matrix", cell.workload))?;
+    Ok(seconds * if is_poller(&cell.lock) { POLLERS_PART } else { 1.0 })
 }
 
 fn is_poller(lock: &str) -> bool {
@@ -175,19 +244,8 @@ pub(crate) fn check_sample(root: &Path) -> Result<Vec<String>, String> {
     cells.sort_by_cached_key(|cell| chance.hash_one(cell.key()));
     let mut faults = Vec::new();
     for old in cells.iter().take(SAMPLE) {
-        let [cpus, cs] = [simulate::machine(&old.machine, None)?.cpus.len() as u32, old.inside().unwrap_or(0)];
-        let seconds = match SECONDS.iter().find(|(inside, _)| inside.contains(&cs)) {
-            _ if old.threads > cpus => SECONDS_SHARED,
-            Some((_, seconds)) => *seconds,
-            None => return Err(format!("{FILE}: {} is no workload of the matrix", old.workload)),
-        };
         let out = Path::new(FRESH).join("sample.csv");
-        let flags = flags(
-            &old.workload,
-            &old.lock,
-            &old.threads.to_string(),
-            seconds * if is_poller(&old.lock) { POLLERS_PART } else { 1.0 },
-        );
+        let flags = flags(&old.workload, &old.lock, &old.threads.to_string(), seconds_of(old)?);
         std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
         scaling::sweep(root, &old.machine, &flags, &out)?;
         let new = cells_of(&scaling::rows_of(&root.join(&out))?);
@@ -221,6 +279,7 @@ mod tests {
             (vec!["m".into()], vec!["a".into(), "b".into()], Some((2, 3)))
         );
         assert_eq!(asked(""), Some(Asked::default()));
+        assert!(asked("--gather --missing").unwrap().is_missing);
         for words in ["--shard 0/3", "--shard 4/3", "--shard x", "--lock", "more", "--shard 1/2 --gather"] {
             assert_eq!(asked(words), None, "{words}");
         }
@@ -231,19 +290,42 @@ mod tests {
         let all = sweeps(&Asked::default()).unwrap();
         let machines: std::collections::BTreeSet<&str> = all.iter().map(|sweep| sweep.machine.as_str()).collect();
         assert!(machines.contains("i7-13700h") && machines.contains("spr-2x56") && !machines.contains("rpi5"));
-        assert_eq!(all.len(), 5 * machines.len());
+        assert_eq!(all.len(), 8 * machines.len());
         let parts: Vec<Sweep> = (1..=5).flat_map(|part| all[simulate::block(all.len(), part, 5)].to_vec()).collect();
         assert_eq!(parts, all);
         let one = sweeps(&asked("--machine graviton3 --lock tas").unwrap()).unwrap();
-        assert_eq!(one.len(), 3);
-        assert!(one[2].flags.contains("--lock tas --threads 256 --seconds 0.012 "), "{}", one[2].flags);
+        let ends = |sweeps: &[Sweep]| {
+            sweeps
+                .iter()
+                .map(|sweep| sweep.flags().split_once("--lock ").unwrap().1.to_owned())
+                .collect::<Vec<String>>()
+        };
+        let seconds = [
+            "2,16,64 --seconds 0.003",
+            "2,16,64 --seconds 0.006",
+            "256 --seconds 0.012",
+            "1,2,64 --seconds 0.002",
+            "256 --seconds 0.006",
+        ];
+        assert_eq!(ends(&one), seconds.map(|end| format!("tas --threads {end} --seeds 2")));
+        assert!(one[3].flags().starts_with("--workload lock-bench/locks64,lock-bench/locks1024 "));
         let poller = sweeps(&asked("--machine graviton3 --lock mcs-spin").unwrap()).unwrap();
-        assert_eq!(poller.len(), 2, "not with more threads than CPUs");
-        assert!(
-            poller[1].flags.contains("--lock mcs-spin --threads 2,16,64 --seconds 0.00075 "),
-            "{}",
-            poller[1].flags
-        );
+        let seconds = ["2,16,64 --seconds 0.000375", "2,16,64 --seconds 0.00075", "1,2,64 --seconds 0.00025"];
+        let not_shared = "not with more threads than CPUs";
+        assert_eq!(ends(&poller), seconds.map(|end| format!("mcs-spin --threads {end} --seeds 2")), "{not_shared}");
         assert!(sweeps(&asked("--machine rpi5").unwrap()).is_err());
+    }
+
+    #[test]
+    fn what_is_there_is_not_computed_again() {
+        let sweep = sweeps(&asked("--machine graviton3 --lock tas --lock mcs").unwrap()).unwrap().remove(3);
+        let cells = |lock: &str, locks: &[u32]| -> Vec<Key> {
+            let key =
+                |locks: &u32, n: u32| ("graviton3".to_owned(), n, Load::LockBench { locks: *locks }, lock.to_owned());
+            locks.iter().flat_map(|locks| [1, 2, 64].map(|n| key(locks, n))).collect()
+        };
+        let there = [cells("tas", &LOCKS), cells("mcs", &[64])].concat().into_iter().collect();
+        assert_eq!(sweep.locks, ["tas", "mcs"]);
+        assert_eq!(sweep.without(&there).locks, ["mcs"]);
     }
 }

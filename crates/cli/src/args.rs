@@ -1,8 +1,7 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
-use crate::choice::{self, Locks, Out, Shard, Threads, Workloads};
+use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use ondeck_lab::plan::Pin;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -169,8 +168,8 @@ pub(crate) enum What {
 pub(crate) struct RunArgs {
     /// Workloads to run, or `all` (see `ondeck list workloads`)
     ///
-    /// Without this flag, four workloads run: solo, mutex-contention, sections/cs20-out60 and handoff-fast. A flag that
-    /// belongs to one workload, such as --cs, chooses that workload instead.
+    /// Without this flag, six workloads run: solo, mutex-contention, sections/cs20-out60, handoff-fast, and lock-bench
+    /// with 64 and with 1024 locks. A flag that belongs to one workload, such as --cs, chooses that workload instead.
     ///
     /// Parameters may be part of the name. sections/cs20-out60 means --cs 20 and --think 60, and lock-bench/locks7
     /// means --locks 7.
@@ -211,7 +210,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
     pub(crate) tuning: String,
 
-    /// Workload sections: work inside the lock, in turns of an empty loop [default: 0]
+    /// Workload sections: work inside the lock, in turns of an empty loop or in the steps of --data [default: 0]
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) cs: Option<u32>,
 
@@ -251,6 +250,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) think: Option<u32>,
 
+    /// Workload sections: what the work inside the lock touches
+    ///
+    /// Without this flag it touches nothing: an empty loop passes the time. A counter shows whether two threads were
+    /// inside at once. It has a cache line of its own, so two lines move when the lock passes to another core.
+    ///
+    /// With near and far, a unit of --cs is one multiplication of a number in memory. It takes a few times as long as a
+    /// turn of the empty loop. The name of the workload then ends with the value, as in sections/cs20-out60-near.
+    #[arg(long, value_enum)]
+    pub(crate) data: Option<DataArg>,
+
     /// Workload lock-bench: number of locks [default: 2]
     #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
     pub(crate) locks: Option<u32>,
@@ -287,7 +296,7 @@ pub(crate) struct BenchArgs {
     ///
     /// Warming up and timing the waits take up to three quarters of this time more. Workloads that measure several
     /// phases, such as spike, take longer.
-    #[arg(long, value_name = "S", default_value = "0.15", value_parser = choice::seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = choice::seconds, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 
     /// How often everything is measured
@@ -383,23 +392,6 @@ pub(crate) enum FormatArg {
     Csv,
     /// The same rows, and the machine, the command and the warnings
     Json,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PinArg {
-    /// The system chooses, and may move threads
-    None,
-    /// Each thread gets the next core, and after the last core the first again
-    Alternate,
-}
-
-impl From<PinArg> for Pin {
-    fn from(pin: PinArg) -> Pin {
-        match pin {
-            PinArg::None => Pin::None,
-            PinArg::Alternate => Pin::Alternate,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

@@ -1,12 +1,13 @@
 //! Values of flags: read, or refused with what is accepted.
 
+use clap::ValueEnum;
 use ondeck_lab::driver;
 use ondeck_lab::lock::{self, LockSpec, lock_names};
-use ondeck_lab::plan::MAX_SECONDS;
+use ondeck_lab::plan::{MAX_SECONDS, Pin};
 use ondeck_lab::simulate::{self, MAX_CORES};
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
-use ondeck_lab::workload::{MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
+use ondeck_lab::workload::{Data, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
 use std::path::PathBuf;
 
 /// The value of `--out`, which the command line has for two things: its look decides.
@@ -68,6 +69,45 @@ pub(crate) fn workload(text: &str) -> Result<Workloads, String> {
     }
     let spec = WorkloadSpec::parse_name(text).map(Workloads::One);
     spec.ok_or_else(|| unknown("workload", text, &[&workload_names()[..], &["all"]].concat()))
+}
+
+/// A value of `--pin`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PinArg {
+    /// The system chooses, and may move threads
+    None,
+    /// Each thread gets the next core, and after the last core the first again
+    Alternate,
+}
+
+impl From<PinArg> for Pin {
+    fn from(pin: PinArg) -> Pin {
+        match pin {
+            PinArg::None => Pin::None,
+            PinArg::Alternate => Pin::Alternate,
+        }
+    }
+}
+
+/// A value of `--data`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DataArg {
+    /// Nothing: as without the flag, but with the counter beside the lock, so that one line moves
+    None,
+    /// A number beside the lock, on the same cache line
+    Near,
+    /// A number on a cache line of its own
+    Far,
+}
+
+impl From<DataArg> for Data {
+    fn from(data: DataArg) -> Data {
+        match data {
+            DataArg::None => Data::None,
+            DataArg::Near => Data::Near,
+            DataArg::Far => Data::Far,
+        }
+    }
 }
 
 /// The value of `--shard`.

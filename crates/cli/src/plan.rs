@@ -20,14 +20,18 @@ pub(crate) const DEFAULT_LOCKS: [&str; 6] =
 type Choice = (WorkloadSpec, Vec<u32>);
 
 /// With the default locks, seconds and rounds this takes some 45 seconds: the price of one thread alone, a section that
-/// is all contention, one with moderate contention, and the pass between two running threads.
+/// is all contention, one with moderate contention, the pass between two running threads, and locks of which there are
+/// many, so that each is contended now and then.
 fn default_workloads() -> Vec<Choice> {
     let moderate = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::new(Kind::Sections) };
+    let one_of = |locks| WorkloadSpec { locks, ..WorkloadSpec::new(Kind::LockBench) };
     vec![
         (WorkloadSpec::new(Kind::Solo), vec![1]),
         (WorkloadSpec::new(Kind::MutexContention), vec![1, 2, 4, 16, 64]),
         (moderate, vec![2, 16]),
         (WorkloadSpec::new(Kind::HandoffFast), vec![2]),
+        (one_of(64), vec![1, 2, 32]),
+        (one_of(1024), vec![1, 2, 32]),
     ]
 }
 
@@ -188,7 +192,7 @@ fn think_units(args: &RunArgs) -> Result<Option<u32>, String> {
 fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     let with_default_threads = |spec: WorkloadSpec| (spec, spec.default_threads_on(stage.cpus));
     let think = think_units(args)?;
-    let has_sections_flag = args.cs.is_some() || think.is_some();
+    let has_sections_flag = args.cs.is_some() || think.is_some() || args.data.is_some();
     let has_waits_flag = !args.yield_after_us.is_empty();
     let mut chosen: Vec<Choice> = named(&args.workload, stage).map(with_default_threads).collect();
     if chosen.is_empty() {
@@ -206,7 +210,8 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     let has = |kind| chosen.iter().any(|(spec, _)| spec.kind == kind);
     if has_sections_flag && !has(Kind::Sections) {
         return Err(
-            "--cs, --out UNITS and --think belong to workload sections, which --workload does not name".to_string()
+            "--cs, --out UNITS, --think and --data belong to workload sections, which --workload does not name"
+                .to_string(),
         );
     }
     if args.locks.is_some() && !has(Kind::LockBench) {
@@ -220,6 +225,7 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
         if spec.kind == Kind::Sections {
             spec.cs = args.cs.unwrap_or(spec.cs);
             spec.out = think.unwrap_or(spec.out);
+            spec.data = args.data.map_or(spec.data, Into::into);
         }
         if spec.kind == Kind::LockBench {
             spec.locks = args.locks.unwrap_or(spec.locks);
@@ -288,6 +294,11 @@ mod tests {
         for lock in DEFAULT_LOCKS {
             assert!(lock_names().contains(&lock), "{lock}");
         }
+        for (locks, threads) in [(64, 1), (64, 2), (64, 32), (1024, 1), (1024, 2), (1024, 32)] {
+            let name = format!("lock-bench/locks{locks}");
+            let is_it = |point: &&Point| point.workload.to_string() == name && point.threads == threads;
+            assert_eq!(plan.points.iter().filter(is_it).count(), DEFAULT_LOCKS.len(), "{name}, {threads} threads");
+        }
     }
 
     #[test]
@@ -302,6 +313,7 @@ mod tests {
     #[test]
     fn flags_of_other_workloads_are_refused() {
         assert!(plan_of("--workload solo --cs 20").unwrap_err().contains("--cs"));
+        assert!(plan_of("--workload solo --data near").unwrap_err().contains("--data"));
         assert!(plan_of("--workload solo --locks 4").unwrap_err().contains("--locks"));
         assert_eq!(points_of("--lock std --locks 7")[0].0, "lock-bench/locks7");
     }

@@ -131,10 +131,10 @@ impl MachinePlan {
     /// Length of a point's window: what the plan says, else what the workload takes, or the scheduler with more threads
     /// than CPUs.
     pub fn seconds_of(&self, point: &Point) -> f64 {
-        let enough = point.workload.info().simulated_seconds;
+        let (enough, most) = point.workload.simulated_seconds();
         let sharers = point.threads.div_ceil(self.machine.cpus.len() as u32);
         let shared = ROTATIONS * self.machine.os.policy.rotation_ps(sharers) as f64 / 1e12;
-        let least = if sharers > 1 { shared.min(LONGEST_SECONDS).max(enough) } else { enough };
+        let least = if sharers > 1 { shared.min(LONGEST_SECONDS).min(most).max(enough) } else { enough };
         self.plan.seconds.unwrap_or(least)
     }
 

@@ -38,15 +38,44 @@ pub(crate) struct Cell {
     wait_max_ns: f64,
 }
 
+/// What the threads of a cell do, in the order of file and pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Load {
+    /// One lock, with so many units of work inside and outside.
+    Sections {
+        /// While the lock is held.
+        inside: u32,
+        /// Between two sections.
+        outside: u32,
+    },
+    /// A random one of so many locks.
+    LockBench {
+        /// How many.
+        locks: u32,
+    },
+    /// None of the matrix.
+    Other,
+}
+
+impl Load {
+    /// Of the column `workload`.
+    pub(crate) fn of(workload: &str) -> Load {
+        let sections = || {
+            let (inside, outside) = workload.strip_prefix("sections/cs")?.split_once("-out")?;
+            Some(Load::Sections { inside: inside.parse().ok()?, outside: outside.parse().ok()? })
+        };
+        let lock_bench = || Some(Load::LockBench { locks: workload.strip_prefix("lock-bench/locks")?.parse().ok()? });
+        sections().or_else(lock_bench).unwrap_or(Load::Other)
+    }
+}
+
 /// What tells a line of the file from the others, in the order of the file.
 #[cfg(feature = "lab")]
-type Key = (String, u32, u32, u32, String);
+pub(crate) type Key = (String, u32, Load, String);
 
 impl Cell {
-    /// Units of work inside and outside.
-    fn sections(&self) -> Option<(u32, u32)> {
-        let (inside, outside) = self.workload.strip_prefix("sections/cs")?.split_once("-out")?;
-        Some((inside.parse().ok()?, outside.parse().ok()?))
+    fn load(&self) -> Load {
+        Load::of(&self.workload)
     }
 
     pub(crate) fn middle(&self) -> f64 {
@@ -77,12 +106,7 @@ impl Cell {
     }
 
     pub(crate) fn key(&self) -> Key {
-        let (inside, outside) = self.sections().unwrap_or_default();
-        (self.machine.clone(), self.threads, inside, outside, self.lock.clone())
-    }
-
-    pub(crate) fn inside(&self) -> Option<u32> {
-        self.sections().map(|sections| sections.0)
+        (self.machine.clone(), self.threads, self.load(), self.lock.clone())
     }
 
     /// What a message calls it.
@@ -141,8 +165,9 @@ pub(super) fn parts(root: &Path) -> Result<(Vec<(String, String)>, String), Stri
     let shares = shares(&cells);
     let locks = by_mean(&shares);
     let machines: BTreeSet<&str> = cells.iter().map(|cell| cell.machine.as_str()).collect();
-    let mut text =
-        format!("\n{}\n{}\n{}", summary(&shares, &locks), overall(&shares, &locks), per_machine(&shares, &locks));
+    let tables =
+        [summary(&shares, &locks), overall(&shares, &locks), per_load(&shares, &locks), per_machine(&shares, &locks)];
+    let mut text = format!("\n{}", tables.join("\n"));
     let mut pictures = Vec::new();
     for machine in machines {
         let of: Vec<&Share> = shares.iter().filter(|share| share.cell.machine == machine).collect();
@@ -213,15 +238,35 @@ fn overall(shares: &[Share], locks: &[&str]) -> String {
     table(&rows)
 }
 
+/// One lock that all want, beside many of which each is wanted now and then.
+fn per_load(shares: &[Share], locks: &[&str]) -> String {
+    let column = |cell: &Cell| match cell.load() {
+        Load::Sections { .. } => "sections".to_owned(),
+        _ => format!("`{}`", cell.workload),
+    };
+    // In the order of the loads, each name once.
+    let mut loads: Vec<(Load, String)> = shares.iter().map(|share| (share.cell.load(), column(share.cell))).collect();
+    loads.sort();
+    loads.dedup_by(|a, b| a.1 == b.1);
+    let names: Vec<String> = loads.into_iter().map(|load| load.1).collect();
+    mean_and_worst(shares, locks, &names, column)
+}
+
 fn per_machine(shares: &[Share], locks: &[&str]) -> String {
     let machines: BTreeSet<&str> = shares.iter().map(|share| share.cell.machine.as_str()).collect();
-    let mut rows = vec![std::iter::once("mean / worst").chain(machines.iter().copied()).map(str::to_owned).collect()];
+    let names: Vec<String> = machines.into_iter().map(str::to_owned).collect();
+    mean_and_worst(shares, locks, &names, |cell| cell.machine.clone())
+}
+
+/// A line for each lock, and a column of each name for the cells that it is the name of.
+fn mean_and_worst(shares: &[Share], locks: &[&str], names: &[String], name_of: impl Fn(&Cell) -> String) -> String {
+    let mut rows = vec![std::iter::once("mean / worst".to_owned()).chain(names.iter().cloned()).collect()];
     for lock in locks {
-        let figure = |machine: &&str| {
-            let here = || of(shares, lock).filter(|share| share.cell.machine == **machine);
+        let figure = |name: &String| {
+            let here = || of(shares, lock).filter(|share| name_of(share.cell) == *name);
             worst(here()).map_or("-".to_owned(), |worst| format!("{:.2} / {:.2}", mean(here()), worst.share))
         };
-        rows.push(std::iter::once((*lock).to_owned()).chain(machines.iter().map(figure)).collect());
+        rows.push(std::iter::once((*lock).to_owned()).chain(names.iter().map(figure)).collect());
     }
     table(&rows)
 }
@@ -232,9 +277,13 @@ mod tests {
     use ondeck_report::row::Row;
 
     fn cell(machine: &str, threads: u32, lock: &str, seeds: [f64; 2]) -> Cell {
+        cell_in("sections/cs20-out0", machine, threads, lock, seeds)
+    }
+
+    fn cell_in(workload: &str, machine: &str, threads: u32, lock: &str, seeds: [f64; 2]) -> Cell {
         let rows = seeds.map(|ops_per_s| Row {
             machine: machine.into(),
-            workload: "sections/cs20-out0".into(),
+            workload: workload.into(),
             lock: lock.into(),
             threads,
             ops_per_s: Some(ops_per_s),
@@ -266,5 +315,39 @@ mod tests {
         assert!(table.contains("| b | 0.63 | 0.25 | `cs20-out0`, 2 threads, m | 1 of 3 | 1 | 2.0 |"), "{table}");
         assert!(table.contains("| a | 0.08 | 0.00 | `cs20-out0`, 4 threads, n | 2 of 3 | 1 |"), "{table}");
         assert!(per_machine(&shares, &locks).contains("| b | 0.50 / 0.25 | 1.00 / 1.00 |"));
+    }
+
+    #[test]
+    fn many_locks_have_columns_of_their_own() {
+        let cells = [
+            cell_in("lock-bench/locks1024", "m", 2, "a", [4.0, 4.0]),
+            cell_in("lock-bench/locks64", "m", 2, "a", [1.0, 1.0]),
+            cell_in("lock-bench/locks64", "m", 2, "b", [4.0, 4.0]),
+            cell_in("sections/cs200-out0", "m", 2, "b", [1.0, 1.0]),
+            cell_in("sections/cs20-out0", "m", 2, "a", [3.0, 3.0]),
+        ];
+        let shares = shares(&cells);
+        let locks = by_mean(&shares);
+        let table = per_load(&shares, &locks);
+        assert!(
+            table.starts_with("| mean / worst | sections | `lock-bench/locks64` | `lock-bench/locks1024` |"),
+            "{table}"
+        );
+        assert!(table.contains("| a | 1.00 / 1.00 | 0.25 / 0.25 | 1.00 / 1.00 |"), "{table}");
+        assert!(table.contains("| b | 1.00 / 1.00 | 1.00 / 1.00 | - |"), "{table}");
+        assert!(overall(&shares, &locks).contains("| a | 0.63 | 0.25 | `lock-bench/locks64`, 2 threads, m |"));
+        let mut sorted = cells.each_ref().map(|cell| (cell.key(), cell.workload.as_str()));
+        sorted.sort();
+        let order = [
+            "sections/cs20-out0",
+            "sections/cs200-out0",
+            "lock-bench/locks64",
+            "lock-bench/locks64",
+            "lock-bench/locks1024",
+        ];
+        assert_eq!(sorted.map(|cell| cell.1), order);
+        let of: Vec<&Share> = shares.iter().collect();
+        let picture = heat::map("m", &of, &locks);
+        assert!(picture.contains(">20</text>") && picture.contains(">locks</text>"), "{picture}");
     }
 }

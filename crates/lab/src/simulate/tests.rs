@@ -110,7 +110,7 @@ fn end_of<L: BenchLock>(workload: &str) -> Failure {
 
 #[test]
 fn two_threads_inside_are_found_out() {
-    for workload in ["sections", "aim7"] {
+    for workload in ["sections", "sections/none", "sections/near", "sections/far", "aim7"] {
         let failure = end_of::<Broken>(workload);
         assert!(matches!(failure, Failure::LostUpdate { .. }), "{workload}: {failure}");
     }
@@ -214,6 +214,8 @@ fn windows_are_longer_where_threads_share_cpus() {
     let seconds = |workload, threads| of.seconds_of(&point(workload, "ondeck", threads));
     assert_eq!([4, 5, 16, 64].map(|threads| seconds("mutex-contention", threads)), [0.01, 0.0225, 0.045, 0.18]);
     assert_eq!([seconds("mutex-contention", 1024), seconds("monitor-throughput", 5)], [0.5, 0.5]);
+    assert_eq!(["lock-bench", "lock-bench/locks64"].map(|workload| seconds(workload, 4)), [0.02, 0.002]);
+    assert_eq!(["lock-bench", "lock-bench/locks64"].map(|workload| seconds(workload, 16)), [0.045, 0.004]);
     let asked = on_rpi5(plan(Vec::new()));
     assert_eq!(asked.seconds_of(&point("mutex-contention", "ondeck", 64)), 0.001);
 }
@@ -242,6 +244,18 @@ fn what_an_earlier_run_has_computed_is_not_computed_again() {
     assert!(stopped.len() == 6 && stopped.iter().all(|row| row.ops == Some(7)), "{stopped:?}");
     let more = Plan { earlier: vec![whole[0].clone(), whole[0].clone()], ..plan };
     assert!(check(&more).unwrap_err().to_string().contains("the rows of the earlier run"));
+}
+
+/// A ticket lock passes at every release, so each section fetches all lines that it needs.
+#[test]
+fn data_beside_the_lock_come_with_it() {
+    let names = ["sections/cs5-out0-none", "sections/cs5-out0", "sections/cs5-out0-near", "sections/cs5-out0-far"];
+    let rows = rows_of(&plan(names.map(|name| point(name, "ticket", 2)).to_vec()));
+    let [none, counter, near, far] = &rows[..] else { panic!("{rows:?}") };
+    let transfer_ns = |row: &Row| row.spent.unwrap().transfer_ns / row.ops.unwrap() as f64;
+    assert!(transfer_ns(none) < transfer_ns(counter), "{none:?} {counter:?}");
+    assert!(transfer_ns(near) < transfer_ns(far), "{near:?} {far:?}");
+    assert!(near.ops > far.ops && none.ops > counter.ops, "{rows:?}");
 }
 
 #[test]

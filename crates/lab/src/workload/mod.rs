@@ -19,7 +19,7 @@ mod spike;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use spec::{Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
+pub use spec::{Data, Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 
 use crate::conditions::{Conditions, End};
 use crate::crew::{Crew, Stage};
@@ -41,7 +41,7 @@ pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Cond
         Kind::HandoffFast => one(handoff::run::<L, W>(conditions, handoff::Hold::Short)),
         Kind::HandoffSlow => one(handoff::run::<L, W>(conditions, handoff::Hold::UntilAsleep)),
         Kind::ChanContended => one(chan_contended::run::<L, W>(conditions)),
-        Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out)),
+        Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out, spec.data)),
         Kind::Spike => spike::run::<L, W>(conditions),
         Kind::LockBench => one(lock_bench::run::<L, W>(conditions, spec.locks)),
         Kind::MonitorThroughput => one(monitor::run::<L, W, monitor::Every>(conditions)),

@@ -36,6 +36,39 @@ pub enum Kind {
     Aim7,
 }
 
+/// What the critical sections of `sections` work on, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// They spend time. The counter that would show a second thread inside lies on a line of its own, as data under a
+    /// lock mostly do.
+    Counter,
+    /// They spend time, and the counter lies beside the lock: no other line is passed on.
+    None,
+    /// A chain of multiplications on one number beside the lock.
+    Near,
+    /// The same chain on a number that has a line of its own.
+    Far,
+}
+
+impl Data {
+    /// Each that has a name, with its name. [`Data::Counter`] has none: it is what there was before others came.
+    const NAMED: [(Data, &str); 3] = [(Data::None, "none"), (Data::Near, "near"), (Data::Far, "far")];
+
+    /// How results and the command line spell it, but for the one that needs no word.
+    pub fn name(self) -> Option<&'static str> {
+        Data::NAMED.iter().find(|named| named.0 == self).map(|named| named.1)
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Data::NAMED.iter().find(|named| named.1 == name).map(|named| named.0)
+    }
+
+    /// Whether a unit of work inside is a step of the chain.
+    fn is_chain(self) -> bool {
+        matches!(self, Data::Near | Data::Far)
+    }
+}
+
 /// What `ondeck list workloads` says of one workload, and what it accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadInfo {
@@ -56,7 +89,7 @@ pub struct WorkloadInfo {
     pub max_threads: u32,
     /// Whether it stands for a whole system and its kernel, so that it says nothing of threads on hardware.
     pub simulated_only: bool,
-    /// Seconds of simulated time that are enough for it.
+    /// Seconds of simulated time that are enough for it; `lock-bench` with many locks takes less.
     pub simulated_seconds: f64,
     /// Whether it may take long until it goes on as it will, so that a simulated warm-up is repeated until it does.
     pub settles_late: bool,
@@ -142,7 +175,7 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
     WorkloadInfo {
         kind: Kind::Sections,
         name: "sections",
-        about: "--cs units of work inside, --out units outside; a unit is one turn of an empty loop",
+        about: "--cs units of work inside, --out outside: turns of an empty loop; with --data, a number is worked on inside",
         default_threads: &[1, 2, 4, 16, 64],
         ..USUAL
     },
@@ -219,7 +252,7 @@ pub fn workload_names() -> Vec<&'static str> {
 }
 
 /// A workload with its parameters. Written out, it is the column `workload` of a result; what is written out can be
-/// read back: `sections/cs20-out60`, `lock-bench/locks2`, `solo`.
+/// read back: `sections/cs20-out60`, `sections/cs20-out60-near`, `lock-bench/locks2`, `solo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadSpec {
     /// Which workload.
@@ -230,13 +263,15 @@ pub struct WorkloadSpec {
     pub out: u32,
     /// How many locks there are; of `lock-bench` only.
     pub locks: u32,
+    /// What is worked on inside the section; of `sections` only.
+    pub data: Data,
 }
 
 impl WorkloadSpec {
     /// A workload with its default parameters: empty sections, and two locks (the heaviest contention that the
     /// original of `lock-bench` measures).
     pub const fn new(kind: Kind) -> Self {
-        WorkloadSpec { kind, cs: 0, out: 0, locks: 2 }
+        WorkloadSpec { kind, cs: 0, out: 0, locks: 2, data: Data::Counter }
     }
 
     /// Reads a name, with or without parameters; `None` if there is no such workload or parameter.
@@ -251,6 +286,12 @@ impl WorkloadSpec {
     }
 
     fn set(&mut self, parameter: &str) -> Option<()> {
+        if self.kind == Kind::Sections
+            && let Some(data) = Data::parse(parameter)
+        {
+            self.data = data;
+            return Some(());
+        }
         let digits = parameter.find(|c: char| c.is_ascii_digit())?;
         let (name, value) = parameter.split_at(digits);
         let field = match (self.kind, name) {
@@ -285,6 +326,15 @@ impl WorkloadSpec {
         threads.retain(|&n| n >= self.info().min_threads);
         threads.dedup();
         threads
+    }
+
+    /// Seconds of simulated time that are enough for it, and most seconds where threads share CPUs. Of many locks they are
+    /// few: all CPUs are at work at once, so there is much to simulate.
+    pub(crate) fn simulated_seconds(&self) -> (f64, f64) {
+        match self.kind {
+            Kind::LockBench if self.locks >= MANY_LOCKS => (0.002, 0.004),
+            _ => (self.info().simulated_seconds, f64::INFINITY),
+        }
     }
 
     /// Whether it compares policies of waiting, see [`wait_policy`](crate::wait_policy), and not locks.
@@ -326,20 +376,30 @@ impl WorkloadSpec {
         if self.cs.max(self.out) > MAX_UNITS {
             return Some(format!("{name} takes at most {MAX_UNITS} units of work inside and outside"));
         }
+        if self.data.is_chain() && self.cs > MAX_STEPS {
+            return Some(format!("{name} takes at most {MAX_STEPS} multiplications inside"));
+        }
         None
     }
 }
 
 /// Most locks of `lock-bench`: each has two cache lines of its own, and a million is "no contention" in the original.
 pub const MAX_LOCKS: u32 = 1_000_000;
+/// From so many locks on, most of them are free at any time.
+const MANY_LOCKS: u32 = 16;
 /// Most units of work, about 10 ms: a longer section with many threads would look like a lock that is stuck.
 pub const MAX_UNITS: u32 = 30_000_000;
+/// Most steps of a chain, which take about ten times as long.
+const MAX_STEPS: u32 = MAX_UNITS / 10;
 
 impl fmt::Display for WorkloadSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info().name)?;
         match self.kind {
-            Kind::Sections => write!(f, "/cs{}-out{}", self.cs, self.out),
+            Kind::Sections => {
+                write!(f, "/cs{}-out{}", self.cs, self.out)?;
+                self.data.name().map_or(Ok(()), |data| write!(f, "-{data}"))
+            }
             Kind::LockBench => write!(f, "/locks{}", self.locks),
             _ => Ok(()),
         }
@@ -369,11 +429,26 @@ mod tests {
         let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::new(Kind::Sections) };
         assert_eq!(spec.to_string(), "sections/cs20-out60");
         assert_eq!(WorkloadSpec::parse_name("sections/cs20-out60"), Some(spec));
+        for (data, name) in Data::NAMED {
+            let spec = WorkloadSpec { data, ..spec };
+            assert_eq!(spec.to_string(), format!("sections/cs20-out60-{name}"));
+            assert_eq!(WorkloadSpec::parse_name(&spec.to_string()), Some(spec));
+        }
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "sectons", "solo/cs1", "sections/", "sections/cs", "sections/cs-5", "lock-bench/locksx"] {
+        for text in [
+            "",
+            "sectons",
+            "solo/cs1",
+            "sections/",
+            "sections/cs",
+            "sections/cs-5",
+            "sections/nearer",
+            "solo/near",
+            "lock-bench/locksx",
+        ] {
             assert_eq!(WorkloadSpec::parse_name(text), None, "{text}");
         }
     }
@@ -384,6 +459,9 @@ mod tests {
         assert!(fault.contains("exactly 2"), "{fault}");
         assert!(WorkloadSpec::new(Kind::Sections).fault(0).is_some());
         assert!(WorkloadSpec::new(Kind::Sections).fault(1_000_000_000).is_some());
+        let steps = WorkloadSpec { cs: MAX_UNITS, data: Data::Far, ..WorkloadSpec::new(Kind::Sections) };
+        assert!(steps.fault(2).unwrap().contains("at most 3000000 multiplications"));
+        assert_eq!(WorkloadSpec { data: Data::None, ..steps }.fault(2), None);
         assert!(WorkloadSpec { locks: 0, ..WorkloadSpec::new(Kind::LockBench) }.fault(2).is_some());
     }
 }

@@ -4,7 +4,7 @@
 //! gone, without a warm-up: what they leave behind is what is being asked for.
 
 use super::Conditions;
-use super::sections::Sections;
+use super::sections::Usual;
 use crate::conditions::End;
 use crate::crew::{Crew, Stage, watch};
 use crate::lock::BenchLock;
@@ -22,7 +22,7 @@ const OUT: u32 = 60;
 type Gang<'a, W> = Crew<'a, W, Report<()>>;
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
-    measure::<W>(conditions, Arc::new(Sections::<L, W>::new(CS, OUT)))
+    measure::<W>(conditions, Arc::new(Usual::<L, W>::new(CS, OUT)))
 }
 
 fn measure<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result<Vec<Row>, End> {

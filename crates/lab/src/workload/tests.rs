@@ -154,13 +154,17 @@ fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience
     run::<L, Hardware>(&spec, &conditions)
 }
 
-/// All workloads with a lock, small, at a number of threads that makes them contended where they can be.
+/// All workloads with a lock, small, at a number of threads that makes them contended where they can be; `sections` with all
+/// that they can work on.
 fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
     let is_here = |info: &&WorkloadInfo| info.kind != Kind::GcWait && !info.simulated_only;
-    WORKLOADS.iter().filter(is_here).map(|info| {
+    let small = |info: &WorkloadInfo| {
         let spec = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(info.kind) };
         (spec, 4.clamp(info.min_threads, info.max_threads))
-    })
+    };
+    let sections = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(Kind::Sections) };
+    let with_data = [Data::None, Data::Near, Data::Far].map(|data| (WorkloadSpec { data, ..sections }, 4));
+    WORKLOADS.iter().filter(is_here).map(small).chain(with_data)
 }
 
 fn good_lock<L: BenchLock>() {

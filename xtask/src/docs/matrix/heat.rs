@@ -1,6 +1,6 @@
 //! A heat map of a machine: locks down, cells across, a colour for each tenth of the best.
 
-use super::Share;
+use super::{Load, Share};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -13,14 +13,23 @@ const NAMES: usize = 190;
 const TOP: usize = 64;
 const FONT: &str = "font-family='system-ui, sans-serif'";
 
-/// Which column a cell is in: threads, units inside, units outside.
-type Column = (u32, u32, u32);
+/// Which column a cell is in: by threads, then by what they do.
+type Column = (u32, Load);
+
+/// What is above the columns that stand together.
+fn head(load: Load) -> String {
+    match load {
+        Load::Sections { inside, .. } => inside.to_string(),
+        Load::LockBench { .. } => "locks".to_owned(),
+        Load::Other => String::new(),
+    }
+}
+
+/// Fewer columns than these leave no room for more than a number.
+const ROOM_FOR_WORDS: usize = 4;
 
 pub(super) fn map(machine: &str, shares: &[&Share], locks: &[&str]) -> String {
-    let column = |share: &Share| {
-        let (inside, outside) = share.cell.sections().unwrap_or_default();
-        (share.cell.threads, inside, outside)
-    };
+    let column = |share: &Share| (share.cell.threads, share.cell.load());
     let mut columns: BTreeMap<Column, usize> = shares.iter().map(|share| (column(share), 0)).collect();
     columns.values_mut().enumerate().for_each(|(place, at)| *at = place);
     let mut paths: [String; COLOURS.len()] = Default::default();
@@ -48,27 +57,32 @@ pub(super) fn map(machine: &str, shares: &[&Share], locks: &[&str]) -> String {
     text + "</svg>\n"
 }
 
-/// Threads and units inside above the columns in which they are the same; within, the units outside grow to the right.
+/// Threads and units inside above the columns in which they are the same; within, the units outside grow to the right, or
+/// the number of locks.
 fn heads(columns: &BTreeMap<Column, usize>) -> String {
     let mut text = String::new();
-    let mut last: (Option<u32>, Option<u32>) = (None, None);
-    for ((threads, inside, _), place) in columns {
+    let mut last: (Option<u32>, Option<String>) = (None, None);
+    for ((threads, load), place) in columns {
         let x = NAMES + place * CELL;
         if last.0 != Some(*threads) {
+            let has_room = columns.keys().filter(|column| column.0 == *threads).count() >= ROOM_FOR_WORDS;
+            let word = if has_room { " threads" } else { "" };
             let _ = writeln!(
                 text,
-                "<path stroke='#000000' d='M{x} 24V{TOP}'/><text x='{}' y='34'>{threads} threads</text>",
+                "<path stroke='#000000' d='M{x} 24V{TOP}'/><text x='{}' y='34'>{threads}{word}</text>",
                 x + 3
             );
             last = (Some(*threads), None);
         }
-        if last.1 != Some(*inside) {
+        let head = Some(head(*load));
+        if last.1 != head {
+            let name = head.as_deref().unwrap_or_default();
             let _ = writeln!(
                 text,
-                "<path stroke='#888888' d='M{x} 42V{TOP}'/><text x='{}' y='52' font-size='8'>{inside}</text>",
+                "<path stroke='#888888' d='M{x} 42V{TOP}'/><text x='{}' y='52' font-size='8'>{name}</text>",
                 x + 2
             );
-            last.1 = Some(*inside);
+            last.1 = head;
         }
     }
     text
@@ -86,8 +100,8 @@ fn legend(y: usize) -> String {
     }
     let _ = writeln!(
         text,
-        "<text x='{NAMES}' y='{}' font-size='8'>Above: units of work inside; in each group, units outside grow to the \
-         right</text>",
+        "<text x='{NAMES}' y='{}' font-size='8'>Above: threads, then units of work inside; in each group, units \
+         outside grow to the right. locks: one of 64, then of 1024 locks at random</text>",
         y + 30
     );
     text
