@@ -18,26 +18,26 @@
    NOT MODELLED. HOT: whoever may decline a free lock for its sake, or may not, does either. ROOM: a request for
    time, which this model does not have, and one that fails is no step. The counter: its being full is the flag
    ALARM, and any release may find it full by itself. The epoch: `Rotation` says how its comparisons turn out. The core of the last call: an
-   arrival may sit beside a call or not. Time: how long an occupant is patient, when it accepts a pass past a called
-   sleeper (`Late`) and what is still (`Still`) are choices. The first look: its grab is that of the slow path. Nodes
+   arrival may sit beside a call or not. Time: how long an occupant is patient, and what is still (`Still`), are
+   choices. The first look: its grab is that of the slow path. Nodes
    beyond 2^48. Memory orderings: loom looks after them. The condition variable: ondeck_condvar.tla.
 
    BOUNDS, and distinct states found by TLC 2.15 (with symmetry, where no property is checked):
 
    | config             | threads x acquisitions                     | states  |
    |---|---|---|
-   | safety             | 3 x 2, no wake without cause               | 37 476 |
-   | safety_once        | 3 x 1, all features                        | 2 466  |
-   | safety_endless     | 3 x any number, all features               | 16 687 |
-   | safety_four        | 4 x any number, all features but deadlines | 25 744 |
-   | safety_one_core    | 3 x any number, nobody spins               | 12 801 |
-   | liveness           | 2 x 2, all features                        | 2 607  |
-   | liveness_three     | 3 x 1, all features                        | 14 291 |
-   | served             | 1 x 1 and 2 x any number, no deadlines     | 3 393  |
+   | safety             | 3 x 2, no wake without cause               | 79 345  |
+   | safety_once        | 3 x 1, all features                        | 2 632   |
+   | safety_endless     | 3 x any number, all features               | 63 262  |
+   | safety_four        | 4 x any number, all features but deadlines | 128 304 |
+   | safety_one_core    | 3 x any number, nobody spins               | 43 134  |
+   | liveness           | 2 x 2, all features                        | 2 621   |
+   | liveness_three     | 3 x 1, all features                        | 15 293  |
+   | served             | 1 x 1 and 2 x any number, no deadlines     | 8 792   |
 
    WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it where nobody finds
    the lock still. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join
-   the waiters. And an arrival on deck must accept a pass before a called sleeper does, sooner or later.
+   the sleepers, not only one to sit beside a call, which it must leave again. And of two in the seats none accepts all passes before the other.
 *)
 
 \* not modelled: make_room: a hint that only slows its reader down, see above
@@ -55,7 +55,6 @@ CONSTANTS
   Spins,        \* P::may_spin: whether there is more than one core.
   Still,        \* Whether an occupant may find that the lock has not been released for long: then it naps, or cedes.
   Hot,          \* Whether somebody may decline a free lock because it is hot.
-  Late,         \* Whether an arrival on deck may accept a pass although a called sleeper is up.
   Spurious,     \* Whether sleepers may wake without cause.
   Rotation,     \* "any": each look at the clock may find a rotation due or not; "clock": it is due from `rotate` until
                 \* the next call, and so is a request; "never": neither falls due.
@@ -66,14 +65,15 @@ VARIABLES
   word,   \* head and flags
   node,   \* what each thread has on its stack for the dugout
   pc,
-  notes,  \* what each thread knows for itself: past (its deadline), called (which seat is its own), asked, napped
+  notes,  \* what each thread knows for itself: past (its deadline), called (and not alone in a seat since), asked, napped,
+          \* retired (it has left a seat beside a call)
   called, \* whom a thread has called and must still grant or wake
   left,   \* acquisitions that a thread has not finished
   due     \* whether the dugout has not rotated for a while; only with Rotation = "clock"
 
 vars == <<word, node, pc, notes, called, left, due>>
 
-Flags == {"LATCHED", "DECK", "CALLED", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
+Flags == {"LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
@@ -92,11 +92,9 @@ HasSleepers(w)   == w.head # Nobody
 With(w, flags)   == [w EXCEPT !.flags = @ \cup flags]
 Without(w, flags) == [w EXCEPT !.flags = @ \ flags]
 
-Seats == {"DECK", "CALLED"}
-IsAlone(w)     == ~HasSleepers(w) /\ ~Has(w, Seats)
-IsCalledUp(w)  == Has(w, {"CALLED"}) /\ ~Has(w, {"FLIGHT"})
-IsAnybodyUp(w) == Has(w, {"DECK"}) \/ IsCalledUp(w)
-IsVacant(w)    == HasSleepers(w) /\ ~Has(w, Seats)
+IsAlone(w)     == ~HasSleepers(w) /\ ~Has(w, {"DECK"})
+IsAnybodyUp(w) == Has(w, {"SECOND"}) \/ (Has(w, {"DECK"}) /\ ~Has(w, {"FLIGHT"}))
+IsVacant(w)    == HasSleepers(w) /\ ~Has(w, {"DECK"})
 
 \* Of whatever a compare-exchange writes: the alarm is set if something is asked of the next release, and else off.
 Asks(w)  == Has(w, {"FAIR", "NAPPING"}) \/ IsVacant(w)
@@ -107,11 +105,12 @@ Alarmed(w) == IF Heard(w) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
 
 Released(w) == Without(w, {"LOCKED"})
 Passed(w)   == With(w, {"PASSED"})
-AtBat(w, seat) == Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING", seat})
-LeftBehind(w, seat) == LET next == Without(w, {seat})
-                       IN IF IsAnybodyUp(next) THEN next ELSE Without(next, {"FAIR", "NAPPING"})
+OneSeatLess(w) == Without(w, IF Has(w, {"SECOND"}) THEN {"SECOND"} ELSE {"DECK"})
+AtBat(w) == OneSeatLess(Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"}))
+LeftBehind(w) == LET next == OneSeatLess(w)
+                 IN IF IsAnybodyUp(next) THEN next ELSE Without(next, {"FAIR", "NAPPING"})
 Napping(w, keeps_asking) == IF keeps_asking THEN With(w, {"NAPPING"}) ELSE Without(With(w, {"NAPPING"}), {"FAIR"})
-Called(w)     == With(Without(w, {"LATCHED"}), {"CALLED", "FLIGHT"})
+Called(w)     == With(Without(w, {"LATCHED"}), {"FLIGHT", IF Has(w, {"DECK"}) THEN "SECOND" ELSE "DECK"})
 Unlatched(w)  == Without(w, {"LATCHED"})
 MustCall(w)   == IsVacant(w) /\ ~Has(w, {"LOCKED"})
 
@@ -234,24 +233,30 @@ return(t) ==
   /\ GivesUp(t)
   /\ UNCHANGED <<word, node, called, due>>
 
-\* plan::arrival says Claim: beside a call only while that is on its way.
+\* plan::arrival says Claim.
 look(t) ==
   /\ MustWait(t)
   /\ ~Has(word, {"DECK"})
-  /\ Has(word, {"CALLED"}) => Spins /\ Has(word, {"FLIGHT"})
   /\ IsVacant(word) => MayBeUndue \/ Bug = "claims_when_due"
   /\ Goes(t, "claim")
   /\ UNCHANGED <<word, notes>> /\ OnlyWord
 
+\* On the empty seat, or beside a sleeper on its way.
 claim(t) ==
-  /\ pc[t] = "claim"
-  /\ Flips(With(word, {"DECK"}))
-  /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE "deck")
-  /\ UNCHANGED notes /\ OnlyWord
+  \/ /\ pc[t] = "claim"
+     /\ Flips(With(word, {"DECK"}))
+     /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE "deck")
+     /\ UNCHANGED notes /\ OnlyWord
+  \/ /\ MustWait(t)
+     /\ Spins /\ ~Knows(t, "retired")
+     /\ Has(word, {"FLIGHT"}) /\ ~Has(word, {"SECOND"})
+     /\ Writes(With(word, {"SECOND"}))
+     /\ Goes(t, "deck")
+     /\ UNCHANGED notes /\ OnlyWord
 
 enqueue(t) ==
   /\ MustWait(t)
-  /\ Has(word, Seats) \/ (IsVacant(word) /\ MayBeDue)
+  /\ Has(word, {"DECK"}) \/ (IsVacant(word) /\ MayBeDue)
   /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
   /\ Writes([word EXCEPT !.head = t])
   /\ Goes(t, "asleep")
@@ -260,39 +265,40 @@ enqueue(t) ==
 -----------------------------------------------------------------------------------------------------------------
 (* On deck: deck.rs. *)
 
-Seat(t) == IF Knows(t, "called") THEN "CALLED" ELSE "DECK"
-
-\* A called sleeper that is up goes first.
-IsFirst(t) == Knows(t, "called") \/ ~IsCalledUp(word)
+\* The other of the two in the seats is before it.
+IsBehind(t) == Knows(t, "called") /\ Has(word, {"SECOND"})
 
 accept(t) ==
   /\ pc[t] = "deck"
   /\ Has(word, {"PASSED"})
-  /\ IsFirst(t) \/ Late
-  /\ Writes(AtBat(word, Seat(t)))
+  /\ Writes(AtBat(word))
   /\ Enters(t)
 
 take(t) ==
   /\ pc[t] = "deck"
   /\ ~Has(word, {"LOCKED"})
-  /\ Writes(AtBat(word, Seat(t)))
+  /\ Writes(AtBat(word))
   /\ Enters(t)
 
 \* An occupant that has no lock to go for.
 Sits(t) ==
   /\ pc[t] = "deck"
-  /\ Has(word, {"PASSED"}) => ~IsFirst(t)
+  /\ Has(word, {"PASSED"}) => IsBehind(t)
   /\ Has(word, {"LOCKED"}) \/ (Hot /\ Spins /\ notes[t] \cap {"asked", "past"} = {})
 
-\* An arrival that would sleep on the word beside a called sleeper goes to the dugout instead.
-Retires(t) ==
-  /\ ~Spins \/ Still
-  /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
-  /\ Seat(t) = "DECK" /\ Has(word, {"CALLED"})
+\* Who is not behind leaves when the sleeper that was called beside it is up, or before it would sleep beside one.
+Retires(t) == ~Knows(t, "called") /\ Has(word, {"SECOND"}) /\ (~Has(word, {"FLIGHT"}) \/ ~Spins \/ Still)
+
+\* Who has been called sees that it is alone.
+settle(t) ==
+  /\ pc[t] = "deck"
+  /\ Knows(t, "called") /\ ~Has(word, {"SECOND"})
+  /\ notes' = [notes EXCEPT ![t] = @ \ {"called"}]
+  /\ UNCHANGED <<word, pc>> /\ OnlyWord
 
 ask(t) ==
   /\ pc[t] = "deck"
-  /\ ~Has(word, {"FAIR", "PASSED"}) /\ IsFirst(t)
+  /\ ~Has(word, {"FAIR", "PASSED"})
   /\ Spins \/ Knows(t, "napped")
   /\ MayBeDue
   /\ Flips(With(word, {"FAIR", "ALARM"}))
@@ -300,13 +306,13 @@ ask(t) ==
   /\ UNCHANGED pc /\ OnlyWord
 
 \* Somebody has asked, or it may not yet, or need not.
-HasNoNeedToAsk(t) == Has(word, {"FAIR"}) \/ ~IsFirst(t) \/ ~(Spins \/ Knows(t, "napped")) \/ MayBeUndue
+HasNoNeedToAsk(t) == Has(word, {"FAIR"}) \/ ~(Spins \/ Knows(t, "napped")) \/ MayBeUndue
 
 nap(t) ==
   /\ Sits(t)
   /\ ~Spins \/ Still
   /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
-  /\ Seat(t) = "CALLED" \/ ~Has(word, {"CALLED"})
+  /\ Has(word, {"SECOND"}) => Knows(t, "called")
   /\ ~Knows(t, "past")
   /\ HasNoNeedToAsk(t)
   /\ Writes(Napping(word, Knows(t, "napped")))
@@ -317,7 +323,7 @@ nap(t) ==
 rise(t) ==
   /\ pc[t] = "rise"
   /\ LET clears == ~Has(word, {"PASSED"}) /\ Has(word, {"NAPPING"})
-         owes == clears /\ Has(word, {"DECK"}) /\ Has(word, {"CALLED"}) /\ Bug # "rises_quietly"
+         owes == clears /\ Has(word, {"SECOND"}) /\ Bug # "rises_quietly"
      IN /\ IF clears THEN Writes(Without(word, {"NAPPING"})) ELSE UNCHANGED word
         /\ Goes(t, IF owes THEN "wake_other" ELSE "deck")
   /\ notes' = [notes EXCEPT ![t] = (@ \ {"asked"}) \cup {"napped"}]
@@ -332,8 +338,8 @@ wake_other(t) ==
 leave(t) ==
   /\ Sits(t)
   /\ Knows(t, "past") \/ Retires(t)
-  /\ IF Bug = "leaves_quietly" THEN Flips(LeftBehind(word, Seat(t))) ELSE Writes(LeftBehind(word, Seat(t)))
-  /\ IF Knows(t, "past") THEN GivesUp(t) ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {}] /\ UNCHANGED left
+  /\ IF Bug = "leaves_quietly" THEN Flips(LeftBehind(word)) ELSE Writes(LeftBehind(word))
+  /\ IF Knows(t, "past") THEN GivesUp(t) ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {"retired"}] /\ UNCHANGED left
   /\ UNCHANGED <<node, called, due>>
 
 show_up(t) ==
@@ -361,8 +367,8 @@ InReleaseSlow(t, is_fair) ==
 Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
 MayCall ==
   /\ HasSleepers(word) /\ ~Has(word, {"LATCHED", "NAPPING"})
-  /\ Has(word, {"CALLED"}) => Bug = "calls_twice"
-Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, Seats))
+  /\ Has(word, {"FLIGHT", "SECOND"}) => Bug = "calls_twice"
+Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, {"DECK"}))
 CanCallUp == IsVacant(word) /\ ~Has(word, {"LATCHED"}) /\ Bug # "ignores_vacant"
 
 pass_on(t, is_fair) ==
@@ -373,7 +379,7 @@ pass_on(t, is_fair) ==
 
 pass(t, is_fair) ==
   /\ InReleaseSlow(t, is_fair)
-  /\ Gives(is_fair) /\ ~MayCall /\ Has(word, Seats)
+  /\ Gives(is_fair) /\ ~MayCall /\ Has(word, {"DECK"})
   /\ Writes(Passed(word))
   /\ Releases(t, IF Has(word, {"NAPPING"}) THEN "wake_deck" ELSE "idle")
 
@@ -521,7 +527,7 @@ rotate ==
 
 Step(t) ==
   \/ grab(t) \/ return(t) \/ look(t) \/ claim(t) \/ enqueue(t)
-  \/ accept(t) \/ take(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ wake_other(t) \/ leave(t) \/ show_up(t)
+  \/ accept(t) \/ take(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ wake_other(t) \/ settle(t) \/ leave(t) \/ show_up(t)
   \/ burn(t) \/ touch(t) \/ wake_deck(t)
   \/ \E is_fair \in {FALSE, FairRelease} :
        pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ call_up(t, is_fair) \/ vacate(t, is_fair)
@@ -538,11 +544,13 @@ Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
 \* Time goes on as well: rotations fall due, and an occupant with reason to ask does so.
 TimedSpec == Spec /\ WF_vars(rotate) /\ \A t \in Threads : WF_vars(ask(t))
 
-\* And nobody loses every race: an arrival that could join the waiters again and again does, and who could accept a pass
-\* again and again accepts one.
-Joins(t) == enqueue(t) \/ (claim(t) /\ ~Has(word, {"DECK"}))
+\* And nobody loses every race: an arrival that could go to the dugout again and again does, as does one that could sit
+\* down, and who could accept a pass again and again accepts one.
+SitsDown(t) == claim(t) /\ ~Has(word, {"DECK"})
 RacingSpec ==
-  TimedSpec /\ (\A t \in Threads \ Endless : SF_vars(Joins(t))) /\ (\A t \in Threads : SF_vars(accept(t)))
+  /\ TimedSpec
+  /\ \A t \in Threads \ Endless : SF_vars(enqueue(t)) /\ SF_vars(SitsDown(t))
+  /\ \A t \in Threads : SF_vars(accept(t))
 
 Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 
@@ -560,7 +568,7 @@ TypeOk ==
        /\ node[t] \in [next : Threads \cup {Nobody}, prev : Threads \cup {Nobody}, tail : Threads \cup {Nobody},
                        is_called : BOOLEAN, is_granted : BOOLEAN, skipped : 0..MostSkips]
        /\ pc[t] \in Places
-       /\ notes[t] \subseteq {"past", "called", "asked", "napped"}
+       /\ notes[t] \subseteq {"past", "called", "asked", "napped", "retired"}
        /\ called[t] \in Threads \cup {Nobody}
        /\ left[t] \in 0..MaxAcquires
   /\ due \in BOOLEAN
@@ -576,11 +584,11 @@ LockedIsExact == Cardinality(Holders) + AsNumber(Has(word, {"PASSED"})) = AsNumb
 Occupants == At({"deck", "nap", "rise", "wake_other"})
 OnTheWay == At({"show_up"}) \cup {t \in At({"asleep", "unlatch", "await_grant"}) : node[t].is_called}
 SeatsAre(on_the_way) ==
-  /\ Cardinality({t \in Occupants : Seat(t) = "DECK"}) = AsNumber(Has(word, {"DECK"}))
-  /\ Cardinality({t \in Occupants : Seat(t) = "CALLED"} \cup on_the_way) = AsNumber(Has(word, {"CALLED"}))
+  /\ Cardinality(Occupants \cup on_the_way) = AsNumber(Has(word, {"DECK"})) + AsNumber(Has(word, {"SECOND"}))
   /\ Cardinality(on_the_way) = AsNumber(Has(word, {"FLIGHT"}))
+  /\ Has(word, {"FLIGHT", "SECOND"}) => Has(word, {"DECK"})
   /\ Has(word, {"FAIR", "NAPPING"}) => IsAnybodyUp(word)
-  /\ Has(word, {"PASSED"}) => Has(word, Seats \cup {"LATCHED"})
+  /\ Has(word, {"PASSED"}) => Has(word, {"DECK", "LATCHED"})
 SeatState == SeatsAre(OnTheWay)
 
 \* I6
@@ -609,7 +617,7 @@ NodesAreAlive ==
     LET c == called[t] IN pc[c] \in {"asleep", "unlatch", "await_grant"} /\ node[c].is_called /\ ~node[c].is_granted
 
 \* I2: a free lock with sleepers has somebody who will act.
-SomebodyWillCall == HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, Seats \cup {"LATCHED"})
+SomebodyWillCall == HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, {"DECK", "LATCHED"})
 
 \* I9: what is asked of the next release is told by the alarm, but to who has heard it already. Whoever makes a pass its own
 \* compares what it writes over.

@@ -185,7 +185,7 @@ GoesOn(n) == Reaches(n, NextStage(n))
 
 \* Somebody will call whoever is pushed.
 IsSeenTo ==
-  \/ Has(word, Seats \cup {"LOCKED"}) \/ HasSleepers(word) \/ CvBug = "enlists_alone"
+  \/ Has(word, {"DECK", "LOCKED"}) \/ HasSleepers(word) \/ CvBug = "enlists_alone"
 
 enlist(n) ==
   /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
@@ -205,7 +205,7 @@ invite(n) ==
   /\ LET t == Head(chain[n])
      IN /\ node' = [node EXCEPT ![t].is_called = TRUE]
         /\ Moves(t)
-  /\ Writes(IF CvBug = "invites_without_a_call" THEN With(word, {"CALLED"}) ELSE Called(word))
+  /\ Writes(IF CvBug = "invites_without_a_call" THEN With(word, {"DECK"}) ELSE Called(word))
   /\ due' = FALSE
   /\ Reaches(n, "grant")
   /\ UNCHANGED <<notes, called, left, place, waiting, chain, list_lock, ready>>

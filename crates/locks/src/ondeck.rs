@@ -1,4 +1,4 @@
-//! ondeck: at most one waiter per seat is awake, and there are two seats. A busy lock is left to its holder for a while.
+//! ondeck: one waiter is awake, a second one while it is being replaced. A busy lock is left to its holder for a while.
 //!
 //! # Idea
 //! Two things make a contended lock slow. Waiting threads that look at it take its cache line away from the holder. And a
@@ -12,8 +12,9 @@
 //!    down on deck, if that seat is empty. Else it goes to sleep in the dugout.
 //! 2. *A release normally wakes nobody.* It wakes a sleeper only if no seat is taken, since then nobody awake would take the
 //!    lock. This is a *call*.
-//! 3. *A called sleeper has a seat of its own*, which is kept while it wakes up. Meanwhile an arrival may sit on deck.
-//!    So nobody has to wait for a thread that is still asleep. Once the called sleeper is up, it goes first.
+//! 3. *There are two seats, but seldom two that are awake.* A seat is kept for a called sleeper while it wakes up, and
+//!    meanwhile an arrival may sit in the other. So nobody has to wait for a thread that is still asleep. Once the called
+//!    sleeper is up, the other goes to bat at its next look, or to the dugout.
 //! 4. *A hot lock stays with its holder.* A lock is *hot* if passing it around costs more than it gives: its sections are
 //!    short, and its holder comes right back. A waiter leaves such a lock alone, even when it looks free, until its
 //!    patience is over (75 us). Then it *asks*. The next release *passes* the lock to it instead of freeing it.
@@ -53,7 +54,7 @@
 //! Monitor (PR 14216): a waiter signalled is not signalled again until it is up. nsync and WebKit: one designated waker,
 //! and relief for the oldest. parking_lot 0.13: release first, wake after. The list that is pushed by one
 //! compare-exchange and linked backwards lazily is that of Rust's std queue-based RwLock. Our own: the counter whose carry
-//! keeps the lock when something is asked; the seats of an arrival and of a called sleeper side by side; the audit. Left
+//! keeps the lock when something is asked; two seats that are alike, of which whoever goes leaves one to the other; the audit. Left
 //! out without having been measured: a learned spin budget, waking the newest sleeper.
 //!
 //! # State word
@@ -65,9 +66,9 @@
 //! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
 //! | 42 | ROOM | the next release without other work stays off the word for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
 //! | 43 | LATCHED | one thread may edit the dugout, and waits for nobody meanwhile | pass_on, call_up, latch | detach, unlatch | exact |
-//! | 44 | DECK | an arrival sits awake | claim | take, accept, leave | exact |
-//! | 45 | CALLED | the other seat is a called sleeper's | detach, invite | take, accept, leave | exact |
-//! | 46 | FLIGHT | that sleeper is not up yet | detach, invite | show_up | exact |
+//! | 44 | DECK | a seat is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave | exact |
+//! | 45 | SECOND | the other seat too | claim, detach | take, accept, leave | exact |
+//! | 46 | FLIGHT | a called sleeper, one of the two, is not up yet | detach, invite | show_up | exact |
 //! | 47 | FAIR | an occupant asks the next release to pass the lock | ask | take, accept, leave, nap | exact |
 //! | 48 | PASSED | the lock is given to who sits; LOCKED stays set | pass, pass_on | accept | exact |
 //! | 49 | NAPPING | an occupant, or both, sleep on the word, and a release must wake them | nap | rise, rouse, accept, leave | may linger until they are up |
@@ -76,34 +77,37 @@
 //! | 62 | LOCKED | somebody is inside, or PASSED | grab, take | vacate, rouse, call_up | exact |
 //! | 63 | carry | nothing: what an addition to LOCKED carries ends here | vacate | vacate | of no meaning |
 //!
-//! Asked of the next release are FAIR, NAPPING, ROOM, and a call if the lock is *vacant*: somebody sleeps and neither seat
-//! is taken.
+//! Asked of the next release are FAIR, NAPPING, ROOM, and a call if the lock is *vacant*: somebody sleeps and no seat
+//! is taken or kept.
 //!
 //! # Life of a word
 //!
 //! The lock: free -> held -> free, or held -> PASSED -> held. The seats:
 //!
-//! | seat | flags | goes on to |
+//! | seats | DECK, SECOND, FLIGHT | goes on to |
 //! |---|---|---|
-//! | of arrivals, empty | no DECK | taken by claim |
-//! | of arrivals, taken | DECK | empty when its occupant goes to bat (acquires) or leaves |
-//! | of sleepers, empty | no CALLED | kept by a call or invite |
-//! | of sleepers, kept | CALLED, FLIGHT | taken by show_up |
-//! | of sleepers, taken | CALLED | empty when its occupant goes to bat or leaves |
+//! | both empty | 0, 0, 0 | one taken by claim; one kept by a call or invite |
+//! | one taken | 1, 0, 0 | both empty when its occupant goes to bat (acquires) or leaves; the other kept by a call |
+//! | one kept for a called sleeper | 1, 0, 1 | one taken by show_up; the other taken by claim |
+//! | one taken, one kept | 1, 1, 1 | one kept when the occupant goes to bat or leaves; both taken by show_up |
+//! | both taken | 1, 1, 0 | one taken when either goes to bat or leaves |
+//!
+//! The two seats are alike: whoever goes clears SECOND if it is set, else DECK. Who has been called is *behind* the other
+//! until it has seen itself alone: a pass is for the other, unless that one does not accept it for `nap_after_ns`.
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
 //! | grab | free -> held | arrival | fetch-or, Acquire (E1); inside if it was not LOCKED |
-//! | claim | seat of arrivals empty -> taken | arrival | fetch-or DECK, and HOT for an audit, Relaxed |
+//! | claim | both seats empty -> one taken; one kept -> the other taken | arrival | fetch-or DECK, and HOT for an audit, Relaxed; beside a kept one compare-exchange, Relaxed |
 //! | enqueue | pushed on the list, with a seat taken, or vacant and a rotation due | arrival | compare-exchange, Release (E2) |
 //! | doze | word untouched | arrival whose node fits into no word | sleeps for a rotation, or until its deadline; then looks again |
-//! | accept | PASSED -> held, the seat empty | occupant | compare-exchange, Acquire (E1) |
-//! | take | free -> held, the seat empty | occupant | compare-exchange, Acquire (E1) |
+//! | accept | PASSED -> held, one seat less taken | occupant | compare-exchange, Acquire (E1) |
+//! | take | free -> held, one seat less taken | occupant | compare-exchange, Acquire (E1) |
 //! | ask | FAIR and the alarm set, and HOT if so | occupant | fetch-or, Relaxed |
 //! | make_room | ROOM and the alarm set | whoever has failed twice at a step that it must get done (`get_through`) | fetch-or, Relaxed |
 //! | nap | NAPPING set on a held lock | occupant | compare-exchange, Relaxed; then wait_on_upper |
-//! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed; then wake by address if both seats are taken |
-//! | leave | the seat empty | occupant out of time, or on its way to the dugout | compare-exchange, Relaxed |
+//! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed; then wake by address if SECOND |
+//! | leave | one seat less taken | occupant out of time, or on its way to the dugout | compare-exchange, Relaxed |
 //! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
 //! | vacate | held -> free, or, under an alarm, held and the counter empty | holder | fetch-add, Release (E1); in the slow path a compare-exchange, then a pause if ROOM |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
@@ -125,17 +129,18 @@
 //! | send_alone | a waiter's place: moving -> alone, as its node fits into no word, or it has no lock | notifier | store, Relaxed; a grant follows |
 //!
 //! Each compare-exchange sets the alarm in what it writes if that asks something, and else takes it out.
-//! A call is: choose a sleeper, detach it with CALLED and FLIGHT set, grant.
+//! A call is: choose a sleeper, detach it with FLIGHT and a seat set, grant.
 //!
 //! # Invariants
 //! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`,
 //!   TLA+ `LockedIsExact`.
-//! - I2 Somebody sleeps and not LOCKED: then DECK, CALLED or LATCHED. So someone will act: an occupant, a called sleeper on
+//! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on
 //!   its way, or a latch holder, which calls before it drops the latch (`State::unlatched`). Somebody sleeps, LOCKED, and no
 //!   seat taken: then the holder's release calls (I9). checked by: `every_waiter_finishes`, TLA+ `NoLostWakeup`,
 //!   plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
-//! - I4 Each of DECK and CALLED stands for one thread. FLIGHT implies CALLED, and that its thread is not up. So no call is
-//!   made under CALLED. PASSED implies a seat, or LATCHED before a call. asserted: `show_up`, `State::called`; checked by:
+//! - I4 DECK and SECOND together count those who sit, or have been called and are not up yet; one of them is not up if and
+//!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two that sit one is behind.
+//!   PASSED implies DECK, or LATCHED before a call. asserted: `show_up`, `State::called`; checked by:
 //!   `every_waiter_finishes`, TLA+ `SeatState`.
 //! - I5 An occupant that naps does so under NAPPING, LOCKED and not PASSED, or its wake is on the way: whoever clears
 //!   NAPPING, or passes, wakes both. checked by: `r06_both_seats_nap`, TLA+ `NoLostWakeup`,
@@ -159,7 +164,8 @@
 //! |---|---|---|
 //! | enqueue, enlist | the node's `next` is the head | set from the compared head, whatever list hangs from that now; it is not followed before the latch, and then by E2 |
 //! | invite | nobody waits | that is all in the word: no head, no seat taken |
-//! | accept, take, nap, rise, leave | the seat is ours | only its occupant leaves it |
+//! | accept, take, nap, rise, leave | a seat is ours | only its occupant leaves it; which of two is alike |
+//! | claim beside a call | nothing: any arrival may | that is in the word |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
 //! | pass_on, call_up | the same, and the latch is free | that is in the word |
@@ -183,7 +189,7 @@
 //! - No lost wake-up: by I2. Whoever relies on the next release says so in the word, with the alarm (I9), so that release
 //!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
 //!   `no_lost_wakeup`.
-//! - Two awake at most, and mostly one: the occupants of the seats. Arrivals are awake too, for the length of their first
+//! - One awake, and two until the one that has been called is up and the other has looked: the occupants of the seats. Arrivals are awake too, for the length of their first
 //!   look, and between their yields: in a crowd, and with `awake_yields`, as in [`LOW_LATENCY`], also without, if the lock is
 //!   not hot. TLA+ `SeatState`.
 //! - Waiting: who has a place (a seat, the dugout) waits at most patience + 2 G + 4 (H + L) if nobody sleeps, and
@@ -191,15 +197,15 @@
 //!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the two seats, and 8 skips for
 //!   the sake of cores, `dugout::MOST_SKIPS`. 2 and 4: in one rotation one seat goes to bat, then the other.)
 //!   [`Tuning::longest_wait_ns`] adds what an arrival may take before: a look, yields. Arrivals may bypass any number of times
-//!   within these times. An arrival on deck may lose a pass to a called sleeper that gets up sooner than it looks, and asks
-//!   again at the next rotation. Getting through between the writes of a holder needs no luck, thanks to ROOM, unless all
+//!   within these times. An occupant whose core is taken for long may lose its pass to the one behind it, and goes
+//!   to the dugout again. Getting through between the writes of a holder needs no luck, thanks to ROOM, unless all
 //!   releases are fair ones, which leave none. An arrival gets a place unless others win every race that it runs for the
 //!   lock, the seat or the list. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase. Conformance `timed`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
-//!   on a list, end in sleep. An arrival that would sleep beside a called sleeper leaves its seat, and does not sit beside one
-//!   again. A pass that a called sleeper does not accept is accepted by the arrival beside it. Who waits for a latch holder
+//!   on a list, end in sleep. Who would sleep beside a called sleeper that is on its way leaves its seat, and does not sit
+//!   beside one again. A pass that is not accepted is accepted by the one behind. Who waits for a latch holder
 //!   yields, and naps when that was in vain (yields.rs). It does not lend its priority: threads between the two may keep the
 //!   other from its core, as with any lock that does not know its holder. Conformance `with_priority_on_one_core`,
 //!   `plain_under_priorities`, `timed_under_priorities`.
@@ -221,7 +227,7 @@
 //!
 //! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags in
 //! the upper bits, as of HWASan, or MTE on stacks) has no place in the dugout: between two attempts it sleeps for a rotation
-//! (`doze`), and nobody calls it. It gets in if one of its looks finds the lock free, or the deck empty with no rotation due;
+//! (`doze`), and nobody calls it. It gets in if one of its looks finds the lock free, or a seat that it may take;
 //! it may starve while others are called past it. On deck the bound above holds for it. Its deadline is kept, it loses no
 //! wake-up since it waits for none, and it holds up nobody.
 //!
@@ -235,7 +241,7 @@ use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use ondeck_platform::{Atomic, Hardware, Platform, StaticPlatform, Step};
 use plan::{Arrival, Arrive};
-use state::{ALARM, LOCKED, NAPPING, RELEASE, ROOM, SEATS, State};
+use state::{ALARM, DECK, LOCKED, NAPPING, RELEASE, ROOM, State};
 use watch::{Heat, Tries, epoch_now};
 
 mod calls;
@@ -503,6 +509,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 Arrive::Grab => Turn::Again,
                 Arrive::Leave => Turn::Left,
                 Arrive::Claim => self.claim(heat, deadline),
+                Arrive::SitBeside => self.sit_beside(state, heat, deadline),
                 Arrive::Yield => {
                     n_yields += 1;
                     P::yield_now();
@@ -544,7 +551,7 @@ impl<P: Platform, T: Policy> fmt::Debug for RawOndeck<P, T> {
         let state = self.load();
         f.debug_struct("RawOndeck")
             .field("is_taken", &state.has(LOCKED))
-            .field("has_deck", &state.has(SEATS))
+            .field("has_deck", &state.has(DECK))
             .field("has_sleepers", &state.has_sleepers())
             .finish()
     }

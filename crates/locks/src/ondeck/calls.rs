@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, ToRelease};
-use super::state::{CALLED, LATCHED, NAPPING, ROOM, State};
+use super::state::{DECK, LATCHED, NAPPING, ROOM, State};
 use super::watch::{Tries, epoch_now};
 use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
 use crate::yields::Yields;
@@ -193,6 +193,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn unlatch(&self) {
         P::step(UNLATCH);
         let before = State(self.word.fetch_and(!LATCHED, Release)); // E3
-        debug_assert!(before.has(LATCHED) && before.has(CALLED), "I4: the seat waits for the one that was called");
+        debug_assert!(before.has(LATCHED) && before.has(DECK), "I4: the seat waits for the one that was called");
     }
 }

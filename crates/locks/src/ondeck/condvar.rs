@@ -56,7 +56,7 @@
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
-use super::state::{LATCHED, LOCKED, SEATS};
+use super::state::{DECK, LATCHED, LOCKED};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
@@ -368,7 +368,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
-            if state.has(SEATS | LOCKED) || state.has_sleepers() {
+            if state.has(DECK | LOCKED) || state.has_sleepers() {
                 let Some(next) = here.node.on_top_of(state) else {
                     // SAFETY: as for `send_alone`.
                     return unsafe { Waiter::send_alone(waiter) };

@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, Occupant, OnDeck};
-use super::state::{ALARM, CALLED, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, Seat, State};
+use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, SECOND, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
@@ -17,7 +17,17 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         if before.has(DECK) {
             return Turn::Again;
         }
-        self.sit(Seat::Arrivals, heat, deadline)
+        self.sit(false, heat, deadline)
+    }
+
+    /// As [`claim`](Self::claim), beside a called sleeper that is on its way.
+    pub(super) fn sit_beside(&self, state: State, heat: Heat, deadline: Option<u64>) -> Turn {
+        P::step(CLAIM);
+        if self.cas(state, state.with(SECOND | heat.flag()), Relaxed) {
+            self.sit(false, heat, deadline)
+        } else {
+            Turn::Again
+        }
     }
 
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
@@ -53,19 +63,21 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn show_up(&self, deadline: Option<u64>) -> Turn {
         P::step(SHOW_UP);
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
-        debug_assert!(before.has(FLIGHT) && before.has(CALLED), "I4: the seat waits for the one that was called");
-        self.sit(Seat::Sleepers, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
+        debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
+        self.sit(true, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
     }
 
     /// Looks at a taken lock for a little while without writing to the word. `None` if that has got it; else what to make
     /// of it on deck.
     #[inline(never)]
     pub(super) fn first_look(&self) -> Option<Heat> {
+        /// Who sees more releases than this go by stops looking: somebody acquires again and again.
+        const CAPTURED: u64 = 3;
         let tuning = T::tuning();
         let wait = Wait::<P>::new();
         let mut first = self.load();
         // A pass under way: a moment later the seat of its receiver is empty.
-        while first.has(PASSED) && !wait.longer_than(tuning.look_ns) {
+        while first.has(PASSED) && !first.has(SECOND) && !wait.longer_than(tuning.look_ns) {
             P::pause_ns(tuning.poll_asked_ns);
             first = self.load();
         }
@@ -76,13 +88,17 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             (false, _) if wait.is_auditor(tuning) => return Some(Heat::Audited),
             _ => {}
         }
-        let (mut state, mut gap) = (first, tuning.poll_first_ns);
+        let (mut state, mut gap) = (first, tuning.poll_first_ns / 2);
         // Ends by the clock, if not before.
         loop {
             if !state.has(LOCKED) && self.grab() {
                 return None;
             }
-            if wait.longer_than(tuning.look_ns) {
+            if state.is_alarmed() {
+                first = state;
+            }
+            let is_captured = state.releases_since(first) > CAPTURED;
+            if is_captured || wait.longer_than(tuning.look_ns) {
                 return Some(Heat::Cool);
             }
             P::pause_ns(gap);
@@ -93,16 +109,17 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Sits until at bat, or gives the seat up.
     #[inline(never)]
-    pub(super) fn sit(&self, seat: Seat, heat: Heat, deadline: Option<u64>) -> Turn {
+    pub(super) fn sit(&self, mut is_called: bool, heat: Heat, deadline: Option<u64>) -> Turn {
         let tuning = T::tuning();
         let spins = P::may_spin();
-        let mut watch = Watch::<P>::new(self.load(), seat, heat, tuning);
+        let mut watch = Watch::<P>::new(self.load(), heat, tuning);
         // One step a turn; ends when the lock comes, or the deadline passes, or the thread goes to the dugout.
         loop {
             let state = self.load();
             watch.observe(state, tuning);
+            is_called &= state.has(SECOND);
             let me = Occupant {
-                seat,
+                is_called,
                 spins,
                 has_asked: watch.has_asked,
                 has_napped: watch.naps > 0,
@@ -119,7 +136,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             );
             match step {
                 OnDeck::Accept => {
-                    if self.accept(state, seat) {
+                    if self.accept(state) {
                         return Turn::AtBat;
                     }
                 }
@@ -147,9 +164,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// Takes the lock that has been passed. True unless the other seat has done so meanwhile.
-    fn accept(&self, state: State, seat: Seat) -> bool {
+    fn accept(&self, state: State) -> bool {
         P::step(ACCEPT);
-        self.cas(state, state.at_bat(seat), Acquire) // E1
+        self.cas(state, state.at_bat(), Acquire) // E1
     }
 
     /// Takes a lock that looks free. True if it was.
@@ -157,9 +174,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
         P::step(TAKE);
         if is_past {
-            return self.get_through(state, cooled.at_bat(watch.seat), Acquire, &mut watch.tries); // E1
+            return self.get_through(state, cooled.at_bat(), Acquire, &mut watch.tries); // E1
         }
-        let is_in = self.cas(state, cooled.at_bat(watch.seat), Acquire); // E1
+        let is_in = self.cas(state, cooled.at_bat(), Acquire); // E1
         if !is_in {
             watch.has_missed = true;
             P::pause_ns(watch.next_gap_ns(T::tuning()));
@@ -192,7 +209,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             P::step(RISE);
             if self.cas(state, state.without(NAPPING), Relaxed) {
                 // Who clears the flag wakes all that it stands for.
-                if state.are_both_taken() {
+                if state.has(SECOND) {
                     Self::wake_the_deck(self);
                 }
                 break;
@@ -205,6 +222,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// holder's release to call one.
     fn leave(&self, state: State, watch: &mut Watch<P>) -> bool {
         P::step(LEAVE);
-        self.get_through(state, state.left(watch.seat), Relaxed, &mut watch.tries)
+        self.get_through(state, state.left(), Relaxed, &mut watch.tries)
     }
 }

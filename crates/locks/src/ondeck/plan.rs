@@ -3,7 +3,7 @@
 //! A plan is made from the word and from what the thread knows beside it. Questions that cost a look at the clock, or ask
 //! the system, come as closures: they are asked in a fixed order, and only where the answer matters.
 
-use super::state::{CALLED, DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SEATS, Seat, State};
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SECOND, State};
 
 // -- Acquiring --------------------------------------------------------------------------------------------------------
 
@@ -29,6 +29,8 @@ pub(super) enum Arrive {
     Leave,
     /// The arrival sits down on the empty deck, unless the lock's next waiter is to be a sleeper.
     Claim,
+    /// The arrival sits down beside a called sleeper that is on its way, and not to this core.
+    SitBeside,
     /// The arrival finds no seat and gives its core to whoever wants it, a few times, while threads outnumber the cores
     /// or to be awake when a seat falls empty.
     Yield,
@@ -50,11 +52,12 @@ pub(super) fn arrival(
     if is_past() {
         return Arrive::Leave;
     }
-    // Beside a called sleeper only while that one is on its way, and not to this core.
-    let is_beside = || me.sits_beside && state.has(FLIGHT) && !is_coming_here();
     let is_for_a_sleeper = || state.is_vacant() && is_rotation_due();
-    if !state.has(DECK) && if state.has(CALLED) { is_beside() } else { !is_for_a_sleeper() } {
+    if !state.has(DECK) && !is_for_a_sleeper() {
         return Arrive::Claim;
+    }
+    if me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !is_coming_here() {
+        return Arrive::SitBeside;
     }
     if !state.has(HOT) && (me.spins && me.stays_awake || me.may_yield && is_crowded()) {
         return Arrive::Yield;
@@ -72,7 +75,8 @@ const fn may_barge(state: State) -> bool {
 /// What the occupant of a seat knows beside the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupant {
-    pub(super) seat: Seat,
+    /// Whether it has been called, and has not been alone in its seat yet: then the other is before it.
+    pub(super) is_called: bool,
     /// Whether it can gain anything by waiting awake: not on one core.
     pub(super) spins: bool,
     pub(super) has_asked: bool,
@@ -93,7 +97,8 @@ pub(super) enum OnDeck {
     /// The occupant asks, once its patience is over or a rotation is due, that the next release pass the lock; also if that
     /// looks free, once it has not been when the occupant took it.
     Ask,
-    /// An arrival leaves the deck to sleep, when it would sleep there and a called sleeper has the other seat.
+    /// The occupant leaves its seat to go to the dugout, when the sleeper that was called beside it is up, or before it would
+    /// sleep beside one.
     Retire,
     /// The occupant sleeps until the next release when there was none for long, or when polling is of no use.
     Nap,
@@ -112,13 +117,13 @@ pub(super) fn occupant(
     may_nap: impl Fn() -> bool,
     may_yield: impl Fn() -> bool,
 ) -> OnDeck {
-    // A called sleeper that is up goes first, unless it does not come.
-    let is_first = me.seat == Seat::Sleepers || !state.is_called_up();
-    if state.has(PASSED) && (is_first || may_nap()) {
+    // What is passed is for the other of the two, unless that does not accept it.
+    let is_behind = me.is_called && state.has(SECOND);
+    if state.has(PASSED) && (!is_behind || may_nap()) {
         return OnDeck::Accept;
     }
     // Where polling is of no use it naps first: the release that ends the nap may be enough.
-    let must_ask = || is_first && !state.has(FAIR | PASSED) && (me.spins || me.has_napped) && is_due();
+    let must_ask = || !state.has(FAIR | PASSED) && (me.spins || me.has_napped) && is_due();
     if !state.has(LOCKED) && (!me.spins || me.has_asked || may_take() || is_past()) {
         // Where lines travel far it may look free each time, and be taken again by the time of the write.
         return if me.has_missed && must_ask() && !is_past() { OnDeck::Ask } else { OnDeck::Take };
@@ -129,9 +134,14 @@ pub(super) fn occupant(
     if must_ask() {
         return OnDeck::Ask;
     }
+    let would_nap = || !me.spins || may_nap();
+    // One waiter awake is enough, and both may need the same core.
+    if !me.is_called && state.has(SECOND) && (!state.has(FLIGHT) || would_nap()) {
+        return OnDeck::Retire;
+    }
     // A release ends a nap, so there has to be one to come.
-    if state.has(LOCKED) && !state.has(PASSED) && (!me.spins || may_nap()) {
-        return if me.seat == Seat::Arrivals && state.has(CALLED) { OnDeck::Retire } else { OnDeck::Nap };
+    if state.has(LOCKED) && !state.has(PASSED) && would_nap() {
+        return OnDeck::Nap;
     }
     if may_yield() { OnDeck::Yield } else { OnDeck::Pause }
 }
@@ -155,10 +165,10 @@ pub(super) enum ToRelease {
 
 pub(super) const fn release(state: State, is_fair: bool) -> ToRelease {
     let gives = state.has(FAIR) || is_fair;
-    let may_call = state.has_sleepers() && !state.has(LATCHED | CALLED | NAPPING);
+    let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND | NAPPING);
     if gives && may_call {
         ToRelease::PassOn
-    } else if gives && state.has(SEATS) {
+    } else if gives && state.has(DECK) {
         ToRelease::Pass
     } else if state.has(NAPPING) {
         ToRelease::Rouse

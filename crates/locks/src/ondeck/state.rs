@@ -12,7 +12,7 @@ const CORE: u64 = 1 << CORE_SHIFT;
 pub(super) const ROOM: u64 = 1 << 42;
 pub(super) const LATCHED: u64 = 1 << 43;
 pub(super) const DECK: u64 = 1 << 44;
-pub(super) const CALLED: u64 = 1 << 45;
+pub(super) const SECOND: u64 = 1 << 45;
 pub(super) const FLIGHT: u64 = 1 << 46;
 pub(super) const FAIR: u64 = 1 << 47;
 pub(super) const PASSED: u64 = 1 << 48;
@@ -31,32 +31,12 @@ pub(super) const ALARM: u64 = COUNT;
 /// What a release adds: one to the counter, and one to LOCKED, which clears that.
 pub(super) const RELEASE: u64 = LOCKED | 1 << COUNT_SHIFT;
 
-const FLAGS: u64 = ROOM | LATCHED | SEATS | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
-/// The two seats: of an arrival, and of a called sleeper.
-pub(super) const SEATS: u64 = DECK | CALLED;
+const FLAGS: u64 = ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
 const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT ^ CARRY == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(COUNT + (1 << COUNT_SHIFT) == LOCKED, "the carry out of the counter goes into LOCKED");
 const _: () = assert!(LOCKED + LOCKED == CARRY, "the carry out of LOCKED goes where it means nothing");
 const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
 const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
-
-/// One of the two places where a contender waits awake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seat {
-    /// Of an arrival, DECK.
-    Arrivals,
-    /// Of a called sleeper, CALLED.
-    Sleepers,
-}
-
-impl Seat {
-    pub(super) const fn flag(self) -> u64 {
-        match self {
-            Seat::Arrivals => DECK,
-            Seat::Sleepers => CALLED,
-        }
-    }
-}
 
 /// One value of the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,26 +56,17 @@ impl State {
 
     /// Whether nobody is known to wait.
     pub(super) const fn is_alone(self) -> bool {
-        self.0 & (HEAD | SEATS) == 0
+        self.0 & (HEAD | DECK) == 0
     }
 
     /// Whether somebody waits awake: not while the one seat that is taken is kept for a sleeper on its way.
     pub(super) const fn is_anybody_up(self) -> bool {
-        self.has(DECK) || self.is_called_up()
-    }
-
-    /// Whether a called sleeper has shown up.
-    pub(super) const fn is_called_up(self) -> bool {
-        self.0 & (CALLED | FLIGHT) == CALLED
-    }
-
-    pub(super) const fn are_both_taken(self) -> bool {
-        self.0 & SEATS == SEATS
+        self.has(SECOND) || self.0 & (DECK | FLIGHT) == DECK
     }
 
     /// Whether somebody sleeps and no seat is taken: then the next release must call.
     pub(super) const fn is_vacant(self) -> bool {
-        self.has_sleepers() && !self.has(SEATS)
+        self.has_sleepers() && !self.has(DECK)
     }
 
     /// Whether the next release will find out what is asked of it.
@@ -184,17 +155,22 @@ impl State {
         self.released().with(LOCKED | PASSED)
     }
 
-    /// The occupant of `seat` goes to bat. What was asked is answered, or asked again by who still sits.
-    pub(super) const fn at_bat(self, seat: Seat) -> State {
-        self.with(LOCKED).without(FAIR | PASSED | NAPPING | seat.flag())
+    /// One seat fewer is taken. Which of the two does not matter: the other is left to who stays.
+    const fn with_a_seat_less(self) -> State {
+        self.without(if self.has(SECOND) { SECOND } else { DECK })
     }
 
-    /// The occupant of `seat` gives it up. What was asked goes if nobody is left
-    /// who is awake, and what was learned if nobody is left at all.
-    pub(super) const fn left(self, seat: Seat) -> State {
-        let next = self.without(seat.flag());
+    /// An occupant goes to bat. What was asked is answered, or asked again by who still sits.
+    pub(super) const fn at_bat(self) -> State {
+        self.with(LOCKED).without(FAIR | PASSED | NAPPING).with_a_seat_less()
+    }
+
+    /// An occupant gives its seat up. What was asked goes if nobody is left who is awake, and what was learned if nobody is
+    /// left at all.
+    pub(super) const fn left(self) -> State {
+        let next = self.with_a_seat_less();
         let next = if next.is_anybody_up() { next } else { next.without(FAIR | NAPPING) };
-        if next.has(SEATS) { next } else { next.without(HOT) }
+        if next.has(DECK) { next } else { next.without(HOT) }
     }
 
     /// An occupant goes to sleep on the word. On its first nap it takes its request back: a lock passed to a sleeper is
@@ -204,11 +180,12 @@ impl State {
         if keeps_asking { next } else { next.without(FAIR) }
     }
 
-    /// A sleeper has been unlinked and will be woken: the seat is kept for it. Drops the latch.
+    /// A sleeper has been unlinked and will be woken: a seat is kept for it. Drops the latch.
     pub(super) fn called(self, epoch: u64, core: u32) -> State {
-        debug_assert!(!self.has(CALLED | FLIGHT), "I4: one call at a time");
+        debug_assert!(!self.has(FLIGHT | SECOND), "I4: one call at a time");
         let hints = (epoch << EPOCH_SHIFT & EPOCH) | (u64::from(core) << CORE_SHIFT & CORE);
-        State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(CALLED | FLIGHT)
+        let seat = if self.has(DECK) { SECOND } else { DECK };
+        State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(FLIGHT | seat)
     }
 
     /// The latch dropped; `None` if its holder must call a sleeper first, since the lock is free and nobody else
@@ -225,8 +202,6 @@ impl State {
 mod tests {
     use super::*;
 
-    const BOTH: [Seat; 2] = [Seat::Arrivals, Seat::Sleepers];
-
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
         let flags = (0..1u64 << 10).map(|bits| (bits & 0x1ff) << 42 | (bits >> 9) * LOCKED);
@@ -236,15 +211,14 @@ mod tests {
     /// As the header's table of the seats has it.
     #[test]
     fn a_seat_is_empty_or_kept_or_taken_by_somebody_awake() {
-        let words = [0, DECK, CALLED | FLIGHT, CALLED, DECK | CALLED | FLIGHT, DECK | CALLED].map(State);
-        assert_eq!(words.map(State::is_anybody_up), [false, true, false, true, true, true]);
-        assert_eq!(words.map(State::is_called_up), [false, false, false, true, false, true]);
+        let words = [0, DECK, DECK | FLIGHT, DECK | SECOND | FLIGHT, DECK | SECOND].map(State);
+        assert_eq!(words.map(State::is_anybody_up), [false, true, false, true, true]);
     }
 
     #[test]
     fn a_lock_with_sleepers_and_no_seat_taken_is_vacant() {
         for state in all() {
-            assert_eq!(state.is_vacant(), state.has_sleepers() && !state.has(DECK) && !state.has(CALLED));
+            assert_eq!(state.is_vacant(), state.has_sleepers() && !state.has(DECK));
         }
     }
 
@@ -298,22 +272,32 @@ mod tests {
         }
     }
 
+    /// Flags of seats that can occur.
+    fn seated() -> impl Iterator<Item = State> {
+        all().filter(|state| state.has(DECK) || !state.has(SECOND | FLIGHT))
+    }
+
+    fn n_seats(state: State) -> u32 {
+        (state.0 & (DECK | SECOND)).count_ones()
+    }
+
     #[test]
     fn going_to_bat_leaves_the_other_seat_and_nothing_of_the_occupant() {
-        for (state, seat) in all().flat_map(|state| BOTH.map(|seat| (state, seat))) {
-            let next = state.at_bat(seat);
-            assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING | seat.flag()));
-            let rest = FAIR | PASSED | NAPPING | LOCKED | seat.flag();
+        for state in seated().filter(|state| state.has(DECK)) {
+            let next = state.at_bat();
+            assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING | SECOND));
+            assert_eq!(n_seats(next), n_seats(state) - 1);
+            let rest = FAIR | PASSED | NAPPING | LOCKED | DECK | SECOND;
             assert_eq!(next.without(rest), state.without(rest), "what was learned outlives the stay");
         }
     }
 
     #[test]
-    fn a_call_keeps_the_seat_of_sleepers() {
-        for state in all().filter(|state| !state.has(CALLED | FLIGHT)) {
+    fn a_call_keeps_a_seat() {
+        for state in seated().filter(|state| !state.has(SECOND | FLIGHT)) {
             let next = state.called(3, 2);
-            assert!(next.has(CALLED) && next.has(FLIGHT) && !next.has(LATCHED) && !next.is_vacant());
-            assert_eq!(next.has(DECK), state.has(DECK));
+            assert!(next.has(FLIGHT) && !next.has(LATCHED) && !next.is_vacant());
+            assert_eq!(n_seats(next), n_seats(state) + 1);
             assert_eq!(next.epoch(), 3);
             assert!(next.is_coming_to(2) && next.is_coming_to(6) && !next.is_coming_to(1));
         }
@@ -322,7 +306,7 @@ mod tests {
     #[test]
     fn a_call_leaves_nothing_of_the_hints_before() {
         for (before, now) in [(0, 1), (1, 0), (3, 2)] {
-            let next = State(0).called(before, before as u32).without(FLIGHT | CALLED).called(now, now as u32);
+            let next = State(0).called(before, before as u32).without(FLIGHT | DECK).called(now, now as u32);
             assert_eq!((next.epoch(), next.is_coming_to(now as u32)), (now, true));
         }
     }
@@ -330,7 +314,7 @@ mod tests {
     #[test]
     fn a_lock_is_alone_without_seats_and_sleepers_and_at_rest_without_anybody() {
         for state in all() {
-            assert_eq!(state.is_alone(), !state.has(DECK | CALLED) && !state.has_sleepers());
+            assert_eq!(state.is_alone(), !state.has(DECK) && !state.has_sleepers());
             let is_anybody_there = state.has(FLAGS & !(HOT | ROOM)) || state.has_sleepers();
             assert_eq!(state.is_at_rest(), !is_anybody_there, "{:x}", state.0);
         }
@@ -338,12 +322,11 @@ mod tests {
 
     #[test]
     fn whoever_leaves_takes_its_wishes_along_unless_another_may_share_them() {
-        for (state, seat) in all().flat_map(|state| BOTH.map(|seat| (state.with(seat.flag()), seat))) {
-            let left = state.left(seat);
-            assert!(!left.has(seat.flag()));
-            let is_somebody_left = left.is_anybody_up();
-            assert_eq!(left.has(FAIR | NAPPING), is_somebody_left && state.has(FAIR | NAPPING));
-            assert_eq!(left.has(HOT), left.has(SEATS) && state.has(HOT));
+        for state in seated().filter(|state| state.has(DECK)) {
+            let left = state.left();
+            assert_eq!(n_seats(left), n_seats(state) - 1);
+            assert_eq!(left.has(FAIR | NAPPING), left.is_anybody_up() && state.has(FAIR | NAPPING));
+            assert_eq!(left.has(HOT), left.has(DECK) && state.has(HOT));
         }
     }
 
@@ -359,7 +342,7 @@ mod tests {
     #[test]
     fn the_latch_is_not_dropped_on_a_free_lock_with_sleepers_and_empty_seats() {
         for state in all() {
-            let stuck = state.has_sleepers() && !state.has(DECK | CALLED | LOCKED);
+            let stuck = state.has_sleepers() && !state.has(DECK | LOCKED);
             assert_eq!(state.unlatched().is_none(), stuck);
         }
     }

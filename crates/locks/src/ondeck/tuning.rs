@@ -15,7 +15,7 @@ pub struct Tuning {
     pub yields: u32,
     /// How often it does so in any case, for being awake when a seat falls empty.
     pub awake_yields: u32,
-    /// The first gap between two looks at a lock that is not hot; it doubles.
+    /// The first gap between two looks of an occupant at a lock that is not hot, and twice that of an arrival; it doubles.
     pub poll_first_ns: u32,
     /// The longest gap between two looks of an occupant at a hot lock, and four times the first. A look takes the line
     /// away from the holder.
@@ -85,7 +85,7 @@ pub const BALANCED: Tuning = Tuning {
     look_ns: 500,
     yields: 8,
     awake_yields: 0,
-    poll_first_ns: 20,
+    poll_first_ns: 40,
     poll_max_ns: 16_000,
     poll_asked_ns: 120,
     hot_period_ns: 100,
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_cool_deck_polls_often_but_not_all_the_time() {
         assert_eq!(BALANCED.poll_cool_max_ns(), 1_000);
-        assert_eq!(Tuning { look_ns: 0, ..BALANCED }.poll_cool_max_ns(), 20);
+        assert_eq!(Tuning { look_ns: 0, ..BALANCED }.poll_cool_max_ns(), 40);
         assert_eq!(Tuning { look_ns: u32::MAX, ..BALANCED }.poll_cool_max_ns(), BALANCED.poll_max_ns);
     }
 

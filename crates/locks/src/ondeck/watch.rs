@@ -1,6 +1,6 @@
 //! What the occupant of the deck knows: how long it waits, how fast the lock turns over, when it last moved.
 
-use super::state::{CALLED, HOT, LOCKED, Seat, State};
+use super::state::{HOT, LOCKED, SECOND, State};
 use super::tuning::Tuning;
 use core::marker::PhantomData;
 use ondeck_platform::Platform;
@@ -132,7 +132,6 @@ pub(super) fn epoch_now<P: Platform>(tuning: &Tuning) -> u64 {
 
 /// The observations of one occupant.
 pub(super) struct Watch<P> {
-    pub(super) seat: Seat,
     waited: Wait<P>,
     audit: Option<Audit>,
     looks_again: bool,
@@ -151,11 +150,10 @@ pub(super) struct Watch<P> {
 }
 
 impl<P: Platform> Watch<P> {
-    pub(super) fn new(state: State, seat: Seat, heat: Heat, tuning: &Tuning) -> Self {
+    pub(super) fn new(state: State, heat: Heat, tuning: &Tuning) -> Self {
         let waited = Wait::new();
         let now = waited.start;
         Watch {
-            seat,
             waited,
             audit: (heat == Heat::Audited).then(|| Audit::new(state, now)),
             looks_again: false,
@@ -221,7 +219,7 @@ impl<P: Platform> Watch<P> {
         if self.is_still_for(tuning.quiet_ns()) {
             return true;
         }
-        if self.seat == Seat::Arrivals && state.has(CALLED) {
+        if state.has(SECOND) {
             // A call is out already: asking more often than the dugout rotates would only toss the lock about.
             return self.waited.longer_than(tuning.rotate_ns);
         }

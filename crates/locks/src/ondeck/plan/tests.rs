@@ -8,9 +8,9 @@ use core::cell::Cell;
 /// lock has a seat or is being called to one.
 fn can_occur(state: State) -> bool {
     let implies = |this: u64, that: bool| !state.has(this) || that;
-    let somebody_acts = state.has(SEATS | LATCHED);
+    let somebody_acts = state.has(DECK | LATCHED);
     (!state.has_sleepers() || state.has(LOCKED) || somebody_acts)
-        && implies(FLIGHT, state.has(CALLED))
+        && implies(FLIGHT | SECOND, state.has(DECK))
         && implies(FAIR | NAPPING, state.is_anybody_up())
         && implies(LATCHED, state.has_sleepers() || state.has(FLIGHT))
         && implies(PASSED, state.has(LOCKED) && somebody_acts)
@@ -111,19 +111,28 @@ fn an_arrival_out_of_time_waits_no_more_and_no_other_goes_away() {
 fn an_arrival_goes_to_sleep_only_if_somebody_will_wake_it() {
     each_arrival(|state, _, _, step| {
         if step == Arrive::Enqueue {
-            assert!(state.has(SEATS) || state.is_vacant(), "asleep beside an empty seat");
+            assert!(state.has(DECK) || state.is_vacant(), "asleep beside an empty seat");
             assert!(can_occur(state.with_head(1)), "{state:x?}");
         }
     });
 }
 
 #[test]
-fn an_empty_deck_is_for_the_arrival_but_for_a_sleeper_that_is_up_or_due() {
-    each_arrival(|state, me, world, step| {
-        let is_for_a_sleeper = state.is_vacant() && world.to(ROTATION_DUE);
-        let is_beside = me.sits_beside && state.has(FLIGHT) && !world.to(COMING_HERE);
-        let may_sit = !state.has(DECK) && if state.has(CALLED) { is_beside } else { !is_for_a_sleeper };
+fn an_empty_seat_is_for_the_arrival_but_for_a_sleeper_that_is_due() {
+    each_arrival(|state, _, world, step| {
+        let may_sit = !state.has(DECK) && !(state.is_vacant() && world.to(ROTATION_DUE));
         assert!(step != Arrive::Claim || may_sit, "{state:x?}");
+        let goes_by = matches!(step, Arrive::SitBeside | Arrive::Yield | Arrive::Enqueue);
+        assert!(!may_sit || !goes_by, "{step:?}, {state:x?}");
+    });
+}
+
+/// I4: a third would have no flag.
+#[test]
+fn an_arrival_sits_beside_a_sleeper_that_is_on_its_way_elsewhere() {
+    each_arrival(|state, me, world, step| {
+        let may_sit = me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !world.to(COMING_HERE);
+        assert!(step != Arrive::SitBeside || may_sit && can_occur(state.with(SECOND)));
         assert!(!may_sit || !matches!(step, Arrive::Yield | Arrive::Enqueue), "{step:?}, {state:x?}");
     });
 }
@@ -156,14 +165,14 @@ const MAY_NAP: u32 = 3;
 const MAY_YIELD: u32 = 4;
 
 fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
-    let seated = all().flat_map(|state| [Seat::Arrivals, Seat::Sleepers].map(|seat| (state, seat)));
-    let seated = seated.filter(|(state, seat)| match seat {
-        Seat::Arrivals => state.has(DECK),
-        Seat::Sleepers => state.is_called_up(),
-    });
-    for ((state, seat), bits) in seated.flat_map(|seated| (0..16).map(move |bits| (seated, bits))) {
-        let [spins, has_asked, has_napped, has_missed] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-        let me = Occupant { seat, spins, has_asked, has_napped, has_missed };
+    let seated = all().filter(|state| state.is_anybody_up());
+    for (state, bits) in seated.flat_map(|state| (0..32).map(move |bits| (state, bits))) {
+        let [is_called, spins, has_asked, has_napped, has_missed] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
+        let me = Occupant { is_called, spins, has_asked, has_napped, has_missed };
+        // Who has been called is behind another that is awake, or alone.
+        if is_called && (!state.has(SECOND) || state.has(FLIGHT)) {
+            continue;
+        }
         for world in Answers::all(5) {
             let [past, take, due] = [PAST, MAY_TAKE, DUE].map(|question| world.ask(question));
             let step = occupant(state, me, past, take, due, world.ask(MAY_NAP), world.ask(MAY_YIELD));
@@ -172,22 +181,22 @@ fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
     }
 }
 
-/// Whether no called sleeper goes first.
-fn is_first(state: State, me: Occupant) -> bool {
-    me.seat == Seat::Sleepers || !state.is_called_up()
+/// Whether nobody has asked yet, and it polls.
+fn may_ask(state: State, me: Occupant) -> bool {
+    !state.has(FAIR | PASSED) && (me.spins || me.has_napped)
 }
 
-/// Whether it is its turn to ask, nobody has asked yet, and it polls.
-fn may_ask(state: State, me: Occupant) -> bool {
-    is_first(state, me) && !state.has(FAIR | PASSED) && (me.spins || me.has_napped)
+/// Whether the pass is for another.
+fn is_behind(state: State, me: Occupant) -> bool {
+    me.is_called && state.has(SECOND)
 }
 
 #[test]
-fn an_occupant_accepts_what_is_passed_at_once_but_for_one_behind_a_called_sleeper() {
+fn an_occupant_accepts_what_is_passed_at_once_but_for_a_called_sleeper_beside_another() {
     each_occupant(|state, me, world, step| {
-        let accepts = is_first(state, me) || world.to(MAY_NAP);
+        let accepts = !is_behind(state, me) || world.to(MAY_NAP);
         assert_eq!(step == OnDeck::Accept, state.has(PASSED) && accepts);
-        assert!(!(state.has(PASSED) && is_first(state, me)) || world.asked.get() == 0, "nothing to think about");
+        assert!(!state.has(PASSED) || is_behind(state, me) || world.asked.get() == 0, "nothing to think about");
     });
 }
 
@@ -222,14 +231,24 @@ fn an_occupant_asks_when_it_is_due_and_nobody_has() {
 }
 
 #[test]
-fn an_occupant_naps_only_before_a_release_and_no_arrival_beside_a_called_sleeper() {
+fn an_occupant_naps_only_before_a_release_and_not_beside_a_call() {
     each_occupant(|state, me, world, step| {
-        if matches!(step, OnDeck::Nap | OnDeck::Retire) {
+        if step == OnDeck::Nap {
             assert!(state.has(LOCKED) && !state.has(PASSED), "nobody would end the nap");
             assert!(!me.spins || world.to(MAY_NAP), "too soon");
-            assert_eq!(step == OnDeck::Retire, me.seat == Seat::Arrivals && state.has(CALLED));
-            assert!(step == OnDeck::Retire || can_occur(state.napping(me.has_napped)));
+            assert!(me.is_called || !state.has(SECOND));
+            assert!(can_occur(state.napping(me.has_napped)));
         }
+    });
+}
+
+#[test]
+fn an_occupant_leaves_when_the_sleeper_beside_it_is_up_or_before_it_sleeps_beside_one() {
+    each_occupant(|state, me, world, step| {
+        let would_nap = !me.spins || world.to(MAY_NAP);
+        let has_to_go = !me.is_called && state.has(SECOND) && (!state.has(FLIGHT) || would_nap);
+        assert!(step != OnDeck::Retire || has_to_go);
+        assert!(!matches!(step, OnDeck::Nap | OnDeck::Yield | OnDeck::Pause) || !has_to_go, "{step:?}");
     });
 }
 
@@ -237,20 +256,22 @@ fn an_occupant_naps_only_before_a_release_and_no_arrival_beside_a_called_sleeper
 fn an_occupant_polls_only_where_that_is_of_use_and_yields_when_nothing_moves() {
     each_occupant(|state, me, world, step| {
         let polls = matches!(step, OnDeck::Yield | OnDeck::Pause);
-        let may_sleep = state.has(LOCKED) && !state.has(PASSED);
-        assert!(!polls || !may_sleep || (me.spins && !world.to(MAY_NAP)), "{step:?} instead of a nap");
+        assert!(
+            !polls || !state.has(LOCKED) || state.has(PASSED) || (me.spins && !world.to(MAY_NAP)),
+            "{step:?} instead of a nap"
+        );
         assert!(!polls || (step == OnDeck::Yield) == world.to(MAY_YIELD));
     });
 }
 
-/// An occupant leaves a taken lock, or one that is passed to the other seat: the release calls, or the other goes on.
+/// An occupant leaves a taken lock, or a called sleeper goes on.
 #[test]
 fn whoever_leaves_its_seat_leaves_no_sleeper_alone() {
-    each_occupant(|state, me, _, step| {
+    each_occupant(|state, _, _, step| {
         if matches!(step, OnDeck::GiveUp | OnDeck::Retire) {
-            let left = state.left(me.seat);
+            let left = state.left();
             assert!(can_occur(left), "{step:?} of {state:x?}");
-            assert!(!left.is_vacant() || left.has(LOCKED) && !left.has(PASSED), "{step:?} of {state:x?}");
+            assert!(!left.is_vacant() || left.has(LOCKED), "{step:?} of {state:x?}");
         }
     });
 }
@@ -292,17 +313,17 @@ fn no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody() {
 fn a_release_calls_only_where_it_may() {
     each_release(|state, _, step| {
         if matches!(step, ToRelease::PassOn | ToRelease::CallUp) {
-            assert!(state.has_sleepers() && !state.has(LATCHED | CALLED));
+            assert!(state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND));
         }
-        assert!(step != ToRelease::CallUp || !state.has(SEATS), "a seat is taken: nobody need be woken");
+        assert!(step != ToRelease::CallUp || !state.has(DECK), "a seat is taken: nobody need be woken");
     });
 }
 
 #[test]
 fn the_lock_is_passed_only_to_somebody_who_has_a_seat_or_gets_it() {
     each_release(|state, _, step| match step {
-        ToRelease::Pass => assert!(state.has(SEATS)),
-        ToRelease::PassOn => assert!(state.has_sleepers() && !state.has(CALLED)),
+        ToRelease::Pass => assert!(state.has(DECK)),
+        ToRelease::PassOn => assert!(state.has_sleepers() && !state.has(SECOND)),
         _ => {}
     });
 }
@@ -313,7 +334,7 @@ fn a_pass_that_somebody_wants_and_can_have_is_made_and_no_other() {
         let is_given = matches!(step, ToRelease::Pass | ToRelease::PassOn);
         let is_wanted = is_fair || state.has(FAIR);
         assert!(!is_given || is_wanted);
-        let can_have = state.has(SEATS) || (state.has_sleepers() && !state.has(LATCHED));
+        let can_have = state.has(DECK) || (state.has_sleepers() && !state.has(LATCHED));
         assert!(is_given || !is_wanted || !can_have, "{step:?} of {state:x?}");
     });
 }
@@ -331,7 +352,7 @@ fn a_napping_deck_is_woken_by_every_release() {
 #[test]
 fn a_pass_calls_the_next_if_somebody_may_be_called() {
     each_release(|state, _, step| {
-        let may_call = state.has_sleepers() && !state.has(LATCHED | CALLED | NAPPING);
+        let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND | NAPPING);
         assert!(step != ToRelease::Pass || !may_call, "a seat will be empty, {state:x?}");
     });
 }
@@ -350,5 +371,5 @@ fn every_step_is_taken_by_somebody() {
     each_occupant(|_, _, _, step| occupants.note(step));
     each_release(|_, _, step| holders.note(step));
     let counts = [arrivals.count(), occupants.count(), holders.count()];
-    assert_eq!(counts, [5, 8, 5], "{arrivals:?} {occupants:?} {holders:?}");
+    assert_eq!(counts, [6, 8, 5], "{arrivals:?} {occupants:?} {holders:?}");
 }
