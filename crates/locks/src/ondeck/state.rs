@@ -204,7 +204,7 @@ mod tests {
 
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        let flags = (0..1u64 << 10).map(|bits| (bits & 0x1ff) << 42 | (bits >> 9) * LOCKED);
+        let flags = (0..1u64 << 10).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
         flags.flat_map(|flags| [State(flags), State(flags | 0x1234)])
     }
 

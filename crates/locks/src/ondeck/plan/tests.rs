@@ -18,7 +18,7 @@ fn can_occur(state: State) -> bool {
 
 /// Every combination of flags that can occur, with and without a sleeper.
 fn all() -> impl Iterator<Item = State> {
-    let flags = (0..1u64 << 10).map(|bits| (bits & 0x1ff) << 42 | (bits >> 9) * LOCKED);
+    let flags = (0..1u64 << 10).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
     let all = flags.flat_map(|flags| [State(flags), State(flags | 0x1234)]);
     all.filter(|state| can_occur(*state))
 }
@@ -120,7 +120,8 @@ fn an_arrival_goes_to_sleep_only_if_somebody_will_wake_it() {
 #[test]
 fn an_empty_seat_is_for_the_arrival_but_for_a_sleeper_that_is_due() {
     each_arrival(|state, _, world, step| {
-        let may_sit = !state.has(DECK) && !(state.is_vacant() && world.to(ROTATION_DUE));
+        let is_for_a_sleeper = state.is_vacant() && world.to(ROTATION_DUE);
+        let may_sit = !state.has(DECK) && !is_for_a_sleeper;
         assert!(step != Arrive::Claim || may_sit, "{state:x?}");
         let goes_by = matches!(step, Arrive::SitBeside | Arrive::Yield | Arrive::Enqueue);
         assert!(!may_sit || !goes_by, "{step:?}, {state:x?}");
