@@ -12,7 +12,7 @@
 //! | R03 | a request meets a release that freed the lock; an arrival then holds it with FAIR set | loom `r03_request_meets_release` |
 //! | R04 | the lock is passed to a deck whose deadline has come: it must accept | loom `r04_pass_meets_deadline` |
 //! | R05 | a pass with an arrival and a called sleeper in the seats: one accepts, the other keeps its seat | shuttle `an_arrival_sits_beside_a_call` |
-//! | R06 | both seats nap, and one gets up by itself | loom `r06_both_seats_nap` |
+//! | R06 | both seats nap, and one gets up by itself | shuttle `r06_both_seats_nap` |
 //! | R07 | a push while the latch holder detaches: newest, oldest, only sleeper | shuttle `r07_push_between_call_and_detach` |
 //! | R08 | a canceller that has been called and not yet granted | loom `r08_cancelled_after_the_call` |
 //! | R09 | a canceller holds the latch while the lock is released | loom and shuttle `r09_canceller_holds_the_latch_while_the_lock_is_released`; only the latter has another sleeper to forget |

@@ -106,14 +106,6 @@ fn r04_pass_meets_deadline() {
     SPINNING.expiring().check_containing(&[&["pass", "accept"]], body);
 }
 
-/// One flag stands for both: whoever clears it wakes the other.
-#[test]
-fn r06_both_seats_nap() {
-    let model = Model { may_spin: false, ..MODEL.preemptions(2) };
-    let both = ["call_up", "claim", "nap", "show_up", "nap", "rise"].as_slice();
-    model.check_containing(&[both], || exclusion::<LoomWorld, Lock>(4, 1));
-}
-
 #[test]
 fn r08_cancelled_after_the_call() {
     let called = ["latch", "unlatch", "show_up"].as_slice();

@@ -351,6 +351,14 @@ mod races_of_ondeck {
         SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 3));
     }
 
+    /// One flag stands for both: whoever clears it wakes the other.
+    #[test]
+    fn r06_both_seats_nap() {
+        let both = ["call_up", "claim", "nap", "show_up", "nap"].as_slice();
+        let search = Schedule { executions: 50_000 };
+        search.check_containing(&[both, &["nap", "nap", "rise"]], || exclusion::<ScheduleWorld, Lock>(6, 3));
+    }
+
     /// An arrival sits beside a call: it acquires before or after the called one, or goes to the dugout.
     #[test]
     fn an_arrival_sits_beside_a_call() {

@@ -136,8 +136,8 @@
 //!   TLA+ `LockedIsExact`.
 //! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on
 //!   its way, or a latch holder, which calls before it drops the latch (`State::unlatched`). Somebody sleeps, LOCKED, and no
-//!   seat taken: then the holder's release calls (I9). checked by: `every_waiter_finishes`, TLA+ `NoLostWakeup`,
-//!   plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
+//!   seat taken: then the holder's release calls (I9). asserted: `leave`; checked by: `every_waiter_finishes`, TLA+
+//!   `NoLostWakeup`, plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
 //! - I4 DECK and SECOND together count those who sit, or have been called and are not up yet; one of them is not up if and
 //!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two that sit one is behind.
 //!   PASSED implies DECK, or LATCHED before a call. asserted: `show_up`, `State::called`; checked by:

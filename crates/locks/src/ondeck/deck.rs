@@ -221,6 +221,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// Leaves the seat without the lock. True if that is done. If that leaves sleepers beside empty seats, the write asks the
     /// holder's release to call one.
     fn leave(&self, state: State, watch: &mut Watch<P>) -> bool {
+        debug_assert!(state.has(LOCKED) || !state.left().is_vacant(), "I2: nobody would call");
         P::step(LEAVE);
         self.get_through(state, state.left(), Relaxed, &mut watch.tries)
     }

@@ -129,7 +129,8 @@ pub(super) fn occupant(
         return if me.has_missed && must_ask() && !is_past() { OnDeck::Ask } else { OnDeck::Take };
     }
     if is_past() {
-        return OnDeck::GiveUp;
+        // It may have passed since the look at it above. A free lock is not left to nobody.
+        return if state.has(LOCKED) { OnDeck::GiveUp } else { OnDeck::Take };
     }
     if must_ask() {
         return OnDeck::Ask;

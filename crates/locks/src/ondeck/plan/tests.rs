@@ -231,6 +231,18 @@ fn an_occupant_asks_when_it_is_due_and_nobody_has() {
     });
 }
 
+/// The deadline may pass between two looks at the clock.
+#[test]
+fn an_occupant_whose_deadline_passes_meanwhile_leaves_no_free_lock() {
+    for state in all().filter(|state| state.is_anybody_up() && !state.has(PASSED)) {
+        let me = Occupant { is_called: false, spins: true, has_asked: false, has_napped: false, has_missed: false };
+        let n_looks = Cell::new(0);
+        let is_past = || n_looks.replace(n_looks.get() + 1) > 0;
+        let step = occupant(state, me, is_past, || false, || false, || false, || false);
+        assert!(step != OnDeck::GiveUp || state.has(LOCKED), "{state:x?}");
+    }
+}
+
 #[test]
 fn an_occupant_naps_only_before_a_release_and_not_beside_a_call() {
     each_occupant(|state, me, world, step| {
