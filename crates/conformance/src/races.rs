@@ -21,7 +21,7 @@
 //! | R12 | a deck that retires into the old end of the dugout | does not exist: the deck naps on the word and keeps its seat |
 //! | R13 | a rotation with exactly one sleeper | loom `r13_pass_to_the_only_sleeper`, `pass_is_accepted_during_a_call` |
 //! | R14 | a rotation that finds the lock free | does not exist: only the holder rotates, in the write that passes |
-//! | R15 | the seat is granted to a thread whose deadline has come, lock free or taken | loom `r15_called_after_the_deadline` |
+//! | R15 | the seat is granted to a thread whose deadline has come, lock free or taken | loom and shuttle `r15_called_after_the_deadline` |
 //! | R16 | spurious return of a wait; interrupted system call; stale wake on a reused stack address | loom `r16_spurious_wakes` and every other model; stress `frozen_threads`; the freeing tests, whose stacks and locks reuse addresses |
 //! | R17 | the lock is freed by its last holder while others are in the steps after their releasing write | loom `r17_*`; shuttle `free_after_release`, `free_after_giving_up`; `tests/free_after_release.rs` on hardware |
 //! | R18 | the address of a sleeper returns between read and push; a whole word does | shuttle `r18_address_of_a_sleeper_returns`; `tests/loom_narrow.rs` |

@@ -337,6 +337,12 @@ mod races_of_ondeck {
         search.check_containing(&[both], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
     }
 
+    #[test]
+    fn r15_called_after_the_deadline() {
+        let late = ["show_up", "leave"].as_slice();
+        SEARCH.check_containing(&[late], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
+    }
+
     /// A thread that sleeps twice does so at the same address.
     #[test]
     fn r18_address_of_a_sleeper_returns() {
