@@ -91,7 +91,7 @@ impl<A: Atomic<u64>, const CUT: u32> Atomic<u64> for Word<A, CUT> {
         shown::<CUT>(self.0.fetch_add((value ^ counted).wrapping_add(counted << CUT) << 1, order))
     }
     fn fetch_sub(&self, _value: u64, _order: Ordering) -> u64 {
-        unimplemented!("no word with a counter is subtracted from")
+        unreachable!("no word with a counter is subtracted from")
     }
     fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
         shown::<CUT>(self.0.fetch_and(value << 1, order))

@@ -4,7 +4,7 @@ use super::super::state::ROOM;
 use super::*;
 use core::cell::Cell;
 
-/// Whether the invariants of the header allow this word: I2, I3, I4, I6, and that whoever asks, naps or is passed the
+/// Whether the invariants of the header allow this word: I2, I4, I6, and that whoever asks, naps or is passed the
 /// lock has a seat or is being called to one.
 fn can_occur(state: State) -> bool {
     let implies = |this: u64, that: bool| !state.has(this) || that;
@@ -106,7 +106,7 @@ fn an_arrival_out_of_time_waits_no_more_and_no_other_goes_away() {
     });
 }
 
-/// What a push relies on: a release or an occupant that acts for the sleeper (I2, I3).
+/// What a push relies on: a release or an occupant that acts for the sleeper (I2).
 #[test]
 fn an_arrival_goes_to_sleep_only_if_somebody_will_wake_it() {
     each_arrival(|state, _, _, step| {
