@@ -87,7 +87,10 @@ fn fault(profile: &Profile) -> Option<String> {
 }
 
 fn sites(profile: &Profile) -> impl Iterator<Item = &Site> {
-    let of_locks = profile.locks.iter().flat_map(|lock| lock.waiters.iter().chain(&lock.holders).chain(&lock.takers));
+    let of_locks = profile
+        .locks
+        .iter()
+        .flat_map(|lock| lock.waiters.iter().chain(&lock.holders).chain(&lock.takers).chain(&lock.wakers));
     of_locks.chain(profile.conditions.iter().flat_map(|condition| &condition.waiters))
 }
 

@@ -46,7 +46,8 @@ pub use flamegraph::svg as flamegraph;
 pub use input::{is_profile, read_profile};
 pub use page::page;
 pub use profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
+    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
+    VERSION, WaitKind,
 };
 pub use reading::{is_profile as is_profile_text, parse};
 pub use rows::Side;

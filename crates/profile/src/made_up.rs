@@ -1,7 +1,8 @@
 //! Made-up profiles for tests: a database server that waits for three of its locks, and small ones.
 
 use crate::profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
+    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
+    VERSION, WaitKind,
 };
 use std::collections::HashMap;
 
@@ -135,6 +136,8 @@ fn lock(name: &str, process: u32, address: u64, waits: f64, mean_ns: f64) -> Loc
         waiters: Vec::new(),
         holders: Vec::new(),
         takers: Vec::new(),
+        wakers: Vec::new(),
+        kind: LockKind::Mutex,
         timeline: Timeline::default(),
     }
 }
@@ -302,6 +305,7 @@ fn conditions(builder: &mut Builder) {
         let (waits, mean) = (400.0 / (1.0 + index as f64), 38e6);
         let waiters = builder.sites(&[(&idle, 1.0)], waits, waits * mean);
         builder.profile.conditions.push(Condition {
+            kind: WaitKind::Condition,
             name: name.to_string(),
             process: 0,
             address: 0x55d0_9000 + index as u64 * 64,

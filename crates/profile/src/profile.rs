@@ -111,6 +111,9 @@ pub struct Lock {
     pub process: u32,
     /// Its address there.
     pub address: u64,
+    /// What kind of lock it is.
+    #[serde(default)]
+    pub kind: LockKind,
     /// Where it was initialised or first seen.
     pub origin: Option<Origin>,
     /// How often it was acquired.
@@ -147,8 +150,50 @@ pub struct Lock {
     pub holders: Vec<Site>,
     /// Who acquired it: count is of acquisitions, ns is how long they held it.
     pub takers: Vec<Site>,
+    /// Who woke those that waited: count is of wake-ups, ns is the waiting that they ended. Only the view from the kernel
+    /// knows.
+    #[serde(default)]
+    pub wakers: Vec<Site>,
     /// Waiting over time, in ns of waiting.
     pub timeline: Timeline,
+}
+
+/// What kind of lock a [`Lock`] is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockKind {
+    /// One thread at a time.
+    #[default]
+    Mutex,
+    /// Several readers, or one writer.
+    RwLock,
+    /// Its waiters never sleep.
+    Spin,
+    /// Something that threads sleep for, and nothing says what it is.
+    Unknown,
+}
+
+/// What a thread waits for at a [`Condition`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitKind {
+    /// A condition variable.
+    #[default]
+    Condition,
+    /// A semaphore.
+    Semaphore,
+    /// A barrier.
+    Barrier,
+    /// The end of an initialisation that another thread is at.
+    Once,
+    /// The end of a thread.
+    Join,
+    /// A message, or room for one.
+    Channel,
+    /// To be unparked: a thread without work in a scheduler or runtime.
+    Park,
+    /// Something else.
+    Other,
 }
 
 /// Where a lock comes from.
@@ -170,7 +215,7 @@ pub enum Spot {
     FirstSeen,
 }
 
-/// A condition variable.
+/// A condition variable, or another place where threads wait and no lock is meant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// As [`Lock::name`].
@@ -179,6 +224,9 @@ pub struct Condition {
     pub process: u32,
     /// Its address there.
     pub address: u64,
+    /// What kind of waiting it is.
+    #[serde(default)]
+    pub kind: WaitKind,
     /// How often a thread waited on it.
     pub waits: f64,
     /// How long, in ns, all together.

@@ -1,7 +1,8 @@
 //! A small profile that has everything once, for tests.
 
 use crate::profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
+    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
+    VERSION, WaitKind,
 };
 
 /// A profile that grows.
@@ -78,6 +79,8 @@ impl Builder {
             waiters: site(waiter, waits, ns),
             holders: site(holder, waits, ns),
             takers: site(holder, 10.0 * waits, 2.0 * ns),
+            wakers: Vec::new(),
+            kind: LockKind::Mutex,
             timeline: Timeline { slice: 0.5, amounts: vec![ns / 4.0, 0.0, ns * 0.75] },
         });
         self.0.locks.last_mut().expect("one was pushed")
@@ -119,6 +122,7 @@ pub(crate) fn toy() -> Profile {
 
     builder.lock("0x7f0000000080", 3.0, 500.0, odd, odd).process = 1;
     builder.0.conditions.push(Condition {
+        kind: WaitKind::Condition,
         name: "queue.filled".into(),
         process: 0,
         address: 0x7f00_0000_1000,

@@ -117,6 +117,8 @@ fn lock_of(stacks: &mut Stacks, known: &Known) -> Lock {
         holders: stacks
             .sites(&known.holders, |site| (&site.function, site.line, site.holds_most, site.charged_ns as f64)),
         takers: stacks.sites(&known.sites, |site| (&site.function, site.line, site.acquisitions, site.hold_ns as f64)),
+        wakers: Vec::new(),
+        kind: ondeck_profile::LockKind::Mutex,
         timeline: Timeline { slice: 0.1, amounts: vec![0.0, known.wait_ns as f64] },
     }
 }
@@ -125,6 +127,7 @@ fn perfect(truth: &Truth) -> Profile {
     let mut stacks = Stacks::default();
     let locks = truth.locks.iter().map(|known| lock_of(&mut stacks, known)).collect();
     let conditions = truth.conditions.iter().map(|known| lock_of(&mut stacks, known)).map(|lock| Condition {
+        kind: ondeck_profile::WaitKind::Condition,
         name: lock.name,
         process: 0,
         address: lock.address,

@@ -1,7 +1,7 @@
 //! Each kind of sentence, and where one begins and another ends.
 
 use super::*;
-use crate::{Bar, Condition, Ended, Frame, Histogram, Lock, Process, Site, Timeline, VERSION};
+use crate::{Bar, Condition, Ended, Frame, Histogram, Lock, LockKind, Process, Site, Timeline, VERSION, WaitKind};
 
 /// A lock that nobody has used.
 pub(super) fn nothing() -> Lock {
@@ -27,6 +27,8 @@ pub(super) fn nothing() -> Lock {
         waiters: Vec::new(),
         holders: Vec::new(),
         takers: Vec::new(),
+        wakers: Vec::new(),
+        kind: LockKind::Mutex,
         timeline: Timeline::default(),
     }
 }
@@ -364,6 +366,7 @@ fn nothing_is_simulated_where_it_says_nothing() {
 #[test]
 fn waiting_on_conditions_is_perhaps_idle() {
     let condition = |name: &str, wait_ns| Condition {
+        kind: WaitKind::Condition,
         name: name.into(),
         process: 0,
         address: 0,

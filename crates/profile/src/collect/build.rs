@@ -2,7 +2,9 @@
 
 use super::{Collector, Recording, is_condition, totals::Totals};
 use crate::names::brief;
-use crate::profile::{Condition, Dropped, Ended, Frame, Lock, Origin, Process, Profile, Spot, VERSION};
+use crate::profile::{
+    Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
+};
 use crate::symbols::{Module, Symbols};
 use crate::wrappers::is_wrapper;
 use ondeck_record::layout::{NONE, kind};
@@ -270,6 +272,8 @@ impl<'a> Builder<'a> {
             waiters: self.sites(image, &totals.waiters)?,
             holders: self.sites(image, &totals.holders)?,
             takers: self.sites(image, &totals.takers)?,
+            wakers: Vec::new(),
+            kind: LockKind::Mutex,
             timeline: totals.over_time.timeline(self.slice_ns),
         };
         self.locks.push(built);
@@ -279,6 +283,7 @@ impl<'a> Builder<'a> {
     fn add_condition(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
         let built = Condition {
+            kind: WaitKind::Condition,
             name: self.name(image, lock.address, origin),
             process: image.process,
             address: lock.address,
