@@ -182,10 +182,6 @@ impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
         P::is_running(thread)
     }
 
-    fn is_crowded() -> bool {
-        P::is_crowded()
-    }
-
     fn is_core_wanted() -> bool {
         P::is_core_wanted()
     }

@@ -148,7 +148,6 @@ thread_local! {
 
 struct State {
     may_spin: bool,
-    is_crowded: bool,
     clock_ns: Cell<u64>,
     /// The threads whose last act was a pause.
     paused: RefCell<BTreeSet<usize>>,
@@ -169,7 +168,6 @@ impl State {
         let start_ns = 1 + draw(1 << 20);
         State {
             may_spin,
-            is_crowded: start_ns.is_multiple_of(8),
             clock_ns: Cell::new(start_ns),
             paused: RefCell::default(),
             far_in: if draw(8) == 0 { 1 + draw(2) } else { 0 },
@@ -370,10 +368,6 @@ impl Platform for SchedulePlatform {
 
     fn may_spin() -> bool {
         State::current().may_spin
-    }
-
-    fn is_crowded() -> bool {
-        State::current().is_crowded
     }
 
     fn fits(address: u64, bits: u32) -> bool {

@@ -199,10 +199,10 @@ mod few_poll {
         assert!(report.pollers <= 2, "{} threads poll at once", report.pollers);
     }
 
-    /// Without yields, which are for threads that outnumber the cores.
-    struct Uncrowded;
+    /// Without yields, between which arrivals are awake.
+    struct Unyielding;
 
-    impl Policy for Uncrowded {
+    impl Policy for Unyielding {
         fn tuning() -> &'static Tuning {
             const TUNING: Tuning = Tuning { yields: 0, ..BALANCED };
             &TUNING
@@ -213,7 +213,7 @@ mod few_poll {
     /// moments with more; hence the average.
     #[test]
     fn ondeck() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawOndeck<SchedulePlatform, Uncrowded>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawOndeck<SchedulePlatform, Unyielding>>(8, 2));
         assert!(report.mean_pollers() < 1.2, "{:.2} threads poll on average", report.mean_pollers());
     }
 

@@ -189,9 +189,9 @@
 //! - No lost wake-up: by I2. Whoever relies on the next release says so in the word, with the alarm (I9), so that release
 //!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
 //!   `no_lost_wakeup`.
-//! - One awake, and two until the one that has been called is up and the other has looked: the occupants of the seats. Arrivals are awake too, for the length of their first
-//!   look, and between their yields: in a crowd, and with `awake_yields`, as in [`LOW_LATENCY`], also without, if the lock is
-//!   not hot. TLA+ `SeatState`.
+//! - One awake, and two until the one that has been called is up and the other has looked: the occupants of the seats.
+//!   Arrivals are awake too, for the length of their first look, and of their yields if the lock is not hot. TLA+
+//!   `SeatState`.
 //! - Waiting: who has a place (a seat, the dugout) waits at most patience + 2 G + 4 (H + L) if nobody sleeps, and
 //!   with k older sleepers at most (k + 10) (rotation + 2 G + 4 (H + L)), where G is the longest gap between two polls, H
 //!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the two seats, and 8 skips for
@@ -494,15 +494,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // One step a turn; ends when the lock comes or the deadline passes.
         loop {
             let state = self.load();
-            let (may_yield, stays_awake) = (n_yields < T::tuning().yields, n_yields < T::tuning().awake_yields);
-            let me = Arrival { spins, sits_beside, may_yield, stays_awake };
+            let me = Arrival { sits_beside, may_yield: spins && n_yields < T::tuning().yields };
             let step = plan::arrival(
                 state,
                 me,
                 || is_past::<P>(deadline),
                 || epoch_now::<P>(T::tuning()) != state.epoch(),
                 || state.is_coming_to(P::current_core()),
-                P::is_crowded,
             );
             let turn = match step {
                 Arrive::Grab if self.grab() => Turn::AtBat,

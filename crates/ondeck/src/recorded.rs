@@ -260,10 +260,6 @@ impl Platform for Recorded {
         Hardware::may_spin()
     }
 
-    fn is_crowded() -> bool {
-        Hardware::is_crowded()
-    }
-
     #[inline]
     fn memory_nodes() -> u32 {
         Hardware::memory_nodes()

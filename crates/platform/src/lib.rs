@@ -205,18 +205,6 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// It is cheap enough to ask once in each slow path.
     fn may_spin() -> bool;
 
-    /// Returns whether more threads than cores have wanted to run lately, as far as this process has noticed.
-    ///
-    /// The process notices it by a yield that takes longer than [`LONG_YIELD_NS`], because another thread has run
-    /// meanwhile. Such a yield counts for [`CROWDED_FOR_NS`].
-    ///
-    /// While it is so, a waiter should yield before it sleeps. If it slept, its core might stay idle for a time slice,
-    /// although a thread that was woken just before waits for another core. Systems place a thread when it wakes, and
-    /// move it to an idle core only now and then. The question is cheap enough for each slow path.
-    fn is_crowded() -> bool {
-        false
-    }
-
     /// Returns on how many memory nodes (NUMA) threads of this process may run, or 0 if that is not known.
     ///
     /// It takes account of affinity and control group. The platform finds the answer once, as early as it can. The call
@@ -258,14 +246,6 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Marks a transition of an algorithm. On hardware it does nothing and costs nothing.
     fn step(step: Step);
 }
-
-/// A yield that takes longer than this has let another thread run, in nanoseconds. See [`Platform::is_crowded`].
-///
-/// A yield that gives nothing takes well below a microsecond. A switch to another thread and back takes a few.
-pub const LONG_YIELD_NS: u64 = 10_000;
-
-/// How long a long yield counts, in nanoseconds: a few time slices. See [`Platform::is_crowded`].
-pub const CROWDED_FOR_NS: u64 = 10_000_000;
 
 /// A platform whose atomics can be made in a constant, so that a lock can be a `static`.
 ///

@@ -140,11 +140,6 @@ impl Platform for Preloaded {
     }
 
     #[inline]
-    fn is_crowded() -> bool {
-        Hardware::is_crowded()
-    }
-
-    #[inline]
     fn memory_nodes() -> u32 {
         Hardware::memory_nodes()
     }

@@ -27,13 +27,11 @@ pub(crate) use thread::Phase;
 pub(crate) use value::{Kind, Op};
 
 use crate::machine::Machine;
-use crate::platform::PS_PER_NS;
 use crate::timeline::{Event, Timeline, What};
 use crate::{Failure, Options, Spent};
 use corosensei::stack::DefaultStack;
 use futex::Bucket;
 use lines::Lines;
-use ondeck_platform::{CROWDED_FOR_NS, LONG_YIELD_NS};
 use random::{Purpose, Random};
 use schedule::CpuState;
 use std::any::Any;
@@ -70,8 +68,6 @@ pub(crate) struct Engine {
     storing: Vec<u32>,
     /// When the last operation took effect.
     last_effect: u64,
-    /// When a yield was long for the last time.
-    long_yield_at: Option<u64>,
     /// How many memory nodes the machine has.
     pub(crate) memory_nodes: u32,
     /// CPUs that have a thread, and threads in queues.
@@ -210,7 +206,6 @@ impl Engine {
             last_effect: 0,
             n_busy: 0,
             n_ready: 0,
-            long_yield_at: None,
             memory_nodes: machine.memory_nodes(),
             placement: Random::new(options.seed, Purpose::Placement, 0),
             seed: options.seed,
@@ -243,18 +238,6 @@ impl Engine {
     #[inline]
     pub(crate) fn clock(&self) -> u64 {
         self.threads[self.current as usize].clock
-    }
-
-    /// The running thread has come back from a yield that began then.
-    pub(crate) fn note_yield(&mut self, began: u64) {
-        if self.clock() - began > LONG_YIELD_NS * PS_PER_NS {
-            self.long_yield_at = Some(self.clock());
-        }
-    }
-
-    /// As [`Platform::is_crowded`](ondeck_platform::Platform::is_crowded) has it.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.long_yield_at.is_some_and(|at| self.clock().abs_diff(at) < CROWDED_FOR_NS * PS_PER_NS)
     }
 
     /// The running thread enters the kernel.

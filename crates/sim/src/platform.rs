@@ -70,13 +70,11 @@ impl Platform for Simulated {
             here.with(|engine| engine.begin_nap(yield_ps));
             return here.switch();
         }
-        let before = here.with(|engine| engine.clock());
         here.with(|engine| engine.spend_kernel(yield_ps));
         here.catch_up();
         if here.with(|engine| engine.yield_cpu()) {
             here.switch();
         }
-        here.with(|engine| engine.note_yield(before));
     }
 
     fn now_ns() -> u64 {
@@ -123,10 +121,6 @@ impl Platform for Simulated {
 
     fn may_spin() -> bool {
         Self::parallelism() > 1
-    }
-
-    fn is_crowded() -> bool {
-        Here::expect().with(|engine| engine.is_crowded())
     }
 
     fn memory_nodes() -> u32 {

@@ -39,7 +39,7 @@ macro_rules! fields {
 }
 
 fields! {
-    look_ns yields awake_yields poll_first_ns poll_max_ns poll_asked_ns hot_period_ns hot_most_ns hot_most_near_ns
+    look_ns yields poll_first_ns poll_max_ns poll_asked_ns hot_period_ns hot_most_ns hot_most_near_ns
     audit_every_ns patience_ns rotate_ns nap_after_ns
 }
 

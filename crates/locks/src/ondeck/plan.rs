@@ -10,14 +10,10 @@ use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SE
 /// What an arrival knows beside the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// Whether it can gain anything by waiting awake: not on one core.
-    pub(super) spins: bool,
     /// Whether it may sit beside a sleeper on its way: not on one core, and not after it has left such a seat to sleep.
     pub(super) sits_beside: bool,
-    /// Whether it has yields left for a crowd.
+    /// Whether it has yields left, and can gain by staying awake a little longer: not on one core.
     pub(super) may_yield: bool,
-    /// Whether it has yields left for being awake when a seat falls empty.
-    pub(super) stays_awake: bool,
 }
 
 /// One step of `acquire_slow`.
@@ -31,8 +27,8 @@ pub(super) enum Arrive {
     Claim,
     /// The arrival sits down beside a called sleeper that is on its way, and not to this core.
     SitBeside,
-    /// The arrival finds no seat and gives its core to whoever wants it, a few times, while threads outnumber the cores
-    /// or to be awake when a seat falls empty.
+    /// The arrival finds no seat and gives its core to whoever wants it, a few times: a core that fell idle here might stay
+    /// idle for a time slice, and a seat may fall empty meanwhile.
     Yield,
     /// The arrival goes to sleep when it finds no seat.
     Enqueue,
@@ -44,7 +40,6 @@ pub(super) fn arrival(
     is_past: impl Fn() -> bool,
     is_rotation_due: impl Fn() -> bool,
     is_coming_here: impl Fn() -> bool,
-    is_crowded: impl Fn() -> bool,
 ) -> Arrive {
     if !state.has(LOCKED) && may_barge(state) {
         return Arrive::Grab;
@@ -59,7 +54,7 @@ pub(super) fn arrival(
     if me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !is_coming_here() {
         return Arrive::SitBeside;
     }
-    if !state.has(HOT) && (me.spins && me.stays_awake || me.may_yield && is_crowded()) {
+    if me.may_yield && !state.has(HOT) {
         return Arrive::Yield;
     }
     Arrive::Enqueue

@@ -10,11 +10,8 @@ pub struct Tuning {
     /// How long an arrival looks at a taken lock before it sits down or goes to sleep; also half the longest gap between two
     /// looks of an occupant at a lock that is not hot. It is less than a sleep and a wake cost.
     pub look_ns: u32,
-    /// How often an arrival that finds no seat yields its core, and looks again, before it goes to sleep, while threads
-    /// outnumber the cores (`Platform::is_crowded`). Not at a hot lock.
+    /// How often an arrival that finds no seat yields its core, and looks again, before it goes to sleep. Not at a hot lock.
     pub yields: u32,
-    /// How often it does so in any case, for being awake when a seat falls empty.
-    pub awake_yields: u32,
     /// The first gap between two looks of an occupant at a lock that is not hot, and twice that of an arrival; it doubles.
     pub poll_first_ns: u32,
     /// The longest gap between two looks of an occupant at a hot lock, and four times the first. A look takes the line
@@ -70,8 +67,7 @@ impl Tuning {
         /// Gaps, holds, and threads that must run, for one rotation: one seat goes to bat, then the other.
         const GAPS: u64 = 2;
         const HOLDS: u64 = 4;
-        let n_yields = if self.yields > self.awake_yields { self.yields } else { self.awake_yields };
-        let arrival = self.look_ns as u64 + self.nap_after_ns as u64 + (n_yields as u64 + 1) * run_ns;
+        let arrival = self.look_ns as u64 + self.nap_after_ns as u64 + (self.yields as u64 + 1) * run_ns;
         let each = GAPS * self.poll_max_ns as u64 + HOLDS * (hold_ns + run_ns);
         match n_waiters.saturating_sub(1) as u64 {
             0 => arrival + self.patience_ns as u64 + each,
@@ -84,7 +80,6 @@ impl Tuning {
 pub const BALANCED: Tuning = Tuning {
     look_ns: 500,
     yields: 8,
-    awake_yields: 0,
     poll_first_ns: 40,
     poll_max_ns: 16_000,
     poll_asked_ns: 120,
@@ -103,7 +98,7 @@ pub const THROUGHPUT: Tuning = Tuning { patience_ns: 500_000, rotate_ns: 2_000_0
 /// Constants with shorter turns and denser polls. Each release passes the lock, unless sections follow each other
 /// within about 100 ns. A waiting thread costs the holder more.
 pub const LOW_LATENCY: Tuning = Tuning {
-    awake_yields: 6,
+    yields: 6,
     poll_max_ns: 2_000,
     hot_period_ns: 80,
     hot_most_ns: 120,
@@ -172,7 +167,5 @@ mod tests {
         assert_eq!(tuning.longest_wait_ns(1, 20, 3), 33 + 1_292);
         assert_eq!(tuning.longest_wait_ns(2, 20, 3), 33 + 11 * 5_292);
         assert_eq!(tuning.longest_wait_ns(15, 20, 3), 33 + 24 * 5_292);
-        let tuning = Tuning { awake_yields: 6, ..tuning };
-        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 39 + 24 * 5_292);
     }
 }

@@ -4,7 +4,6 @@
 //! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached), `memory_nodes` and `environment_is`.
 
 mod clock;
-mod crowding;
 mod parallelism;
 mod thread_index;
 
@@ -94,7 +93,7 @@ impl Platform for Hardware {
 
     #[inline]
     fn yield_now() {
-        crowding::yield_now();
+        os::yield_now();
     }
 
     #[inline]
@@ -136,10 +135,6 @@ impl Platform for Hardware {
     #[inline]
     fn may_spin() -> bool {
         parallelism::may_spin()
-    }
-
-    fn is_crowded() -> bool {
-        crowding::is_crowded()
     }
 
     #[inline]

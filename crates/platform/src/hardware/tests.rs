@@ -139,23 +139,3 @@ macro_rules! system_tests {
 
 system_tests!(system, crate::hardware::os);
 system_tests!(portable, crate::hardware::portable);
-
-/// Threads that each work for longer than a long yield takes: with more of them than cores a yield lets another one run.
-#[test]
-fn a_crowd_is_noticed_by_its_yields() {
-    static IS_NOTICED: AtomicU32 = AtomicU32::new(0);
-    let end = Hardware::now_ns() + HANG_NS;
-    thread::scope(|scope| {
-        for _ in 0..=2 * Hardware::parallelism() {
-            scope.spawn(|| {
-                while IS_NOTICED.load(Relaxed) == 0 && Hardware::now_ns() < end {
-                    let until = Hardware::now_ns() + 2 * crate::LONG_YIELD_NS;
-                    while Hardware::now_ns() < until {}
-                    Hardware::yield_now();
-                    IS_NOTICED.fetch_or(u32::from(Hardware::is_crowded()), Relaxed);
-                }
-            });
-        }
-    });
-    assert_eq!(IS_NOTICED.load(Relaxed), 1);
-}

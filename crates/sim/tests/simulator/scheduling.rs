@@ -1,7 +1,7 @@
 //! Who has a CPU, and for how long: queues, slices, preemption, yields, balancing.
 
 use crate::common::{Body, body, line, now, on, toy, until};
-use ondeck_platform::{Atomic, CROWDED_FOR_NS, Platform};
+use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::{Machine, Policy};
 use ondeck_sim::{Options, SimU32, Simulated};
 use std::sync::Arc;
@@ -514,22 +514,4 @@ fn a_yield_of_one_that_cannot_be_preempted_is_a_pause() {
     // After the pause and the yield of 100 ns the other one comes, and this one when that is done.
     let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000)])).unwrap();
     assert_eq!(outcome.value, [110_000 + US + US + US, 110_000 + US + US]);
-}
-
-/// One yield to a thread that works for a slice is long, and counts for ten milliseconds.
-#[test]
-fn a_crowd_is_noticed_by_a_long_yield_and_forgotten() {
-    let yields_once = || {
-        body(|| {
-            assert!(!Simulated::is_crowded(), "nobody has yielded");
-            Simulated::yield_now();
-            let is_noticed = Simulated::is_crowded();
-            Simulated::sleep_ns(CROWDED_FOR_NS + 1_000_000);
-            assert!(!Simulated::is_crowded(), "that was long ago");
-            u64::from(is_noticed)
-        })
-    };
-    let noticed = |threads| on(&toy(1), 1, all(None, threads)).unwrap().value[0];
-    assert_eq!(noticed(vec![yields_once(), works(1_000_000)]), 1);
-    assert_eq!(noticed(vec![yields_once()]), 0, "a yield that gives nothing is short");
 }

@@ -75,15 +75,14 @@ const PAST: u32 = 0;
 // Of an arrival.
 const ROTATION_DUE: u32 = 1;
 const COMING_HERE: u32 = 2;
-const CROWDED: u32 = 3;
 
 fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
-    for (state, bits) in all().flat_map(|state| (0..16).map(move |bits| (state, bits))) {
-        let [spins, sits_beside, may_yield, stays_awake] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-        let me = Arrival { spins, sits_beside, may_yield, stays_awake };
-        for world in Answers::all(4) {
+    for (state, bits) in all().flat_map(|state| (0..4).map(move |bits| (state, bits))) {
+        let [sits_beside, may_yield] = [1, 2].map(|bit| bits & bit != 0);
+        let me = Arrival { sits_beside, may_yield };
+        for world in Answers::all(3) {
             let [past, due] = [PAST, ROTATION_DUE].map(|question| world.ask(question));
-            let step = arrival(state, me, past, due, world.ask(COMING_HERE), world.ask(CROWDED));
+            let step = arrival(state, me, past, due, world.ask(COMING_HERE));
             look(state, me, world, step);
         }
     }
@@ -139,10 +138,9 @@ fn an_arrival_sits_beside_a_sleeper_that_is_on_its_way_elsewhere() {
 }
 
 #[test]
-fn an_arrival_yields_before_it_sleeps_in_a_crowd_or_to_be_awake() {
-    each_arrival(|state, me, world, step| {
-        let is_wanted = (me.spins && me.stays_awake) || (me.may_yield && world.to(CROWDED));
-        let helps = is_wanted && !state.has(HOT);
+fn an_arrival_yields_before_it_sleeps_but_not_at_a_hot_lock() {
+    each_arrival(|state, me, _, step| {
+        let helps = me.may_yield && !state.has(HOT);
         assert!(step != Arrive::Yield || helps);
         assert!(step != Arrive::Enqueue || !helps);
     });
@@ -154,8 +152,6 @@ fn an_arrival_asks_clock_and_system_only_what_matters() {
         assert!(step != Arrive::Grab || world.asked.get() == 0, "the free lock comes first");
         assert!(!world.was_asked(ROTATION_DUE) || state.is_vacant());
         assert!(!world.was_asked(COMING_HERE) || (me.sits_beside && state.has(FLIGHT)));
-        assert!(!world.was_asked(CROWDED) || matches!(step, Arrive::Yield | Arrive::Enqueue));
-        assert!(!world.was_asked(CROWDED) || (me.may_yield && !state.has(HOT)));
     });
 }
 
