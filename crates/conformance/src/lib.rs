@@ -39,6 +39,7 @@ pub mod side_objects;
 pub mod specimen;
 #[cfg(feature = "models")]
 pub mod steps;
+mod unyielding;
 #[cfg(feature = "models")]
 mod watched;
 mod world;
@@ -52,4 +53,5 @@ pub use monitor::Report;
 pub use narrow::{NO_COUNT, Narrow, NarrowWorld, TWO_BITS};
 #[cfg(feature = "models")]
 pub use schedule::{Schedule, SchedulePlatform, ScheduleWorld};
+pub use unyielding::Unyielding;
 pub use world::{Guarded, Job, World};

@@ -4,10 +4,12 @@
 
 use ondeck_conformance::condvar::wakes_all_and_loses_none;
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed};
-use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, NO_COUNT, NarrowWorld, TWO_BITS, Time, World};
+use ondeck_conformance::{
+    Far, LoomPlatform, LoomWorld, Model, NO_COUNT, NarrowWorld, TWO_BITS, Time, Unyielding, World,
+};
 use ondeck_locks::RawOndeck;
 
-type Lock = RawOndeck<LoomPlatform>;
+type Lock = RawOndeck<LoomPlatform, Unyielding>;
 
 const MODEL: Model = Model::new();
 const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
@@ -52,7 +54,7 @@ macro_rules! narrow {
         #[ignore = "minutes: cargo test -p ondeck-conformance --test loom_deep -- --ignored"]
         fn $name() {
             type Here = NarrowWorld<LoomWorld, $cut>;
-            type Lock = RawOndeck<<Here as World>::Platform>;
+            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
 
             MODEL.check(|| exclusion::<Here, Lock>(3, 1));
             MODEL.expiring().preemptions(2).check(|| timed::<Here, Lock>(3, 2, 1, DEADLINE_NS));

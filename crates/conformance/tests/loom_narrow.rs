@@ -7,7 +7,9 @@
 
 use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed};
-use ondeck_conformance::{LoomWorld, Model, NO_COUNT, NarrowWorld, Schedule, ScheduleWorld, TWO_BITS, Time, World};
+use ondeck_conformance::{
+    LoomWorld, Model, NO_COUNT, NarrowWorld, Schedule, ScheduleWorld, TWO_BITS, Time, Unyielding, World,
+};
 use ondeck_locks::RawOndeck;
 
 const MODEL: Model = Model::new();
@@ -23,7 +25,7 @@ macro_rules! models {
             use super::*;
 
             type Here = NarrowWorld<LoomWorld, $cut>;
-            type Lock = RawOndeck<<Here as World>::Platform>;
+            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
 
             #[test]
             fn mutual_exclusion() {
@@ -70,7 +72,7 @@ macro_rules! schedules {
             use super::*;
 
             type Here = NarrowWorld<ScheduleWorld, $cut>;
-            type Lock = RawOndeck<<Here as World>::Platform>;
+            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
 
             #[test]
             fn exclusion_and_deadlines() {

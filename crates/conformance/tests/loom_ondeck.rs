@@ -11,10 +11,10 @@
 #![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time};
+use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time, Unyielding};
 use ondeck_locks::RawOndeck;
 
-type Lock = RawOndeck<LoomPlatform>;
+type Lock = RawOndeck<LoomPlatform, Unyielding>;
 
 const MODEL: Model = Model::new();
 const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);

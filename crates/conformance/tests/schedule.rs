@@ -182,7 +182,7 @@ fn observed<L: RawLock<Platform = SchedulePlatform>>(threads: usize, rounds: usi
 /// At most so many threads poll the lock's word at once, whatever the number of contenders.
 mod few_poll {
     use super::*;
-    use ondeck_locks::ondeck::{BALANCED, Policy, Tuning};
+    use ondeck_conformance::Unyielding;
 
     /// The waiter on deck: the others look, announce and sleep. One that finds the lock free and loses it to another
     /// several times in a row counts too; hence the average.
@@ -199,17 +199,7 @@ mod few_poll {
         assert!(report.pollers <= 2, "{} threads poll at once", report.pollers);
     }
 
-    /// Without yields, between which arrivals are awake.
-    struct Unyielding;
-
-    impl Policy for Unyielding {
-        fn tuning() -> &'static Tuning {
-            const TUNING: Tuning = Tuning { yields: 0, ..BALANCED };
-            &TUNING
-        }
-    }
-
-    /// The one on deck. While a pass is in flight, contenders that are awake wait for its end looking, so there are
+    /// The one on deck: arrivals are awake between their yields too, so these are left out. While a pass is in flight, contenders that are awake wait for its end looking, so there are
     /// moments with more; hence the average.
     #[test]
     fn ondeck() {

@@ -46,8 +46,8 @@
 //!
 //! Two more rules help in rare cases. *Room:* the holder of a hot lock may write so often that another thread's
 //! compare-exchange never succeeds. A thread that has failed twice sets ROOM, and the next release stays off the word
-//! for half a microsecond. *Yields:* if threads outnumber the cores, an arrival yields a few times before it sleeps. Its
-//! core would be idle otherwise, although a called sleeper may be queued on another one.
+//! for half a microsecond. *Yields:* an arrival that finds no seat at a lock that is not hot yields up to eight times before it
+//! sleeps. If it slept at once, its core could stay idle although a called sleeper is queued on another one.
 //!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's

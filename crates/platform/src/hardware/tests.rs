@@ -1,6 +1,6 @@
 //! What every operating system's file must do, for this system and for the portable fallback.
 
-use super::{Hardware, Platform, Waited, upper_half};
+use super::{Waited, upper_half};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;
 
