@@ -3,7 +3,7 @@
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
 //! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run` and `ondeck profile` give their program's; 126 if
-//! that cannot be run, 127 if there is none.
+//! that cannot be run, 127 if there is none. `ondeck profile --try` gives 1 if only ondeck's locks make it fail.
 
 mod args;
 mod bench;

@@ -2,6 +2,7 @@
 
 mod outputs;
 mod signals;
+mod trial;
 
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
@@ -17,6 +18,9 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
+    if args.trial.is_wanted {
+        return trial::run(args);
+    }
     let refused = |refusal: Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code());
     let mut outputs = Outputs::check(args)?;
     let directory = directory(args.max_mb)?;

@@ -12,4 +12,5 @@ mod report;
 mod runs;
 mod sim;
 mod texts;
+mod trial;
 mod usage;
