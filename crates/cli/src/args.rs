@@ -1,6 +1,7 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
 mod files;
+mod top;
 mod trial;
 
 use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use std::ffi::OsString;
 use std::path::PathBuf;
+pub(crate) use top::TopArgs;
 pub(crate) use trial::TrialArgs;
 
 /// Find the lock that slows your program down, and replace it
@@ -82,6 +84,19 @@ pub(crate) enum Command {
     /// Example: ondeck profile --report page.html -- ./server
     #[command(override_usage = "ondeck profile [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Profile(ProfileArgs),
+    /// Watch the locks that your program waits for, while it runs
+    ///
+    /// Use it to see how waiting changes with the load. It starts the program and lists once a second which locks its
+    /// threads waited for in the last second, most waiting first. `waiting` is how many threads waited, on average. The
+    /// bars show the last seconds, with one scale for all locks.
+    ///
+    /// Press q to end the program with SIGTERM and quit. Ctrl-C sends SIGINT. Press either again to kill the program.
+    /// At the end, the list of the whole run is printed on standard error. If standard output is not a terminal, a list
+    /// is printed each second. The same programs and locks can be watched as with `ondeck profile`.
+    ///
+    /// Example: ondeck top --output server.log -- ./server
+    #[command(override_usage = "ondeck top [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
+    Top(TopArgs),
     /// List the locks, workloads or simulated machines, one line each
     ///
     /// Use it to find the names that --lock, --workload and --machine accept.

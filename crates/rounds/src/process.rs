@@ -77,6 +77,11 @@ impl Running {
         self.pid
     }
 
+    /// Whether its status was taken.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
     /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
     pub fn is_over(&self, within: Duration) -> bool {
         // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.

@@ -8,9 +8,8 @@ use crate::exit::Exit;
 use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
-use ondeck_launch::{Launch, Refusal};
+use ondeck_launch::Launch;
 use ondeck_rounds::{Difference, Ended, NotEnded, Round, Running, difference, order};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,7 +64,7 @@ pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
         launch,
         directory: directory.path(),
         input: Input::find().map_err(|error| Exit::Usage(format!("standard input: {error}")))?,
-        signal: listen().map_err(|error| failed("cannot listen to signals", error))?,
+        signal: super::listen().map_err(|error| failed("cannot listen to signals", error))?,
         bar: progress_bar(),
     };
     let rounds = args.trial.rounds as usize;
@@ -89,16 +88,7 @@ fn command(launch: &Launch, kind: Kind) -> Result<Command, Exit> {
         Kind::Glibc => ondeck_launch::plain(launch),
         Kind::Ondeck => ondeck_launch::prepare(launch),
     };
-    command.map_err(|refusal: Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code()))
-}
-
-/// Holds the last signal that wants an end, 0 before.
-fn listen() -> io::Result<Arc<AtomicUsize>> {
-    let signal = Arc::new(AtomicUsize::new(0));
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-        signal_hook::flag::register_usize(number, signal.clone(), number.unsigned_abs() as usize)?;
-    }
-    Ok(signal)
+    command.map_err(super::refused)
 }
 
 /// What all runs share.
