@@ -21,6 +21,18 @@ pub struct Usage {
     pub involuntary: u64,
 }
 
+impl Usage {
+    /// What was used since `earlier`.
+    pub fn since(self, earlier: Usage) -> Usage {
+        Usage {
+            cpu_s: self.cpu_s - earlier.cpu_s,
+            // A thread that has ended meanwhile took its count with it.
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+        }
+    }
+}
+
 /// What is left of a process that has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {

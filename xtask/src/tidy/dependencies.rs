@@ -60,7 +60,15 @@ const ALLOWED: [Row; 16] = [
     // For the table of locks and the pictures, from which pages are written.
     Row {
         name: "xtask",
-        ours: &["ondeck-locks", "ondeck-lab", "ondeck-platform", "ondeck-profile", "ondeck-report", "ondeck-sim"],
+        ours: &[
+            "ondeck-locks",
+            "ondeck-lab",
+            "ondeck-platform",
+            "ondeck-profile",
+            "ondeck-report",
+            "ondeck-rounds",
+            "ondeck-sim",
+        ],
         others: None,
     },
 ];
