@@ -92,7 +92,7 @@ const STEPS: [Step; 8] = [
         command: &["xtask", "programs", "--check"],
         variable: None,
         packages: &["ondeck-pthread", "ondeck-launch"],
-        files: &["xtask/src/programs", "testprograms/programs"],
+        files: &["xtask/src/programs", "crates/rounds/src", "testprograms/programs"],
     },
     Step {
         name: "profiles",
@@ -100,7 +100,7 @@ const STEPS: [Step; 8] = [
         command: &["xtask", "programs", "--profiles", "--check"],
         variable: None,
         packages: &["ondeck-pthread", "ondeck-cli"],
-        files: &["xtask/src/programs", "testprograms/programs"],
+        files: &["xtask/src/programs", "crates/rounds/src", "testprograms/programs"],
     },
     Step {
         name: "patched",

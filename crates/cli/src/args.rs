@@ -1,9 +1,16 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
+mod files;
+mod top;
+mod trial;
+
 use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use std::ffi::OsString;
 use std::path::PathBuf;
+pub(crate) use top::TopArgs;
+pub(crate) use trial::TrialArgs;
 
 /// Find the lock that slows your program down, and replace it
 ///
@@ -72,9 +79,24 @@ pub(crate) enum Command {
     ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///
+    /// With --try it records nothing. It runs the program with both kinds of locks and says which is faster.
+    ///
     /// Example: ondeck profile --report page.html -- ./server
     #[command(override_usage = "ondeck profile [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Profile(ProfileArgs),
+    /// Watch the locks that your program waits for, while it runs
+    ///
+    /// Use it to see how waiting changes with the load. It starts the program and lists once a second which locks its
+    /// threads waited for in the last second, most waiting first. `waiting` is how many threads waited, on average. The
+    /// bars show the last seconds, with one scale for all locks.
+    ///
+    /// Press q to end the program with SIGTERM and quit. Ctrl-C sends SIGINT. Press either again to kill the program.
+    /// At the end, the list of the whole run is printed on standard error. If standard output is not a terminal, a list
+    /// is printed each second. The same programs and locks can be watched as with `ondeck profile`.
+    ///
+    /// Example: ondeck top --output server.log -- ./server
+    #[command(override_usage = "ondeck top [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
+    Top(TopArgs),
     /// List the locks, workloads or simulated machines, one line each
     ///
     /// Use it to find the names that --lock, --workload and --machine accept.
@@ -508,6 +530,9 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) no_prediction: bool,
 
+    #[command(flatten)]
+    pub(crate) trial: TrialArgs,
+
     /// Path of libondeck_pthread.so, if `ondeck` does not find it
     ///
     /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
@@ -529,58 +554,4 @@ pub(crate) enum ProfileFormat {
     Table,
     /// All figures without advice, for scripts and `ondeck report`
     Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompareArgs {
-    /// Results before the change: a CSV or JSON file, or a profile
-    ///
-    /// Result files come from `ondeck bench --out` or `ondeck sim --out`. Profiles come from `ondeck profile`: the file
-    /// of --output, or of --format json.
-    pub(crate) old: PathBuf,
-    /// Results after the change (a profile if OLD is one)
-    pub(crate) new: PathBuf,
-
-    /// Exit with code 1 if NEW is worse by more than 5 %, and by more than noise (for CI)
-    ///
-    /// The figures are throughput, time per operation, the 99th percentile of waits, and the CPUs in use. This flag is
-    /// for result files. It does not accept profiles.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) fail_on: Option<FailOn>,
-}
-
-/// What makes `compare` fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    /// A figure is worse by more than 5 %, and by more than noise
-    Regression,
-}
-
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("form").required(true).multiple(true))]
-pub(crate) struct ReportArgs {
-    /// Result files of `ondeck bench` or `ondeck sim`, traces, or one profile in JSON
-    ///
-    /// Several result files share the charts. For CSV, the machine, the command and the warnings come from
-    /// FILE.fingerprint.json beside the file, if that file is about the same rows.
-    ///
-    /// A trace of `ondeck sim --trace` becomes a timeline: who holds the lock, who is awake and wants it, and who
-    /// sleeps.
-    ///
-    /// A profile of `ondeck profile --format json` has a page of its own, with its locks, stacks and flame graphs. You
-    /// cannot combine it with other files.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-
-    /// Page to write: one HTML file that works offline, or - for standard output
-    #[arg(short, long, group = "form", value_name = "PAGE.html")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Directory for the charts as SVG files, created if it does not exist
-    #[arg(long, group = "form", value_name = "DIR")]
-    pub(crate) svg: Option<PathBuf>,
-
-    /// Print the tables as Markdown, for an issue or a pull request
-    #[arg(long, group = "form")]
-    pub(crate) markdown: bool,
 }

@@ -10,6 +10,8 @@ pub(crate) enum Exit {
     NotStarted(String, i32),
     /// A program that was started here has ended, with this exit code, after all of ours was done.
     Program(i32),
+    /// A program that was started here has ended in a way that leaves nothing to say but this line; with its exit code.
+    Ended(String, i32),
     /// A signal has ended the run, Ctrl-C say; what was ready has been written.
     Interrupted(i32),
     /// Whoever reads our output has gone.
@@ -29,7 +31,7 @@ pub(crate) fn code(done: Result<(), Exit>) -> i32 {
             eprintln!("error: {what}");
             2
         }
-        Err(Exit::NotStarted(what, code)) => {
+        Err(Exit::NotStarted(what, code) | Exit::Ended(what, code)) => {
             eprintln!("error: {what}");
             code
         }

@@ -2,8 +2,8 @@
 //!
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
-//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run` and `ondeck profile` give their program's; 126 if
-//! that cannot be run, 127 if there is none.
+//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run`, `ondeck profile` and `ondeck top` give their program's; 126 if
+//! that cannot be run, 127 if there is none. `ondeck profile --try` gives 1 if only ondeck's locks make it fail.
 
 mod args;
 mod bench;
@@ -21,6 +21,7 @@ mod run;
 mod shell;
 mod sim;
 mod terminal;
+mod top;
 
 use args::{Cli, Command};
 use clap::error::ErrorKind;
@@ -34,6 +35,7 @@ fn main() {
             Command::Sim(args) => sim::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Profile(args) => profile::run(&args),
+            Command::Top(args) => top::run(&args),
             Command::List { what, sources } => list::run(what, sources),
             Command::Calibrate(args) => calibrate::run(&args),
             Command::Compare(args) => compare::run(&args),

@@ -2,6 +2,7 @@
 
 mod outputs;
 mod signals;
+mod trial;
 
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
@@ -9,7 +10,8 @@ use crate::terminal::say;
 use ondeck_launch::{Launch, Recording, Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
-pub(crate) use outputs::advise;
+pub(crate) use outputs::{advise, show};
+pub(crate) use signals::listen;
 use signals::{Order, Orders};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,9 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
-    let refused = |refusal: Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code());
+    if args.trial.is_wanted {
+        return trial::run(args);
+    }
     let mut outputs = Outputs::check(args)?;
     let directory = directory(args.max_mb)?;
     let launch = Launch {
@@ -52,14 +56,19 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     }
 }
 
+/// Why a program was not started.
+pub(crate) fn refused(refusal: Refusal) -> Exit {
+    Exit::NotStarted(refusal.to_string(), refusal.exit_code())
+}
+
 /// The program's own exit code; as a shell says of a program that a signal has killed.
-fn exit_code(status: ExitStatus) -> i32 {
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
 /// Where processes put their recordings: in memory, if there is room for some of them. A disk would be written to
 /// by the way, and a program that faults on such a page waits for that.
-fn directory(max_mb: u32) -> Result<tempfile::TempDir, Exit> {
+pub(crate) fn directory(max_mb: u32) -> Result<tempfile::TempDir, Exit> {
     const PROCESSES: u64 = 4;
     let memory = Path::new("/dev/shm");
     let needed = (u64::from(max_mb) * PROCESSES) << 20;
@@ -88,7 +97,7 @@ fn free_bytes(directory: &Path) -> u64 {
 }
 
 /// The monotonic clock, as recordings have it.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: room for a time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };

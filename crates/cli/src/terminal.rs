@@ -46,7 +46,7 @@ pub(crate) fn as_typed(text: &str) -> String {
 
 fn with_path(text: &str, path: &str) -> String {
     /// What may be told to be typed.
-    const COMMANDS: [&str; 6] = ["bench", "sim", "run", "profile", "report", "compare"];
+    const COMMANDS: [&str; 7] = ["bench", "sim", "run", "profile", "top", "report", "compare"];
     let in_place = |line: &str| {
         let rest = line.trim_start().strip_prefix("ondeck ")?;
         COMMANDS.contains(&rest.split_whitespace().next()?).then(|| {

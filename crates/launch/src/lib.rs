@@ -98,6 +98,12 @@ pub fn become_it(_launch: &Launch) -> Refusal {
 
 /// Says that there is nothing to be done here.
 #[cfg(not(target_os = "linux"))]
+pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
+    prepare(launch)
+}
+
+/// Says that there is nothing to be done here.
+#[cfg(not(target_os = "linux"))]
 pub fn prepare(_launch: &Launch) -> Result<std::process::Command, Refusal> {
     Err(Refusal::Program("`ondeck run` and `ondeck profile` need Linux with glibc".to_owned()))
 }
@@ -111,15 +117,8 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
         None => check_lock(name)?,
     }
     let library = library::find(launch.library.as_deref())?;
-    let Some((program, arguments)) = launch.command.split_first() else {
-        return Err(Refusal::Wish("no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
-    };
-    let path = program::find(program)?;
-    program::judge(&path)?;
-    let mut command = std::process::Command::new(&path);
-    // A program may look at the name that it was called by.
-    std::os::unix::process::CommandExt::arg0(&mut command, program);
-    command.args(arguments).env(LOCK, name).env("LD_PRELOAD", library::before_others(&library));
+    let mut command = plain(launch)?;
+    command.env(LOCK, name).env("LD_PRELOAD", library::before_others(&library));
     if launch.verbose {
         command.env("ONDECK_VERBOSE", "1");
     }
@@ -131,6 +130,21 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
         command.env("ONDECK_RECORD", directory);
         command.env("ONDECK_RECORD_RATE", rate.to_string()).env("ONDECK_RECORD_MAX_MB", max_mb.to_string());
     }
+    Ok(command)
+}
+
+/// The program with its own locks, after the same checks: what [`prepare`] gives is compared with it.
+#[cfg(target_os = "linux")]
+pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
+    let Some((program, arguments)) = launch.command.split_first() else {
+        return Err(Refusal::Wish("no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
+    };
+    let path = program::find(program)?;
+    program::judge(&path)?;
+    let mut command = std::process::Command::new(&path);
+    // A program may look at the name that it was called by.
+    std::os::unix::process::CommandExt::arg0(&mut command, program);
+    command.args(arguments);
     Ok(command)
 }
 

@@ -3,20 +3,11 @@
 use crate::names::{middle, shown};
 use crate::profile::{Condition, Ended, Histogram, Lock, Profile};
 use ondeck_report::date::utc;
+pub(crate) use ondeck_report::wording::percent;
 use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, run_time};
 
 /// A longer note is none of ours.
 const MOST_NOTE: usize = 2000;
-
-/// A part of a whole: `91 %`, `4.2 %`, `<0.1 %`.
-pub(crate) fn percent(part: f64) -> String {
-    match part * 100.0 {
-        hundredths if hundredths <= 0.0 => "0 %".to_string(),
-        hundredths if hundredths < 0.1 => "<0.1 %".to_string(),
-        hundredths if hundredths < 9.95 => format!("{hundredths:.1} %"),
-        hundredths => format!("{hundredths:.0} %"),
-    }
-}
 
 /// A part of all waiting for locks; 0 where there is none.
 pub(crate) fn share(profile: &Profile, ns: f64) -> f64 {
@@ -159,12 +150,6 @@ pub(crate) fn ended(how: Ended) -> &'static str {
 mod tests {
     use super::*;
     use crate::made_up;
-
-    #[test]
-    fn parts_of_a_whole() {
-        let texts = [0.0, -1.0, 0.0004, 0.042, 0.0994, 0.0996, 0.913, 1.0].map(percent);
-        assert_eq!(texts, ["0 %", "0 %", "<0.1 %", "4.2 %", "9.9 %", "10 %", "91 %", "100 %"]);
-    }
 
     #[test]
     fn the_headline_says_how_much_and_for_what() {

@@ -63,6 +63,16 @@ pub fn change(ratio: f64) -> String {
     if ratio.is_finite() { format!("{:+.1}%", (ratio - 1.0) * 100.0) } else { "?".to_string() }
 }
 
+/// A part of a whole: `91 %`, `4.2 %`, `<0.1 %`.
+pub fn percent(part: f64) -> String {
+    match part * 100.0 {
+        hundredths if hundredths <= 0.0 => "0 %".to_string(),
+        hundredths if hundredths < 0.1 => "<0.1 %".to_string(),
+        hundredths if hundredths < 9.95 => format!("{hundredths:.1} %"),
+        hundredths => format!("{hundredths:.0} %"),
+    }
+}
+
 /// Words as in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -214,6 +224,12 @@ mod tests {
     #[test]
     fn changes() {
         assert_eq!([1.1234, 0.5, f64::INFINITY, f64::NAN].map(change), ["+12.3%", "-50.0%", "?", "?"]);
+    }
+
+    #[test]
+    fn parts_of_a_whole() {
+        let texts = [0.0, -1.0, 0.0004, 0.042, 0.0994, 0.0996, 0.913, 1.0].map(percent);
+        assert_eq!(texts, ["0 %", "0 %", "<0.1 %", "4.2 %", "9.9 %", "10 %", "91 %", "100 %"]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! A program that runs: with or without the library, watched until it ends, and what it has used.
 
 use super::Variant;
+use ondeck_rounds::Running;
+pub(super) use ondeck_rounds::Usage;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,26 +20,6 @@ const ENDING: Duration = Duration::from_secs(20);
 /// How many bytes of what a program wrote stand in an error.
 const TAIL: usize = 600;
 
-/// CPU time and context switches of a process with all its threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Usage {
-    pub(super) cpu_s: f64,
-    pub(super) voluntary: u64,
-    pub(super) involuntary: u64,
-}
-
-impl Usage {
-    /// What was used since `earlier`.
-    pub(super) fn since(self, earlier: Usage) -> Usage {
-        Usage {
-            cpu_s: self.cpu_s - earlier.cpu_s,
-            // A thread that has ended meanwhile took its count with it.
-            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
-            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
-        }
-    }
-}
-
 /// What is left of a process that has ended well.
 pub(super) struct Ended {
     pub(super) seconds: f64,
@@ -49,7 +31,7 @@ pub(super) struct Ended {
 /// A running process. Dropped, it is killed, with all that it has started.
 pub(super) struct Process {
     name: String,
-    pid: libc::pid_t,
+    running: Running,
     log: PathBuf,
     /// Where the loader writes, in this process and in those that it starts.
     loader: PathBuf,
@@ -58,7 +40,6 @@ pub(super) struct Process {
     library: Option<PathBuf>,
     /// Whether the program is its child.
     is_wrapped: bool,
-    has_ended: bool,
 }
 
 impl Process {
@@ -68,26 +49,26 @@ impl Process {
         let mut wrapped = variant.wrapped(command);
         let command = wrapped.as_mut().unwrap_or(command);
         let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
-        command.stdin(Stdio::null()).stdout(file(log)?).stderr(file(&errors_of(log))?).process_group(0);
+        command.stdin(Stdio::null()).stdout(file(log)?).stderr(file(&errors_of(log))?);
         variant.apply(command);
         // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
         command.env("HOME", log.parent().unwrap_or(log));
-        die_with_us(command, variant.is_wrapped());
         // With every lock, so that it costs all of them the same.
         let loader = fresh_place_beside(log)?;
         command.env(LOADER[0], "files").env(LOADER[1], loader.join(LOADED));
-        let started = Instant::now();
-        let child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
-        let pid = libc::pid_t::try_from(child.id()).map_err(|error| format!("{name}: {error}"))?;
         let (log, library, is_wrapped) = (log.to_owned(), variant.library.clone(), variant.is_wrapped());
-        Ok(Process { name, pid, log, loader, started, library, is_wrapped, has_ended: false })
+        // A profiler is asked to end, as it passes that on to the program: killed, it would leave it behind.
+        let last_signal = if is_wrapped { libc::SIGTERM } else { libc::SIGKILL };
+        let started = Instant::now();
+        let running = Running::start(command, last_signal).map_err(|error| format!("cannot run {name}: {error}"))?;
+        Ok(Process { name, running, log, loader, started, library, is_wrapped })
     }
 
     /// The loader must have begun with the library that the program was started with. A look at what is mapped comes too
     /// late for a short program on a busy machine.
     fn must_have_library(&self) -> Result<(), String> {
         let Some(library) = &self.library else { return Ok(()) };
-        let said = text_of(&self.loader.join(format!("{LOADED}.{}", self.pid)));
+        let said = text_of(&self.loader.join(format!("{LOADED}.{}", self.running.pid())));
         if has_begun_with(&said, library) {
             return Ok(());
         }
@@ -97,34 +78,24 @@ impl Process {
     /// The library must be mapped now, by a program that may have been run in the place of the one that was started.
     pub(super) fn must_have_mapped(&self) -> Result<(), String> {
         let Some(library) = &self.library else { return Ok(()) };
-        if maps_name(&text_of(Path::new(&format!("/proc/{}/maps", self.pid))), library) {
+        if maps_name(&text_of(Path::new(&format!("/proc/{}/maps", self.running.pid()))), library) {
             return Ok(());
         }
         Err(format!("{} runs without {}: it is not mapped", self.name, library.display()))
     }
 
-    /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
-    fn is_over(&self, within: Duration) -> bool {
-        // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.
-        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
-        let Ok(fd) = libc::c_int::try_from(fd) else { return true };
-        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let timeout = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: `poll` is one entry, as said, and outlives the call.
-        let n_ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
-        // SAFETY: this function has opened `fd`, and nobody else knows it.
-        unsafe { libc::close(fd) };
-        n_ready > 0
-    }
-
     /// Whether it runs still.
     pub(super) fn must_run(&self) -> Result<(), String> {
-        if self.is_over(Duration::ZERO) { Err(format!("{} has ended: {}", self.name, self.tail())) } else { Ok(()) }
+        if self.running.is_over(Duration::ZERO) {
+            Err(format!("{} has ended: {}", self.name, self.tail()))
+        } else {
+            Ok(())
+        }
     }
 
     /// Waits until it ends by itself. Everything but success is an error, and so is an end without the library.
     pub(super) fn finish(mut self, limit: Duration) -> Result<Ended, String> {
-        if !self.is_over(limit) {
+        if !self.running.is_over(limit) {
             return Err(format!("{} had not ended after {} s: {}", self.name, limit.as_secs(), self.tail()));
         }
         let seconds = self.started.elapsed().as_secs_f64();
@@ -141,8 +112,8 @@ impl Process {
         self.must_have_library()?;
         self.must_run()?;
         // SAFETY: takes numbers only; our child has not been waited for, so the number is its own.
-        unsafe { libc::kill(self.pid, libc::SIGTERM) };
-        if !self.is_over(ENDING) {
+        unsafe { libc::kill(self.running.pid(), libc::SIGTERM) };
+        if !self.running.is_over(ENDING) {
             return Err(format!("{} had not ended {} s after SIGTERM: {}", self.name, ENDING.as_secs(), self.tail()));
         }
         let (status, _) = self.reap()?;
@@ -158,29 +129,15 @@ impl Process {
 
     /// Takes the status of the ended process.
     fn reap(&mut self) -> Result<(ExitStatus, Usage), String> {
-        let mut status = 0;
-        // SAFETY: numbers only, for which all zeroes is a value.
-        let mut rusage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: both places outlive the call; the process is our child and was not waited for.
-        let pid = unsafe { libc::wait4(self.pid, &raw mut status, 0, &raw mut rusage) };
-        if pid != self.pid {
-            return Err(format!("{}: wait4: {}", self.name, std::io::Error::last_os_error()));
-        }
-        self.has_ended = true;
-        let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
-        let usage = Usage {
-            cpu_s: (micros(rusage.ru_utime) + micros(rusage.ru_stime)) as f64 / 1e6,
-            voluntary: u64::try_from(rusage.ru_nvcsw).unwrap_or_default(),
-            involuntary: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
-        };
-        Ok((ExitStatus::from_raw(status), usage))
+        self.running.reap().map_err(|error| format!("{}: {error}", self.name))
     }
 
     /// What it has used until now, by the kernel's books; of a program under the profiler, what the program has used.
     pub(super) fn usage(&self) -> Result<Usage, String> {
-        let mut path = format!("/proc/{}", self.pid);
+        let mut path = format!("/proc/{}", self.running.pid());
         if self.is_wrapped {
-            let children = fs::read_to_string(format!("{path}/task/{}/children", self.pid)).unwrap_or_default();
+            let children =
+                fs::read_to_string(format!("{path}/task/{}/children", self.running.pid())).unwrap_or_default();
             let child = children.split_whitespace().next().ok_or(format!("{} has no child", self.name))?;
             path = format!("/proc/{child}");
         }
@@ -216,26 +173,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if !self.has_ended {
-            // SAFETY: takes numbers only; the process leads the group, and was not waited for, so both numbers are its own.
-            unsafe { libc::kill(-self.pid, libc::SIGKILL) };
+        if !self.running.has_ended() {
+            self.running.signal(libc::SIGKILL);
             let _ = self.reap();
         }
         let _ = fs::remove_dir_all(&self.loader);
     }
-}
-
-/// Lets the kernel end the program when we end in a way that drops nothing. A profiler is asked to end, as it passes that on
-/// to the program: killed, it would leave it behind.
-fn die_with_us(command: &mut Command, is_wrapped: bool) {
-    let signal = if is_wrapped { libc::SIGTERM } else { libc::SIGKILL };
-    let die = move || {
-        // SAFETY: takes numbers only.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
-        Ok(())
-    };
-    // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
-    unsafe { command.pre_exec(die) };
 }
 
 /// Runs a program without the library and without taking its figures: what prepares, or loads a server.

@@ -102,7 +102,8 @@ impl Outputs {
 /// A list in a file is as wide.
 const TEXT_WIDTH: usize = 160;
 
-fn show(profile: &Profile, advice: &[(usize, String)]) {
+/// Prints the list on standard error.
+pub(crate) fn show(profile: &Profile, advice: &[(usize, String)]) {
     for line in as_typed(&ondeck_profile::table(profile, advice, width())).lines() {
         say(line);
     }

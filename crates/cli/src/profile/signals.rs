@@ -5,6 +5,8 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// What a signal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,4 +34,13 @@ impl Orders {
         });
         meant.collect()
     }
+}
+
+/// Holds the last signal that wants an end, 0 before.
+pub(crate) fn listen() -> io::Result<Arc<AtomicUsize>> {
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        signal_hook::flag::register_usize(number, signal.clone(), number.unsigned_abs() as usize)?;
+    }
+    Ok(signal)
 }

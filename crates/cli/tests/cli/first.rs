@@ -37,7 +37,7 @@ fn shells_complete_commands_and_flags() {
     for shell in ["bash", "zsh", "fish"] {
         let script = ondeck(&["completions", shell]);
         assert_eq!(script.code, Some(0), "{}", script.stderr);
-        for word in ["profile", "flamegraph", "compare"] {
+        for word in ["profile", "flamegraph", "top", "compare"] {
             assert!(script.stdout.contains(word), "{shell}: {word}");
         }
     }
@@ -49,7 +49,9 @@ fn every_command_has_a_man_page() {
     let scratch = Scratch::new("man");
     let directory = scratch.path("man1");
     assert_eq!(ondeck(&["man", &directory]).code, Some(0));
-    for command in ["", "-bench", "-sim", "-run", "-profile", "-list", "-calibrate", "-report", "-compare", "-demo"] {
+    for command in
+        ["", "-bench", "-sim", "-run", "-profile", "-top", "-list", "-calibrate", "-report", "-compare", "-demo"]
+    {
         let page = std::fs::read_to_string(format!("{directory}/ondeck{command}.1")).unwrap();
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}: {page}");
     }

@@ -12,4 +12,6 @@ mod report;
 mod runs;
 mod sim;
 mod texts;
+mod top;
+mod trial;
 mod usage;

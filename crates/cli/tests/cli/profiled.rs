@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 }
 ";
 
-fn waiters(scratch: &Scratch) -> String {
+pub(crate) fn waiters(scratch: &Scratch) -> String {
     let (source, program) = (scratch.path("waiters.c"), scratch.path("waiters"));
     std::fs::write(&source, WAITERS).unwrap();
     let built = Command::new("cc").args(["-g", "-O1", "-pthread", "-o", &program, &source]).status().unwrap();

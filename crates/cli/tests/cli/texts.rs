@@ -34,6 +34,8 @@ fn everything_fits_a_terminal_of_80_columns() {
         &["sim", "--help"],
         &["sim", "-h"],
         &["list", "--help"],
+        &["profile", "--help"],
+        &["top", "--help"],
         &["calibrate", "--help"],
         &["report", "--help"],
         &["compare", "--help"],

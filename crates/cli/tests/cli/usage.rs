@@ -66,7 +66,7 @@ fn combinations() {
 
 #[test]
 fn words() {
-    refused(&["bnech"], &["bnech", "bench, sim, run, profile, list, calibrate, report, compare"]);
+    refused(&["bnech"], &["bnech", "bench, sim, run, profile, top, list, calibrate, report, compare"]);
     refused(&["bench", "--thread", "2"], &["--thread", "--threads"]);
     refused(&["bench", "now"], &["now", "--help"]);
     refused(&["bench", "--rounds"], &["--rounds"]);
@@ -137,7 +137,7 @@ fn help_names_every_flag() {
         assert!(help.stdout.contains(flag), "{flag}");
     }
     let commands = ondeck(&["--help"]);
-    for command in ["bench", "sim", "list", "calibrate", "compare"] {
+    for command in ["bench", "sim", "profile", "top", "list", "calibrate", "compare"] {
         assert!(commands.stdout.contains(command), "{command}");
     }
     assert_eq!(ondeck(&["--version"]).code, Some(0));

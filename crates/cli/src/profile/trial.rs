@@ -1,0 +1,184 @@
+//! `ondeck profile --try`: the program with glibc's locks and with ondeck's, in turn, instead of a prediction.
+
+mod input;
+mod words;
+
+use crate::args::ProfileArgs;
+use crate::exit::Exit;
+use crate::terminal::{as_typed, print, progress_bar, say, width};
+use indicatif::ProgressBar;
+use input::Input;
+use ondeck_launch::Launch;
+use ondeck_rounds::{Difference, Ended, NotEnded, Round, Running, difference, order};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Whose locks a run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Glibc,
+    Ondeck,
+}
+
+/// The runs of a round.
+const RUNS: [Kind; 3] = [Kind::Glibc, Kind::Ondeck, Kind::Glibc];
+/// Where a program writes, and what that is called.
+const STREAMS: [(&str, &str); 2] = [("out", "standard output"), ("err", "standard error")];
+
+/// What a run with ondeck's locks gets beside ten times what the first one took.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What one place of output says of the locks.
+#[derive(Clone, Debug, Default)]
+struct Printed {
+    /// The first difference between two runs with glibc's locks.
+    by_itself: Option<Difference>,
+    /// The first difference between glibc's locks and ondeck's.
+    by_locks: Option<Difference>,
+}
+
+/// All that is told of.
+#[derive(Debug, Default)]
+struct Results {
+    wall: Vec<Round>,
+    cpu: Vec<Round>,
+    printed: [Printed; 2],
+}
+
+/// Runs all rounds and tells of them.
+pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
+    let launch = Launch { command: args.command.clone(), library: args.library.clone(), ..Launch::default() };
+    // All that can be refused is, before the program is started.
+    for kind in RUNS {
+        command(&launch, kind)?;
+    }
+    let failed = |what: &str, error: io::Error| Exit::Failed(format!("{what}: {error}"));
+    let directory = tempfile::Builder::new().prefix("ondeck-try-").tempdir();
+    let directory = directory.map_err(|error| failed("cannot make a directory for the program's output", error))?;
+    let trial = Trial {
+        launch,
+        directory: directory.path(),
+        input: Input::find().map_err(|error| Exit::Usage(format!("standard input: {error}")))?,
+        signal: super::listen().map_err(|error| failed("cannot listen to signals", error))?,
+        bar: progress_bar(),
+    };
+    let rounds = args.trial.rounds as usize;
+    trial.bar.set_length((rounds * RUNS.len()) as u64);
+    let results = trial.all(rounds);
+    trial.bar.finish_and_clear();
+    let results = results?;
+    let told = words::Told {
+        command: &args.command,
+        library: args.library.as_deref(),
+        results: &results,
+        is_input_lost: trial.input.is_lost(),
+    };
+    print(&as_typed(&told.text(width())))?;
+    told.fault().map_or(Ok(()), |fault| Err(Exit::Failed(fault)))
+}
+
+/// What is started, with these locks.
+fn command(launch: &Launch, kind: Kind) -> Result<Command, Exit> {
+    let command = match kind {
+        Kind::Glibc => ondeck_launch::plain(launch),
+        Kind::Ondeck => ondeck_launch::prepare(launch),
+    };
+    command.map_err(super::refused)
+}
+
+/// What all runs share.
+struct Trial<'a> {
+    launch: Launch,
+    directory: &'a Path,
+    input: Input,
+    signal: Arc<AtomicUsize>,
+    bar: ProgressBar,
+}
+
+impl Trial<'_> {
+    fn all(&self, n_rounds: usize) -> Result<Results, Exit> {
+        let mut results = Results::default();
+        let mut first: Option<Ended> = None;
+        for round in 0..n_rounds {
+            let mut ended = [None; RUNS.len()];
+            for run in order(RUNS.len(), round) {
+                let kind = RUNS[run];
+                self.bar.set_message(format!("round {} of {n_rounds}, {}'s locks", round + 1, words::name(kind)));
+                let this = self.one(kind, first.as_ref())?;
+                let kept = if first.is_none() { self.keep() } else { self.look_at_output(kind, &mut results.printed) };
+                kept.map_err(|error| Exit::Failed(format!("cannot read the program's output: {error}")))?;
+                first = first.or(Some(this));
+                ended[run] = Some(this);
+                self.bar.inc(1);
+            }
+            let of = |figure: fn(&Ended) -> f64| {
+                let [one, after, other] = ended.map(|ended| ended.as_ref().map_or(0.0, figure));
+                Round { before: [one, other], after }
+            };
+            results.wall.push(of(|ended| ended.seconds));
+            results.cpu.push(of(|ended| ended.usage.cpu_s));
+        }
+        Ok(results)
+    }
+
+    /// One run. Every end but a success ends the trial. `first` is the first run, which had glibc's locks.
+    fn one(&self, kind: Kind, first: Option<&Ended>) -> Result<Ended, Exit> {
+        let words = words::Failure { command: &self.launch.command, kind, errors: &self.file("run", "err") };
+        let file = |name| File::create(self.file("run", name)).map_err(|error| Exit::Failed(error.to_string()));
+        let mut command = command(&self.launch, kind)?;
+        let input = self.input.again().map_err(|error| Exit::Usage(format!("standard input: {error}")))?;
+        command.stdin(input).stdout(file("out")?).stderr(file("err")?);
+        let running = Running::start(&mut command, libc::SIGKILL);
+        let running = running.map_err(|error| Exit::NotStarted(words.not_started(&error), 126))?;
+        // A program that hangs with the other locks must not hang this one.
+        let limit =
+            first.filter(|_| kind == Kind::Ondeck).map(|first| PATIENCE + Duration::from_secs_f64(first.seconds) * 10);
+        let signal = || i32::try_from(self.signal.load(Relaxed)).ok().filter(|signal| *signal != 0);
+        match running.finish(limit, signal) {
+            Ok(ended) if ended.status.success() => Ok(ended),
+            Ok(ended) if kind == Kind::Glibc => {
+                Err(Exit::Ended(words.with_glibc(ended.status, first.is_some()), super::exit_code(ended.status)))
+            }
+            Ok(ended) => Err(Exit::Failed(words.with_ondeck(ended.status))),
+            Err(NotEnded::Stopped(signal)) => {
+                self.bar.finish_and_clear();
+                say("stopped: the program has been ended, and nothing is compared");
+                Err(Exit::Interrupted(signal))
+            }
+            Err(NotEnded::TooLong(limit)) => {
+                Err(Exit::Failed(words.too_long(limit, first.map_or(0.0, |first| first.seconds))))
+            }
+            Err(NotEnded::Unknown(error)) => {
+                Err(Exit::Failed(format!("cannot tell how the program has ended: {error}")))
+            }
+        }
+    }
+
+    /// What the run has printed is what others are compared with.
+    fn keep(&self) -> io::Result<()> {
+        STREAMS.iter().try_for_each(|(name, _)| fs::rename(self.file("run", name), self.file("first", name)))
+    }
+
+    /// Compares what the run has printed with what the first one has.
+    fn look_at_output(&self, kind: Kind, printed: &mut [Printed; 2]) -> io::Result<()> {
+        for ((name, _), printed) in STREAMS.iter().zip(printed) {
+            let place = match kind {
+                Kind::Glibc => &mut printed.by_itself,
+                Kind::Ondeck => &mut printed.by_locks,
+            };
+            if place.is_none() {
+                *place = difference(&self.file("first", name), &self.file("run", name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, run: &str, stream: &str) -> PathBuf {
+        self.directory.join(format!("{run}.{stream}"))
+    }
+}

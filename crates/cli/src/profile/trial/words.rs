@@ -1,0 +1,267 @@
+//! What `ondeck profile --try` says.
+
+use super::{Kind, Printed, Results, STREAMS};
+use ondeck_report::Grid;
+use ondeck_report::wording::{duration_ns, percent, plain, quoted, run_time, times, wrap};
+use ondeck_rounds::{Compared, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
+use std::ffi::OsString;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// The library makes a process start half a millisecond later; a script starts several processes.
+const START_S: f64 = 0.005;
+/// Of a shorter run, starting the program is a large part.
+const SHORT_S: f64 = 0.1;
+
+pub(super) fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Glibc => "glibc",
+        Kind::Ondeck => "ondeck",
+    }
+}
+
+fn seconds(seconds: f64) -> String {
+    duration_ns(seconds * 1e9)
+}
+
+/// The command as a shell wants it, in one line.
+fn typed(command: &[OsString]) -> String {
+    let words: Vec<String> = command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+    plain(&words.join(" "))
+}
+
+fn program(command: &[OsString]) -> String {
+    plain(&command.first().map(|word| word.to_string_lossy()).unwrap_or_default())
+}
+
+/// What is told at the end.
+pub(super) struct Told<'a> {
+    pub(super) command: &'a [OsString],
+    pub(super) library: Option<&'a Path>,
+    pub(super) results: &'a Results,
+    pub(super) is_input_lost: bool,
+}
+
+impl Told<'_> {
+    /// Verdict, table, notes and what to do next.
+    pub(super) fn text(&self, width: usize) -> String {
+        let Results { wall, cpu, .. } = self.results;
+        let (Some(wall_s), Some(cpu_s)) = (compare(wall, START_S), compare(cpu, START_S)) else { return String::new() };
+        let mut text = wrap("", &self.verdict(&wall_s), width);
+        if let Some(sentence) = cpu_sentence(&cpu_s) {
+            text += &wrap("", &sentence, width);
+        }
+        text += &format!("\n{}\n", table(wall, cpu, &wall_s, &cpu_s).render(width));
+        for note in self.notes(&wall_s) {
+            text += &wrap("", &note, width);
+        }
+        if self.fault().is_none() {
+            text += &self.next(wall_s.outcome);
+        }
+        text
+    }
+
+    fn verdict(&self, wall: &Compared) -> String {
+        let (name, ratio) = (program(self.command), times(wall.ratio()));
+        let (before, after, own) = (seconds(wall.before), seconds(wall.after), percent(wall.own));
+        let noise = format!("Two runs with glibc's locks differ by {own}.");
+        match wall.outcome {
+            Outcome::Faster => {
+                format!(
+                    "Faster: ondeck's locks made {name} {ratio} times as fast ({after} instead of {before}). {noise}"
+                )
+            }
+            Outcome::Slower => {
+                format!(
+                    "Slower: with ondeck's locks {name} took {ratio} times as long ({after} instead of {before}). {noise}"
+                )
+            }
+            Outcome::Same => format!(
+                "No difference beyond the noise: {name} took {after} with ondeck's locks and {before} with glibc's. {noise}"
+            ),
+            Outcome::TooFew => format!(
+                "Too few rounds to tell: {name} took {after} with ondeck's locks and {before} with glibc's. {noise}"
+            ),
+        }
+    }
+
+    fn notes(&self, wall: &Compared) -> Vec<String> {
+        let n_runs = self.results.wall.len() * super::RUNS.len();
+        let [out, err] = &self.results.printed;
+        let mut notes = Vec::new();
+        notes.extend(match out {
+            Printed { by_itself: Some(difference), .. } => Some(format!(
+                "The outputs cannot be compared, because this program's output varies with the same locks too. {}",
+                where_it_differs(STREAMS[0].1, difference, ["in one run", "in another"])
+            )),
+            Printed { by_locks: None, .. } => {
+                Some(format!("Standard output and exit code were the same in all {n_runs} runs."))
+            }
+            // That is a fault.
+            _ => None,
+        });
+        if let Printed { by_itself: None, by_locks: Some(difference) } = err {
+            notes.push(where_it_differs(STREAMS[1].1, difference, KINDS));
+        }
+        if self.is_input_lost {
+            notes.push(
+                "Each run had an empty standard input, because yours is not a file. To let each run read the same, \
+                 use `< FILE`."
+                    .to_owned(),
+            );
+        }
+        if wall.before < SHORT_S {
+            notes.push(
+                "These runs are short, and starting the program is a large part of them. Give it more work to see what \
+                 the locks change."
+                    .to_owned(),
+            );
+        } else if wall.outcome == Outcome::Same {
+            notes.push(
+                "If the program runs for a fixed time, its run time shows nothing. Compare the figures that it prints."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+
+    /// What to type next, in a line of its own.
+    fn next(&self, outcome: Outcome) -> String {
+        let library = self.library.map(|path| format!("--library {} ", quoted(&path.display().to_string())));
+        let rest = format!("{}-- {}\n", library.unwrap_or_default(), typed(self.command));
+        match outcome {
+            Outcome::Faster => format!("\nNext, run it with ondeck's locks:\nondeck run {rest}"),
+            Outcome::TooFew => {
+                format!("\nNext, run more rounds:\nondeck profile --try --rounds {ROUNDS_NEEDED} {rest}")
+            }
+            Outcome::Same => format!("\nNext, see which locks it waits for:\nondeck profile {rest}"),
+            Outcome::Slower => {
+                format!("\nKeep glibc's locks. Next, see which locks it waits for:\nondeck profile {rest}")
+            }
+        }
+    }
+
+    /// What makes the figures worthless: another result.
+    pub(super) fn fault(&self) -> Option<String> {
+        let [Printed { by_itself: None, by_locks: Some(difference) }, _] = &self.results.printed else { return None };
+        Some(format!(
+            "{} prints something else with ondeck's locks, and the same in all runs with glibc's. {} If its output may \
+             not vary, don't use `ondeck run` for it.",
+            program(self.command),
+            where_it_differs(STREAMS[0].1, difference, KINDS)
+        ))
+    }
+}
+
+/// What is compared, as a text ends with it.
+const KINDS: [&str; 2] = ["with glibc's locks", "with ondeck's"];
+
+fn where_it_differs(stream: &str, difference: &Difference, kinds: [&str; 2]) -> String {
+    let shown = |text: &Option<String>| text.as_ref().map_or("nothing".to_owned(), |text| format!("`{text}`"));
+    let [one, other] = difference.texts.each_ref().map(shown);
+    let [first, second] = kinds;
+    format!("The first difference is in line {} of {stream}: {one} {first}, {other} {second}.", difference.line)
+}
+
+fn cpu_sentence(cpu: &Compared) -> Option<String> {
+    let (before, after) = (seconds(cpu.before), seconds(cpu.after));
+    match cpu.outcome {
+        Outcome::Faster => Some(format!("It used less CPU time: {after} instead of {before}.")),
+        Outcome::Slower => Some(format!("It used more CPU time: {after} instead of {before}.")),
+        Outcome::Same | Outcome::TooFew => None,
+    }
+}
+
+fn table(wall: &[Round], cpu: &[Round], wall_s: &Compared, cpu_s: &Compared) -> Grid {
+    let mut grid = Grid::new(&["lock", "runs", "run time", "least", "most", "CPU time", "least", "most"], 1);
+    let before = |rounds: &[Round]| rounds.iter().flat_map(|round| round.before).collect::<Vec<f64>>();
+    let after = |rounds: &[Round]| rounds.iter().map(|round| round.after).collect::<Vec<f64>>();
+    let cells = |median: f64, values: &[f64]| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        [median, least, values.iter().copied().fold(0.0, f64::max)].map(seconds)
+    };
+    for (kind, wall, wall_median, cpu, cpu_median) in [
+        (Kind::Glibc, before(wall), wall_s.before, before(cpu), cpu_s.before),
+        (Kind::Ondeck, after(wall), wall_s.after, after(cpu), cpu_s.after),
+    ] {
+        let first = vec![name(kind).to_owned(), wall.len().to_string()];
+        grid.row([first, cells(wall_median, &wall).to_vec(), cells(cpu_median, &cpu).to_vec()].concat());
+    }
+    grid
+}
+
+/// What is said of a run after which nothing can be compared.
+pub(super) struct Failure<'a> {
+    pub(super) command: &'a [OsString],
+    pub(super) kind: Kind,
+    /// Its standard error.
+    pub(super) errors: &'a Path,
+}
+
+impl Failure<'_> {
+    pub(super) fn not_started(&self, error: &io::Error) -> String {
+        format!("{}: {error}", program(self.command))
+    }
+
+    /// `is_later` if it has succeeded before.
+    pub(super) fn with_glibc(&self, status: ExitStatus, is_later: bool) -> String {
+        let (name, how, last) = (program(self.command), how_it_ended(status), self.last_words());
+        let when = if is_later { ", but not in its first run" } else { "" };
+        let in_a_shell = quoted(&format!("{}; true", typed(self.command)));
+        format!(
+            "{name} {how} with glibc's own locks{when}, so nothing is compared{last}. If that is no failure, run: \
+             ondeck profile --try -- sh -c {in_a_shell}"
+        )
+    }
+
+    pub(super) fn with_ondeck(&self, status: ExitStatus) -> String {
+        let (name, how, last) = (program(self.command), how_it_ended(status), self.last_words());
+        format!("with ondeck's locks {name} {how}, and with glibc's it succeeded{last}. Don't use `ondeck run` for it")
+    }
+
+    pub(super) fn too_long(&self, limit: Duration, first_s: f64) -> String {
+        let (name, last) = (program(self.command), self.last_words());
+        let limit = run_time(limit.as_secs_f64());
+        format!(
+            "with {}'s locks {name} had not ended after {limit} and was killed, and with glibc's it took {}{last}. \
+             Don't use `ondeck run` for it",
+            self::name(self.kind),
+            seconds(first_s)
+        )
+    }
+
+    /// The last line of its standard error.
+    fn last_words(&self) -> String {
+        let text = end_of(self.errors).unwrap_or_default();
+        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        line.map_or(String::new(), |line| format!(" (it printed: `{}`)", plain(line)))
+    }
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => match signal_hook::low_level::signal_name(signal) {
+            Some(name) => format!("was killed by {name}"),
+            None => format!("was killed by signal {signal}"),
+        },
+        (None, None) => "ended in an unknown way".to_owned(),
+    }
+}
+
+fn end_of(file: &Path) -> io::Result<String> {
+    /// As much as is worth a line.
+    const ENOUGH: u64 = 400;
+    let mut file = std::fs::File::open(file)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
+    let mut bytes = Vec::new();
+    file.take(ENOUGH).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

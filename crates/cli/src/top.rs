@@ -1,0 +1,111 @@
+//! `ondeck top`: the locks of a program while it runs.
+
+mod history;
+mod screen;
+mod source;
+mod view;
+
+use crate::args::TopArgs;
+use crate::exit::Exit;
+use crate::profile::{listen, show};
+use crate::terminal::{as_typed, say};
+use history::History;
+use ondeck_report::wording::quoted;
+use screen::{Lists, Picture, Screen, Wish};
+use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
+use source::{Program, Source};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use view::View;
+
+/// From one snapshot to the next.
+const SECOND: Duration = Duration::from_secs(1);
+/// How often samples are taken, and signals seen. There is room for some seconds of samples.
+const GAP: Duration = Duration::from_millis(50);
+
+pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
+    let signal = listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
+    let mut program = Program::start(args)?;
+    let output = match &args.output {
+        Some(path) => format!("output: {}", path.display()),
+        None => "output: thrown away, --output FILE keeps it".to_owned(),
+    };
+    let mut watch = Watch { source: &mut program, signal: &signal, output, meant: None };
+    let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
+    let (code, meant) = (code?, watch.meant);
+    // The picture is gone by now.
+    show(&program.whole(), &[]);
+    match (meant, code) {
+        (Some(SIGTERM), _) | (None, 0) => Ok(()),
+        (Some(signal), _) => Err(Exit::Interrupted(signal)),
+        (None, code) => {
+            if args.output.is_none() {
+                say(&format!("The program ended with exit code {code}. To see what it printed:"));
+                let words: Vec<String> = args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+                say(&as_typed(&format!("ondeck top --output out.txt -- {}", words.join(" "))));
+            }
+            Err(Exit::Program(code))
+        }
+    }
+}
+
+/// A view of something until it ends.
+struct Watch<'a> {
+    source: &'a mut dyn Source,
+    /// The last signal to us, 0 if there is none.
+    signal: &'a AtomicUsize,
+    /// Where the program's output goes.
+    output: String,
+    /// The signal with which an end was asked for.
+    meant: Option<i32>,
+}
+
+impl Watch<'_> {
+    /// Shows a snapshot each second. Gives the exit code of what was watched.
+    fn run(&mut self, screen: &mut dyn Screen) -> Result<i32, Exit> {
+        let mut history = History::default();
+        let mut next = Instant::now() + SECOND;
+        self.show(screen, &history)?;
+        loop {
+            if let Some(code) = self.source.poll() {
+                return Ok(code);
+            }
+            let mut is_new = false;
+            match screen.wait(GAP)? {
+                Some(Wish::Quit) => is_new = self.stop(SIGTERM),
+                Some(Wish::Interrupt) => is_new = self.stop(SIGINT),
+                Some(Wish::Redraw) => is_new = true,
+                None => {}
+            }
+            if let Ok(signal @ 1..) = i32::try_from(self.signal.swap(0, Relaxed)) {
+                is_new |= self.stop(signal);
+            }
+            if Instant::now() >= next {
+                history.add(&self.source.snapshot());
+                // After a pause, as of a stopped process, the missed ones are left out.
+                next = (next + SECOND).max(Instant::now());
+                is_new = true;
+            }
+            if is_new {
+                self.show(screen, &history)?;
+            }
+        }
+    }
+
+    /// The first wish is the program's to follow; the second is an order. The picture has something new to say.
+    fn stop(&mut self, signal: i32) -> bool {
+        self.source.stop(if self.meant.is_some() { SIGKILL } else { signal });
+        self.meant.get_or_insert(signal);
+        true
+    }
+
+    fn show(&self, screen: &mut dyn Screen, history: &History) -> Result<(), Exit> {
+        let keys = match self.meant {
+            None => self.source.quitting(),
+            Some(_) => "waiting for the program to end. q: kill it",
+        };
+        let (title, footer) = (self.source.title(), format!("{keys}   {}", self.output));
+        screen.show(&View { title: &title, history, footer: &footer })
+    }
+}

@@ -1,0 +1,193 @@
+//! What is known of each lock: the last second, and how much was waited in each of the last sixty.
+
+use ondeck_profile::{Lock, Profile, busiest};
+use ondeck_report::wording::{percent, plain};
+use std::collections::VecDeque;
+
+/// So many snapshots are kept, one a second.
+pub(super) const KEPT: usize = 60;
+
+/// What a snapshot says of a lock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Row {
+    /// Process and address.
+    id: (u32, u64),
+    pub(super) name: String,
+    /// Threads that waited, on average.
+    pub(super) waiting: f64,
+    pub(super) waits_per_s: f64,
+    pub(super) longest_ns: f64,
+    /// Who waited most, and with which part; `-` if nobody did.
+    pub(super) waiter: String,
+    /// Who held it meanwhile.
+    pub(super) holder: String,
+    /// Threads that waited, on average, in each of the last seconds; the last one at the end.
+    pub(super) past: VecDeque<f64>,
+}
+
+impl Row {
+    fn of(id: (u32, u64), profile: &Profile, lock: &Lock) -> Row {
+        let seconds = profile.seconds.max(f64::MIN_POSITIVE);
+        let top = |sites| {
+            busiest(profile, sites).map_or("-".to_owned(), |(name, part)| format!("{} {}", plain(&name), percent(part)))
+        };
+        Row {
+            id,
+            name: plain(&lock.name),
+            waiting: lock.wait_ns / 1e9 / seconds,
+            waits_per_s: lock.waits / seconds,
+            longest_ns: lock.longest_ns as f64,
+            waiter: top(&lock.waiters),
+            holder: top(&lock.holders),
+            past: VecDeque::new(),
+        }
+    }
+
+    /// A second in which nobody waited.
+    fn idle(self) -> Row {
+        let nobody = "-".to_owned();
+        Row { id: self.id, name: self.name, waiter: nobody.clone(), holder: nobody, past: self.past, ..Row::default() }
+    }
+}
+
+/// All locks that were waited for in the last minute, most waiting in the last second first.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) rows: Vec<Row>,
+    /// Snapshots until now.
+    pub(super) n_snapshots: usize,
+}
+
+impl History {
+    /// Adds a snapshot.
+    pub(super) fn add(&mut self, profile: &Profile) {
+        self.n_snapshots += 1;
+        let mut old = std::mem::take(&mut self.rows);
+        for lock in profile.locks.iter().filter(|lock| lock.wait_ns > 0.0) {
+            let pid = profile.processes.get(lock.process as usize).map_or(0, |process| process.pid);
+            let id = (pid, lock.address);
+            let mut row = Row::of(id, profile, lock);
+            // Of two locks that had one address in one second, one has the past.
+            if let Some(at) = old.iter().position(|row| row.id == id) {
+                row.past = old.swap_remove(at).past;
+            }
+            self.rows.push(with(row, None));
+        }
+        self.rows.extend(old.into_iter().map(Row::idle).map(|row| with(row, Some(0.0))));
+        self.rows.retain(|row| row.past.iter().any(|waiting| *waiting > 0.0));
+        let past = |row: &Row| row.past.iter().sum::<f64>();
+        self.rows.sort_by(|one, other| {
+            let by_now = other.waiting.total_cmp(&one.waiting);
+            by_now.then(past(other).total_cmp(&past(one))).then(one.name.cmp(&other.name))
+        });
+    }
+
+    /// Threads that waited for any lock in the last second, on average, and their waits a second.
+    pub(super) fn sums(&self) -> (f64, f64) {
+        // The sum of no numbers is -0, which nobody wants to read.
+        let sum = |of: fn(&Row) -> f64| self.rows.iter().map(of).fold(0.0, |sum, one| sum + one);
+        (sum(|row| row.waiting), sum(|row| row.waits_per_s))
+    }
+
+    /// The most that was waited for one lock in a second.
+    pub(super) fn most(&self) -> f64 {
+        self.rows.iter().flat_map(|row| &row.past).copied().fold(0.0, f64::max)
+    }
+}
+
+/// With one more second in its past: this figure, or its own.
+fn with(mut row: Row, waiting: Option<f64>) -> Row {
+    row.past.push_back(waiting.unwrap_or(row.waiting));
+    while row.past.len() > KEPT {
+        row.past.pop_front();
+    }
+    row
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A snapshot of `seconds` with such locks: name, address, waits, ns, longest.
+    pub(crate) fn snapshot(seconds: f64, locks: &[(&str, u64, f64, f64, u64)]) -> Profile {
+        let frame = |function: &str| {
+            json!({
+                "function": function, "module": "server", "file": "", "line": 0, "address": 4096, "build_id": "",
+                "is_inlined": false, "is_named": true
+            })
+        };
+        let lock = |(name, address, waits, ns, longest): &(&str, u64, f64, f64, u64)| {
+            let site = |stack: u32| json!([{ "stack": stack, "count": waits, "ns": ns }]);
+            json!({
+                "name": name, "process": 0, "address": address, "origin": null, "acquisitions": 1e6, "waits": waits,
+                "wait_ns": ns, "longest_ns": longest, "wait_histogram": [], "hold_histogram": [], "hold_ns": 1e9,
+                "handing_on_ns": 0.0, "most_waiting": 2, "threads": 3, "spins": null, "parks": null, "wakes": null,
+                "rotations": null, "waiters": site(0), "holders": site(1), "takers": [],
+                "timeline": { "slice": 1.0, "amounts": [] }
+            })
+        };
+        let locks: Vec<_> = locks.iter().map(lock).collect();
+        let process =
+            json!({ "pid": 7, "parent": 1, "program": "/bin/server", "from": 0.0, "to": 2.0, "ended": "exit" });
+        let profile = json!({
+            "version": 1, "command": ["./server"], "started_at": 1.7e9, "seconds": seconds, "cores": 4, "lock": "glibc",
+            "rate": 10, "processes": [process], "frames": [frame("Cache::get(int)"), frame("Cache::put(int)")],
+            "stacks": [[0], [1]], "locks": locks, "conditions": [],
+            "dropped": { "samples": 0, "stacks": 0, "locks": 0, "processes": 0 }, "notes": []
+        });
+        ondeck_profile::json::from_json(&profile.to_string()).unwrap()
+    }
+
+    fn names(history: &History) -> Vec<&str> {
+        history.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn figures_are_of_one_second_whatever_the_snapshot_had() {
+        let mut history = History::default();
+        history.add(&snapshot(2.0, &[("queue", 1, 100.0, 3e9, 5_000_000)]));
+        let row = &history.rows[0];
+        assert_eq!((row.waiting, row.waits_per_s, row.longest_ns), (1.5, 50.0, 5e6));
+        assert_eq!((row.waiter.as_str(), row.holder.as_str()), ("Cache::get 100 %", "Cache::put 100 %"));
+        assert_eq!((history.sums(), history.most()), ((1.5, 50.0), 1.5));
+    }
+
+    #[test]
+    fn the_last_second_decides_the_order_and_the_minute_who_is_there() {
+        let mut history = History::default();
+        history.add(&snapshot(1.0, &[("a", 1, 1.0, 2e9, 9), ("b", 2, 1.0, 1e9, 9), ("idle", 3, 0.0, 0.0, 0)]));
+        assert_eq!(names(&history), ["a", "b"]);
+        history.add(&snapshot(1.0, &[("b", 2, 1.0, 1e9, 9)]));
+        assert_eq!(names(&history), ["b", "a"]);
+        let a = &history.rows[1];
+        assert_eq!((a.waiting, a.waits_per_s, a.longest_ns, a.waiter.as_str()), (0.0, 0.0, 0.0, "-"));
+        assert_eq!([&a.past, &history.rows[0].past], [&[2.0, 0.0], &[1.0, 1.0]]);
+        for _ in 0..KEPT - 2 {
+            history.add(&snapshot(1.0, &[]));
+        }
+        assert_eq!(names(&history), ["a", "b"], "in the minute a was waited for as long; names decide");
+        history.add(&snapshot(1.0, &[]));
+        assert_eq!((names(&history), history.rows[0].past.len()), (vec!["b"], KEPT));
+        history.add(&snapshot(1.0, &[]));
+        assert!(history.rows.is_empty() && history.sums().1.is_sign_positive());
+    }
+
+    #[test]
+    fn a_lock_keeps_its_past_under_another_name() {
+        let mut history = History::default();
+        history.add(&snapshot(1.0, &[("lock", 1, 1.0, 1e9, 9)]));
+        history.add(&snapshot(1.0, &[("lock at 0x1", 1, 1.0, 1e9, 9), ("lock at 0x2", 2, 1.0, 3e9, 9)]));
+        assert_eq!(names(&history), ["lock at 0x2", "lock at 0x1"]);
+        assert_eq!([history.rows[0].past.len(), history.rows[1].past.len()], [1, 2]);
+    }
+
+    #[test]
+    fn odd_snapshots_harm_nothing() {
+        let mut history = History::default();
+        history.add(&snapshot(0.0, &[("a\u{1b}[31m", 1, 1.0, 1e9, 9), ("twin", 1, 1.0, 1e9, 9)]));
+        assert!(history.rows.iter().all(|row| !row.name.contains('\u{1b}')));
+        history.add(&snapshot(1.0, &[("a", 1, 1.0, 1e9, 9), ("twin", 1, 1.0, 1e9, 9)]));
+        assert_eq!(history.n_snapshots, 2);
+    }
+}

@@ -1,0 +1,137 @@
+//! Where the figures are shown: a terminal, or a list each second.
+
+use super::view::{self, View, figures};
+use crate::exit::Exit;
+use crate::terminal::{print, width};
+use ondeck_report::Grid;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use std::io;
+use std::time::Duration;
+
+/// So many locks are in a list without a terminal.
+const MOST_LOCKS: usize = 10;
+/// A longer name is cut there.
+const LONGEST_NAME: usize = 40;
+
+/// What somebody at the keyboard wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// To leave.
+    Quit,
+    /// To interrupt, as Ctrl-C does elsewhere.
+    Interrupt,
+    /// To see the same again, in another size.
+    Redraw,
+}
+
+pub(super) trait Screen {
+    /// Shows what is known, after a snapshot or in another size.
+    fn show(&mut self, view: &View) -> Result<(), Exit>;
+    /// Waits so long, or until somebody wants something.
+    fn wait(&mut self, time: Duration) -> Result<Option<Wish>, Exit>;
+}
+
+/// A terminal, which is left as it was found.
+pub(super) struct Picture(DefaultTerminal);
+
+impl Picture {
+    pub(super) fn open() -> Result<Picture, Exit> {
+        ratatui::try_init().map(Picture).map_err(failed)
+    }
+}
+
+fn failed(error: io::Error) -> Exit {
+    Exit::Failed(format!("the terminal: {error}"))
+}
+
+impl Screen for Picture {
+    fn show(&mut self, view: &View) -> Result<(), Exit> {
+        self.0.draw(|frame| view::draw(frame, view)).map(|_| ()).map_err(failed)
+    }
+
+    fn wait(&mut self, time: Duration) -> Result<Option<Wish>, Exit> {
+        if !event::poll(time).map_err(failed)? {
+            return Ok(None);
+        }
+        event::read().map(|event| wish(&event)).map_err(failed)
+    }
+}
+
+impl Drop for Picture {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+fn wish(event: &Event) -> Option<Wish> {
+    match event {
+        Event::Resize(..) => Some(Wish::Redraw),
+        Event::Key(key) if key.kind == KeyEventKind::Press => match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Interrupt),
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Wish::Quit),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// No terminal: a list for each snapshot, on standard output.
+pub(super) struct Lists;
+
+impl Screen for Lists {
+    fn show(&mut self, view: &View) -> Result<(), Exit> {
+        if view.history.n_snapshots == 0 { Ok(()) } else { print(&list(view, width())) }
+    }
+
+    fn wait(&mut self, time: Duration) -> Result<Option<Wish>, Exit> {
+        std::thread::sleep(time);
+        Ok(None)
+    }
+}
+
+/// The locks that were waited for in the last second.
+fn list(view: &View, width: usize) -> String {
+    let head = format!("{}: {}\n", view.title, view::summary(view.history));
+    let mut grid = Grid::new(&["lock", "waiting", "waits/s", "longest", "waits most", "held meanwhile by"], 1);
+    for lock in view.history.rows.iter().filter(|lock| lock.waiting > 0.0).take(MOST_LOCKS) {
+        let [waiting, waits, longest] = figures(lock);
+        grid.row(vec![cut(&lock.name), waiting, waits, longest, cut(&lock.waiter), cut(&lock.holder)]);
+    }
+    if grid.is_empty() { head + "\n" } else { format!("{head}{}\n", grid.render(width)) }
+}
+
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::History;
+    use super::super::history::tests::snapshot;
+    use super::*;
+    use ratatui::crossterm::event::KeyEvent;
+
+    #[test]
+    fn keys_have_their_usual_meanings() {
+        let key = |code, modifiers| wish(&Event::Key(KeyEvent::new(code, modifiers)));
+        assert_eq!(key(KeyCode::Char('q'), KeyModifiers::NONE), Some(Wish::Quit));
+        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Some(Wish::Quit));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Wish::Interrupt));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), None);
+        assert_eq!(wish(&Event::Resize(80, 25)), Some(Wish::Redraw));
+    }
+
+    #[test]
+    fn a_list_has_the_locks_of_the_last_second() {
+        let mut history = History::default();
+        history.add(&snapshot(1.0, &[("gone", 1, 1.0, 1e9, 9)]));
+        let name = "n".repeat(50);
+        history.add(&snapshot(1.0, &[("queue", 2, 1500.0, 1.5e9, 5_000_000), (&name, 3, 1.0, 1e6, 900)]));
+        let view = View { title: "server (process 7)", history: &history, footer: "" };
+        insta::assert_snapshot!(list(&view, 120));
+    }
+}

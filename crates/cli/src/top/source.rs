@@ -1,0 +1,129 @@
+//! Where the figures come from.
+
+use crate::args::TopArgs;
+use crate::exit::Exit;
+use crate::profile::{directory, exit_code, now_ns, refused};
+use ondeck_launch::{Launch, Recording, prepare};
+use ondeck_profile::{Collector, Profile, Run};
+use ondeck_rounds::Running;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// What can be watched.
+pub(super) trait Source {
+    /// What is watched, for a headline.
+    fn title(&self) -> String;
+    /// Takes in what is new; called some times a second. What is watched may have ended, with an exit code.
+    fn poll(&mut self) -> Option<i32>;
+    /// What happened since the last snapshot.
+    fn snapshot(&mut self) -> Profile;
+    /// What happened since the start.
+    fn whole(&mut self) -> Profile;
+    /// What it means to quit, for the line at the bottom.
+    fn quitting(&self) -> &'static str;
+    /// Somebody wants to quit, and means this signal.
+    fn stop(&mut self, signal: i32);
+}
+
+/// A program that was started here, and records.
+pub(super) struct Program {
+    name: String,
+    running: Running,
+    collector: Collector,
+    /// Removed when all is over.
+    _directory: tempfile::TempDir,
+}
+
+impl Program {
+    pub(super) fn start(args: &TopArgs) -> Result<Program, Exit> {
+        let directory = directory(args.max_mb)?;
+        let launch = Launch {
+            command: args.command.clone(),
+            lock: Some(args.lock.clone()),
+            library: args.library.clone(),
+            recording: Some(Recording {
+                directory: directory.path().to_owned(),
+                rate: args.rate.into(),
+                max_mb: args.max_mb.into(),
+            }),
+            ..Launch::default()
+        };
+        let mut command = prepare(&launch).map_err(refused)?;
+        redirect(&mut command, args)?;
+        let run = Run {
+            command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            started_realtime_ns: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos()
+                as u64,
+            started_ns: now_ns(),
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        };
+        let name = run.command.first().cloned().unwrap_or_default();
+        let running = Running::start(&mut command, libc::SIGKILL);
+        let running = running.map_err(|error| Exit::NotStarted(format!("{name}: {error}"), 126))?;
+        let collector = Collector::new(directory.path(), run);
+        Ok(Program { name, running, collector, _directory: directory })
+    }
+}
+
+/// The program must not write into the picture, nor read the keys that are meant for us.
+fn redirect(command: &mut Command, args: &TopArgs) -> Result<(), Exit> {
+    if std::io::stdin().is_terminal() {
+        command.stdin(Stdio::null());
+    }
+    let Some(path) = &args.output else {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        return Ok(());
+    };
+    let cannot = |error| Exit::Usage(format!("--output {}: {error}", path.display()));
+    let file = File::create(path).map_err(cannot)?;
+    command.stderr(file.try_clone().map_err(cannot)?).stdout(file);
+    Ok(())
+}
+
+impl Source for Program {
+    fn title(&self) -> String {
+        let name = self.name.rsplit('/').next().unwrap_or_default();
+        format!("{} (process {})", ondeck_report::wording::plain(name), self.running.pid())
+    }
+
+    fn poll(&mut self) -> Option<i32> {
+        self.collector.take(now_ns());
+        if !self.running.is_over(Duration::ZERO) {
+            return None;
+        }
+        Some(self.running.reap().map_or(1, |(status, _)| exit_code(status)))
+    }
+
+    fn snapshot(&mut self) -> Profile {
+        let now = now_ns();
+        self.collector.take(now);
+        self.collector.snapshot(now)
+    }
+
+    fn whole(&mut self) -> Profile {
+        let now = now_ns();
+        self.collector.take(now);
+        self.collector.profile(now)
+    }
+
+    fn quitting(&self) -> &'static str {
+        "q: end the program (SIGTERM) and quit"
+    }
+
+    fn stop(&mut self, signal: i32) {
+        self.running.signal(signal);
+    }
+}
+
+impl Drop for Program {
+    /// If we fail, the program ends as it would have at a user's wish; it is killed if it does not.
+    fn drop(&mut self) {
+        const GRACE: Duration = Duration::from_secs(3);
+        self.running.signal(libc::SIGTERM);
+        if !self.running.has_ended() {
+            self.running.is_over(GRACE);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `ondeck top`: lists without a terminal, a picture and keys with one, and an end that leaves nothing behind.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{Scratch, command, ondeck, takes, until};
+use crate::launch::library;
+use crate::profiled::waiters;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn words<'a>(more: &[&'a str], program: &[&'a str]) -> Vec<&'a str> {
+    [&["top", "--library", library()], more, &["--"], program].concat()
+}
+
+/// Whether the program at this path runs.
+fn runs(program: &str) -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| line.starts_with(program.as_bytes()))
+}
+
+#[test]
+fn without_a_terminal_there_is_a_list_each_second() {
+    let scratch = Scratch::new("top-lists");
+    let program = waiters(&scratch);
+    let run = ondeck(&words(&[], &[&program, "3000"]));
+    assert_eq!(run.code, Some(7), "{}", run.stderr);
+    let lists: Vec<&str> = run.stdout.matches("waiters (process ").collect();
+    assert!(lists.len() >= 2, "{}", run.stdout);
+    assert!(run.stdout.contains("\n held ") && run.stdout.contains("hold 100 %"), "{}", run.stdout);
+    assert!(run.stderr.contains("waiters: Threads waited ") && run.stderr.contains("held"), "{}", run.stderr);
+    assert!(run.stderr.ends_with(&format!("\nondeck top --output out.txt -- {program} 3000\n")), "{}", run.stderr);
+}
+
+#[test]
+fn a_signal_is_the_programs_too() {
+    let scratch = Scratch::new("top-signal");
+    let program = waiters(&scratch);
+    for (signal, code) in [(libc::SIGTERM, 0), (libc::SIGINT, 130)] {
+        let mut child =
+            command(&words(&[], &[&program, "600000"])).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        until("its handlers", || takes(&child, &[signal]));
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        assert!(runs(&program));
+        // SAFETY: takes numbers only; it is our child, which was not waited for.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        output.read_to_string(&mut String::new()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert!(!runs(&program));
+    }
+}
+
+#[test]
+fn what_the_program_prints_goes_to_a_file() {
+    let scratch = Scratch::new("top-output");
+    let file = scratch.path("out.txt");
+    let run = ondeck(&words(&["--output", &file], &["sh", "-c", "echo one; echo two >&2; exit 3"]));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "one\ntwo\n");
+    assert!(!run.stderr.contains("--output"), "{}", run.stderr);
+    for (arguments, code, word) in [
+        (words(&["--output", "/no/such/file"], &["true"]), 2, "--output /no/such/file: "),
+        (words(&["--lock", "std-port"], &["true"]), 2, "--lock std-port"),
+        (words(&["--rate", "0"], &["true"]), 2, "--rate"),
+        (words(&[], &["no-such-program"]), 127, "no-such-program"),
+    ] {
+        let run = ondeck(&arguments);
+        assert_eq!((run.code, run.stderr.lines().count()), (Some(code), 1), "{}", run.stderr);
+        assert!(run.stderr.contains(word), "{}", run.stderr);
+    }
+}
+
+/// The command in a pseudo-terminal, with the program `script` that most systems have.
+fn in_terminal(words: &[&str]) -> Option<std::process::Child> {
+    let line: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let line = format!("stty cols 120 rows 20; exec '{}' {}", env!("CARGO_BIN_EXE_ondeck"), line.join(" "));
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env_remove("COLUMNS");
+    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()
+}
+
+#[test]
+fn in_a_terminal_there_is_a_picture_until_a_key_ends_it() {
+    let scratch = Scratch::new("top-terminal");
+    let program = waiters(&scratch);
+    for (key, code) in [("q", 0), ("\x03", 130)] {
+        let Some(mut child) = in_terminal(&words(&[], &[&program, "600000"])) else { return };
+        let mut keyboard = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let mut seen = String::new();
+        let mut bytes = [0; 4096];
+        let begin = Instant::now();
+        // Of the picture only what changes is written, so a name may come without what stands beside it.
+        while !seen.contains("held") {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{seen:?}");
+            let n = output.read(&mut bytes).unwrap();
+            assert!(n > 0, "{seen:?}");
+            seen += &String::from_utf8_lossy(&bytes[..n]);
+        }
+        // Another screen, without a cursor.
+        assert!(seen.contains("\x1b[?1049h") && seen.contains("\x1b[?25l"), "{seen:?}");
+        assert!(seen.contains("SIGTERM"), "{seen:?}");
+        keyboard.write_all(key.as_bytes()).unwrap();
+        let mut rest = Vec::new();
+        output.read_to_end(&mut rest).unwrap();
+        let rest = String::from_utf8_lossy(&rest);
+        let (_, after) = rest.split_once("\x1b[?1049l").unwrap_or_else(|| panic!("{rest:?}"));
+        assert!(rest.contains("\x1b[?25h") && after.contains("waiters: Threads waited "), "{rest:?}");
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{rest:?}");
+        assert!(!runs(&program));
+    }
+}

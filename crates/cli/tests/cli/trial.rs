@@ -1,0 +1,190 @@
+//! `ondeck profile --try`: both kinds of locks in turn, what is said of them, and that nothing is left behind.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{Run, Scratch, command, ondeck, takes, until};
+use crate::launch::library;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn flags(more: &[&'static str]) -> Vec<&'static str> {
+    [&["profile", "--library", library(), "--try"], more].concat()
+}
+
+fn with(more: &[&'static str], program: &[&str]) -> Run {
+    ondeck(&[&flags(more)[..], &["--"], program].concat())
+}
+
+fn sh(script: &str) -> Run {
+    with(&[], &["sh", "-c", script])
+}
+
+/// Whether the library is in a shell's environment.
+const WITH_ONDECK: &str = "case $LD_PRELOAD in *ondeck*)";
+
+#[track_caller]
+fn failed(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(code), 1), "{}", run.stderr);
+    words.iter().for_each(|word| assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr));
+}
+
+/// A program that waits for another time with the library than without, so that it is known which is faster.
+const SLEEPER: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+int main(int argc, char **argv)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    int has_ondeck = preloaded && strstr(preloaded, "ondeck");
+    pthread_mutex_lock(&mutex);
+    usleep(1000 * atoi(argv[1 + has_ondeck * (argc > 2)]));
+    pthread_mutex_unlock(&mutex);
+    puts("done");
+    return 0;
+}
+"#;
+
+fn sleeper(scratch: &Scratch) -> String {
+    let (source, program) = (scratch.write("sleeper.c", SLEEPER), scratch.path("sleeper"));
+    let built = Command::new("cc").args(["-O1", "-pthread", "-o", &program, &source]).status().unwrap();
+    assert!(built.success());
+    program
+}
+
+#[test]
+fn the_faster_locks_are_named_first() {
+    let scratch = Scratch::new("trial-verdict");
+    let program = sleeper(&scratch);
+    // Apart by so much that a busy machine does not matter.
+    for (times, verdict, next) in [
+        (["1500", "100"], "Faster: ondeck's locks made ", "\nondeck run --library "),
+        (["100", "1500"], "Slower: with ondeck's locks ", "\nondeck profile --library "),
+    ] {
+        let run = with(&[], &[&program, times[0], times[1]]);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+        assert!(run.stdout.starts_with(verdict), "{}", run.stdout);
+        let [glibc, ondeck] = ["\n glibc ", "\n ondeck "].map(|row| run.stdout.find(row));
+        assert!(glibc.is_some() && glibc < ondeck, "{}", run.stdout);
+        assert!(run.stdout.contains("were the same in all 9 runs") && run.stdout.contains(next), "{}", run.stdout);
+        assert!(run.stdout.ends_with(&format!("-- {program} {} {}\n", times[0], times[1])), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn rounds_are_as_many_as_asked_for_and_too_few_say_nothing() {
+    let scratch = Scratch::new("trial-rounds");
+    let log = scratch.path("log");
+    let script = format!("{WITH_ONDECK} echo ondeck;; *) echo glibc;; esac >>{log}");
+    let run = with(&["--rounds", "2"], &["sh", "-c", &script]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.starts_with("Too few rounds to tell: sh took "), "{}", run.stdout);
+    assert!(run.stdout.contains("\nondeck profile --try --rounds 3 --library "), "{}", run.stdout);
+    let order = std::fs::read_to_string(log).unwrap();
+    assert_eq!(order.split_whitespace().collect::<Vec<_>>(), ["glibc", "ondeck", "glibc", "ondeck", "glibc", "glibc"]);
+}
+
+#[test]
+fn another_output_with_ondecks_locks_is_a_fault() {
+    let run = sh(&format!("echo same; {WITH_ONDECK} echo two;; *) echo one;; esac"));
+    failed(&run, 1, &["line 2 of standard output: `one` with glibc's locks, `two` with ondeck's."]);
+    assert!(run.stdout.contains("\n ondeck ") && !run.stdout.contains("ondeck run"), "{}", run.stdout);
+    let scratch = Scratch::new("trial-varies");
+    let count = format!("echo x >>{0}; wc -l <{0}", scratch.path("count"));
+    let run = sh(&count);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("cannot be compared") && run.stdout.contains("`1` in one run"), "{}", run.stdout);
+    let run = sh(&format!("{WITH_ONDECK} echo odd >&2;; esac"));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("line 1 of standard error: nothing with glibc's locks, `odd`"), "{}", run.stdout);
+}
+
+#[test]
+fn a_program_that_fails_ends_the_trial() {
+    failed(&sh("echo why >&2; exit 3"), 3, &["sh ended with exit code 3", "glibc's own locks", "`why`", "; true"]);
+    failed(&sh("kill -TERM $$"), 128 + 15, &["sh was killed by SIGTERM", "glibc's own locks"]);
+    failed(&sh(&format!("{WITH_ONDECK} exit 4;; esac")), 1, &["with ondeck's locks sh ended with exit code 4"]);
+    failed(&sh(&format!("{WITH_ONDECK} kill -SEGV $$;; esac")), 1, &["with ondeck's locks sh was killed by SIGSEGV"]);
+    let scratch = Scratch::new("trial-later");
+    let once = scratch.path("once");
+    failed(
+        &sh(&format!("test ! -e {once}.two || exit 5; test ! -e {once} || touch {once}.two; touch {once}")),
+        5,
+        &["exit code 5", "not in its first run"],
+    );
+}
+
+#[test]
+fn a_file_is_read_by_each_run_from_the_same_place() {
+    let scratch = Scratch::new("trial-input");
+    let (file, log) = (scratch.write("input", "skipped\nread\n"), scratch.path("log"));
+    let script = format!("cat >>{log}");
+    let mut input = File::open(file).unwrap();
+    input.seek(SeekFrom::Start(8)).unwrap();
+    let arguments = [&flags(&["--rounds", "1"])[..], &["--", "sh", "-c", &script]].concat();
+    let output = command(&arguments).stdin(input).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "read\n".repeat(3));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("standard input"));
+    // A pipe that nobody closes: whoever reads it waits for ever.
+    let (reader, writer) = std::io::pipe().unwrap();
+    let output = command(&arguments).stdin(reader).output().unwrap();
+    drop(writer);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "read\n".repeat(3));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("empty standard input"));
+}
+
+#[test]
+fn an_interrupt_ends_the_program_and_its_children() {
+    let scratch = Scratch::new("trial-interrupt");
+    let pid = scratch.path("pid");
+    let script = format!("sleep 600 & echo $! >{pid}.new; mv {pid}.new {pid}; wait");
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let arguments = [&flags(&[])[..], &["--", "sh", "-c", &script]].concat();
+        let child = command(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        until("its handlers", || takes(&child, &[signal]));
+        until("the program's child", || Path::new(&pid).is_file());
+        // SAFETY: takes numbers only; it is our child, which was not waited for.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(128 + signal), 1), "{stderr}");
+        assert!(stderr.contains("stopped") && output.stdout.is_empty(), "{stderr}");
+        let sleeper = std::fs::read_to_string(&pid).unwrap();
+        let stat = || std::fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
+        until("the end of the program's child", || stat().is_empty() || stat().contains(") Z "));
+        std::fs::remove_file(&pid).unwrap();
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    failed(&with(&["--rounds", "0"], &["true"]), 2, &["--rounds", "1..=1000"]);
+    failed(&ondeck(&["profile", "--rounds", "3", "--", "true"]), 2, &["--try"]);
+    for more in [
+        &["--report", "a.html"][..],
+        &["-o", "a"],
+        &["--flamegraph", "a"],
+        &["--folded", "a"],
+        &["--firefox", "a"],
+        &["--format", "json"],
+        &["--out", "a"],
+        &["--every", "1s"],
+        &["--usdt"],
+        &["--no-prediction"],
+        &["--rate", "1"],
+        &["--max-mb", "1"],
+        &["--lock", "ondeck"],
+    ] {
+        failed(&with(more, &["true"]), 2, &["'--try' cannot be used with"]);
+    }
+    failed(&with(&[], &["no-such-program"]), 127, &["no-such-program"]);
+    failed(&with(&[], &["/dev/null"]), 126, &["/dev/null"]);
+    failed(&with(&[], &[]), 2, &["PROGRAM"]);
+    failed(&ondeck(&["profile", "--try", "--library", "/no/such.so", "--", "true"]), 2, &["/no/such.so"]);
+}

@@ -1,0 +1,286 @@
+//! One run of a command: its time, its CPU time and how it ended. Nothing of it is left behind.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How often somebody may ask for an end. The end of the process itself is seen at once.
+const GAP: Duration = Duration::from_millis(50);
+/// How long a process gets to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What a process and its children have used; of children, those that it has waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// User and system time, in seconds.
+    pub cpu_s: f64,
+    /// Context switches to wait.
+    pub voluntary: u64,
+    /// Context switches for others.
+    pub involuntary: u64,
+}
+
+impl Usage {
+    /// What was used since `earlier`.
+    pub fn since(self, earlier: Usage) -> Usage {
+        Usage {
+            cpu_s: self.cpu_s - earlier.cpu_s,
+            // A thread that has ended meanwhile took its count with it.
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+        }
+    }
+}
+
+/// What is left of a process that has ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ended {
+    /// From its start to its end.
+    pub seconds: f64,
+    /// What it has used.
+    pub usage: Usage,
+    /// How it ended.
+    pub status: ExitStatus,
+}
+
+/// Why a process has not ended by itself.
+#[derive(Debug)]
+pub enum NotEnded {
+    /// Somebody has asked for an end, with this signal.
+    Stopped(i32),
+    /// It took longer than it may.
+    TooLong(Duration),
+    /// The kernel does not tell.
+    Unknown(io::Error),
+}
+
+/// A running process that leads a group of its own. Dropped, it is killed with its group.
+#[derive(Debug)]
+pub struct Running {
+    pid: libc::pid_t,
+    started: Instant,
+    has_ended: bool,
+}
+
+impl Running {
+    /// Starts the command. `last_signal` is what the kernel sends it if the calling thread ends: nothing is dropped when
+    /// we are killed.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(command: &mut Command, last_signal: i32) -> io::Result<Running> {
+        command.process_group(0);
+        let die = move || {
+            // SAFETY: takes numbers only.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, last_signal) };
+            Ok(())
+        };
+        // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
+        unsafe { command.pre_exec(die) };
+        let started = Instant::now();
+        let child = command.spawn()?;
+        let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+        Ok(Running { pid, started, has_ended: false })
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> libc::pid_t {
+        self.pid
+    }
+
+    /// Whether its status was taken.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
+    pub fn is_over(&self, within: Duration) -> bool {
+        // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
+        let fd = match libc::c_int::try_from(fd) {
+            Ok(fd) if fd >= 0 => fd,
+            // An old kernel, or a container that forbids the call.
+            _ => return self.is_over_by_looking(within),
+        };
+        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let timeout = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: `poll` is one entry, as said, and outlives the call.
+        let n_ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
+        // SAFETY: this function has opened `fd`, and nobody else knows it.
+        unsafe { libc::close(fd) };
+        n_ready > 0
+    }
+
+    /// The same, with one look each millisecond.
+    fn is_over_by_looking(&self, within: Duration) -> bool {
+        const GAP: Duration = Duration::from_millis(1);
+        let begin = Instant::now();
+        let (id, how) = (self.pid.unsigned_abs(), libc::WEXITED | libc::WNOHANG | libc::WNOWAIT);
+        loop {
+            // SAFETY: numbers and addresses, for which all zeroes is a value.
+            let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            // SAFETY: `info` outlives the call; the process is our child, which nobody else waits for.
+            let failed = unsafe { libc::waitid(libc::P_PID, id, &raw mut info, how) } != 0;
+            // SAFETY: the call has filled it, or it is all zeroes.
+            if failed || unsafe { info.si_pid() } != 0 {
+                return true;
+            }
+            if begin.elapsed() >= within {
+                return false;
+            }
+            std::thread::sleep(GAP);
+        }
+    }
+
+    /// Sends a signal to it and to those of its children that are in its group.
+    pub fn signal(&self, signal: i32) {
+        if !self.has_ended {
+            // SAFETY: takes numbers only; it leads the group and was not waited for, so both numbers are its own.
+            unsafe { libc::kill(-self.pid, signal) };
+        }
+    }
+
+    /// Waits for its end; what it leaves running in its group is killed. `stop` is asked now and then for a signal that
+    /// wants an end: the process gets that signal and, if it does not end, SIGKILL.
+    ///
+    /// # Errors
+    /// If it does not end by itself.
+    pub fn finish(mut self, limit: Option<Duration>, stop: impl Fn() -> Option<i32>) -> Result<Ended, NotEnded> {
+        while !self.is_over(GAP) {
+            if let Some(signal) = stop() {
+                self.signal(signal);
+                self.is_over(GRACE);
+                return Err(NotEnded::Stopped(signal));
+            }
+            if let Some(limit) = limit.filter(|limit| self.started.elapsed() > *limit) {
+                return Err(NotEnded::TooLong(limit));
+            }
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.signal(libc::SIGKILL);
+        let (status, usage) = self.reap().map_err(NotEnded::Unknown)?;
+        match stop() {
+            // The same wish may have reached the process first.
+            Some(signal) => Err(NotEnded::Stopped(signal)),
+            None => Ok(Ended { seconds, usage, status }),
+        }
+    }
+
+    /// Takes its status, waiting for its end if need be.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn reap(&mut self) -> io::Result<(ExitStatus, Usage)> {
+        let mut status = 0;
+        // SAFETY: numbers only, for which all zeroes is a value.
+        let mut rusage: libc::rusage = unsafe { std::mem::zeroed() };
+        loop {
+            // SAFETY: both places outlive the call; the process is our child and was not waited for.
+            let pid = unsafe { libc::wait4(self.pid, &raw mut status, 0, &raw mut rusage) };
+            if pid == self.pid {
+                break;
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        self.has_ended = true;
+        let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
+        let usage = Usage {
+            cpu_s: (micros(rusage.ru_utime) + micros(rusage.ru_stime)) as f64 / 1e6,
+            voluntary: u64::try_from(rusage.ru_nvcsw).unwrap_or_default(),
+            involuntary: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
+        };
+        Ok((ExitStatus::from_raw(status), usage))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.signal(libc::SIGKILL);
+            let _ = self.reap();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read};
+    use std::os::fd::OwnedFd;
+    use std::process::Stdio;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn sh(text: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", text]);
+        command
+    }
+
+    fn start(command: &mut Command) -> Running {
+        Running::start(command, libc::SIGKILL).unwrap()
+    }
+
+    /// The process, and what it prints.
+    fn piped(text: &str) -> (Running, BufReader<std::io::PipeReader>) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let running = start(sh(text).stdout(Stdio::from(OwnedFd::from(writer))));
+        (running, BufReader::new(reader))
+    }
+
+    #[test]
+    fn an_end_has_its_time_its_status_and_its_cost() {
+        let ended = start(&mut sh("sleep 0.1; exit 3")).finish(None, || None).unwrap();
+        assert_eq!(ended.status.code(), Some(3));
+        assert!(ended.seconds >= 0.1 && ended.usage.cpu_s < ended.seconds, "{ended:?}");
+        // The work is done by a child that the shell waits for.
+        let busy = start(&mut sh("(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); exit 0"))
+            .finish(None, || None)
+            .unwrap();
+        assert!(busy.usage.cpu_s > ended.usage.cpu_s + 0.02, "{busy:?}, {ended:?}");
+        let killed = start(&mut sh("kill -9 $$")).finish(None, || None).unwrap();
+        assert_eq!(killed.status.signal(), Some(libc::SIGKILL));
+        assert!(Running::start(&mut Command::new("/no/such/program"), libc::SIGKILL).is_err());
+    }
+
+    #[test]
+    fn what_it_leaves_running_is_killed_at_its_end() {
+        let (running, mut output) = piped("sleep 600 & echo here");
+        running.finish(Some(MINUTE), || None).unwrap();
+        // Ends once nobody can write any more.
+        let mut text = String::new();
+        output.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "here\n");
+    }
+
+    #[test]
+    fn who_asks_for_an_end_gets_one_though_the_program_does_not_listen() {
+        let (running, mut output) = piped("trap '' INT; echo here; sleep 600 & wait; sleep 600");
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let begin = Instant::now();
+        let end = running.finish(Some(MINUTE), || Some(libc::SIGINT));
+        assert!(matches!(end, Err(NotEnded::Stopped(libc::SIGINT))), "{end:?}");
+        assert!(begin.elapsed() >= GRACE && begin.elapsed() < MINUTE);
+        assert_eq!(output.read_line(&mut line).unwrap(), 0, "a child of it still runs");
+    }
+
+    #[test]
+    fn an_end_is_seen_where_the_kernel_does_not_tell() {
+        let (mut running, mut output) = piped("exit 4");
+        drop(output.read_line(&mut String::new()));
+        assert!(running.is_over_by_looking(MINUTE));
+        assert_eq!(running.reap().unwrap().0.code(), Some(4));
+        assert!(!start(&mut sh("sleep 600")).is_over_by_looking(Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn who_takes_too_long_is_killed() {
+        let end = start(&mut sh("sleep 600")).finish(Some(Duration::from_millis(10)), || None);
+        assert!(matches!(end, Err(NotEnded::TooLong(_))), "{end:?}");
+    }
+}
