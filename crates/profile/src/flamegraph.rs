@@ -8,8 +8,8 @@
 pub(crate) mod tree;
 
 use crate::names::middle;
-use crate::profile::Profile;
-use crate::words::{command, headline, percent, program};
+use crate::profile::{Lock, Profile};
+use crate::words::{WOKEN_BY, command, headline, others, percent, program};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::clean;
@@ -47,6 +47,16 @@ pub(crate) fn words(side: Side) -> (&'static str, &'static str) {
         Side::Holders => {
             ("Who held it meanwhile", "Width: how long others waited while these functions held the lock.")
         }
+    }
+}
+
+/// The same for one lock, of which it may only be known who woke its waiters.
+pub(crate) fn words_of(side: Side, lock: &Lock) -> (&'static str, &'static str) {
+    match side {
+        Side::Holders if others(lock).0 == WOKEN_BY => {
+            ("Who woke the waiting threads", "Width: how long the waiting was that these functions ended.")
+        }
+        _ => words(side),
     }
 }
 
