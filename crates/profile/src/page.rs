@@ -234,23 +234,26 @@ fn over_time(profile: &Profile) -> Markup {
 /// The graphs of the lock that was waited for longest.
 fn first_flames(lock: &Lock, sides: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
     let words = |side| flamegraph::words_of(side, lock);
-    let caption = html! { (name(&middle(&lock.name, 120))) ": who waited for it, and who kept them waiting." };
-    pair("first", "The first lock", &caption, sides, &words, graphs)
+    let title = html! { "Most waiting: " (name(&middle(&lock.name, 90))) };
+    pair("first", &title, &html! {}, sides, &words, graphs)
 }
 
 /// The graphs of all locks, which are there without a script.
 fn flames(all: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
+    let title = html! { "Flame graphs of all locks" };
     let caption = html! {
+        p.caption {
         "All waiting is at the top. Below it are the locks, then the functions from the outermost inwards. Functions in "
         "italics were inlined. Grey ones only lock."
+        }
     };
-    pair("flames", "Flame graphs of all locks", &caption, all, &flamegraph::words, graphs)
+    pair("flames", &title, &caption, all, &flamegraph::words, graphs)
 }
 
 /// Two graphs side by side, in a section with this id.
 fn pair(
     id: &str,
-    title: &str,
+    title: &Markup,
     caption: &Markup,
     sides: &[(Side, Vec<Block>)],
     words: &dyn Fn(Side) -> (&'static str, &'static str),
@@ -262,9 +265,8 @@ fn pair(
     html! {
         section.part id=(id) {
             h2 { (title) }
-            p.caption { (caption) }
+            (caption)
             div.flames {
-                div.bar-of-flames {}
                 div.sides {
                     @for (side, blocks) in sides {
                         @let (title, meaning) = words(*side);
@@ -279,6 +281,7 @@ fn pair(
                         }
                     }
                 }
+                div.bar-of-flames {}
             }
         }
     }

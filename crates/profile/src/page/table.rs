@@ -10,11 +10,11 @@ use ondeck_report::wording::{count, counted, duration_ns};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
 const MOST_ROWS: usize = 1000;
-/// So many rows are shown at first, at least and at most; those that matter, if they are between. The first screen has
-/// room for a picture below.
-const ROWS_AT_FIRST: (usize, usize) = (3, 10);
+/// So many rows are shown at first, at least and at most; those that matter, if they are between. The first screen is to
+/// have room for a picture below.
+const ROWS_AT_FIRST: (usize, usize) = (1, 10);
 /// The longest name in a cell.
-const MOST_NAME: usize = 90;
+const MOST_NAME: usize = 60;
 const MOST_FUNCTION: usize = 48;
 
 /// What stands above the columns, and whether they are sorted as numbers, the largest first.
@@ -53,8 +53,8 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize], n_matter
             h2 { "Locks" }
             p.caption {
                 @if let Some(waiting) = words::waiting(profile) { (waiting) " " }
-                "All times except the mean hold are waiting times. "
-                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) @if idle == 1 { " was" } @else { " were" } " never waited for. " }
+                "Times are of waits, except the mean hold. "
+                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) " had no waits. " }
                 @if all.len() > MOST_ROWS { "The table has the first " (MOST_ROWS) "." }
             }
             div.scroll.sortable data-first=(first) tabindex="0" role="region" aria-label="Data: locks" {

@@ -99,7 +99,7 @@ mod tests {
             "some functions have no names, because /usr/bin/sysbench has no debug symbols. Fetch them, then profile again:\n\
              DEBUGINFOD_URLS=https://debuginfod.debian.net debuginfod-find debuginfo /usr/bin/sysbench"
         );
-        let two = ["/usr/bin/a b", "/home/me/own", "/lib/x86_64-linux-gnu/libc.so.6"];
+        let two = ["/usr/bin/a b", "/srv/own", "/lib/x86_64-linux-gnu/libc.so.6"];
         assert_eq!(
             told(&two, "ID=\"opensuse-leap\"\n", false),
             "some functions have no names, because 3 files have no debug symbols. Fetch them, then profile again:\n\
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn no_command_is_better_than_one_that_fails() {
-        let own = told(&["/home/me/own"], DEBIAN, true);
+        let own = told(&["/srv/own"], DEBIAN, true);
         assert!(own.ends_with("compile with -g and don't strip") && !own.contains('\n'), "{own}");
         let unknown = told(&["/usr/bin/sysbench"], "ID=slackware\n", true);
         assert!(!unknown.contains("debuginfod"), "{unknown}");
