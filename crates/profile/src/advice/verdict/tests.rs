@@ -138,7 +138,10 @@ fn a_verdict_is_one_line_whatever_the_figures() {
         profile.seconds = number;
         let verdict = verdict(&profile, &[]);
         assert!(!verdict.text.contains(['\n', '\u{1b}']) && !verdict.text.contains("NaN"), "{verdict:?}");
-        assert!(verdict.text.chars().count() < 500 && verdict.text.matches('`').count() % 2 == 0, "{verdict:?}");
+        assert!(
+            verdict.text.chars().count() < 500 && verdict.text.matches('`').count().is_multiple_of(2),
+            "{verdict:?}"
+        );
     }
     assert_eq!(verdict(&profile_of(nothing(), 0, 0.0), &[]).kind, Finding::NoWaits);
 }
