@@ -202,3 +202,34 @@ fn the_graphs_of_a_lock_are_in_the_data() {
     assert_eq!(data["labels"][label][0], "query_cache+0x18");
     assert_eq!(data["title"], "Waiting for locks in mariadbd");
 }
+
+#[test]
+fn who_woke_stands_where_nobody_is_known_to_hold() {
+    let mut profile = made_up::server();
+    profile.locks[0].wakers = std::mem::take(&mut profile.locks[0].holders);
+    profile.locks[0].kind = crate::LockKind::RwLock;
+    let text = markup(&page(&profile, &[]));
+    for expected in
+        ["<h3>Who woke the waiting threads</h3>", "<small>read-write lock</small>", "held meanwhile by / woken by"]
+    {
+        assert!(text.contains(expected), "{expected} is missing in {text}");
+    }
+    assert!(!markup(&page(&made_up::server(), &[])).contains("woke the waiting"));
+}
+
+/// All of them, folded, and the one command among the warnings.
+#[test]
+fn files_without_names_are_at_the_end() {
+    let mut profile = made_up::server();
+    profile.notes = vec!["2 files. Fetch them:\nfetch <a>".into()];
+    profile.notes.extend(["a", "b"].map(|file| format!("{file}: {}", crate::symbols::NO_DEBUG_FILE)));
+    let text = markup(&page(&profile, &[]));
+    let (_, end) = text.split_once("id=\"run\"").expect("it has its end");
+    for expected in [
+        "<li>2 files. Fetch them:<div class=\"command\"><pre><code>fetch &lt;a&gt;</code></pre></div></li>",
+        "<details class=\"data\"><summary>2 files without debug symbols</summary>",
+        "<li>a: no debug file",
+    ] {
+        assert!(end.contains(expected), "{expected} is missing in {end}");
+    }
+}
