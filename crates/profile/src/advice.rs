@@ -10,11 +10,13 @@ mod sentences;
 mod tests;
 #[cfg(test)]
 mod truth;
+mod verdict;
 
 pub use predict::{OnMachine, Prediction, predict, predictions};
+pub use verdict::{Finding, Verdict, verdict};
 
-use crate::Profile;
 use crate::wrappers::Tops;
+use crate::{Lock, Profile};
 use measures::Measures;
 use serde::Serialize;
 
@@ -53,8 +55,12 @@ pub enum Kind {
     Long,
     /// Sections are short, but not those that threads wait for.
     SometimesLong,
-    /// Sections are short, and our lock is predicted to help, here or with more cores.
+    /// How long it is held is not known, but who woke its waiters.
+    Woken,
+    /// Sections are short, and our lock is predicted to help here.
     Helped,
+    /// Sections are short, and our lock is predicted to help with more cores, but not here.
+    HelpedOnMore,
     /// Sections are short, and our lock is predicted not to help.
     NotHelped,
     /// Sections are short, and nothing is predicted.
@@ -66,10 +72,8 @@ pub enum Kind {
 }
 
 /// What all predictions leave out; to be shown once, where there is a prediction.
-pub const NOTE: &str = "Simulated figures come from a model of the machine that stands beside them. In it, every thread \
-                        repeats two steps: a section of the mean length that was measured, then work outside. Left out \
-                        are other locks, condition variables, sections of other lengths, and cache misses beyond one \
-                        line. All time outside counts as work of the thread's own.";
+pub const NOTE: &str = "Simulated figures leave out other locks, condition variables and sections of other lengths. \
+                        Measure before you decide.";
 
 /// One sentence for each lock of the profile, in its order, and one about condition variables if most waiting is there.
 /// `predictions` are those of the first locks, as [`predictions`] gives them; there may be fewer, or none.
@@ -77,7 +81,7 @@ pub fn advice(profile: &Profile, predictions: &[Option<Prediction>]) -> Vec<Advi
     let tops = Tops::new(profile);
     let of_lock = |(index, lock)| {
         let prediction = predictions.get(index).and_then(Option::as_ref);
-        let case = Case { profile, measures: Measures::of(lock, profile), prediction, tops: &tops };
+        let case = Case::new(lock, profile, prediction, &tops);
         let kind = case.kind();
         Advice { subject: Subject::Lock(index), kind, text: case.sentence(kind) }
     };
@@ -93,7 +97,11 @@ struct Case<'a> {
     tops: &'a Tops<'a>,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    fn new(lock: &'a Lock, profile: &'a Profile, prediction: Option<&'a Prediction>, tops: &'a Tops<'a>) -> Case<'a> {
+        Case { profile, measures: Measures::of(lock, profile), prediction, tops }
+    }
+
     /// What matters most of the lock. What comes first makes what follows pointless.
     fn kind(&self) -> Kind {
         let measures = &self.measures;
@@ -102,6 +110,7 @@ impl Case<'_> {
             () if measures.is_quiet() => Kind::Quiet,
             () if is_late && measures.shares_cores() => Kind::Late,
             () if !measures.is_known() && measures.waits_for_long() => Kind::Long,
+            () if measures.lock.holders.is_empty() && !measures.lock.wakers.is_empty() => Kind::Woken,
             () if !measures.is_known() => Kind::Unknown,
             () if is_late && !measures.is_short() => Kind::Late,
             () if !measures.is_short() => Kind::Long,
@@ -109,7 +118,8 @@ impl Case<'_> {
             () if self.profile.lock != predict::MEASURED_WITH => Kind::Answered,
             () => match self.prediction.filter(|prediction| prediction.is_like_the_run()) {
                 None => Kind::NotPredicted,
-                Some(prediction) if prediction.machines.iter().any(OnMachine::is_better) => Kind::Helped,
+                Some(prediction) if prediction.here().is_better() => Kind::Helped,
+                Some(prediction) if prediction.machines.iter().any(OnMachine::is_better) => Kind::HelpedOnMore,
                 Some(_) => Kind::NotHelped,
             },
         }

@@ -8,8 +8,8 @@
 pub(crate) mod tree;
 
 use crate::names::middle;
-use crate::profile::Profile;
-use crate::words::{command, headline, percent, program};
+use crate::profile::{Lock, Profile};
+use crate::words::{WOKEN_BY, command, headline, others, percent, program};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::clean;
@@ -43,10 +43,18 @@ const STRENGTHS: [f64; 3] = [0.26, 0.34, 0.42];
 /// What stands above the graphs: heading, and what the width means.
 pub(crate) fn words(side: Side) -> (&'static str, &'static str) {
     match side {
-        Side::Waiters => ("Who waited", "Width: how long threads waited in these functions."),
-        Side::Holders => {
-            ("Who held it meanwhile", "Width: how long others waited while these functions held the lock.")
+        Side::Waiters => ("Who waited", "Width: how long threads waited here."),
+        Side::Holders => ("Who held it meanwhile", "Width: how long others waited meanwhile."),
+    }
+}
+
+/// The same for one lock, of which it may only be known who woke its waiters.
+pub(crate) fn words_of(side: Side, lock: &Lock) -> (&'static str, &'static str) {
+    match side {
+        Side::Holders if others(lock).0 == WOKEN_BY => {
+            ("Who woke the waiting threads", "Width: how long a wait was that ended here.")
         }
+        _ => words(side),
     }
 }
 

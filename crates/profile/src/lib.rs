@@ -39,7 +39,9 @@ mod terminal;
 mod words;
 mod wrappers;
 
-pub use advice::{Advice, Kind, NOTE, OnMachine, Prediction, Subject, advice, predict, predictions};
+pub use advice::{
+    Advice, Finding, Kind, NOTE, OnMachine, Prediction, Subject, Verdict, advice, predict, predictions, verdict,
+};
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run};
 pub use flamegraph::svg as flamegraph;

@@ -12,10 +12,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::advice::{Advice, Subject, Verdict, verdict};
 use crate::flamegraph::tree::{Block, Detail, Graphs, Side};
 use crate::flamegraph::{self, class, described, frames, height, is_drawn};
 use crate::names::{middle, shown};
-use crate::profile::Profile;
+use crate::profile::{Lock, Profile};
+use crate::terminal::MOST_ADVISED;
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -36,9 +38,8 @@ const OPEN: usize = 3;
 /// What a graph of all locks shows, and one of a lock.
 const DETAIL: Detail = Detail { least: 0.001, most_frames: 800 };
 const DETAIL_OF_LOCK: Detail = Detail { least: 0.003, most_frames: 250 };
-/// So many sentences of advice stand among the answers.
-const MOST_ADVICE: usize = 3;
-
+/// The first lock's graphs are half as wide, and stand in the page twice.
+const DETAIL_OF_FIRST: Detail = Detail { least: 0.006, most_frames: 120 };
 /// What the script reads.
 #[derive(Serialize)]
 struct Data {
@@ -52,14 +53,19 @@ struct Data {
 /// Level, number of the label, ns, count. Where a frame begins follows from those before it.
 type Place = (u32, usize, f64, f64);
 
-/// The text of the page. `advice` is what may be said of a lock, by its index in the profile.
-pub fn page(profile: &Profile, advice: &[(usize, String)]) -> String {
+/// The text of the page. `advice` is what [`advice`](crate::advice()) says.
+pub fn page(profile: &Profile, advice: &[Advice]) -> String {
     let tops = Tops::new(profile);
     let mut graphs = Graphs::new(profile, &tops);
     let title = format!("Waiting for locks in {}", words::program(profile));
+    let verdict = verdict(profile, advice);
     let waited = words::waited(profile);
     let detailed: Vec<usize> = waited.iter().take(MOST_DETAILS).map(|(index, _)| *index).collect();
+    let first = waited
+        .first()
+        .map(|(index, lock)| (*lock, Side::BOTH.map(|side| (side, graphs.one(*index, side, DETAIL_OF_FIRST)))));
     let all = Side::BOTH.map(|side| (side, graphs.all(side, DETAIL)));
+    let first = first.map_or(html! {}, |(lock, sides)| first_flames(lock, &sides, &graphs));
     let flames = flames(&all, &graphs);
     let data = data(&title, &mut graphs, &detailed);
     html! {
@@ -68,9 +74,10 @@ pub fn page(profile: &Profile, advice: &[(usize, String)]) -> String {
             (head(&title, &STYLES))
             body {
                 main {
-                    (header(profile, &title))
-                    (table::locks(profile, &tops, &detailed))
-                    (answers(profile, &tops, advice))
+                    (header(&title, &verdict))
+                    (table::locks(profile, &tops, &detailed, verdict.locks.len()))
+                    (first)
+                    (answers(profile, &verdict, advice))
                     (flames)
                     (over_time(profile))
                     (lock::sections(profile, &tops, &detailed, advice))
@@ -98,18 +105,37 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
     Data { title: title.to_string(), labels: graphs.labels.all().iter().map(label).collect(), graphs: of_locks }
 }
 
-/// The title, and how much is waited for what. Warnings stand at the end, but their number stands here.
-fn header(profile: &Profile, title: &str) -> Markup {
-    let (sentence, lock) = words::headline_parts(profile);
-    let n_warnings = words::warnings(profile).len();
+/// The title, and what to do.
+fn header(title: &str, verdict: &Verdict) -> Markup {
     html! {
         header {
             h1 { (title) }
-            p.verdict { (sentence) @if let Some(lock) = &lock { " " (name(lock)) } "." }
-            @if n_warnings > 0 {
-                ul.sources aria-label="Contents" { li { a href="#run" { (counted(n_warnings, "warning")) } } }
-            }
+            p.verdict { (prose(&verdict.text)) }
+            @if let Some(command) = &verdict.command { (command_box(command)) }
         }
+    }
+}
+
+/// A command of ours, which a script can copy.
+fn command_box(command: &str) -> Markup {
+    html! { div.command { pre { code { (plain(command)) } } } }
+}
+
+/// Sentences of ours, in which names stand between backticks.
+fn prose(text: &str) -> Markup {
+    html! {
+        @for (index, part) in plain(text).split('`').enumerate() {
+            @if index % 2 == 1 { code.name { bdi { (part) } } } @else { (part) }
+        }
+    }
+}
+
+/// What may be done, and the command that it ends in.
+fn advised(text: &str) -> Markup {
+    let (said, command) = text.split_once('\n').map_or((text, None), |(said, command)| (said, Some(command)));
+    html! {
+        (prose(said))
+        @if let Some(command) = command { (command_box(command)) }
     }
 }
 
@@ -120,13 +146,20 @@ fn made(profile: &Profile) -> Markup {
         details.made id="run" {
             summary { h2 { "How this was made" } }
             @if !profile.command.is_empty() {
-                div.command { pre { code { (words::command(profile)) } } }
+                (command_box(&words::command(profile)))
             }
             ul.sources aria-label="The run" {
                 @for (name, value) in words::facts(profile) { li { (name) ": " bdi { (value) } } }
             }
             @if !warnings.is_empty() {
-                ul.warnings aria-label="Warnings" { @for warning in &warnings { li { (warning) } } }
+                ul.warnings aria-label="Warnings" { @for warning in &warnings { li { (noted(warning)) } } }
+            }
+            @let nameless = words::nameless(profile);
+            @if !nameless.is_empty() {
+                details.data {
+                    summary { (counted(nameless.len(), "file")) " without debug symbols" }
+                    ul.warnings aria-label="Files without debug symbols" { @for file in &nameless { li { (file) } } }
+                }
             }
             (table::processes(profile))
         }
@@ -138,44 +171,41 @@ fn name(text: &str) -> Markup {
     html! { code.name { bdi { (shown(text)) } } }
 }
 
-fn answers(profile: &Profile, tops: &Tops, advice: &[(usize, String)]) -> Markup {
-    let waited = words::waited(profile);
-    let first: Vec<&(usize, String)> = waited
-        .iter()
-        .flat_map(|(index, _)| advice.iter().filter(move |(of, _)| of == index))
-        .take(MOST_ADVICE)
-        .collect();
+/// A warning, which may have a command.
+fn noted(text: &str) -> Markup {
+    let (said, command) = text.split_once('\n').map_or((text, None), |(said, command)| (said, Some(command)));
+    html! {
+        (said)
+        @if let Some(command) = command { (command_box(command)) }
+    }
+}
+
+/// What may be done about the first locks that matter.
+fn answers(profile: &Profile, verdict: &Verdict, advice: &[Advice]) -> Markup {
+    let first = verdict.locks.iter().take(MOST_ADVISED);
+    let first: Vec<(usize, &Advice)> = first.flat_map(|index| of_lock(*index, advice)).collect();
     html! {
         section id="answers" aria-label="Answers" {
             @if let Some(nothing) = words::nothing(profile) {
                 article { h2 { "Is there anything to see?" } div.sentences { p { (nothing) } } }
             }
-            @if let Some((_, lock)) = waited.first() {
-                article {
-                    h2 { "Who waited, and who held the lock meanwhile?" }
-                    div.sentences {
-                        @if let Some((waiter, part)) = tops.busiest(&lock.waiters) {
-                            p { (words::percent(part)) " of the waiting for this lock is in " (name(&waiter)) "." }
-                        }
-                        @if let Some((holder, part)) = tops.busiest(&lock.holders) {
-                            p { (name(&holder)) " held it during " (words::percent(part)) " of the waiting in which anybody held it." }
-                        }
-                        @if let Some(free) = lock::handing_on(lock) { p { (free) } }
-                    }
-                }
-            }
             @if !first.is_empty() {
                 article {
                     h2 { "What may help?" }
                     div.sentences {
-                        @for (index, sentence) in first {
-                            p { (name(&middle(&profile.locks[*index].name, 120))) ". " (plain(sentence)) }
+                        @for (index, advice) in first {
+                            div.one { p { (name(&middle(&profile.locks[index].name, 120))) } (advised(&advice.text)) }
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// The advice for a lock, with its index.
+fn of_lock(index: usize, advice: &[Advice]) -> impl Iterator<Item = (usize, &Advice)> {
+    advice.iter().filter(move |one| one.subject == Subject::Lock(index)).map(move |one| (index, one))
 }
 
 fn over_time(profile: &Profile) -> Markup {
@@ -201,30 +231,57 @@ fn over_time(profile: &Profile) -> Markup {
     }
 }
 
+/// The graphs of the lock that was waited for longest.
+fn first_flames(lock: &Lock, sides: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
+    let words = |side| flamegraph::words_of(side, lock);
+    let title = html! { "Most waiting: " (name(&middle(&lock.name, 90))) };
+    pair("first", &title, &html! {}, sides, &words, graphs)
+}
+
 /// The graphs of all locks, which are there without a script.
 fn flames(all: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
-    if !all.iter().any(|(_, blocks)| is_drawn(blocks)) {
+    let title = html! { "Flame graphs of all locks" };
+    let caption = html! {
+        p.caption {
+        "All waiting is at the top. Below it are the locks, then the functions from the outermost inwards. Functions in "
+        "italics were inlined. Grey ones only lock."
+        }
+    };
+    pair("flames", &title, &caption, all, &flamegraph::words, graphs)
+}
+
+/// Two graphs side by side, in a section with this id.
+fn pair(
+    id: &str,
+    title: &Markup,
+    caption: &Markup,
+    sides: &[(Side, Vec<Block>)],
+    words: &dyn Fn(Side) -> (&'static str, &'static str),
+    graphs: &Graphs,
+) -> Markup {
+    if !sides.iter().any(|(_, blocks)| is_drawn(blocks)) {
         return html! {};
     }
     html! {
-        section.part id="flames" {
-            h2 { "Flame graphs" }
-            p.caption {
-                "All waiting is at the top. Below it are the locks, then the functions from the outermost inwards. Functions in "
-                "italics were inlined. Grey ones only lock."
-            }
+        section.part id=(id) {
+            h2 { (title) }
+            (caption)
             div.flames {
-                div.bar-of-flames {}
-                @for (side, blocks) in all {
-                    @let (title, meaning) = flamegraph::words(*side);
-                    @if is_drawn(blocks) {
-                        h3 { (title) }
-                        p.caption { (meaning) }
-                        svg.graph width="100%" height=(height(blocks)) role="group" aria-label=(title) {
-                            (frames(blocks, graphs))
+                div.sides {
+                    @for (side, blocks) in sides {
+                        @let (title, meaning) = words(*side);
+                        @if is_drawn(blocks) {
+                            div {
+                                h3 { (title) }
+                                p.caption { (meaning) }
+                                svg.graph width="100%" height=(height(blocks)) role="group" aria-label=(title) {
+                                    (frames(blocks, graphs))
+                                }
+                            }
                         }
                     }
                 }
+                div.bar-of-flames {}
             }
         }
     }

@@ -21,6 +21,7 @@
 
 mod debug_file;
 mod image;
+mod missing;
 mod names;
 mod table;
 
@@ -29,6 +30,9 @@ use image::{Image, Place};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+
+/// What a remark on a file says of which functions have no names for want of a debug file.
+pub(crate) const NO_DEBUG_FILE: &str = "no debug file for it was found";
 
 /// A program file or library as it was loaded into a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +148,16 @@ impl Symbols {
         self.known.iter().flat_map(|(path, known)| known.remarks(path)).collect()
     }
 
+    /// How to get names for all that [`remarks`](Self::remarks) says to be stripped, in one sentence, with a command in a
+    /// second line where there is one. `None` where nothing is.
+    pub fn how_to_get_names(&self) -> Option<String> {
+        let mut files: Vec<(&Path, usize)> =
+            self.known.iter().filter_map(|(path, known)| Some((path.as_path(), known.nameless()?))).collect();
+        files.sort_by_key(|(_, n_unnamed)| std::cmp::Reverse(*n_unnamed));
+        let files: Vec<&Path> = files.into_iter().map(|(path, _)| path).collect();
+        missing::how_to_get_names(&files, &missing::System::this())
+    }
+
     fn places(&mut self, module: &Module, address: u64) -> Vec<Place> {
         let Some(image) = self.image(module) else { return Vec::new() };
         let (places, fault) = image.places(address);
@@ -177,6 +191,11 @@ impl Symbols {
 }
 
 impl Known {
+    /// Addresses without names in a stripped file; `None` if there are none.
+    fn nameless(&self) -> Option<usize> {
+        self.image.as_ref().ok().filter(|image| image.is_stripped && self.n_unnamed > 0).map(|_| self.n_unnamed)
+    }
+
     fn remarks(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         let image = match &self.image {
@@ -194,8 +213,7 @@ impl Known {
             let (n_unnamed, id) = (self.n_unnamed, build_id_text(&image.build_id));
             let misfit = image.misfit.as_ref().map(|file| format!("; {} does not fit", file.display()));
             remarks.push(format!(
-                "{path}: {n_unnamed} of its addresses have no names. The file is stripped, and no debug file for it was \
-                 found ({id}{})",
+                "{path}: {n_unnamed} of its addresses have no names. The file is stripped, and {NO_DEBUG_FILE} ({id}{})",
                 misfit.unwrap_or_default()
             ));
         }

@@ -1,15 +1,23 @@
-//! The list for the terminal: which locks were waited for longest, by whom, and who held them meanwhile.
+//! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
+use crate::advice::{Advice, Subject, Verdict, verdict};
 use crate::names::middle;
 use crate::profile::{Lock, Profile, Site};
-use crate::words::{conditions, headline, nothing, p99, percent, program, share, waited, warnings};
+use crate::words::{
+    conditions, kind, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited, waiting,
+    warnings,
+};
 use crate::wrappers::Tops;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use ondeck_report::wording::{count, counted, duration_ns, plain, wrap};
+use ondeck_report::wording::{count, duration_ns, plain, wrap};
 use std::fmt::Write as _;
 
 /// So many locks are listed.
 const MOST_LOCKS: usize = 10;
+/// So many where none matters.
+const MOST_QUIET: usize = 3;
+/// So many of them have advice.
+pub(crate) const MOST_ADVISED: usize = 3;
 /// The columns of figures.
 const FIGURES: [&str; 5] = ["share", "waits", "mean", "p99", "longest"];
 /// Where a name has less room than this, those of functions go below.
@@ -21,44 +29,69 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 /// Spaces that the library puts around each cell.
 const PADDING: usize = 2;
 
-/// What a run ends with: a headline, the first locks, what else there is. `advice` is what may be said of a lock, by its
-/// index in the profile. Lines are at most `width` columns long, if that is enough for the figures.
-pub fn table(profile: &Profile, advice: &[(usize, String)], width: usize) -> String {
-    let mut text = wrap("", &format!("{}: {}", program(profile), headline(profile)), width);
+/// What a run ends with: the verdict, the locks that matter, what may be done about the first of them, and what else there
+/// is. `advice` is what [`advice`](crate::advice()) says. Lines are at most `width` columns long, if that is enough for the
+/// figures.
+pub fn table(profile: &Profile, advice: &[Advice], width: usize) -> String {
+    let verdict = verdict(profile, advice);
+    let mut text = first(profile, &verdict, width);
     if let Some(nothing) = nothing(profile) {
         text.extend(nothing.lines().map(|line| wrap("", line, width)));
     }
-    let locks = waited(profile);
-    let (listed, rest) = locks.split_at(locks.len().min(MOST_LOCKS));
+    if let Some(waiting) = waiting(profile) {
+        text += &format!("\n{}", wrap("", &waiting, width));
+    }
+    let listed = listed(profile, &verdict);
     if !listed.is_empty() {
-        text += &format!("\n{}", rows(profile, listed, width));
+        text += &format!("\n{}", rows(profile, &listed, !verdict.locks.is_empty(), width));
+        if let Some(others) = other_locks(profile, &listed) {
+            text += &wrap("", &others, width);
+        }
     }
-    if !rest.is_empty() {
-        let ns: f64 = rest.iter().map(|(_, lock)| lock.wait_ns).sum();
-        let _ = writeln!(text, "and {} more, with {} of all waiting", rest.len(), percent(share(profile, ns)));
-    }
-    let idle = profile.locks.len() - locks.len();
-    if idle > 0 && !locks.is_empty() {
-        let _ = writeln!(text, "{} had no waits", counted(idle, "other lock"));
-    }
-    text += &advised(profile, listed, advice, width);
+    text += &advised(profile, &verdict, advice, width);
     if let Some(conditions) = conditions(profile) {
-        text += &format!("\n{}", wrap("", &conditions, width));
+        let is_idle = advice.iter().any(|one| matches!(one.subject, Subject::Condition(_)));
+        let idle = if is_idle { ". These threads may have had nothing to do" } else { "" };
+        text += &format!("\n{}", wrap("", &format!("{conditions}{idle}"), width));
     }
-    let warnings = warnings(profile);
-    if !warnings.is_empty() {
-        text.push('\n');
+    text + &noted(profile, width)
+}
+
+/// The verdict, with its command in a line of its own, so that it can be copied.
+fn first(profile: &Profile, verdict: &Verdict, width: usize) -> String {
+    let said = wrap("", &format!("{}: {}", program(profile), verdict.text), width);
+    match &verdict.command {
+        Some(command) => format!("{said}  {}\n", plain(command)),
+        None => said,
     }
-    for warning in warnings {
-        text += &wrap("note: ", &warning, width);
+}
+
+/// The locks that matter; the first few of others where none does.
+fn listed<'p>(profile: &'p Profile, verdict: &Verdict) -> Vec<(usize, &'p Lock)> {
+    if verdict.locks.is_empty() {
+        return waited(profile).into_iter().take(MOST_QUIET).collect();
+    }
+    verdict.locks.iter().take(MOST_LOCKS).map(|index| (*index, &profile.locks[*index])).collect()
+}
+
+fn noted(profile: &Profile, width: usize) -> String {
+    let mut text = String::new();
+    for warning in warnings(profile) {
+        let (said, command) = warning.split_once('\n').unwrap_or((&warning, ""));
+        let line = if text.is_empty() { "\n" } else { "" };
+        text += &format!("{line}{}", wrap("note: ", said, width));
+        if !command.is_empty() {
+            let _ = writeln!(text, "  {command}");
+        }
     }
     text
 }
 
-fn figures(profile: &Profile, lock: &Lock) -> [String; FIGURES.len()] {
+/// The figures of a lock. Where no lock matters, parts of next to nothing would look like much.
+fn figures(profile: &Profile, lock: &Lock, is_share: bool) -> [String; FIGURES.len()] {
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     [
-        percent(share(profile, lock.wait_ns)),
+        if is_share { percent(share(profile, lock.wait_ns)) } else { duration_ns(lock.wait_ns) },
         count(lock.waits),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
@@ -66,55 +99,59 @@ fn figures(profile: &Profile, lock: &Lock) -> [String; FIGURES.len()] {
     ]
 }
 
-fn rows(profile: &Profile, locks: &[(usize, &Lock)], width: usize) -> String {
+fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usize) -> String {
     let tops = Tops::new(profile);
     let top = |sites: &[Site]| {
         tops.busiest(sites).map_or("-".to_string(), |(name, part)| format!("{name} {}", percent(part)))
     };
-    let figures: Vec<_> = locks.iter().map(|(_, lock)| figures(profile, lock)).collect();
-    let column = |at: usize| figures.iter().map(|row| row[at].chars().count()).fold(FIGURES[at].len(), usize::max);
+    let mut figures: Vec<_> = locks.iter().map(|(_, lock)| figures(profile, lock, is_share)).collect();
+    let first = if is_share { FIGURES[0] } else { "waited" };
+    figures.insert(0, FIGURES.map(|name| if name == FIGURES[0] { first } else { name }.to_string()));
+    let column = |at: usize| figures.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let taken: usize = (0..FIGURES.len()).map(|at| column(at) + PADDING).sum();
     let left = width.saturating_sub(taken);
-    let named = |header: &str, of: &dyn Fn(&Lock) -> String, most: usize| -> Vec<String> {
-        let cells = locks.iter().map(|(_, lock)| part_first(&of(lock), most));
-        std::iter::once(header.to_string()).chain(cells).collect()
+    let named = |header: &str, of: &dyn Fn(&Lock, usize) -> String, most: usize| -> Vec<String> {
+        std::iter::once(header.to_string()).chain(locks.iter().map(|(_, lock)| of(lock, most))).collect()
     };
-    let lock_of = |lock: &Lock| plain(&lock.name);
-    let waiter_of = |lock: &Lock| top(&lock.waiters);
-    let holder_of = |lock: &Lock| top(&lock.holders);
+    let waiter_of = |lock: &Lock, most: usize| part_first(&top(&lock.waiters), most);
+    let other_of = |lock: &Lock, most: usize| part_first(&top(others(lock).1), most);
     let each = (left / 3).saturating_sub(PADDING).min(MOST_NAME);
     if each >= LEAST_NAME {
-        let names = [
-            named("lock", &lock_of, each),
-            named("waits most", &waiter_of, each),
-            named("held meanwhile by", &holder_of, each),
-        ];
+        let head = others_of_all(locks.iter().map(|(_, lock)| *lock));
+        let names =
+            [named("lock", &name_of, each), named("waits most", &waiter_of, each), named(&head, &other_of, each)];
         return render(&figures, &names);
     }
     let most = left.saturating_sub(PADDING).max(LEAST_NAME);
-    let table = render(&figures, &[named("lock", &lock_of, most)]);
+    let table = render(&figures, &[named("lock", &name_of, most)]);
     let mut lines = table.lines();
     let mut text: String = lines.by_ref().take(2).map(|line| format!("{line}\n")).collect();
     for (line, (_, lock)) in lines.zip(locks) {
         let room = width.saturating_sub(24).max(LEAST_NAME);
         let _ = writeln!(text, "{line}");
-        let _ = writeln!(text, "    waits most:        {}", part_first(&waiter_of(lock), room));
-        let _ = writeln!(text, "    held meanwhile by: {}", part_first(&holder_of(lock), room));
+        let _ = writeln!(text, "    waits most:        {}", waiter_of(lock, room));
+        let _ = writeln!(text, "    {:<19}{}", format!("{}:", others(lock).0), other_of(lock, room));
     }
     text
 }
 
-/// The cells in columns: figures to the right, names to the left. Of names, the first is the header.
+/// The lock's name, and its kind where that is not the usual one.
+fn name_of(lock: &Lock, most: usize) -> String {
+    let kind = kind(lock).map_or(String::new(), |kind| format!(", {kind}"));
+    middle(&plain(&lock.name), most.saturating_sub(kind.len())) + &kind
+}
+
+/// The cells in columns: figures to the right, names to the left. The first of each is the header.
 fn render(figures: &[[String; FIGURES.len()]], names: &[Vec<String>]) -> String {
     let cell = |text: &str, alignment| Cell::new(text).set_alignment(alignment);
-    let row = |figures: &[&str], at: usize| {
-        let figures = figures.iter().map(|text| cell(text, CellAlignment::Right));
+    let row = |at: usize| {
+        let figures = figures[at].iter().map(|text| cell(text, CellAlignment::Right));
         figures.chain(names.iter().map(|names| cell(&names[at], CellAlignment::Left))).collect::<Vec<Cell>>()
     };
     let mut table = Table::new();
-    table.load_style(STYLE).set_header(row(&FIGURES, 0));
-    for (index, figures) in figures.iter().enumerate() {
-        table.add_row(row(&figures.each_ref().map(String::as_str), index + 1));
+    table.load_style(STYLE).set_header(row(0));
+    for at in 1..figures.len() {
+        table.add_row(row(at));
     }
     table.lines().map(|line| line.trim_end().to_string() + "\n").collect()
 }
@@ -130,18 +167,15 @@ fn part_first(name: &str, most: usize) -> String {
     }
 }
 
-/// What may be said of the locks that are listed. A command stands by itself and whole, so that it can be copied.
-fn advised(profile: &Profile, listed: &[(usize, &Lock)], advice: &[(usize, String)], width: usize) -> String {
+/// What may be said of the first locks that matter. A command stands by itself and whole, so that it can be copied.
+fn advised(profile: &Profile, verdict: &Verdict, advice: &[Advice], width: usize) -> String {
     let mut text = String::new();
-    for (index, _) in listed {
-        let sentences: Vec<&String> =
-            advice.iter().filter(|(of, _)| of == index).map(|(_, sentence)| sentence).collect();
-        if sentences.is_empty() {
-            continue;
+    for index in verdict.locks.iter().take(MOST_ADVISED) {
+        let mut of_lock = advice.iter().filter(|one| one.subject == Subject::Lock(*index)).peekable();
+        if of_lock.peek().is_some() {
+            let _ = writeln!(text, "\n{}", name_of(&profile.locks[*index], width.max(LEAST_NAME)));
         }
-        let name = plain(&profile.locks[*index].name);
-        let _ = writeln!(text, "\n{}", middle(&name, width.max(LEAST_NAME)));
-        for sentence in sentences {
+        for Advice { text: sentence, .. } in of_lock {
             let (said, command) = sentence.split_once('\n').unwrap_or((sentence.as_str(), ""));
             text += &wrap("- ", &plain(said), width);
             if !command.is_empty() {

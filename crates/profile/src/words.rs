@@ -1,10 +1,12 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
 use crate::names::{middle, shown};
-use crate::profile::{Condition, Ended, Histogram, Lock, Profile};
+use crate::profile::{Condition, Ended, Histogram, Lock, LockKind, Profile, Site, WaitKind};
+use crate::symbols::NO_DEBUG_FILE;
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
-use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, run_time};
+use ondeck_report::wording::{count, counted, duration_ns, list, plain, quoted, run_time};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A longer note is none of ours.
 const MOST_NOTE: usize = 2000;
@@ -69,6 +71,55 @@ pub(crate) fn headline(profile: &Profile) -> String {
     }
 }
 
+/// All waiting for locks, in a sentence; `None` without any.
+pub(crate) fn waiting(profile: &Profile) -> Option<String> {
+    let (ns, length) = (profile.wait_ns(), run_time(profile.seconds));
+    (!waited(profile).is_empty()).then(|| format!("Threads waited {} for locks in {length}.", duration_ns(ns)))
+}
+
+/// What kind of lock it is, if it is not the usual one.
+pub(crate) fn kind(lock: &Lock) -> Option<&'static str> {
+    match lock.kind {
+        LockKind::Mutex => None,
+        LockKind::RwLock => Some("read-write lock"),
+        LockKind::Spin => Some("spin lock"),
+        LockKind::Unknown => Some("unknown kind"),
+    }
+}
+
+/// Who kept the waiters waiting, with what stands above: who held the lock, or, where only that is known, who woke them.
+pub(crate) fn others(lock: &Lock) -> (&'static str, &[Site]) {
+    if lock.holders.is_empty() && !lock.wakers.is_empty() {
+        return (WOKEN_BY, &lock.wakers);
+    }
+    (HELD_BY, &lock.holders)
+}
+
+/// What stands above a column with the [`others`] of several locks. Locks of which neither is known have no say.
+pub(crate) fn others_of_all<'p>(locks: impl Iterator<Item = &'p Lock>) -> String {
+    let known = locks.filter(|lock| !lock.holders.is_empty() || !lock.wakers.is_empty());
+    let heads: BTreeSet<&str> = known.map(|lock| others(lock).0).collect();
+    if heads.is_empty() { HELD_BY.to_owned() } else { heads.into_iter().collect::<Vec<&str>>().join(" / ") }
+}
+
+pub(crate) const HELD_BY: &str = "held meanwhile by";
+pub(crate) const WOKEN_BY: &str = "woken by";
+
+/// The other locks than so many, and what part of all waiting is theirs: `27 other locks: together 0.2 % of the waiting`.
+/// `None` without any.
+pub(crate) fn other_locks(profile: &Profile, shown: &[(usize, &Lock)]) -> Option<String> {
+    let n_others = profile.locks.len().saturating_sub(shown.len());
+    let ns = profile.wait_ns() - shown.iter().map(|(_, lock)| lock.wait_ns).sum::<f64>();
+    let all = if n_others == 1 { "" } else { "together " };
+    // Sums in another order may differ by a little.
+    let part = match share(profile, ns) {
+        part if part < 1e-9 => "no waiting".to_owned(),
+        part => format!("{all}{} of the waiting", percent(part)),
+    };
+    (n_others > 0)
+        .then(|| format!("{}: {part}", counted(n_others, if shown.is_empty() { "lock" } else { "other lock" })))
+}
+
 /// What can be done where there is nothing to show; `None` where there is.
 pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
     if profile.locks.is_empty() {
@@ -77,26 +128,46 @@ pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
              parking_lot, or the locks of Go, Java and OpenMP. For those, try:\nperf trace -s -e futex -- PROGRAM",
         );
     }
-    waited(profile).is_empty().then_some(
-        "Locks did not slow this run down. If you expected waiting: was there load, and more than one thread?",
-    )
+    waited(profile).is_empty().then_some("If you expected waiting: was there load, and more than one thread?")
 }
 
-/// All waiting on condition variables, in a sentence; `None` without any.
+/// All waiting that is for no lock, in a sentence; `None` without any.
 pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
     Some(format!(
         "Not counted above: {} of waiting on {} ({} waits), most on {} ({})",
         duration_ns(sum(|one| one.wait_ns)),
-        counted(profile.conditions.len(), "condition variable"),
+        kinds(profile),
         count(sum(|one| one.waits)),
         shown(&most.name),
         duration_ns(most.wait_ns),
     ))
 }
 
-/// What is missing or has to be known, in sentences.
+/// How many places of waiting there are of each kind: `2 condition variables, 1 semaphore and 3 joins`.
+fn kinds(profile: &Profile) -> String {
+    let mut counts: BTreeMap<WaitKind, usize> = BTreeMap::new();
+    profile.conditions.iter().for_each(|one| *counts.entry(one.kind).or_default() += 1);
+    list(&counts.into_iter().map(|(kind, n)| counted(n, waits_on(kind))).collect::<Vec<String>>())
+}
+
+/// What a thread waits for, in a word or two to which an s can be added.
+pub(crate) fn waits_on(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Condition => "condition variable",
+        WaitKind::Semaphore => "semaphore",
+        WaitKind::Barrier => "barrier",
+        WaitKind::Once => "initialisation",
+        WaitKind::Join => "thread join",
+        WaitKind::Channel => "channel",
+        WaitKind::Park => "parking place",
+        WaitKind::Other => "other place",
+    }
+}
+
+/// What is missing or has to be known, in sentences. A note that ends in a command has it in a second line. Files without
+/// names are in [`nameless`].
 pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     let dropped = &profile.dropped;
     let rows = [
@@ -114,7 +185,20 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         (_, "process") => format!("{n} processes were {why}"),
         _ => format!("{n} {what}s were {why}"),
     });
-    dropped.chain(profile.notes.iter().map(|note| middle(&plain(note), MOST_NOTE))).collect()
+    let notes = profile.notes.iter().filter(|note| !note.contains(NO_DEBUG_FILE));
+    let note = |note: &String| match note.split_once('\n') {
+        Some((said, command)) if said.ends_with(':') => middle(&plain(said), MOST_NOTE) + "\n" + &plain(command),
+        _ => middle(&plain(note), MOST_NOTE),
+    };
+    dropped.chain(notes.map(note)).collect()
+}
+
+/// The files of which functions have no names for want of a debug file, each in a sentence: too many for a list that
+/// somebody reads. One note of the profile says what to do about all of them. That these are among the notes, and known by
+/// their words, keeps the form of the profile as it is.
+pub(crate) fn nameless(profile: &Profile) -> Vec<String> {
+    let notes = profile.notes.iter().filter(|note| note.contains(NO_DEBUG_FILE));
+    notes.map(|note| middle(&plain(note), MOST_NOTE)).collect()
 }
 
 /// How and where it ran, by name.

@@ -4,7 +4,7 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
 use crate::terminal::{as_typed, print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Advice, NOTE, Profile, Subject, firefox, flamegraph, folded, json, pprof, predictions};
+use ondeck_profile::{Advice, NOTE, Profile, firefox, flamegraph, folded, json, pprof, predictions};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -86,12 +86,15 @@ impl Outputs {
     /// The same in other files; as a list if there are none. A failure does not end the program that runs.
     pub(super) fn write_snapshot(&mut self, profile: &Profile) {
         self.n_snapshots += 1;
+        // Simulations would keep the program's recordings waiting.
+        let advice = ondeck_profile::advice(profile, &[]);
         if self.files.is_empty() {
-            return show(profile, &[]);
+            return show(profile, &advice);
         }
         for (form, path, _) in &self.files {
             let path = numbered(path, self.n_snapshots);
-            let written = OutFile::check(&path).and_then(|file| file.replace(&made(*form, profile, &[], TEXT_WIDTH)));
+            let written =
+                OutFile::check(&path).and_then(|file| file.replace(&made(*form, profile, &advice, TEXT_WIDTH)));
             if let Err(what) = written {
                 say(&format!("warning: snapshot {}: {what}", self.n_snapshots));
             }
@@ -103,7 +106,7 @@ impl Outputs {
 const TEXT_WIDTH: usize = 160;
 
 /// Prints the list on standard error.
-pub(crate) fn show(profile: &Profile, advice: &[(usize, String)]) {
+pub(crate) fn show(profile: &Profile, advice: &[Advice]) {
     for line in as_typed(&ondeck_profile::table(profile, advice, width())).lines() {
         say(line);
     }
@@ -112,26 +115,16 @@ pub(crate) fn show(profile: &Profile, advice: &[(usize, String)]) {
 /// The locks that are simulated: the first of the list. Each takes about a second.
 const PREDICTED: usize = 3;
 
-/// Sentences for locks, by their index. What is to be known beside becomes notes.
-pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<(usize, String)> {
+/// What may be done. What is to be known beside becomes a note.
+pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<Advice> {
     let predictions = if predicts { predictions(profile, PREDICTED) } else { Vec::new() };
-    let mut of_locks = Vec::new();
-    for Advice { subject, text, .. } in ondeck_profile::advice(profile, &predictions) {
-        match subject {
-            Subject::Lock(lock) => of_locks.push((lock, text)),
-            Subject::Condition(condition) => {
-                let name = profile.conditions.get(condition).map_or("", |condition| &condition.name);
-                profile.notes.push(format!("condition variable {name}: {text}"));
-            }
-        }
-    }
     if predictions.iter().any(Option::is_some) {
         profile.notes.push(NOTE.to_owned());
     }
-    of_locks
+    ondeck_profile::advice(profile, &predictions)
 }
 
-fn made(form: Form, profile: &Profile, advice: &[(usize, String)], width: usize) -> Vec<u8> {
+fn made(form: Form, profile: &Profile, advice: &[Advice], width: usize) -> Vec<u8> {
     match form {
         Form::Pprof => pprof::write(profile),
         Form::Page => ondeck_profile::page(profile, advice).into_bytes(),

@@ -73,11 +73,14 @@ fn the_first_screen_shows_a_picture_and_not_only_words() {
             let title: String = tab.eval("document.querySelector('h1').textContent");
             assert!(title.split_whitespace().count() <= 8, "{what}: {title}");
             let verdict: String = tab.eval("document.querySelector('header .verdict').textContent");
-            assert!(verdict.trim().ends_with('.') && verdict.len() < 300, "{what}: {verdict}");
-            let pictures = "document.querySelectorAll('.chart svg, .lanes svg, #locks table')";
-            let seen: f64 = tab.eval(&format!(
-                "Math.max(...[...{pictures}].map((one) => one.getBoundingClientRect()).map(({{ top, bottom }}) => Math.min(bottom, innerHeight) - Math.max(top, 0)))"
-            ));
+            // A colon leads to a command.
+            assert!(verdict.trim().ends_with(['.', ':']) && verdict.len() < 300, "{what}: {verdict}");
+            // A profile has its table, and graphs below.
+            let seen: f64 = tab.eval(
+                "((seen) => Math.max(Math.max(0, ...seen('.chart svg, .lanes svg')), seen('#locks table, #first .sides').reduce((sum, one) => sum + one, 0)))(
+                   (pictures) => [...document.querySelectorAll(pictures)].map((one) => one.getBoundingClientRect())
+                     .map(({ top, bottom }) => Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, 0))))",
+            );
             assert!(seen > least, "{what}: {seen} pixels of a picture are seen");
         }
     }

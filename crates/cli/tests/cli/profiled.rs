@@ -80,6 +80,21 @@ fn all_that_was_asked_for_is_written() {
     assert!(compared.stdout.contains("held"), "{}", compared.stdout);
 }
 
+/// Each section lasts 2 ms, and two of three threads wait for it at any time.
+#[test]
+fn the_first_line_says_what_to_do() {
+    let scratch = Scratch::new("profiled-verdict");
+    let program = waiters(&scratch);
+    let run = profile(&["--rate", "1", "--", &program, "300"]);
+    let first: String = run.stderr.lines().take_while(|line| !line.is_empty()).collect::<Vec<&str>>().join(" ");
+    for words in ["waiters: `held` ", "at a time, most in `hold` (waiters.c:", "Make that section shorter."] {
+        assert!(first.contains(words), "{words:?} is missing in: {}", run.stderr);
+    }
+    assert!(run.stderr.contains("\nheld\n- Long sections: "), "{}", run.stderr);
+    let quiet = profile(&["--", "sort", "/dev/null"]);
+    assert!(quiet.stderr.starts_with("sort: No lock "), "{}", quiet.stderr);
+}
+
 fn signal(child: &Child, signal: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
     assert!(sent.success());

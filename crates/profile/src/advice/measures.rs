@@ -2,6 +2,7 @@
 
 use crate::{Bar, Lock, Profile};
 use ondeck_lab::predict::{KEPT, Seen};
+use std::collections::BTreeMap;
 
 /// Part of the time that a lock's threads could run, below which waiting for it does not matter: if all of it went away,
 /// the program would gain less than two of its runs differ by.
@@ -45,16 +46,11 @@ pub(super) struct Measures<'a> {
 
 impl Measures<'_> {
     pub(super) fn of<'a>(lock: &'a Lock, profile: &Profile) -> Measures<'a> {
-        let process = profile.processes.get(lock.process as usize);
-        let seconds = process.map(|process| process.to - process.from).filter(|seconds| *seconds > 0.0);
-        let life_ns = seconds.unwrap_or(profile.seconds) * 1e9;
-        // Threads that no sample has shown may have been seen waiting. While the lock is free, all of them may be.
-        let threads = lock.threads.max(lock.most_waiting).clamp(1, MOST_THREADS);
         Measures {
             lock,
-            life_ns,
+            life_ns: life_ns(profile, lock.process),
             cores: profile.cores.max(1),
-            threads,
+            threads: threads(lock),
             rate: profile.rate.max(1),
             section_ns: section_ns(lock),
             waited_for_ns: if profile.lock == EXACT { waited_for_ns(lock) } else { None },
@@ -137,6 +133,60 @@ impl Measures<'_> {
         let seen = Seen { section_ns, waited, wait_ns, outside_ns, turn_ns };
         (acquisitions > 0.0 && self.life_ns > 0.0).then_some(seen)
     }
+}
+
+/// The waiting for all locks of a program, and the time in which its threads could have run.
+pub(super) struct Program {
+    /// Threads of its processes that use a lock, as far as one lock has shown them.
+    pub(super) threads: u32,
+    wait_ns: f64,
+    runnable_ns: f64,
+    life_ns: f64,
+}
+
+impl Program {
+    /// Processes without a lock count for nothing: a shell that waits for its child would make the child's waiting look
+    /// small.
+    pub(super) fn of(profile: &Profile) -> Program {
+        let mut of_processes: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
+        for lock in &profile.locks {
+            let (wait_ns, most) = of_processes.entry(lock.process).or_default();
+            *wait_ns += lock.wait_ns;
+            *most = threads(lock).max(*most);
+        }
+        let mut program = Program { threads: 0, wait_ns: 0.0, runnable_ns: 0.0, life_ns: 0.0 };
+        for (process, (wait_ns, threads)) in of_processes {
+            let life_ns = life_ns(profile, process);
+            program.wait_ns += wait_ns;
+            program.runnable_ns += f64::from(threads.min(profile.cores.max(1))) * life_ns;
+            program.threads += threads;
+            program.life_ns = program.life_ns.max(life_ns);
+        }
+        program
+    }
+
+    /// As [`Measures::share`], of all locks.
+    pub(super) fn share(&self) -> f64 {
+        if self.wait_ns > 0.0 { self.wait_ns / self.runnable_ns } else { 0.0 }
+    }
+
+    /// Threads that waited at a time, on average.
+    pub(super) fn waiting(&self) -> f64 {
+        if self.wait_ns > 0.0 { self.wait_ns / self.life_ns } else { 0.0 }
+    }
+}
+
+/// How long a process was seen, in ns.
+fn life_ns(profile: &Profile, process: u32) -> f64 {
+    let process = profile.processes.get(process as usize);
+    let seconds = process.map(|process| process.to - process.from).filter(|seconds| *seconds > 0.0);
+    seconds.unwrap_or(profile.seconds) * 1e9
+}
+
+/// Threads that use a lock at once. Threads that no sample has shown may have been seen waiting. While the lock is free,
+/// all of them may be.
+fn threads(lock: &Lock) -> u32 {
+    lock.threads.max(lock.most_waiting).clamp(1, MOST_THREADS)
 }
 
 /// The mean hold without the longest hundredth. The histogram says how much smaller that is than with it; the mean itself

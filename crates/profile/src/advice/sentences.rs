@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// So much of a function's name is shown.
 const MOST_NAME: usize = 80;
 
+/// What runs the program in turn with glibc's locks and with ours.
+const TRY: &str = "profile --try";
+
 /// What the mean of holds is of. Who loses its core is in the longest hundredth.
 const MEAN: &str = "mean of the shortest 99 %";
 
@@ -23,7 +26,11 @@ impl Case<'_> {
             Kind::Late => self.late(),
             Kind::Long => self.long(),
             Kind::SometimesLong => self.sometimes_long(),
-            Kind::Helped => self.helped(),
+            Kind::Woken => self.woken(),
+            Kind::Helped => self.helped("", "Try it and measure"),
+            Kind::HelpedOnMore => {
+                self.helped(" with more cores, not with these", "On such a machine, try it and measure")
+            }
             Kind::NotHelped => {
                 format!("`ondeck run` would not help: {} {} {}", self.short(), self.foretold(), self.less_often())
             }
@@ -77,15 +84,22 @@ impl Case<'_> {
     fn late(&self) -> String {
         let measures = &self.measures;
         let (threads, cores) = (counted(measures.threads as usize, "thread"), counted(measures.cores as usize, "core"));
+        let is_ours_to_try = measures.shares_cores() && self.profile.lock == MEASURED_WITH;
         let (problem, why) = if measures.shares_cores() {
-            ("Too few cores", format!("{threads} share {cores}. Try fewer threads or more cores."))
+            ("Too few cores", format!("{threads} share {cores}. Use fewer threads or more cores."))
         } else {
             let why = "Other programs or a limit on CPU time may have taken the cores: look for both.";
             ("Late wake-ups", format!("Its {threads} have {cores}. {why}"))
         };
         let is_sound = self.prediction.is_some_and(Prediction::is_like_the_run);
         let foretold = if is_sound { format!(" {}", self.foretold()) } else { String::new() };
-        format!("{problem}: {} {why}{foretold}", self.freely())
+        // A convoy looks the same as too few cores, and another lock may end it.
+        let try_it = if is_ours_to_try {
+            format!(" Or measure whether ondeck's locks help:\n{}", self.again(TRY))
+        } else {
+            String::new()
+        };
+        format!("{problem}: {} {why}{foretold}{try_it}", self.freely())
     }
 
     /// How long it is held, and by whom.
@@ -117,30 +131,30 @@ impl Case<'_> {
         )
     }
 
-    fn helped(&self) -> String {
-        let is_here = self.prediction.is_some_and(|prediction| prediction.here().is_better());
-        let (where_, try_it) = if is_here {
-            ("", "Try it and measure")
-        } else {
-            (" with more cores, not with these", "On such a machine, try it and measure")
-        };
+    /// Who ended the waiting, where who held the lock is not known.
+    fn woken(&self) -> String {
+        let lock = self.measures.lock;
+        let waiting = duration_ns(lock.wait_ns);
+        let who = self.heaviest(&lock.wakers, |site| site.ns).map_or(String::new(), |(place, ns)| {
+            format!(" {place} ended {} of that.", percent((ns / lock.wait_ns).min(1.0)))
+        });
+        format!(
+            "Threads waited {waiting} for it.{who} How long it was held was not recorded. Make its sections shorter, or \
+             lock it less often."
+        )
+    }
+
+    fn helped(&self, where_: &str, try_it: &str) -> String {
         let (short, foretold, run) = (self.short(), self.foretold(), self.again("run"));
         format!("`ondeck run` would help{where_}: {short} {foretold} {try_it}:\n{run}")
     }
 
     fn not_predicted(&self) -> String {
-        let unlike = self.prediction.map_or("This was not simulated.".to_owned(), |prediction| {
-            format!(
-                "The simulation cannot tell, because it differs from this run. Simulated: {} acquisitions a second with \
-                 glibc's mutex, and {} of them wait ({}). Measured: {} and {}.",
-                count(prediction.here().glibc_per_s),
-                percent(prediction.simulated_waits),
-                simulated(prediction.here()),
-                count(prediction.measured_per_s),
-                percent(prediction.measured_waits),
-            )
-        });
-        format!("`ondeck run` may help: {} {unlike} Try it and measure:\n{}", self.short(), self.again("run"))
+        let why = match self.prediction {
+            None => "No simulation says how much.",
+            Some(_) => "The simulation cannot tell, because it differs from this run.",
+        };
+        format!("`ondeck run` may help: {} {why} Measure it:\n{}", self.short(), self.again(TRY))
     }
 
     /// The command that starts the program again under `ondeck`.
@@ -203,7 +217,7 @@ impl Case<'_> {
 
     /// The function with the most of the sites, by their stacks without frames that only lock: its name with the place
     /// in it that has most, and how much it has.
-    fn heaviest(&self, sites: &[Site], amount: impl Fn(&Site) -> f64) -> Option<(String, f64)> {
+    pub(super) fn heaviest(&self, sites: &[Site], amount: impl Fn(&Site) -> f64) -> Option<(String, f64)> {
         let mut sums: HashMap<&str, (f64, f64, u32)> = HashMap::new();
         for site in sites {
             let (Some(frame), amount) = (self.tops.top(site.stack), amount(site)) else { continue };

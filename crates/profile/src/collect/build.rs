@@ -76,6 +76,7 @@ impl Collector {
             profile.dropped.locks += recording.dropped.locks;
         }
         profile.dropped.processes = self.unreadable.len() as u64;
+        profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
         let has_locked = self.recordings.iter().any(|recording| recording.has_locked);
         if !self.recordings.is_empty() && !has_locked && profile.locks.is_empty() {

@@ -115,7 +115,9 @@ class Flame {
     const room = Math.floor((pixels - 6) / this.letter);
     box.classList.toggle('narrow', room < FLAME_LETTERS);
     if (room < FLAME_LETTERS) return;
-    const shown = name.length <= room ? name : `${name.slice(0, room - 1)}\u2026`;
+    // By characters: half of one that takes two places of a string is none.
+    const letters = [...name];
+    const shown = letters.length <= room ? name : `${letters.slice(0, room - 1).join('')}\u2026`;
     if (text.textContent !== shown) text.textContent = shown;
   }
 

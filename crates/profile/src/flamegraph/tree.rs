@@ -2,7 +2,7 @@
 
 use crate::names::shown;
 use crate::profile::{Profile, Site};
-use crate::words::waited;
+use crate::words::{others, waited};
 use crate::wrappers::{NO_STACK, Tops};
 use std::collections::HashMap;
 
@@ -201,7 +201,7 @@ pub(crate) struct Detail {
 pub(crate) enum Side {
     /// Who waited.
     Waiters,
-    /// Who held it meanwhile.
+    /// Who held it meanwhile; who woke the waiters, where only that is known.
     Holders,
 }
 
@@ -211,7 +211,7 @@ impl Side {
     fn sites(self, lock: &crate::profile::Lock) -> &[Site] {
         match self {
             Side::Waiters => &lock.waiters,
-            Side::Holders => &lock.holders,
+            Side::Holders => others(lock).1,
         }
     }
 }

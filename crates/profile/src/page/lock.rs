@@ -1,14 +1,15 @@
 //! The section of one lock.
 
-use super::charts::{histogram, of_lock, table};
+use super::charts::{self, histogram, table};
 use super::stacks::{self, Manner};
-use super::{MOST_DETAILS, OPEN, name};
+use super::{MOST_DETAILS, OPEN, advised, name, of_lock};
+use crate::advice::{Advice, Kind};
 use crate::profile::{Lock, Profile, Spot};
-use crate::words::{p99, percent, share, waited};
+use crate::words::{WOKEN_BY, kind, others, p99, percent, share, waited};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::{Intervals, intervals_in_page};
-use ondeck_report::wording::{count, counted, duration_ns, plain};
+use ondeck_report::wording::{count, counted, duration_ns};
 
 /// Stacks of each side: of the first locks, and of the others.
 const STACKS: [usize; 2] = [4, 1];
@@ -19,7 +20,7 @@ const WAITING: usize = 1;
 const HOLDING: usize = 0;
 
 /// A section for each of the locks that were waited for longest.
-pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advice: &[(usize, String)]) -> Markup {
+pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advice: &[Advice]) -> Markup {
     let n_waited = waited(profile).len();
     html! {
         @if !detailed.is_empty() {
@@ -32,22 +33,25 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advic
                     }
                 }
                 @for (place, index) in detailed.iter().enumerate() {
-                    @let sentences: Vec<&String> =
-                        advice.iter().filter(|(of, _)| of == index).map(|(_, sentence)| sentence).collect();
-                    (section(profile, tops, place, &profile.locks[*index], &sentences))
+                    @let of_lock = of_lock(*index, advice).map(|(_, advice)| advice);
+                    @let worth_saying: Vec<&Advice> = of_lock.filter(|advice| advice.kind != Kind::Quiet).collect();
+                    (section(profile, tops, place, &profile.locks[*index], &worth_saying))
                 }
             }
         }
     }
 }
 
-fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[&String]) -> Markup {
+fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[&Advice]) -> Markup {
+    let (is_woken, others) = (others(lock).0 == WOKEN_BY, others(lock).1);
+    let (who, what) =
+        if is_woken { ("Who woke the waiting threads", "wake-up") } else { ("Who holds it meanwhile", "hold") };
     let most = STACKS[usize::from(place >= FIRST)];
     html! {
         details.lock id={ "lock-" (place) } open[place < OPEN] {
-            summary { h3 { (name(&lock.name)) } span.share { (percent(share(profile, lock.wait_ns))) " of all waiting" } }
+            summary { h3 { (name(&lock.name)) @if let Some(kind) = kind(lock) { " " small { (kind) } } } span.share { (percent(share(profile, lock.wait_ns))) " of all waiting" } }
             @if !advice.is_empty() {
-                ul.advice aria-label="Advice" { @for sentence in advice { li { (plain(sentence)) } } }
+                ul.advice aria-label="Advice" { @for advice in advice { li { (advised(&advice.text)) } } }
             }
             dl.figures-of { @for (name, value) in figures(lock) { div { dt { (name) } dd { (value) } } } }
             (origin(profile, tops, lock))
@@ -57,8 +61,8 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[
                     (stacks::list(profile, tops, &lock.waiters, &Manner { what: "wait", most, whole: lock.wait_ns }))
                 }
                 div {
-                    h4 { "Who holds it meanwhile" }
-                    (stacks::list(profile, tops, &lock.holders, &Manner { what: "hold", most, whole: lock.wait_ns }))
+                    h4 { (who) }
+                    (stacks::list(profile, tops, others, &Manner { what, most, whole: lock.wait_ns }))
                     @if let Some(free) = handing_on(lock) { p.note { (free) } }
                 }
             }
@@ -66,14 +70,14 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[
                 (chart("Waits by length", histogram(&lock.wait_histogram, "waits", WAITING)))
                 (chart("Holds by length", histogram(&lock.hold_histogram, "holds", HOLDING)))
             }
-            @if let Some(timeline) = of_lock(profile, &lock.timeline, WAITING) {
+            @if let Some(timeline) = charts::of_lock(profile, &lock.timeline, WAITING) {
                 h4 { "Waiting over time" }
                 div.lanes.strip tabindex="0" role="region" aria-label={ "Picture: waiting over time" } {
                     (PreEscaped(intervals_in_page(&timeline, &format!("Waiting over time. {}", timeline.text))))
                 }
             }
             // Filled by the script when it is opened, as most are never looked at.
-            details.data.flames-of data-lock=(place) hidden { summary { "Flame graphs" } }
+            details.data.flames-of data-lock=(place) data-others=(who) hidden { summary { "Flame graphs" } }
         }
     }
 }

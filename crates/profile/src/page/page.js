@@ -40,7 +40,7 @@ const report = JSON.parse(document.getElementById('report').textContent);
 /** The graphs of a lock, drawn when they are opened for the first time. */
 function flamesOf(box) {
   box.hidden = false;
-  const titles = ['Who waited', 'Who held it meanwhile'];
+  const titles = ['Who waited', box.dataset.others];
   box.addEventListener('toggle', () => {
     if (!box.open || box.querySelector('svg')) return;
     const bar = element('div', {});

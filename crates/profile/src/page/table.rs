@@ -1,19 +1,20 @@
-//! The tables: locks, condition variables, processes.
+//! The tables: locks, other places of waiting, processes.
 
 use super::name;
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
-use crate::words::{self, p99, percent, share};
+use crate::words::{self, HELD_BY, kind, others, p99, percent, share};
 use crate::wrappers::Tops;
 use maud::{Markup, html};
 use ondeck_report::wording::{count, counted, duration_ns};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
 const MOST_ROWS: usize = 1000;
-/// So many rows are shown at first, at least and at most; those that were waited for, if they are between.
-const ROWS_AT_FIRST: (usize, usize) = (10, 50);
+/// So many rows are shown at first, at least and at most; those that matter, if they are between. The first screen is to
+/// have room for a picture below.
+const ROWS_AT_FIRST: (usize, usize) = (1, 10);
 /// The longest name in a cell.
-const MOST_NAME: usize = 90;
+const MOST_NAME: usize = 60;
 const MOST_FUNCTION: usize = 48;
 
 /// What stands above the columns, and whether they are sorted as numbers, the largest first.
@@ -28,20 +29,22 @@ const COLUMNS: [(&str, bool); 11] = [
     ("mean hold", true),
     ("most waiting", true),
     ("waits most", false),
-    ("held meanwhile by", false),
+    (HELD_BY, false),
 ];
 
 /// What a cell says, and what it is sorted by.
 type Cell = (String, f64);
 
 /// The table of all locks; those with a section have a link to it.
-pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Markup {
+/// `n_matter` is the number of locks that matter.
+pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize], n_matter: usize) -> Markup {
     let mut all: Vec<(usize, &Lock)> = profile.locks.iter().enumerate().collect();
     all.sort_by(|(_, one), (_, other)| {
         other.wait_ns.total_cmp(&one.wait_ns).then(other.acquisitions.total_cmp(&one.acquisitions))
     });
     let n_waited = words::waited(profile).len();
-    let (idle, first) = (all.len() - n_waited, n_waited.clamp(ROWS_AT_FIRST.0, ROWS_AT_FIRST.1));
+    let (idle, first) = (all.len() - n_waited, n_matter.clamp(ROWS_AT_FIRST.0, ROWS_AT_FIRST.1));
+    let others = words::others_of_all(profile.locks.iter());
     if all.is_empty() {
         return html! {};
     }
@@ -49,14 +52,15 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Marku
         section.part id="locks" {
             h2 { "Locks" }
             p.caption {
-                "All times except the mean hold are waiting times. "
-                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) @if idle == 1 { " was" } @else { " were" } " never waited for. " }
+                @if let Some(waiting) = words::waiting(profile) { (waiting) " " }
+                "Times are of waits, except the mean hold. "
+                @if idle > 0 { (counted(idle, "lock")) " of " (all.len()) " had no waits. " }
                 @if all.len() > MOST_ROWS { "The table has the first " (MOST_ROWS) "." }
             }
             div.scroll.sortable data-first=(first) tabindex="0" role="region" aria-label="Data: locks" {
                 table {
                     thead { tr { @for (name, is_number) in COLUMNS {
-                        th scope="col" data-number[is_number] aria-sort=[(name == "share").then_some("descending")] { (name) }
+                        th scope="col" data-number[is_number] aria-sort=[(name == "share").then_some("descending")] { @if name == HELD_BY { (others) } @else { (name) } }
                     } } }
                     tbody {
                         @for (index, lock) in all.iter().take(MOST_ROWS) {
@@ -90,6 +94,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
                     Some(place) => a href={ "#lock-" (place) } { bdi { (brief) } },
                     None => bdi { (brief) },
                 }
+                @if let Some(kind) = kind(lock) { " " small { (kind) } }
             }
             @for (column, (text, value)) in cells.iter().enumerate() {
                 td data-v=(format!("{value:.0}")) {
@@ -97,7 +102,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
                     @if column == 0 { (bar(share(profile, lock.wait_ns))) span.beside { (text) } } @else { (text) }
                 }
             }
-            @for sites in [&lock.waiters, &lock.holders] { (function(tops, sites)) }
+            @for sites in [&lock.waiters, others(lock).1] { (function(tops, sites)) }
         }
     }
 }
@@ -122,26 +127,28 @@ fn function(tops: &Tops, sites: &[crate::Site]) -> Markup {
     }
 }
 
-/// The condition variables, which nobody holds.
+/// The condition variables, and what else nobody holds.
 pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
     let Some(sentence) = words::conditions(profile) else { return html! {} };
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     html! {
         section.part id="conditions" {
-            h2 { "Condition variables" }
+            h2 { "Waiting that is not for a lock" }
             p.caption {
-                (sentence) ". Threads without work wait on a condition variable, so long waits may be idle threads."
+                (sentence) ". Threads without work wait there, so long waits may be idle threads."
             }
-            div.scroll tabindex="0" role="region" aria-label="Data: condition variables" {
+            div.scroll tabindex="0" role="region" aria-label="Data: waiting that is not for a lock" {
                 table {
                     thead { tr {
-                        @for name in ["condition variable", "waited", "waits", "mean", "p99", "longest", "waits most"] {
+                        @for name in ["place", "waited", "waits", "mean", "p99", "longest", "waits most"] {
                             th scope="col" { (name) }
                         }
                     } }
                     tbody { @for of in profile.conditions.iter().take(MOST_ROWS) {
                         tr {
-                            th scope="row" { bdi { (middle(&shown(&of.name), MOST_NAME)) } }
+                            th scope="row" {
+                                bdi { (middle(&shown(&of.name), MOST_NAME)) } " " small { (words::waits_on(of.kind)) }
+                            }
                             td { (duration_ns(of.wait_ns)) }
                             td { (count(of.waits)) }
                             td { (time((of.waits > 0.0).then(|| of.wait_ns / of.waits))) }

@@ -11,8 +11,12 @@ const HOSTILE: [&str; 6] = [
     "line\nbreak\tand\u{0}nothing",
 ];
 
-fn advice() -> Vec<(usize, String)> {
-    vec![(0, "Hold it shorter: <fast>.".into()), (1, "Of the second.".into()), (77, "Of none.".into())]
+fn one(lock: usize, text: &str) -> Advice {
+    Advice { subject: Subject::Lock(lock), kind: crate::Kind::NotPredicted, text: text.into() }
+}
+
+fn advice() -> Vec<Advice> {
+    vec![one(0, "Hold it shorter: <fast>.\nmake <fast>"), one(1, "Of the second."), one(77, "Of none.")]
 }
 
 /// The page without what is in script and style elements: what a browser shows that runs no scripts.
@@ -55,14 +59,17 @@ fn what_matters_is_there_without_a_script() {
     let text = markup(&page(&made_up::server(), &advice()));
     for expected in [
         "<h1>Waiting for locks in mariadbd</h1>",
-        "<p class=\"verdict\">Threads waited 12.0 s for locks in 4.0 s, 92 % of it for <code class=\"name\"><bdi>query_cache+0x18</bdi></code>.</p>",
+        "<p class=\"verdict\"><code class=\"name\"><bdi>query_cache+0x18</bdi></code> costs up to 17 % of this program's time. ",
+        "<div class=\"command\"><pre><code>make &lt;fast&gt;</code></pre></div></header>",
+        "Threads waited 12.0 s for locks in 4.0 s.",
+        "<h3>Who held it meanwhile</h3>",
         "<li>12 samples were dropped",
         "one acquisition in 64 was recorded",
         "--datadir=/srv/data",
         "<rect width=\"59.2\" height=\"10\" rx=\"2\"></rect></svg><span class=\"beside\">92 %</span></td>",
         "<a href=\"#lock-0\"><bdi>query_cache+0x18</bdi></a>",
-        "30 locks of 33 were never waited for",
-        "<li>Hold it shorter: &lt;fast&gt;.</li>",
+        "30 locks of 33 had no waits",
+        "<li>Hold it shorter: &lt;fast&gt;.<div class=\"command\">",
         "Initialised in <code><bdi>Query_cache::init</bdi></code>, <bdi>sql/sql_cache.cc:2512</bdi>; process 4711",
         "For 14 % of the waiting time the lock was free",
         "<span class=\"tag\">inlined</span>",
@@ -79,6 +86,7 @@ fn what_matters_is_there_without_a_script() {
     assert!(!text.contains("Of none."), "advice of a lock that is not there");
     let order = [
         "id=\"locks\"",
+        "id=\"first\"",
         "id=\"answers\"",
         "id=\"flames\"",
         "id=\"time\"",
@@ -93,7 +101,7 @@ fn what_matters_is_there_without_a_script() {
 #[test]
 fn hostile_text_is_text() {
     for text in HOSTILE.iter().map(|text| text.to_string()).chain(["x".repeat(4000)]) {
-        let page = page(&profile_of(&text), &[(0, text.clone())]);
+        let page = page(&profile_of(&text), &[one(0, &text)]);
         assert_eq!(page.matches("<script").count(), 2, "{text:?} opens a script");
         assert_eq!(page.matches("</script").count(), 2, "{text:?} closes a script");
         assert!(!page.contains(['\u{202e}', '\u{2028}', '\u{0}']), "{text:?}");
@@ -146,7 +154,7 @@ fn a_large_profile_stays_a_page() {
 #[test]
 fn programs_that_did_not_wait_have_a_page() {
     for (profile, words) in [
-        (made_up::calm(), "Locks did not slow this run down."),
+        (made_up::calm(), "If you expected waiting: was there load"),
         (made_up::silent(), "records pthread and C11 mutexes only"),
     ] {
         let text = markup(&page(&profile, &[]));
@@ -193,4 +201,35 @@ fn the_graphs_of_a_lock_are_in_the_data() {
     let label = root[1].as_u64().unwrap() as usize;
     assert_eq!(data["labels"][label][0], "query_cache+0x18");
     assert_eq!(data["title"], "Waiting for locks in mariadbd");
+}
+
+#[test]
+fn who_woke_stands_where_nobody_is_known_to_hold() {
+    let mut profile = made_up::server();
+    profile.locks[0].wakers = std::mem::take(&mut profile.locks[0].holders);
+    profile.locks[0].kind = crate::LockKind::RwLock;
+    let text = markup(&page(&profile, &[]));
+    for expected in
+        ["<h3>Who woke the waiting threads</h3>", "<small>read-write lock</small>", "held meanwhile by / woken by"]
+    {
+        assert!(text.contains(expected), "{expected} is missing in {text}");
+    }
+    assert!(!markup(&page(&made_up::server(), &[])).contains("woke the waiting"));
+}
+
+/// All of them, folded, and the one command among the warnings.
+#[test]
+fn files_without_names_are_at_the_end() {
+    let mut profile = made_up::server();
+    profile.notes = vec!["2 files. Fetch them:\nfetch <a>".into()];
+    profile.notes.extend(["a", "b"].map(|file| format!("{file}: {}", crate::symbols::NO_DEBUG_FILE)));
+    let text = markup(&page(&profile, &[]));
+    let (_, end) = text.split_once("id=\"run\"").expect("it has its end");
+    for expected in [
+        "<li>2 files. Fetch them:<div class=\"command\"><pre><code>fetch &lt;a&gt;</code></pre></div></li>",
+        "<details class=\"data\"><summary>2 files without debug symbols</summary>",
+        "<li>a: no debug file",
+    ] {
+        assert!(end.contains(expected), "{expected} is missing in {end}");
+    }
 }

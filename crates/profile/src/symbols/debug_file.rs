@@ -19,6 +19,7 @@ pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Pat
     let build_id = build_id(object);
     let link = object.gnu_debuglink().ok().flatten();
     let mut candidates: Vec<PathBuf> = by_build_id(&build_id, debug_directory).into_iter().collect();
+    candidates.extend(fetched(&build_id, |name| std::env::var_os(name).map(PathBuf::from)));
     if let Some((name, _)) = link {
         candidates.extend(by_link(path, name, debug_directory));
     }
@@ -55,6 +56,19 @@ fn by_build_id(build_id: &[u8], debug_directory: &Path) -> Option<PathBuf> {
     Some(debug_directory.join(".build-id").join(hexadecimal(&[*first])).join(name))
 }
 
+/// Where `debuginfod-find` keeps what it has fetched: see "cache" in its manual.
+fn fetched(build_id: &[u8], variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+    if build_id.is_empty() {
+        return Vec::new();
+    }
+    let given = variable("DEBUGINFOD_CACHE_PATH");
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let usual = cache.map(|cache| cache.join("debuginfod_client"));
+    let old = variable("HOME").map(|home| home.join(".debuginfod_client_cache"));
+    let places = [given, usual, old].into_iter().flatten();
+    places.map(|place| place.join(hexadecimal(build_id)).join("debuginfo")).collect()
+}
+
 /// Where debuggers look for a linked file. A link has no directories; those that one would have are ignored.
 fn by_link(path: &Path, name: &[u8], debug_directory: &Path) -> Vec<PathBuf> {
     let name = String::from_utf8_lossy(name);
@@ -64,4 +78,24 @@ fn by_link(path: &Path, name: &[u8], debug_directory: &Path) -> Vec<PathBuf> {
     };
     let below = directory.components().filter(|part| matches!(part, Component::Normal(_))).collect::<PathBuf>();
     [directory.to_owned(), directory.join(".debug"), debug_directory.join(below)].map(|place| place.join(name)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_fetched_is_looked_for_where_it_is_kept() {
+        let variables = |names: &'static [&'static str]| {
+            move |name: &str| names.contains(&name).then(|| PathBuf::from("/").join(name))
+        };
+        let places = fetched(&[0x5b, 0xe1], variables(&["HOME"]));
+        let expected =
+            ["/HOME/.cache/debuginfod_client/5be1/debuginfo", "/HOME/.debuginfod_client_cache/5be1/debuginfo"];
+        assert_eq!(places, expected.map(PathBuf::from));
+        let places = fetched(&[1], variables(&["DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME"]));
+        let expected = ["/DEBUGINFOD_CACHE_PATH/01/debuginfo", "/XDG_CACHE_HOME/debuginfod_client/01/debuginfo"];
+        assert_eq!(places, expected.map(PathBuf::from));
+        assert!(fetched(&[], variables(&["HOME"])).is_empty() && fetched(&[1], |_| None).is_empty());
+    }
 }
