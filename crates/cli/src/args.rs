@@ -440,6 +440,28 @@ pub(crate) struct LaunchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
+    /// Watch the program from the kernel, and see every lock that sleeps
+    ///
+    /// This sees Rust's std::sync::Mutex, parking_lot, and the locks of Go's and Java's runtimes, also in static
+    /// programs. It sees who waits and who wakes them, but not who holds a lock, and no waiting without sleep. You need
+    /// the rights to trace system calls, so run it with sudo.
+    ///
+    /// Example: sudo ondeck profile --futex -- ./server
+    #[arg(long, conflicts_with_all = ["lock", "rate", "usdt", "library"])]
+    pub(crate) futex: bool,
+
+    /// Watch a process that runs already, as --futex does
+    ///
+    /// It stops at Ctrl-C, when the process ends, or after the time of --for. The process runs on undisturbed.
+    ///
+    /// Example: sudo ondeck profile --pid $(pidof server) --for 30s
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "rate", "usdt", "library"])]
+    pub(crate) pid: Option<u32>,
+
+    /// With --pid: stop after this time, such as 500ms, 30s or 2m
+    #[arg(long = "for", value_name = "TIME", value_parser = choice::duration, requires = "pid")]
+    pub(crate) length: Option<std::time::Duration>,
+
     /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
     ///
     /// With ondeck, the program runs as under `ondeck run`. The page then also counts spins, sleeps and wake-ups.
@@ -459,6 +481,8 @@ pub(crate) struct ProfileArgs {
     /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
     /// it has room for four of them, or else in the directory for temporary files. Use a smaller size in a container
     /// whose /dev/shm is small.
+    ///
+    /// With --futex and --pid, the kernel has an eighth of this for the samples of each CPU.
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) max_mb: u32,
 
@@ -518,7 +542,13 @@ pub(crate) struct ProfileArgs {
     /// The program to run, and its arguments
     ///
     /// Put -- before the program.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required_unless_present = "pid",
+        conflicts_with = "pid",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -14,6 +14,7 @@ mod truth;
 pub use predict::{OnMachine, Prediction, predict, predictions};
 
 use crate::Profile;
+use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 use measures::Measures;
 use serde::Serialize;
@@ -74,6 +75,10 @@ pub const NOTE: &str = "Simulated figures come from a model of the machine that 
 /// One sentence for each lock of the profile, in its order, and one about condition variables if most waiting is there.
 /// `predictions` are those of the first locks, as [`predictions`] gives them; there may be fewer, or none.
 pub fn advice(profile: &Profile, predictions: &[Option<Prediction>]) -> Vec<Advice> {
+    // The view from the kernel knows no holds, and all advice follows from these.
+    if profile.lock == FROM_KERNEL {
+        return Vec::new();
+    }
     let tops = Tops::new(profile);
     let of_lock = |(index, lock)| {
         let prediction = predictions.get(index).and_then(Option::as_ref);

@@ -5,6 +5,9 @@ use crate::profile::{Condition, Ended, Histogram, Lock, Profile};
 use ondeck_report::date::utc;
 use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, run_time};
 
+/// What [`Profile::lock`] says of the view from the kernel.
+pub(crate) const FROM_KERNEL: &str = "futex";
+
 /// A longer note is none of ours.
 const MOST_NOTE: usize = 2000;
 
@@ -80,10 +83,16 @@ pub(crate) fn headline(profile: &Profile) -> String {
 
 /// What can be done where there is nothing to show; `None` where there is.
 pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
+    if profile.locks.is_empty() && profile.lock == FROM_KERNEL {
+        return Some(
+            "No thread slept for a lock. If you expected waiting: was there load, and more than one thread? The kernel \
+             does not see threads that wait without sleeping, and goroutines.",
+        );
+    }
     if profile.locks.is_empty() {
         return Some(
             "`ondeck profile` records pthread and C11 mutexes only. It cannot see spin locks, Rust's std::sync::Mutex and \
-             parking_lot, or the locks of Go, Java and OpenMP. For those, try:\nperf trace -s -e futex -- PROGRAM",
+             parking_lot, or the locks of Go, Java and OpenMP. For those, type:\nondeck profile --futex -- PROGRAM",
         );
     }
     waited(profile).is_empty().then_some(
@@ -129,6 +138,7 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
 /// How and where it ran, by name.
 pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let rate = match profile.rate {
+        _ if profile.lock == FROM_KERNEL => "every wait in which a thread slept was recorded".to_string(),
         0 | 1 => "every acquisition was recorded".to_string(),
         rate => format!("one acquisition in {rate} was recorded; counts and times are estimates for all"),
     };
