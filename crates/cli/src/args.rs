@@ -459,7 +459,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) pid: Option<u32>,
 
     /// With --pid: stop after this time, such as 500ms, 30s or 2m
-    #[arg(long = "for", value_name = "TIME", value_parser = choice::duration, requires = "pid")]
+    #[arg(long = "for", value_name = "TIME", value_parser = choice::duration)]
     pub(crate) length: Option<std::time::Duration>,
 
     /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)

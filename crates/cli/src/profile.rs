@@ -18,6 +18,10 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
+    if args.length.is_some() && args.pid.is_none() {
+        let what = "--for needs a process that runs already; accepted: ondeck profile --pid PID --for 30s";
+        return Err(Exit::Usage(what.to_owned()));
+    }
     match args.pid {
         Some(pid) => kernel::attach(args, pid),
         None if args.futex => kernel::start(args),

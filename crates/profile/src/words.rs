@@ -1,7 +1,7 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
 use crate::names::{middle, shown};
-use crate::profile::{Condition, Ended, Histogram, Lock, Profile};
+use crate::profile::{Condition, Ended, Histogram, Lock, Profile, WaitKind};
 use ondeck_report::date::utc;
 use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, run_time};
 
@@ -104,12 +104,18 @@ pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
 pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
+    let all = profile.conditions.len();
+    let what = match profile.conditions.iter().all(|one| one.kind == WaitKind::Condition) {
+        true => format!("on {}", counted(all, "condition variable")),
+        false => format!("at {} without a lock, such as condition variables and channels", counted(all, "place")),
+    };
     Some(format!(
-        "Not counted above: {} of waiting on {} ({} waits), most on {} ({})",
+        "Not counted above: {} of waiting {} ({} waits), most {} ({})",
         duration_ns(sum(|one| one.wait_ns)),
-        counted(profile.conditions.len(), "condition variable"),
+        what,
         count(sum(|one| one.waits)),
-        shown(&most.name),
+        // A place's name begins with a word of its own: `in main`.
+        if most.name.starts_with("in ") { shown(&most.name) } else { format!("on {}", shown(&most.name)) },
         duration_ns(most.wait_ns),
     ))
 }

@@ -18,6 +18,7 @@ const BEGINNINGS: &[&str] = &[
     "__pthread_cond_",
     "___pthread_cond_",
     "__lll_",
+    "__GI___lll_",
     "lll_",
     "futex_",
     "__futex_",
@@ -84,6 +85,12 @@ const BEGINNINGS: &[&str] = &[
     "lock_api::",
     "core::ptr::drop_in_place",
     "core::mem::drop",
+    // Go's runtime.
+    "runtime.futex",
+    "runtime.notesleep",
+    "runtime.notetsleep",
+    "runtime.mPark",
+    "runtime.stopm",
     // Libraries that programs take their mutexes from.
     "boost::mutex::",
     "boost::lock_guard::",

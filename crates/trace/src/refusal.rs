@@ -33,6 +33,11 @@ impl Refusal {
     pub fn is_wish(&self) -> bool {
         matches!(self, Refusal::NoProcess(_))
     }
+
+    /// Whether root would not be refused.
+    pub fn needs_root(&self) -> bool {
+        matches!(self, Refusal::OtherUser(_) | Refusal::Unreadable | Refusal::Paranoid(_))
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -43,14 +48,13 @@ impl fmt::Display for Refusal {
                 "--pid {pid}: there is no such process; accepted: the number of a process that runs, as pidof PROGRAM prints it"
             ),
             Refusal::OtherUser(pid) => {
-                write!(f, "process {pid} belongs to another user. Run it as root: sudo ondeck profile --pid {pid}")
+                write!(f, "process {pid} belongs to another user, so only root may watch it")
             }
             Refusal::NoTracefs => f.write_str(
                 "the kernel's tracepoints are not mounted. Mount them: sudo mount -t tracefs nodev /sys/kernel/tracing",
             ),
             Refusal::Unreadable => f.write_str(
-                "you may not read the kernel's tracepoints in /sys/kernel/tracing. Run the command with sudo, or let all \
-                 users read them: sudo mount -o remount,mode=755 /sys/kernel/tracing",
+                "you may not read the kernel's tracepoints in /sys/kernel/tracing, which usually only root may",
             ),
             Refusal::NoTracepoints => f.write_str(
                 "this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS), so it cannot show futex calls. \
@@ -58,8 +62,8 @@ impl fmt::Display for Refusal {
             ),
             Refusal::Paranoid(level) => write!(
                 f,
-                "you may not trace system calls, because kernel.perf_event_paranoid is {level}. Run the command with sudo, \
-                 or allow it to all users: sudo sysctl kernel.perf_event_paranoid=-1"
+                "you may not trace system calls, because kernel.perf_event_paranoid is {level}. Allow it to all users: \
+                 sudo sysctl kernel.perf_event_paranoid=-1"
             ),
             Refusal::Sealed => f.write_str(
                 "the system call perf_event_open is blocked here, as it is in many containers. Run ondeck outside the \
@@ -88,9 +92,9 @@ mod tests {
     fn each_is_one_line_with_what_helps() {
         for (refusal, help) in [
             (Refusal::NoProcess(7), "pidof"),
-            (Refusal::OtherUser(7), "sudo ondeck profile --pid 7"),
+            (Refusal::OtherUser(7), "root"),
             (Refusal::NoTracefs, "sudo mount -t tracefs nodev /sys/kernel/tracing"),
-            (Refusal::Unreadable, "sudo mount -o remount,mode=755 /sys/kernel/tracing"),
+            (Refusal::Unreadable, "root"),
             (Refusal::NoTracepoints, "ondeck profile -- PROGRAM"),
             (Refusal::Paranoid(2), "sudo sysctl kernel.perf_event_paranoid=-1"),
             (Refusal::Sealed, "--cap-add PERFMON"),

@@ -76,7 +76,14 @@ fn ring_bytes(args: &ProfileArgs) -> usize {
 }
 
 fn explain(refusal: Refusal) -> Exit {
-    if refusal.is_wish() { Exit::Usage(refusal.to_string()) } else { Exit::Failed(refusal.to_string()) }
+    if refusal.is_wish() {
+        return Exit::Usage(refusal.to_string());
+    }
+    if !refusal.needs_root() {
+        return Exit::Failed(refusal.to_string());
+    }
+    let words: Vec<String> = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
+    Exit::Failed(format!("{refusal}. Run this as root: sudo {}", words.join(" ")))
 }
 
 /// What was typed to start a process.

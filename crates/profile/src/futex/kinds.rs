@@ -47,6 +47,7 @@ const ROWS: &[(&str, Meaning, Whose)] = &[
     ("__pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
     ("___pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
     ("__lll_lock_wait", Lock(LockKind::Mutex), Object(0)),
+    ("__GI___lll_lock_wait", Lock(LockKind::Mutex), Object(0)),
     ("mtx_", Lock(LockKind::Mutex), Object(0)),
     ("pthread_rwlock_", Lock(LockKind::RwLock), Object(8)),
     ("__pthread_rwlock_", Lock(LockKind::RwLock), Object(8)),
@@ -108,6 +109,7 @@ const ROWS: &[(&str, Meaning, Whose)] = &[
     ("ObjectMonitor::enter", Lock(LockKind::Mutex), Thread),
     ("ObjectMonitor::EnterI", Lock(LockKind::Mutex), Thread),
     ("ObjectMonitor::ReenterI", Lock(LockKind::Mutex), Thread),
+    ("LinuxWaitBarrier::wait", Wait(WaitKind::Other), Thread),
     ("ObjectMonitor::wait", Wait(WaitKind::Condition), Thread),
     ("Monitor::wait", Wait(WaitKind::Condition), Thread),
     ("Parker::park", Wait(WaitKind::Park), Thread),
@@ -164,9 +166,13 @@ pub(super) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -
     found.unwrap_or(Class { meaning: Lock(LockKind::Unknown), whose: Object(0) })
 }
 
-/// The frame that waits: the first that is neither a row nor between. Its place in the stack.
-pub(super) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -> Option<usize> {
-    frames.enumerate().find(|(_, (frame, brief))| row(brief).is_none() && !is_between(frame, brief)).map(|(at, _)| at)
+/// The frame that waits, by its place in the stack: the first that is neither a row nor between. Where all are, as in
+/// threads of Go's or Java's runtime, the first that does more than lock or wait.
+pub(super) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clone) -> Option<usize> {
+    let first = |is_passed: fn(&Frame, &str) -> bool| {
+        frames.clone().position(|(frame, brief)| row(brief).is_none() && !is_passed(frame, brief))
+    };
+    first(is_between).or_else(|| first(is_wrapper))
 }
 
 #[cfg(test)]
@@ -175,7 +181,13 @@ mod tests {
     use crate::names::brief;
 
     fn judged(stack: &str) -> Class {
-        let frames: Vec<(Frame, String)> = stack
+        let frames = frames(stack);
+        classify(frames.iter().map(|(frame, brief)| (frame, brief.as_str())))
+    }
+
+    /// Frames from `function@module`, the innermost first.
+    fn frames(stack: &str) -> Vec<(Frame, String)> {
+        stack
             .split_whitespace()
             .map(|function| {
                 let (function, module) = function.split_once('@').unwrap_or((function, "app"));
@@ -191,8 +203,7 @@ mod tests {
                 };
                 (frame, brief(function))
             })
-            .collect();
-        classify(frames.iter().map(|(frame, brief)| (frame, brief.as_str())))
+            .collect()
     }
 
     /// Every row by itself, with what calls it and what it calls: whoever changes a row's meaning has to change it here.
@@ -201,6 +212,11 @@ mod tests {
         ("__lll_lock_wait __pthread_mutex_lock std::mutex::lock work", Lock(LockKind::Mutex), Object(0)),
         ("___pthread_mutex_lock main", Lock(LockKind::Mutex), Object(0)),
         ("__pthread_mutex_timedlock main", Lock(LockKind::Mutex), Object(0)),
+        (
+            "futex_wait __GI___lll_lock_wait __pthread_mutex_cond_lock __pthread_cond_wait_common main",
+            Lock(LockKind::Mutex),
+            Object(0),
+        ),
         ("mtx_lock main", Lock(LockKind::Mutex), Object(0)),
         ("pthread_rwlock_rdlock@libc.so.6 main", Lock(LockKind::RwLock), Object(8)),
         ("__pthread_rwlock_wrlock main", Lock(LockKind::RwLock), Object(8)),
@@ -310,6 +326,7 @@ mod tests {
         ("pthread_cond_wait PlatformEvent::park ObjectMonitor::EnterI app", Lock(LockKind::Mutex), Thread),
         ("pthread_cond_wait PlatformEvent::park ObjectMonitor::ReenterI app", Lock(LockKind::Mutex), Thread),
         ("pthread_cond_wait PlatformEvent::park ObjectMonitor::wait app", Wait(WaitKind::Condition), Thread),
+        ("syscall LinuxWaitBarrier::wait SafepointSynchronize::block", Wait(WaitKind::Other), Thread),
         ("pthread_cond_wait Monitor::wait@libjvm.so app", Wait(WaitKind::Condition), Thread),
         ("pthread_cond_wait Parker::park@libjvm.so app", Wait(WaitKind::Park), Thread),
         ("pthread_cond_wait libjvm.so+0x12@libjvm.so Unsafe_Park@libjvm.so app", Wait(WaitKind::Park), Thread),
@@ -324,6 +341,19 @@ mod tests {
         for (stack, meaning, whose) in EXPECTED {
             assert_eq!(judged(stack), Class { meaning: *meaning, whose: *whose }, "{stack}");
         }
+    }
+
+    #[test]
+    fn who_waits_is_who_does_more_than_lock() {
+        let place = |stack: &str| {
+            let frames = frames(stack);
+            place(frames.iter().map(|(frame, brief)| (frame, brief.as_str())))
+        };
+        assert_eq!(place("syscall std::sys::sync::mutex::futex::Mutex::lock_contended app::work main"), Some(2));
+        // The runtime's own threads.
+        assert_eq!(place("runtime.futex runtime.notesleep runtime.stopm runtime.findRunnable runtime.mcall"), Some(3));
+        assert_eq!(place("pthread_cond_wait@libc.so.6 Monitor::wait@libjvm.so CompileQueue::get@libjvm.so"), Some(2));
+        assert_eq!([place("syscall"), place("")], [None; 2]);
     }
 
     #[test]
