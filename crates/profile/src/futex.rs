@@ -80,18 +80,24 @@ impl FutexCollector {
 
     /// Takes what is new. To be called some hundred times a second.
     pub fn take(&mut self) {
-        let FutexCollector { tracer, run, cells, recent, .. } = self;
-        tracer.take(|wait| {
-            add(cells, &wait, run.started_ns);
-            add(recent, &wait, run.started_ns);
-        });
+        self.add_with(|tracer, each| tracer.take(each));
     }
 
     /// Takes what is left: nothing comes any more. `killed` is the process that was started, if a signal has ended it.
     pub fn take_last(&mut self, killed: Option<u32>) {
-        let FutexCollector { tracer, run, cells, .. } = self;
-        tracer.take_last(|wait| add(cells, &wait, run.started_ns));
+        self.add_with(|tracer, each| tracer.take_last(each));
         (self.killed, self.has_ended) = (killed, true);
+    }
+
+    /// Adds the waits that a call of the tracer shows.
+    fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait))) {
+        let FutexCollector { tracer, run, cells, recent, last_snapshot_ns, .. } = self;
+        call(tracer, &mut |wait| {
+            add(cells, &wait, run.started_ns);
+            // What was before the last snapshot, it has shown as a wait that goes on.
+            let from_ns = wait.from_ns.max(last_snapshot_ns.unwrap_or(0)).min(wait.to_ns);
+            add(recent, &Wait { from_ns, ..wait }, run.started_ns);
+        });
     }
 
     /// Whether any process was seen.
@@ -101,11 +107,13 @@ impl FutexCollector {
 
     /// What was told until `now_ns`, with waits that go on.
     pub fn profile(&mut self, now_ns: u64) -> Profile {
+        self.add_with(|tracer, each| tracer.settle(each));
         self.build(now_ns, Since::Start)
     }
 
     /// What was told since the last snapshot, or since the start.
     pub fn snapshot(&mut self, now_ns: u64) -> Profile {
+        self.add_with(|tracer, each| tracer.settle(each));
         let mut profile = self.build(now_ns, Since::Snapshot);
         let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;

@@ -1,7 +1,11 @@
-//! The kernel's events: one pair for each thread and CPU, inherited by what the thread starts.
+//! The kernel's events: three for each thread and CPU, inherited by what the thread starts.
 //!
-//! Events that are inherited need a ring for each CPU, so each thread has a pair of events on each CPU: one for calls, with
-//! registers and a copy of the stack, and one for returns, which are small. All events of a CPU share its ring.
+//! Events that are inherited need a ring for each CPU. All events of a CPU share its ring. A copy of the stack costs most, so
+//! the three are chosen for few of these:
+//!
+//! - Calls that may sleep, with a stack.
+//! - Returns that have woken nobody, without. Under contention most calls are to wake whoever may sleep, and nobody does.
+//! - Returns that have woken somebody, with a stack.
 
 use crate::refusal::Refusal;
 use crate::tracefs::Tracepoints;
@@ -22,7 +26,6 @@ pub(crate) mod op {
     pub(crate) const CMP_REQUEUE: u32 = 4;
     pub(crate) const WAKE_OP: u32 = 5;
     pub(crate) const LOCK_PI: u32 = 6;
-    pub(crate) const UNLOCK_PI: u32 = 7;
     pub(crate) const WAIT_BITSET: u32 = 9;
     pub(crate) const WAKE_BITSET: u32 = 10;
     pub(crate) const WAIT_REQUEUE_PI: u32 = 11;
@@ -30,12 +33,21 @@ pub(crate) mod op {
     pub(crate) const LOCK_PI2: u32 = 13;
     /// What is left of an `op` without the flags.
     pub(crate) const COMMAND: u32 = 0x7f;
+    /// The flags: for futexes of one process, and for the clock of the day.
+    pub(crate) const FLAGS: [u32; 4] = [0, 128, 256, 384];
+    /// In these a thread sleeps.
+    pub(crate) const WAITING: [u32; 5] = [WAIT, WAIT_BITSET, LOCK_PI, LOCK_PI2, WAIT_REQUEUE_PI];
+    /// These return how many they have woken.
+    pub(crate) const WAKING: [u32; 6] = [WAKE, WAKE_BITSET, WAKE_OP, REQUEUE, CMP_REQUEUE, CMP_REQUEUE_PI];
 }
 
-/// Registers that a walk begins with: frame pointer, stack pointer, address of the instruction; on aarch64 with the link
-/// register behind the first. In this order they are in a record.
+/// Registers that a walk begins with, in the order in which a record has them: frame pointer, stack pointer, address of the
+/// instruction; on aarch64 with the link register behind the first.
+///
+/// Before them on x86-64 are the second and the first argument of the system call, which the kernel leaves alone: so a call's
+/// return tells what was called. On aarch64 the result takes the place of the first one.
 #[cfg(target_arch = "x86_64")]
-pub(crate) const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+pub(crate) const REGISTERS: u64 = 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8;
 #[cfg(target_arch = "aarch64")]
 pub(crate) const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
 
@@ -51,30 +63,46 @@ pub(crate) enum Begin {
 /// What all records say of themselves.
 const ABOUT: u64 = PERF_SAMPLE_TID as u64 | PERF_SAMPLE_TIME as u64;
 
-/// The calls of a thread on a CPU.
-pub(crate) fn calls(
+/// Which event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// A call that may sleep.
+    Wait,
+    /// A return that has woken nobody.
+    Return,
+    /// A return that has woken somebody.
+    Wake,
+}
+
+impl Which {
+    /// The first has the ring.
+    pub(crate) const ALL: [Which; 3] = [Which::Wait, Which::Return, Which::Wake];
+}
+
+/// An event of a thread on a CPU.
+pub(crate) fn open(
     points: &Tracepoints,
+    which: Which,
     thread: u32,
     cpu: u32,
     begin: Begin,
     stack_bytes: u32,
 ) -> io::Result<OwnedFd> {
-    let mut attr = attributes(points.enter.id, begin);
-    attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
-    attr.sample_regs_user = REGISTERS;
-    attr.sample_stack_user = stack_bytes;
-    // What is loaded, started and ended; one of the two events is enough to tell.
-    attr.set_mmap(1);
-    attr.set_mmap2(1);
-    attr.set_comm(1);
-    attr.set_comm_exec(1);
-    attr.set_task(1);
-    open(&mut attr, thread, cpu)
-}
-
-/// The returns of a thread on a CPU.
-pub(crate) fn returns(points: &Tracepoints, thread: u32, cpu: u32, begin: Begin) -> io::Result<OwnedFd> {
-    open(&mut attributes(points.exit.id, begin), thread, cpu)
+    let id = if which == Which::Wait { points.enter.id } else { points.exit.id };
+    let mut attr = attributes(id, begin);
+    if which != Which::Return {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
+        attr.sample_regs_user = REGISTERS;
+        attr.sample_stack_user = stack_bytes;
+    }
+    // What is loaded, started and ended; one event is enough to tell.
+    let tells = u64::from(which == Which::Wait);
+    attr.set_mmap(tells);
+    attr.set_mmap2(tells);
+    attr.set_comm(tells);
+    attr.set_comm_exec(tells);
+    attr.set_task(tells);
+    open_as(&mut attr, thread, cpu)
 }
 
 fn attributes(id: u16, begin: Begin) -> perf_event_attr {
@@ -93,7 +121,7 @@ fn attributes(id: u16, begin: Begin) -> perf_event_attr {
     attr
 }
 
-fn open(attr: &mut perf_event_attr, thread: u32, cpu: u32) -> io::Result<OwnedFd> {
+fn open_as(attr: &mut perf_event_attr, thread: u32, cpu: u32) -> io::Result<OwnedFd> {
     let flags = sys::bindings::PERF_FLAG_FD_CLOEXEC.into();
     // SAFETY: attributes that say how long they are; the kernel keeps no pointer to them.
     let fd = unsafe { sys::perf_event_open(attr, thread as libc::pid_t, cpu as libc::c_int, -1, flags) };
@@ -101,12 +129,23 @@ fn open(attr: &mut perf_event_attr, thread: u32, cpu: u32) -> io::Result<OwnedFd
     if fd >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Leaves out calls that nobody sleeps in and nobody is woken by: they would fill the ring.
-pub(crate) fn filter(event: &OwnedFd) -> Result<(), Refusal> {
-    let text = CString::new("op != 2 && op != 130 && op != 8 && op != 136").expect("no zero in it");
+/// Tells the kernel which of the tracepoint's calls the event is for.
+pub(crate) fn filter(event: &OwnedFd, which: Which) -> Result<(), Refusal> {
+    let text = match which {
+        Which::Wait => waiting(),
+        Which::Return => "ret <= 0".to_owned(),
+        Which::Wake => "ret > 0".to_owned(),
+    };
+    let text = CString::new(text).expect("no zero in it");
     // SAFETY: an event of ours, and a string of C that the kernel copies.
     let done = unsafe { sys::ioctls::SET_FILTER(event.as_raw_fd(), text.as_ptr().cast_mut()) };
     answer(done, "cannot filter the kernel's events")
+}
+
+/// Every `op` that may sleep, as the kernel's filters want it: they cannot take flags away.
+fn waiting() -> String {
+    let each = op::WAITING.iter().flat_map(|command| op::FLAGS.map(|flags| format!("op == {}", command | flags)));
+    each.collect::<Vec<_>>().join(" || ")
 }
 
 /// The event's records go to the ring of another one.

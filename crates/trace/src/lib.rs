@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `tracefs` | the tracepoints: their numbers, and where their fields are |
 //! | `refusal` | why the kernel does not tell, and what to do about it |
-//! | `event` | the kernel's events: one pair for each thread and CPU, inherited by what the thread starts |
+//! | `event` | the kernel's events: three for each thread and CPU, inherited by what the thread starts |
 //! | `ring` | the memory in which the kernel leaves records, one for each CPU |
 //! | `record` | the bytes of a record |
 //! | `image` | processes, their programs and libraries |

@@ -44,69 +44,44 @@ pub(crate) struct Begun {
     pub(crate) about: About,
     pub(crate) image: usize,
     pub(crate) address: u64,
-    pub(crate) op: u32,
-    pub(crate) value: u32,
     pub(crate) stack: u32,
     /// See [`Wait::waiting`]; filled in by [`Pairs::call`].
     pub(crate) waiting: u32,
+    /// The stack of who woke it, filled in by [`Pairs::woke`].
+    pub(crate) waker: Option<u32>,
 }
 
-/// A call that may have woken somebody.
+/// A call that has woken somebody.
 #[derive(Clone, Copy, Debug)]
-struct Wake {
-    at: u64,
-    thread: u32,
-    stack: u32,
-    /// How many it may still have woken.
-    left: u32,
+pub(crate) struct Wake {
+    pub(crate) at: u64,
+    pub(crate) image: usize,
+    pub(crate) address: u64,
+    pub(crate) op: u32,
+    pub(crate) stack: u32,
+    pub(crate) woken: i64,
 }
 
-/// Calls whose return has not been seen, and calls that may have ended waits.
+/// Waits that go on, and those that are over but may still learn who ended them.
 #[derive(Default)]
 pub(crate) struct Pairs {
     open: HashMap<u32, Begun>,
-    /// How many wait for a futex.
-    waiting: HashMap<(usize, u64), u32>,
-    wakes: HashMap<(usize, u64), VecDeque<Wake>>,
+    /// The threads that wait for a futex.
+    waiting: HashMap<(usize, u64), Vec<u32>>,
+    /// In the order of their ends.
+    over: VecDeque<Wait>,
 }
 
-/// Wakes of one futex that are remembered: threads that have been woken return within a few.
-const MOST_WAKES: usize = 64;
-/// Futexes whose wakes are remembered. Who has a new one for each wait would fill the memory.
-const MOST_FUTEXES: usize = 1 << 16;
-
-fn waits(op: u32) -> bool {
-    let waiting = [op::WAIT, op::WAIT_BITSET, op::LOCK_PI, op::LOCK_PI2, op::WAIT_REQUEUE_PI];
-    waiting.contains(&(op & op::COMMAND))
-}
-
-fn wakes(op: u32) -> bool {
-    let waking =
-        [op::WAKE, op::WAKE_BITSET, op::WAKE_OP, op::REQUEUE, op::CMP_REQUEUE, op::CMP_REQUEUE_PI, op::UNLOCK_PI];
-    waking.contains(&(op & op::COMMAND))
-}
+/// Who wakes a thread is seen when it returns from its call, and the thread that it woke may have its CPU by then.
+const LATEST_WAKE_NS: u64 = 100_000_000;
 
 impl Pairs {
-    /// A thread calls.
+    /// A thread calls, and may sleep.
     pub(crate) fn call(&mut self, mut begun: Begun) {
         self.close(begun.about.thread);
-        if wakes(begun.op) {
-            // The call that unlocks says nothing of how many it wakes; it is one.
-            let left = if begun.op & op::COMMAND == op::UNLOCK_PI { 1 } else { begun.value };
-            if self.wakes.len() >= MOST_FUTEXES {
-                self.wakes.clear();
-            }
-            let list = self.wakes.entry((begun.image, begun.address)).or_default();
-            if list.len() == MOST_WAKES {
-                list.pop_front();
-            }
-            list.push_back(Wake { at: begun.about.at, thread: begun.about.thread, stack: begun.stack, left });
-        }
-        if waits(begun.op) {
-            let waiting = self.waiting.entry((begun.image, begun.address)).or_default();
-            *waiting += 1;
-            begun.waiting = *waiting;
-        }
+        let waiting = self.waiting.entry((begun.image, begun.address)).or_default();
+        waiting.push(begun.about.thread);
+        begun.waiting = waiting.len() as u32;
         self.open.insert(begun.about.thread, begun);
     }
 
@@ -114,11 +89,9 @@ impl Pairs {
     fn close(&mut self, thread: u32) -> Option<Begun> {
         let begun = self.open.remove(&thread)?;
         let key = (begun.image, begun.address);
-        if waits(begun.op)
-            && let Some(waiting) = self.waiting.get_mut(&key)
-        {
-            *waiting -= 1;
-            if *waiting == 0 {
+        if let Some(waiting) = self.waiting.get_mut(&key) {
+            waiting.retain(|other| *other != thread);
+            if waiting.is_empty() {
                 self.waiting.remove(&key);
             }
         }
@@ -126,54 +99,63 @@ impl Pairs {
     }
 
     /// A thread's call returns.
-    pub(crate) fn returned(&mut self, about: About, result: i64) -> Option<Wait> {
-        let begun = self.close(about.thread)?;
-        if wakes(begun.op) {
-            if result <= 0 {
-                self.forget(&begun);
-            }
-            return None;
-        }
+    pub(crate) fn returned(&mut self, about: About, result: i64) {
+        let Some(begun) = self.close(about.thread) else { return };
         let again = [libc::EAGAIN, libc::EFAULT, libc::EINVAL, libc::ENOSYS, libc::EDEADLK].map(i64::from);
         // The word had changed already, so the thread did not sleep.
-        if !waits(begun.op) || again.contains(&-result) {
-            return None;
+        if again.contains(&-result) {
+            return;
         }
         let end = match result {
-            0 => End::Woken(self.waker(&begun, about.at)),
+            0 => End::Woken(begun.waker),
             _ if result == -i64::from(libc::ETIMEDOUT) => End::TimedOut,
             _ => End::Interrupted,
         };
-        Some(begun.wait(about.at, end))
+        self.over.push_back(begun.wait(about.at, end));
+    }
+
+    /// A call has woken somebody: those that have waited longest, as the kernel does.
+    pub(crate) fn woke(&mut self, wake: Wake) {
+        if !op::WAKING.contains(&(wake.op & op::COMMAND)) {
+            return;
+        }
+        let key = (wake.image, wake.address);
+        for _ in 0..wake.woken {
+            let is_possible = |wait: &&mut Wait| {
+                (wait.image, wait.address) == key && wait.end == End::Woken(None) && wait.from_ns <= wake.at
+            };
+            let over = self.over.iter_mut().filter(is_possible).min_by_key(|wait| wait.from_ns);
+            let threads = self.waiting.get(&key).map_or(&[][..], Vec::as_slice);
+            // Who still waits is later than who does not any more.
+            if let Some(wait) = over {
+                wait.end = End::Woken(Some(wake.stack));
+                continue;
+            }
+            let mut begun =
+                threads.iter().filter(|thread| self.open.get(thread).is_some_and(|one| one.waker.is_none()));
+            let Some(begun) = begun.next().and_then(|thread| self.open.get_mut(thread)) else { return };
+            begun.waker = Some(wake.stack);
+        }
     }
 
     /// A thread has ended, maybe in a call.
-    pub(crate) fn ended(&mut self, thread: u32, at: u64) -> Option<Wait> {
-        let begun = self.close(thread)?;
-        waits(begun.op).then(|| begun.wait(at, End::Interrupted))
+    pub(crate) fn ended(&mut self, thread: u32, at: u64) {
+        if let Some(begun) = self.close(thread) {
+            self.over.push_back(begun.wait(at, End::Interrupted));
+        }
+    }
+
+    /// Waits that are over and learn no more, at a time.
+    pub(crate) fn settled(&mut self, now: u64, mut each: impl FnMut(Wait)) {
+        while let Some(wait) = self.over.front().filter(|wait| wait.to_ns.saturating_add(LATEST_WAKE_NS) <= now) {
+            each(*wait);
+            self.over.pop_front();
+        }
     }
 
     /// Waits that go on.
     pub(crate) fn waiting(&self, now: u64) -> impl Iterator<Item = Wait> {
-        let waiting = self.open.values().filter(|begun| waits(begun.op));
-        waiting.map(move |begun| begun.wait(now, End::Waiting))
-    }
-
-    /// A wake that woke nobody.
-    fn forget(&mut self, begun: &Begun) {
-        if let Some(list) = self.wakes.get_mut(&(begun.image, begun.address)) {
-            list.retain(|wake| (wake.at, wake.thread) != (begun.about.at, begun.about.thread));
-        }
-    }
-
-    /// Who woke a thread: the first that called meanwhile and may have woken one more. The kernel wakes in the order of
-    /// arrival, and who is woken first usually returns first.
-    fn waker(&mut self, begun: &Begun, until: u64) -> Option<u32> {
-        let list = self.wakes.get_mut(&(begun.image, begun.address))?;
-        let is_possible = |wake: &&mut Wake| wake.left > 0 && (begun.about.at..=until).contains(&wake.at);
-        let wake = list.iter_mut().find(is_possible)?;
-        wake.left -= 1;
-        Some(wake.stack)
+        self.open.values().map(move |begun| begun.wait(now, End::Waiting))
     }
 }
 
@@ -189,73 +171,101 @@ impl Begun {
 mod tests {
     use super::*;
 
-    fn call(pairs: &mut Pairs, thread: u32, at: u64, op: u32, address: u64, value: u32) {
+    fn call(pairs: &mut Pairs, thread: u32, at: u64, address: u64) {
         let about = About { pid: 1, thread, at };
-        pairs.call(Begun { about, image: 0, address, op, value, stack: thread * 10, waiting: 0 });
+        pairs.call(Begun { about, image: 0, address, stack: thread * 10, waiting: 0, waker: None });
     }
 
-    fn returned(pairs: &mut Pairs, thread: u32, at: u64, result: i64) -> Option<(u64, End)> {
-        let wait = pairs.returned(About { pid: 1, thread, at }, result)?;
-        Some((wait.to_ns - wait.from_ns, wait.end))
+    fn woke(pairs: &mut Pairs, stack: u32, at: u64, address: u64, woken: i64) {
+        pairs.woke(Wake { at, image: 0, address, op: op::WAKE | 128, stack, woken });
     }
 
-    const PRIVATE: u32 = 128;
+    fn returned(pairs: &mut Pairs, thread: u32, at: u64, result: i64) {
+        pairs.returned(About { pid: 1, thread, at }, result);
+    }
+
+    fn ends(pairs: &mut Pairs) -> Vec<(u32, u64, End)> {
+        let mut list = Vec::new();
+        pairs.settled(u64::MAX, |wait| list.push((wait.thread, wait.to_ns - wait.from_ns, wait.end)));
+        list
+    }
 
     #[test]
     fn a_wait_lasts_from_call_to_return_and_has_its_waker() {
         let mut pairs = Pairs::default();
-        call(&mut pairs, 1, 100, op::WAIT | PRIVATE, 0x1000, 2);
-        call(&mut pairs, 2, 120, op::WAKE | PRIVATE, 0x2000, 1);
-        call(&mut pairs, 3, 150, op::WAKE | PRIVATE, 0x1000, 1);
-        assert_eq!(returned(&mut pairs, 1, 160, 0), Some((60, End::Woken(Some(30)))));
-        assert_eq!(returned(&mut pairs, 3, 161, 1), None);
+        call(&mut pairs, 1, 100, 0x1000);
+        woke(&mut pairs, 20, 120, 0x2000, 1);
+        woke(&mut pairs, 30, 150, 0x1000, 1);
+        returned(&mut pairs, 1, 160, 0);
         // Nobody waits any more.
-        assert_eq!(returned(&mut pairs, 1, 170, 0), None);
+        returned(&mut pairs, 1, 170, 0);
+        assert_eq!(ends(&mut pairs), [(1, 60, End::Woken(Some(30)))]);
     }
 
     #[test]
-    fn each_wake_ends_as_many_waits_as_it_says_and_no_earlier_ones() {
+    fn a_waker_that_lost_its_cpu_is_found_later() {
         let mut pairs = Pairs::default();
-        call(&mut pairs, 9, 90, op::WAKE, 0x1000, 1);
-        for thread in 1..=3 {
-            call(&mut pairs, thread, 100, op::WAIT_BITSET, 0x1000, 0);
+        call(&mut pairs, 1, 100, 0x1000);
+        returned(&mut pairs, 1, 160, 0);
+        let mut n = 0;
+        pairs.settled(200, |_| n += 1);
+        assert_eq!(n, 0);
+        call(&mut pairs, 2, 250, 0x1000);
+        woke(&mut pairs, 30, 300, 0x1000, 1);
+        pairs.settled(160 + LATEST_WAKE_NS, |wait| {
+            n += 1;
+            assert_eq!(wait.end, End::Woken(Some(30)));
+        });
+        assert_eq!(n, 1);
+        assert!(pairs.waiting(400).all(|wait| wait.thread == 2));
+    }
+
+    #[test]
+    fn each_wake_ends_as_many_waits_as_it_says_the_oldest_first() {
+        let mut pairs = Pairs::default();
+        for thread in 1..=4 {
+            call(&mut pairs, thread, 100 + u64::from(thread), 0x1000);
         }
-        call(&mut pairs, 4, 200, op::WAKE, 0x1000, 1);
-        call(&mut pairs, 5, 210, op::WAKE, 0x1000, 1);
-        call(&mut pairs, 6, 220, op::WAKE, 0x1000, 1);
-        assert_eq!(returned(&mut pairs, 5, 221, 0), None, "it woke nobody");
-        assert_eq!(pairs.waiting(250).map(|wait| wait.waiting).max(), Some(3));
-        let ends = [1, 2, 3].map(|thread| returned(&mut pairs, thread, 300, 0).unwrap().1);
-        assert_eq!(ends, [End::Woken(Some(40)), End::Woken(Some(60)), End::Woken(None)]);
+        woke(&mut pairs, 40, 200, 0x1000, 2);
+        woke(&mut pairs, 50, 210, 0x1000, 1);
+        assert_eq!(pairs.waiting(250).map(|wait| wait.waiting).max(), Some(4));
+        for thread in [3, 1, 2, 4] {
+            returned(&mut pairs, thread, 300, 0);
+        }
+        let ends: Vec<(u32, End)> = ends(&mut pairs).into_iter().map(|(thread, _, end)| (thread, end)).collect();
+        let woken = |stack| End::Woken(Some(stack));
+        assert_eq!(ends, [(3, woken(50)), (1, woken(40)), (2, woken(40)), (4, End::Woken(None))]);
     }
 
     #[test]
     fn other_ends_are_told_apart() {
         let mut pairs = Pairs::default();
         for (result, end) in [(-110, End::TimedOut), (-4, End::Interrupted), (-512, End::Interrupted)] {
-            call(&mut pairs, 1, 100, op::LOCK_PI, 0x1000, 0);
-            assert_eq!(returned(&mut pairs, 1, 130, result), Some((30, end)));
+            call(&mut pairs, 1, 100, 0x1000);
+            returned(&mut pairs, 1, 130, result);
+            assert_eq!(ends(&mut pairs), [(1, 30, end)]);
         }
         // It did not sleep.
-        call(&mut pairs, 1, 100, op::WAIT, 0x1000, 0);
-        assert_eq!(returned(&mut pairs, 1, 101, -11), None);
-        call(&mut pairs, 1, 200, op::WAIT, 0x1000, 0);
+        call(&mut pairs, 1, 100, 0x1000);
+        returned(&mut pairs, 1, 101, -11);
+        assert!(ends(&mut pairs).is_empty() && pairs.waiting(110).count() == 0);
+        call(&mut pairs, 1, 200, 0x1000);
         let waiting: Vec<Wait> = pairs.waiting(250).collect();
         assert_eq!((waiting.len(), waiting[0].to_ns - waiting[0].from_ns), (1, 50));
-        assert_eq!(pairs.ended(1, 260).map(|wait| wait.end), Some(End::Interrupted));
+        pairs.ended(1, 260);
+        assert_eq!(ends(&mut pairs), [(1, 60, End::Interrupted)]);
         assert_eq!(pairs.waiting(300).count(), 0);
     }
 
     #[test]
     fn what_was_lost_spoils_nothing() {
         let mut pairs = Pairs::default();
-        assert_eq!(returned(&mut pairs, 1, 100, 0), None, "its call was not seen");
-        call(&mut pairs, 1, 100, op::WAIT, 0x1000, 0);
-        call(&mut pairs, 1, 500, op::WAIT, 0x1000, 0);
-        assert_eq!(returned(&mut pairs, 1, 510, 0), Some((10, End::Woken(None))), "the return between was not seen");
-        for address in 0..2 * MOST_FUTEXES as u64 {
-            call(&mut pairs, 2, 600, op::WAKE, address, 1);
-        }
-        assert!(pairs.wakes.len() <= MOST_FUTEXES);
+        returned(&mut pairs, 1, 100, 0);
+        woke(&mut pairs, 3, 100, 0x1000, 1000);
+        call(&mut pairs, 1, 100, 0x1000);
+        call(&mut pairs, 1, 500, 0x1000);
+        returned(&mut pairs, 1, 510, 0);
+        assert_eq!(ends(&mut pairs), [(1, 10, End::Woken(None))], "the return between was not seen");
+        assert!(pairs.waiting.is_empty());
     }
 }

@@ -6,10 +6,12 @@ use perf_event_open_sys::bindings as sys;
 /// What the kernel tells.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Record<'a> {
-    /// A thread calls.
-    Call(Call<'a>),
-    /// Its call returns.
+    /// A thread calls, and may sleep.
+    Wait(Call<'a>),
+    /// A call returns, and has woken nobody.
     Return { about: About, result: i64 },
+    /// A call returns, and has woken so many.
+    Wake { call: Call<'a>, woken: i64 },
     /// A program or library is mapped, to be run.
     Mapped { about: About, pid: u32, start: u64, offset: u64, path: &'a [u8] },
     /// The process has become another program.
@@ -35,7 +37,6 @@ pub(crate) struct Call<'a> {
     pub(crate) about: About,
     pub(crate) address: u64,
     pub(crate) op: u32,
-    pub(crate) value: u32,
     /// In the order of their numbers; empty for a process of 32 bits, whose stack cannot be walked here.
     pub(crate) registers: [u64; N_REGISTERS],
     pub(crate) stack: &'a [u8],
@@ -89,10 +90,11 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
     let length = rest.u32()?;
     let data = Bytes(rest.take(length as usize)?);
     let which = u16::from_ne_bytes(data.0.get(..2)?.try_into().ok()?);
-    if which == points.exit.id {
+    let is_exit = which == points.exit.id;
+    if is_exit && rest.0.is_empty() {
         return Some(Record::Return { about, result: data.at(points.exit.result)? as i64 });
     }
-    if which != points.enter.id {
+    if !is_exit && which != points.enter.id {
         return None;
     }
     let mut registers = [0; N_REGISTERS];
@@ -108,14 +110,19 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
     if abi != u64::from(sys::PERF_SAMPLE_REGS_ABI_64) {
         registers = [0; N_REGISTERS];
     }
-    Some(Record::Call(Call {
-        about,
-        address: data.at(points.enter.address)?,
-        op: data.at(points.enter.op)? as u32,
-        value: data.at(points.enter.value)? as u32,
-        registers,
-        stack: &copied[..used],
-    }))
+    let stack = &copied[..used];
+    if is_exit {
+        let (address, op) = arguments(&registers);
+        let woken = data.at(points.exit.result)? as i64;
+        return Some(Record::Wake { call: Call { about, address, op, registers, stack }, woken });
+    }
+    let (address, op) = (data.at(points.enter.address)?, data.at(points.enter.op)? as u32);
+    Some(Record::Wait(Call { about, address, op, registers, stack }))
+}
+
+/// The first two arguments of a system call that returns, as far as registers still have them.
+fn arguments(registers: &[u64; N_REGISTERS]) -> (u64, u32) {
+    if cfg!(target_arch = "x86_64") { (registers[1], registers[0] as u32) } else { (0, 0) }
 }
 
 /// Who and when stands at the end of what is no sample.
@@ -154,7 +161,7 @@ mod tests {
     use crate::tracefs::{Enter, Exit};
 
     fn points() -> Tracepoints {
-        Tracepoints { enter: Enter { id: 522, address: 16, op: 24, value: 32 }, exit: Exit { id: 521, result: 16 } }
+        Tracepoints { enter: Enter { id: 522, address: 16, op: 24 }, exit: Exit { id: 521, result: 16 } }
     }
 
     fn words(words: &[u64]) -> Vec<u8> {
@@ -173,9 +180,13 @@ mod tests {
     }
 
     fn call() -> Vec<u8> {
+        [head(522, &[202, 0x1000, 128, 3]), registers_and_stack()].concat()
+    }
+
+    fn registers_and_stack() -> Vec<u8> {
         let registers: Vec<u64> = std::iter::once(2).chain(1..=N_REGISTERS as u64).collect();
         let stack = [16, 0xaaaa, 0xbbbb, 8];
-        [head(522, &[202, 0x1000, 128, 3]), words(&registers), words(&stack)].concat()
+        words(&[&registers[..], &stack].concat())
     }
 
     const ABOUT: About = About { pid: 7, thread: 8, at: 99 };
@@ -183,10 +194,18 @@ mod tests {
     #[test]
     fn a_call_has_its_address_registers_and_the_used_part_of_its_stack() {
         let bytes = call();
-        let Some(Record::Call(call)) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no call") };
-        assert_eq!((call.about, call.address, call.op, call.value), (ABOUT, 0x1000, 128, 3));
+        let Some(Record::Wait(call)) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no call") };
+        assert_eq!((call.about, call.address, call.op), (ABOUT, 0x1000, 128));
         assert_eq!(call.registers[..3], [1, 2, 3]);
         assert_eq!(call.stack, 0xaaaa_u64.to_ne_bytes());
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_wake_has_its_arguments_from_registers() {
+        let bytes = [head(521, &[202, 3]), registers_and_stack()].concat();
+        let Some(Record::Wake { call, woken }) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no wake") };
+        assert_eq!((call.about, call.address, call.op, woken), (ABOUT, 2, 1, 3));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::TooManyFiles(needed) => write!(
                 f,
-                "too many open files: {needed} events are needed, two for each thread and CPU. Raise the limit: ulimit -n {}",
+                "too many open files: {needed} events are needed, three for each thread and CPU. Raise the limit: ulimit -n {}",
                 (needed + 256).next_power_of_two()
             ),
             Refusal::NoMemory(error) => {

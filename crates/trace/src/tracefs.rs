@@ -19,7 +19,6 @@ pub(crate) struct Enter {
     pub(crate) id: u16,
     pub(crate) address: usize,
     pub(crate) op: usize,
-    pub(crate) value: usize,
 }
 
 /// Where the field of a return is.
@@ -54,7 +53,7 @@ impl Tracepoints {
         let (enter, exit) = (format("sys_enter_futex")?, format("sys_exit_futex")?);
         let of_enter = || {
             let field = |name| offset(&enter, name);
-            Some(Enter { id: id(&enter)?, address: field("uaddr")?, op: field("op")?, value: field("val")? })
+            Some(Enter { id: id(&enter)?, address: field("uaddr")?, op: field("op")? })
         };
         let of_exit = || Some(Exit { id: id(&exit)?, result: offset(&exit, "ret")? });
         match (of_enter(), of_exit()) {
@@ -109,7 +108,7 @@ mod tests {
         let directory = mounted(ENTER, EXIT);
         let nowhere = Path::new("/nowhere/at/all");
         let found = Tracepoints::find_in(&[nowhere, directory.path()]).unwrap();
-        let enter = Enter { id: 522, address: 16, op: 24, value: 32 };
+        let enter = Enter { id: 522, address: 16, op: 24 };
         assert_eq!(found, Tracepoints { enter, exit: Exit { id: 521, result: 16 } });
     }
 

@@ -1,9 +1,9 @@
 //! All of it together: events for a process, and what is read from their rings.
 
-use crate::event::{self, Begin};
+use crate::event::{self, Begin, Which};
 use crate::image::{Image, Images};
-use crate::pair::{Begun, Pairs, Wait};
-use crate::record::{About, Record};
+use crate::pair::{Begun, Pairs, Wait, Wake};
+use crate::record::{About, Call, Record};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
 use crate::tracefs::Tracepoints;
@@ -20,8 +20,8 @@ pub const STACK_BYTES: u32 = 8 << 10;
 /// Watches the futex calls of a process, of its threads, and of all that they start.
 pub struct Tracer {
     points: Tracepoints,
-    /// One for each CPU.
-    rings: Vec<Ring>,
+    /// One for each CPU, and the event that it is of.
+    rings: Vec<(Ring, OwnedFd)>,
     /// Kept open: a closed event tells nothing.
     events: Vec<OwnedFd>,
     images: Images,
@@ -36,6 +36,7 @@ pub struct Tracer {
 enum Happened {
     Call(Begun),
     Return(About, i64),
+    Woke(Wake),
     Ended { at: u64, thread: u32 },
 }
 
@@ -51,6 +52,7 @@ impl Happened {
         match self {
             Happened::Call(begun) => begun.about.at,
             Happened::Return(about, _) => about.at,
+            Happened::Woke(wake) => wake.at,
             Happened::Ended { at, .. } => *at,
         }
     }
@@ -81,11 +83,11 @@ impl Tracer {
             }
             tracer.open(pid, &new, Begin::Enabled, ring_bytes)?;
         }
-        if tracer.events.is_empty() {
+        if tracer.rings.is_empty() {
             return Err(Refusal::NoProcess(pid));
         }
         tracer.images.at(pid, now_ns());
-        for event in &tracer.events {
+        for event in tracer.rings.iter().map(|(_, event)| event).chain(&tracer.events) {
             event::enable(event)?;
         }
         Ok(tracer)
@@ -107,31 +109,27 @@ impl Tracer {
 
     fn open(&mut self, pid: u32, threads: &[u32], begin: Begin, ring_bytes: usize) -> Result<(), Refusal> {
         let cpus = cpus();
-        let needed = 2 * cpus.len() * threads.len();
+        let needed = Which::ALL.len() * cpus.len() * threads.len();
         for thread in threads {
             for (index, cpu) in cpus.iter().enumerate() {
-                let calls = match event::calls(&self.points, *thread, *cpu, begin, STACK_BYTES) {
-                    Ok(event) => event,
-                    // The thread has ended meanwhile.
-                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
-                    Err(error) => return Err(event::refusal(error, pid, needed)),
-                };
-                event::filter(&calls)?;
-                if index == self.rings.len() {
-                    self.rings.push(Ring::map(&calls, ring_bytes).map_err(Refusal::NoMemory)?);
-                    // The first event of a CPU stays where its ring is looked for.
-                    self.events.insert(index, calls);
-                } else {
-                    event::redirect(&calls, &self.events[index])?;
-                    self.events.push(calls);
+                for which in Which::ALL {
+                    let event = match event::open(&self.points, which, *thread, *cpu, begin, STACK_BYTES) {
+                        Ok(event) => event,
+                        // The thread has ended meanwhile.
+                        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
+                        Err(error) => return Err(event::refusal(error, pid, needed)),
+                    };
+                    event::filter(&event, which)?;
+                    match self.rings.get(index) {
+                        Some((_, first)) => event::redirect(&event, first)?,
+                        None => {
+                            let ring = Ring::map(&event, ring_bytes).map_err(Refusal::NoMemory)?;
+                            self.rings.push((ring, event));
+                            continue;
+                        }
+                    }
+                    self.events.push(event);
                 }
-                let returns = match event::returns(&self.points, *thread, *cpu, begin) {
-                    Ok(event) => event,
-                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
-                    Err(error) => return Err(event::refusal(error, pid, needed)),
-                };
-                event::redirect(&returns, &self.events[index])?;
-                self.events.push(returns);
             }
         }
         Ok(())
@@ -155,10 +153,10 @@ impl Tracer {
 
     fn read(&mut self) {
         let Tracer { points, rings, images, later, lost, .. } = self;
-        let places: Vec<(Place, Place)> = rings.iter().map(Ring::places).collect();
+        let places: Vec<(Place, Place)> = rings.iter().map(|(ring, _)| ring.places()).collect();
         // What is loaded and started comes first: a call on one CPU may need what another CPU tells.
         let mut changes: Vec<(u64, Change)> = Vec::new();
-        for (ring, (from, to)) in rings.iter_mut().zip(&places) {
+        for ((ring, _), (from, to)) in rings.iter_mut().zip(&places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
                 Some(Record::Forked { at, pid, parent }) if pid != parent => {
                     changes.push((at, Change::Fork { pid, parent }));
@@ -180,13 +178,19 @@ impl Tracer {
                 Change::Map { pid, start, offset, path } => images.mapped(pid, at, start, offset, &path),
             }
         }
-        for (ring, (from, to)) in rings.iter_mut().zip(&places) {
+        for ((ring, _), (from, to)) in rings.iter_mut().zip(&places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
-                Some(Record::Call(call)) => {
+                Some(Record::Wait(call)) => {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
-                    let crate::record::Call { about, address, op, value, .. } = call;
-                    later.push(Happened::Call(Begun { about, image, address, op, value, stack, waiting: 0 }));
+                    let Call { about, address, .. } = call;
+                    later.push(Happened::Call(Begun { about, image, address, stack, waiting: 0, waker: None }));
+                }
+                Some(Record::Wake { call, woken }) => {
+                    let image = images.at(call.about.pid, call.about.at);
+                    let stack = images.stack(image, &call.registers, call.stack);
+                    let Call { about: About { at, .. }, address, op, .. } = call;
+                    later.push(Happened::Woke(Wake { at, image, address, op, stack, woken }));
                 }
                 Some(Record::Return { about, result }) => later.push(Happened::Return(about, result)),
                 Some(Record::Ended { at, pid, thread }) => {
@@ -201,22 +205,23 @@ impl Tracer {
         }
     }
 
-    fn pair(&mut self, until: u64, mut each: impl FnMut(Wait)) {
+    fn pair(&mut self, until: u64, each: impl FnMut(Wait)) {
         self.later.sort_by_key(Happened::at);
         let n = self.later.partition_point(|happened| happened.at() <= until);
         for happened in self.later.drain(..n) {
-            let ended = match happened {
-                Happened::Call(begun) => {
-                    self.pairs.call(begun);
-                    None
-                }
+            match happened {
+                Happened::Call(begun) => self.pairs.call(begun),
                 Happened::Return(about, result) => self.pairs.returned(about, result),
+                Happened::Woke(wake) => self.pairs.woke(wake),
                 Happened::Ended { at, thread } => self.pairs.ended(thread, at),
-            };
-            if let Some(wait) = ended {
-                each(wait);
             }
         }
+        self.pairs.settled(until, each);
+    }
+
+    /// Shows the waits that are over, without asking any longer who ended them.
+    pub fn settle(&mut self, each: impl FnMut(Wait)) {
+        self.pairs.settled(u64::MAX, each);
     }
 
     /// Waits that go on.

@@ -50,7 +50,7 @@ impl Walker {
 
 #[cfg(target_arch = "x86_64")]
 fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64, u64)> {
-    let &[frame, pointer, address] = registers else { return None };
+    let &[_, _, frame, pointer, address] = registers else { return None };
     (address != 0).then(|| (UnwindRegsNative::new(address, pointer, frame), address, pointer))
 }
 
@@ -74,9 +74,9 @@ mod tests {
         put(32, 0x7000 + 4096);
         put(40, 0x2222);
         let walker = Walker::new();
-        let addresses = walker.walk(&mut Cache::new(), &[0x7000 + 16, 0x7000, 0xaaaa], &stack);
+        let addresses = walker.walk(&mut Cache::new(), &[0, 0, 0x7000 + 16, 0x7000, 0xaaaa], &stack);
         assert_eq!(addresses, [0xaaaa, 0x1111, 0x2222]);
-        assert!(walker.walk(&mut Cache::new(), &[0, 0, 0], &[]).is_empty());
-        assert_eq!(walker.walk(&mut Cache::new(), &[7, 9, 0xaaaa], &[1; 3]), [0xaaaa]);
+        assert!(walker.walk(&mut Cache::new(), &[0; 5], &[]).is_empty());
+        assert_eq!(walker.walk(&mut Cache::new(), &[0, 0, 7, 9, 0xaaaa], &[1; 3]), [0xaaaa]);
     }
 }
