@@ -1,7 +1,10 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
+mod kernel;
+
 use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use kernel::KernelArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -440,27 +443,8 @@ pub(crate) struct LaunchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
-    /// Watch the program from the kernel, and see every lock that sleeps
-    ///
-    /// This sees Rust's std::sync::Mutex, parking_lot, and the locks of Go's and Java's runtimes, also in static
-    /// programs. It sees who waits and who wakes them, but not who holds a lock, and no waiting without sleep. You need
-    /// the rights to trace system calls, so run it with sudo.
-    ///
-    /// Example: sudo ondeck profile --futex -- ./server
-    #[arg(long, conflicts_with_all = ["lock", "rate", "usdt", "library"])]
-    pub(crate) futex: bool,
-
-    /// Watch a process that runs already, as --futex does
-    ///
-    /// It stops at Ctrl-C, when the process ends, or after the time of --for. The process runs on undisturbed.
-    ///
-    /// Example: sudo ondeck profile --pid $(pidof server) --for 30s
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "rate", "usdt", "library"])]
-    pub(crate) pid: Option<u32>,
-
-    /// With --pid: stop after this time, such as 500ms, 30s or 2m
-    #[arg(long = "for", value_name = "TIME", value_parser = choice::duration)]
-    pub(crate) length: Option<std::time::Duration>,
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
 
     /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
     ///

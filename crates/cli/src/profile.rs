@@ -18,13 +18,13 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
-    if args.length.is_some() && args.pid.is_none() {
+    if args.kernel.length.is_some() && args.kernel.pid.is_none() {
         let what = "--for needs a process that runs already; accepted: ondeck profile --pid PID --for 30s";
         return Err(Exit::Usage(what.to_owned()));
     }
-    match args.pid {
+    match args.kernel.pid {
         Some(pid) => kernel::attach(args, pid),
-        None if args.futex => kernel::start(args),
+        None if args.kernel.futex => kernel::start(args),
         None => record(args),
     }
 }

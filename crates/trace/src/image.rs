@@ -151,7 +151,9 @@ impl Images {
         let is_known = |address: u64| image.modules.iter().any(|module| (module.start..module.end).contains(&address));
         let unknown: Vec<u64> =
             addresses.iter().filter(|address| !is_known(**address)).map(|address| address / PAGE).collect();
-        unknown.into_iter().fold(false, |is_new, page| image.unknown.insert(page) || is_new)
+        let n_before = image.unknown.len();
+        image.unknown.extend(unknown);
+        image.unknown.len() > n_before
     }
 
     /// The addresses of a stack, the innermost first.

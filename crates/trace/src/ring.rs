@@ -36,10 +36,8 @@ impl Ring {
         let (mut at, end) = (from.0, to.0);
         let size = (self.length - self.page) as u64;
         while at < end {
-            let header: [u8; size_of::<perf_event_header>()] = {
-                self.join(at, size_of::<perf_event_header>(), size);
-                self.joined[..].try_into().expect("as many were asked for")
-            };
+            // Records and the ring are whole words long, so a header never goes over the end.
+            let header = self.bytes((at % size) as usize, size_of::<perf_event_header>());
             let kind = u32::from_ne_bytes(header[0..4].try_into().expect("four bytes"));
             let misc = u16::from_ne_bytes(header[4..6].try_into().expect("two bytes"));
             let length = u64::from(u16::from_ne_bytes(header[6..8].try_into().expect("two bytes")));
@@ -50,9 +48,7 @@ impl Ring {
             let body = at % size + header.len() as u64;
             let n = length as usize - header.len();
             if body + n as u64 <= size {
-                // SAFETY: inside the ring, and the kernel does not write there before the tail has passed.
-                let bytes = unsafe { std::slice::from_raw_parts(self.base.add(self.page + body as usize), n) };
-                each(kind, misc, bytes);
+                each(kind, misc, self.bytes(body as usize, n));
             } else {
                 self.join(at + header.len() as u64, n, size);
                 each(kind, misc, &self.joined);
@@ -66,10 +62,18 @@ impl Ring {
         let begin = (at % size) as usize;
         let first = n.min(size as usize - begin);
         for (from, n) in [(begin, first), (0, n - first)] {
-            // SAFETY: inside the ring, and the kernel does not write there before the tail has passed.
-            let bytes = unsafe { std::slice::from_raw_parts(self.base.add(self.page + from), n) };
-            self.joined.extend_from_slice(bytes);
+            let bytes = self.bytes(from, n).to_vec();
+            self.joined.extend_from_slice(&bytes);
         }
+    }
+
+    /// A part of the ring that has been written and not been given back.
+    fn bytes(&self, from: usize, n: usize) -> &[u8] {
+        assert!(from + n <= self.length - self.page, "inside the ring");
+        // SAFETY: inside the mapping, as asserted.
+        let start = unsafe { self.base.add(self.page + from) };
+        // SAFETY: inside the mapping, which lives as long as we do; the kernel does not write there before the tail passes.
+        unsafe { std::slice::from_raw_parts(start, n) }
     }
 
     /// Where the records begin that have not been taken, and where they end.
@@ -86,14 +90,18 @@ impl Ring {
 
     fn head(&self) -> &AtomicU64 {
         let page: *mut perf_event_mmap_page = self.base.cast();
+        // SAFETY: a field of the first page of the mapping.
+        let word = unsafe { &raw mut (*page).data_head };
         // SAFETY: the first page of the mapping, which lives as long as we do; the kernel writes it atomically.
-        unsafe { AtomicU64::from_ptr(&raw mut (*page).data_head) }
+        unsafe { AtomicU64::from_ptr(word) }
     }
 
     fn tail(&self) -> &AtomicU64 {
         let page: *mut perf_event_mmap_page = self.base.cast();
+        // SAFETY: a field of the first page of the mapping.
+        let word = unsafe { &raw mut (*page).data_tail };
         // SAFETY: as above; nobody but us writes it.
-        unsafe { AtomicU64::from_ptr(&raw mut (*page).data_tail) }
+        unsafe { AtomicU64::from_ptr(word) }
     }
 }
 

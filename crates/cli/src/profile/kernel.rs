@@ -51,12 +51,12 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let orders = listen()?;
     let run = begun(command_of(pid));
     let tracer = Tracer::of_running(pid, ring_bytes(args)).map_err(explain)?;
-    say(&match args.length {
+    say(&match args.kernel.length {
         Some(_) => format!("watching process {pid}"),
         None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
     });
     let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
-    let until = args.length.map(|length| Instant::now() + length);
+    let until = args.kernel.length.map(|length| Instant::now() + length);
     watched.until(&mut outputs, |orders| {
         let (is_due, is_over) = orders.snapshot_and_end();
         let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid);
