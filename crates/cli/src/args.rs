@@ -1,12 +1,14 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
 mod files;
+mod kernel;
 mod top;
 mod trial;
 
 use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
+use kernel::KernelArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub(crate) use top::TopArgs;
@@ -462,6 +464,9 @@ pub(crate) struct LaunchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+
     /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
     ///
     /// With ondeck, the program runs as under `ondeck run`. The page then also counts spins, sleeps and wake-ups.
@@ -481,6 +486,8 @@ pub(crate) struct ProfileArgs {
     /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
     /// it has room for four of them, or else in the directory for temporary files. Use a smaller size in a container
     /// whose /dev/shm is small.
+    ///
+    /// With --futex and --pid, the kernel has an eighth of this for the samples of each CPU.
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) max_mb: u32,
 
@@ -543,7 +550,13 @@ pub(crate) struct ProfileArgs {
     /// The program to run, and its arguments
     ///
     /// Put -- before the program.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required_unless_present = "pid",
+        conflicts_with = "pid",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -1,5 +1,6 @@
 //! `ondeck profile`.
 
+mod kernel;
 mod outputs;
 mod signals;
 mod trial;
@@ -22,6 +23,19 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     if args.trial.is_wanted {
         return trial::run(args);
     }
+    if args.kernel.length.is_some() && args.kernel.pid.is_none() {
+        let what = "--for needs a process that runs already; accepted: ondeck profile --pid PID --for 30s";
+        return Err(Exit::Usage(what.to_owned()));
+    }
+    match args.kernel.pid {
+        Some(pid) => kernel::attach(args, pid),
+        None if args.kernel.futex => kernel::start(args),
+        None => record(args),
+    }
+}
+
+/// With the recorder in the program.
+fn record(args: &ProfileArgs) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
     let directory = directory(args.max_mb)?;
     let launch = Launch {
@@ -35,7 +49,10 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
         }),
         ..Launch::default()
     };
-    let command = prepare(&launch).map_err(refused)?;
+    let command = prepare(&launch).map_err(|refusal| match refusal {
+        Refusal::OutOfReach(what) => Exit::NotStarted(format!("{what}. {}", kernel::instead(&args.command)), 126),
+        other => refused(other),
+    })?;
     let mut watched = Watched::start(command, args, directory.path())?;
     if args.usdt {
         say(&outputs::probes(watched.child.id(), &launch).map_err(refused)?);
@@ -104,6 +121,17 @@ pub(crate) fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// A run of a command that begins now.
+fn begun(command: Vec<String>) -> Run {
+    let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Run {
+        command,
+        started_realtime_ns: started_realtime.as_nanos() as u64,
+        started_ns: now_ns(),
+        cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+    }
+}
+
 /// A program that runs, and what it records.
 struct Watched {
     child: Child,
@@ -114,13 +142,7 @@ struct Watched {
 impl Watched {
     fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
         let orders = Orders::listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
-        let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let run = Run {
-            command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            started_realtime_ns: started_realtime.as_nanos() as u64,
-            started_ns: now_ns(),
-            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        };
+        let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
         let name = PathBuf::from(command.get_program());
         let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
         let child = command.spawn().map_err(cannot)?;
@@ -156,8 +178,12 @@ impl Watched {
     }
 
     fn pass_on(&self, signal: i32) {
-        let Ok(pid) = libc::pid_t::try_from(self.child.id()) else { return };
-        // SAFETY: our own child, which has not been waited for.
-        unsafe { libc::kill(pid, signal) };
+        pass_on(&self.child, signal);
     }
+}
+
+fn pass_on(child: &Child, signal: i32) {
+    let Ok(pid) = libc::pid_t::try_from(child.id()) else { return };
+    // SAFETY: our own child, which has not been waited for.
+    unsafe { libc::kill(pid, signal) };
 }

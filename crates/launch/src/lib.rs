@@ -10,7 +10,7 @@ mod program;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is to be started, and how.
 #[derive(Debug, Default)]
@@ -47,6 +47,8 @@ pub enum Refusal {
     Wish(String),
     /// The program is there, and cannot be started, or not with other locks than its own.
     Program(String),
+    /// The program can be started, but has no glibc that a library could be loaded beside.
+    OutOfReach(String),
     /// There is no such program.
     NotFound(String),
 }
@@ -56,7 +58,7 @@ impl Refusal {
     pub fn exit_code(&self) -> i32 {
         match self {
             Refusal::Wish(_) => 2,
-            Refusal::Program(_) => 126,
+            Refusal::Program(_) | Refusal::OutOfReach(_) => 126,
             Refusal::NotFound(_) => 127,
         }
     }
@@ -64,7 +66,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Refusal::Wish(what) | Refusal::Program(what) | Refusal::NotFound(what)) = self;
+        let (Refusal::Wish(what) | Refusal::Program(what) | Refusal::OutOfReach(what) | Refusal::NotFound(what)) = self;
         f.write_str(what)
     }
 }
@@ -136,12 +138,18 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
 /// The program with its own locks, after the same checks: what [`prepare`] gives is compared with it.
 #[cfg(target_os = "linux")]
 pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
-    let Some((program, arguments)) = launch.command.split_first() else {
+    let command = unchanged(&launch.command)?;
+    program::judge(Path::new(command.get_program()))?;
+    Ok(command)
+}
+
+/// A program as it is, of whatever kind.
+#[cfg(target_os = "linux")]
+pub fn unchanged(words: &[OsString]) -> Result<std::process::Command, Refusal> {
+    let Some((program, arguments)) = words.split_first() else {
         return Err(Refusal::Wish("no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
     };
-    let path = program::find(program)?;
-    program::judge(&path)?;
-    let mut command = std::process::Command::new(&path);
+    let mut command = std::process::Command::new(program::find(program)?);
     // A program may look at the name that it was called by.
     std::os::unix::process::CommandExt::arg0(&mut command, program);
     command.args(arguments);

@@ -53,7 +53,11 @@ pub(crate) fn judge(path: &Path) -> Result<(), Refusal> {
             path = interpreter(line).map_err(refuse)?;
             continue;
         }
-        return judge_binary(&content).and_then(|()| judge_rights(&path, &metadata)).map_err(refuse);
+        let own = |why: String| format!("{}: {why}", path.display());
+        return match judge_binary(&content).map_err(refuse)? {
+            Some(why) => Err(Refusal::OutOfReach(own(why))),
+            None => judge_rights(&path, &metadata).map_err(refuse),
+        };
     }
     Err(Refusal::Program(format!("{}: too many interpreters of interpreters", path.display())))
 }
@@ -80,7 +84,8 @@ fn interpreter(line: &[u8]) -> Result<PathBuf, String> {
     }
 }
 
-fn judge_binary(content: &[u8]) -> Result<(), String> {
+/// Why it cannot be started; or, if it can be, why no library of ours would be loaded into it.
+fn judge_binary(content: &[u8]) -> Result<Option<String>, String> {
     match FileKind::parse(content) {
         Ok(FileKind::Elf64) => {}
         Ok(FileKind::Elf32) => return Err("it is a 32-bit program, and ondeck's library has 64 bits".to_owned()),
@@ -98,12 +103,12 @@ fn judge_binary(content: &[u8]) -> Result<(), String> {
     let segments = header.program_headers(endian, content).map_err(|error| error.to_string())?;
     let loader = segments.iter().find_map(|segment| segment.interpreter(endian, content).ok().flatten());
     match loader {
-        None => Err("it is a static program, so its locks cannot be recorded or replaced".to_owned()),
-        Some(loader) if is_glibc(loader) => Ok(()),
-        Some(loader) => Err(format!(
+        None => Ok(Some("it is a static program, so its locks cannot be recorded or replaced".to_owned())),
+        Some(loader) if is_glibc(loader) => Ok(None),
+        Some(loader) => Ok(Some(format!(
             "its loader is {}, so its C library is not glibc; only glibc's locks can be recorded or replaced",
             String::from_utf8_lossy(loader)
-        )),
+        ))),
     }
 }
 

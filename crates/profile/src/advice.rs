@@ -15,6 +15,7 @@ mod verdict;
 pub use predict::{OnMachine, Prediction, predict, predictions};
 pub use verdict::{Finding, Verdict, verdict};
 
+use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 use crate::{Lock, Profile};
 use measures::Measures;
@@ -78,6 +79,10 @@ pub const NOTE: &str = "Simulated figures leave out other locks, condition varia
 /// One sentence for each lock of the profile, in its order, and one about condition variables if most waiting is there.
 /// `predictions` are those of the first locks, as [`predictions`] gives them; there may be fewer, or none.
 pub fn advice(profile: &Profile, predictions: &[Option<Prediction>]) -> Vec<Advice> {
+    // The view from the kernel knows no holds, and all advice follows from these.
+    if profile.lock == FROM_KERNEL {
+        return Vec::new();
+    }
     let tops = Tops::new(profile);
     let of_lock = |(index, lock)| {
         let prediction = predictions.get(index).and_then(Option::as_ref);

@@ -2,8 +2,8 @@
 //!
 //! Samples are added up as they come, so what is kept grows with the number of locks and stacks and not with time.
 
-mod build;
-mod totals;
+pub(crate) mod build;
+pub(crate) mod totals;
 
 use crate::profile::Ended;
 use crate::symbols::Symbols;

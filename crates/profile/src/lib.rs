@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of |
 //! | `collect` | from recordings to a profile, while the program runs |
+//! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `symbols` | names for addresses |
 //! | `json`, `pprof`, `folded`, `firefox` | the files for others; the first two are read back |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
@@ -21,6 +22,8 @@ pub mod compare;
 pub mod firefox;
 mod flamegraph;
 pub mod folded;
+#[cfg(target_os = "linux")]
+mod futex;
 mod input;
 pub mod json;
 #[cfg(test)]
@@ -45,6 +48,8 @@ pub use advice::{
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run};
 pub use flamegraph::svg as flamegraph;
+#[cfg(target_os = "linux")]
+pub use futex::FutexCollector;
 pub use input::{is_profile, read_profile};
 pub use page::page;
 pub use profile::{

@@ -8,6 +8,9 @@ pub(crate) use ondeck_report::wording::percent;
 use ondeck_report::wording::{count, counted, duration_ns, list, plain, quoted, run_time};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What [`Profile::lock`] says of the view from the kernel.
+pub(crate) const FROM_KERNEL: &str = "futex";
+
 /// A longer note is none of ours.
 const MOST_NOTE: usize = 2000;
 
@@ -122,10 +125,16 @@ pub(crate) fn other_locks(profile: &Profile, shown: &[(usize, &Lock)]) -> Option
 
 /// What can be done where there is nothing to show; `None` where there is.
 pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
+    if profile.locks.is_empty() && profile.lock == FROM_KERNEL {
+        return Some(
+            "No thread slept for a lock. If you expected waiting: was there load, and more than one thread? The kernel \
+             does not see threads that wait without sleeping, and goroutines.",
+        );
+    }
     if profile.locks.is_empty() {
         return Some(
             "`ondeck profile` records pthread and C11 mutexes only. It cannot see spin locks, Rust's std::sync::Mutex and \
-             parking_lot, or the locks of Go, Java and OpenMP. For those, try:\nperf trace -s -e futex -- PROGRAM",
+             parking_lot, or the locks of Go, Java and OpenMP. For those, type:\nondeck profile --futex -- PROGRAM",
         );
     }
     waited(profile).is_empty().then_some("If you expected waiting: was there load, and more than one thread?")
@@ -136,11 +145,12 @@ pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
     Some(format!(
-        "Not counted above: {} of waiting on {} ({} waits), most on {} ({})",
+        "Not counted above: {} of waiting on {} ({} waits), most {} ({})",
         duration_ns(sum(|one| one.wait_ns)),
         kinds(profile),
         count(sum(|one| one.waits)),
-        shown(&most.name),
+        // A place's name begins with a word of its own: `in main`.
+        if most.name.starts_with("in ") { shown(&most.name) } else { format!("on {}", shown(&most.name)) },
         duration_ns(most.wait_ns),
     ))
 }
@@ -204,6 +214,7 @@ pub(crate) fn nameless(profile: &Profile) -> Vec<String> {
 /// How and where it ran, by name.
 pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let rate = match profile.rate {
+        _ if profile.lock == FROM_KERNEL => "every wait in which a thread slept was recorded".to_string(),
         0 | 1 => "every acquisition was recorded".to_string(),
         rate => format!("one acquisition in {rate} was recorded; counts and times are estimates for all"),
     };

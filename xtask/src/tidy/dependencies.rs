@@ -17,7 +17,7 @@ struct Row {
 /// The direction is `platform <- locks <- ondeck <- lab <- cli`, `platform <- sim <- lab` and `report <- lab`: locks know no
 /// simulator, the simulator knows no lock, and a report knows nothing that runs. `capi` is `ondeck` for C, and `pthread` the
 /// locks without it. `conformance` looks at these and at the simulator.
-const ALLOWED: [Row; 16] = [
+const ALLOWED: [Row; 17] = [
     Row { name: "ondeck-platform", ours: &[], others: Some(&["libc", "windows-sys"]) },
     Row { name: "ondeck-locks", ours: &["ondeck-platform"], others: Some(&[]) },
     // The recorder with its feature only.
@@ -44,11 +44,16 @@ const ALLOWED: [Row; 16] = [
     },
     // In every program that is profiled.
     Row { name: "ondeck-record", ours: &[], others: Some(&["libc", "framehop"]) },
-    Row { name: "ondeck-profile", ours: &["ondeck-record", "ondeck-report", "ondeck-lab"], others: None },
     Row { name: "ondeck-rounds", ours: &["ondeck-report"], others: None },
+    Row { name: "ondeck-trace", ours: &[], others: None },
+    Row {
+        name: "ondeck-profile",
+        ours: &["ondeck-record", "ondeck-report", "ondeck-lab", "ondeck-trace"],
+        others: None,
+    },
     Row {
         name: "ondeck-cli",
-        ours: &["ondeck-lab", "ondeck-launch", "ondeck-report", "ondeck-profile", "ondeck-rounds"],
+        ours: &["ondeck-lab", "ondeck-launch", "ondeck-report", "ondeck-profile", "ondeck-rounds", "ondeck-trace"],
         others: None,
     },
     Row { name: "ondeck-launch", ours: &["ondeck-locks"], others: None },

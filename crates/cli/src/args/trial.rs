@@ -3,7 +3,7 @@
 use clap::Args;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 13] = [
+const OF_RECORDINGS: [&str; 16] = [
     "lock",
     "rate",
     "max_mb",
@@ -17,6 +17,9 @@ const OF_RECORDINGS: [&str; 13] = [
     "every",
     "usdt",
     "no_prediction",
+    "futex",
+    "pid",
+    "length",
 ];
 
 #[derive(Debug, Args)]

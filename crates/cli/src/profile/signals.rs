@@ -25,6 +25,14 @@ impl Orders {
         SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).map(Orders)
     }
 
+    /// The same if no program of ours is meant by any: whether a snapshot is wanted, and whether an end is.
+    pub(super) fn snapshot_and_end(&mut self) -> (bool, bool) {
+        self.0.pending().fold((false, false), |(snapshot, end), origin| {
+            let is_snapshot = matches!(origin.signal, SIGUSR1 | SIGUSR2);
+            (snapshot | is_snapshot, end | !is_snapshot)
+        })
+    }
+
     /// Those that have come since the last call. What a terminal sends, it sends to the program as well.
     pub(super) fn pending(&mut self) -> Vec<Order> {
         let meant = self.0.pending().filter_map(|origin| match (origin.signal, origin.cause) {

@@ -3,6 +3,7 @@
 mod book;
 mod common;
 mod first;
+mod kernel;
 mod launch;
 mod partial;
 mod profiled;

@@ -105,7 +105,7 @@ fn slice_ns(recordings: &[Recording]) -> u64 {
 
 /// Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
 /// at different times.
-fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
+pub(crate) fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
     let mut names: Vec<(&mut String, u64, u32)> = names.collect();
     for round in 0..3 {
         let mut counts: HashMap<String, usize> = HashMap::new();
@@ -130,17 +130,17 @@ fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
 }
 
 /// Each of some things once.
-struct Once<T> {
-    list: Vec<T>,
+pub(crate) struct Once<T> {
+    pub(crate) list: Vec<T>,
     numbers: HashMap<T, u32>,
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Once<T> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Once { list: Vec::new(), numbers: HashMap::new() }
     }
 
-    fn number(&mut self, thing: T) -> u32 {
+    pub(crate) fn number(&mut self, thing: T) -> u32 {
         *self.numbers.entry(thing).or_insert_with_key(|thing| {
             self.list.push(thing.clone());
             self.list.len() as u32 - 1

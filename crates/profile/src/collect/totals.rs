@@ -7,36 +7,36 @@ use ondeck_record::read::Sample;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Totals {
-    pub(super) waits: Sum,
-    pub(super) longest_ns: u64,
-    pub(super) wait_lengths: Lengths,
-    pub(super) hold_lengths: Lengths,
-    pub(super) takes: Sum,
-    pub(super) handing_on_ns: f64,
-    pub(super) waiters: Stacks,
-    pub(super) holders: Stacks,
-    pub(super) takers: Stacks,
-    pub(super) threads: BTreeSet<u32>,
-    pub(super) over_time: OverTime,
+pub(crate) struct Totals {
+    pub(crate) waits: Sum,
+    pub(crate) longest_ns: u64,
+    pub(crate) wait_lengths: Lengths,
+    pub(crate) hold_lengths: Lengths,
+    pub(crate) takes: Sum,
+    pub(crate) handing_on_ns: f64,
+    pub(crate) waiters: Stacks,
+    pub(crate) holders: Stacks,
+    pub(crate) takers: Stacks,
+    pub(crate) threads: BTreeSet<u32>,
+    pub(crate) over_time: OverTime,
 }
 
 /// How often, and how long.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum {
-    pub(super) count: f64,
-    pub(super) ns: f64,
+pub(crate) struct Sum {
+    pub(crate) count: f64,
+    pub(crate) ns: f64,
 }
 
 impl Sum {
-    fn add(&mut self, weight: f64, ns: u64) {
+    pub(crate) fn add(&mut self, weight: f64, ns: u64) {
         self.count += weight;
         self.ns += weight * ns as f64;
     }
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, sample: &Sample, origin_ns: u64) {
+    pub(crate) fn add(&mut self, sample: &Sample, origin_ns: u64) {
         let Sample { event: what, thread, stack, at, ns, weight, .. } = *sample;
         match what {
             event::CHARGE => self.holders.add(stack, weight, ns),
@@ -62,15 +62,15 @@ impl Totals {
 
 /// By the number of the stack.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stacks(pub(super) BTreeMap<u32, Sum>);
+pub(crate) struct Stacks(pub(crate) BTreeMap<u32, Sum>);
 
 impl Stacks {
-    fn add(&mut self, stack: u32, weight: f64, ns: u64) {
+    pub(crate) fn add(&mut self, stack: u32, weight: f64, ns: u64) {
         self.0.entry(stack).or_default().add(weight, ns);
     }
 
     /// As sites, those of most ns first, with the numbers that `number` gives; without those that have no stack.
-    pub(super) fn sites(&self, mut number: impl FnMut(u32) -> u32) -> Vec<Site> {
+    pub(crate) fn sites(&self, mut number: impl FnMut(u32) -> u32) -> Vec<Site> {
         let known = self.0.iter().filter(|(stack, _)| **stack != NONE);
         let mut sites: Vec<Site> =
             known.map(|(stack, sum)| Site { stack: number(*stack), count: sum.count, ns: sum.ns }).collect();
@@ -81,7 +81,7 @@ impl Stacks {
 
 /// Durations by length, in bars of an eighth of a power of two.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lengths(BTreeMap<u64, f64>);
+pub(crate) struct Lengths(BTreeMap<u64, f64>);
 
 impl Lengths {
     /// Bits of a duration that are told apart below its highest one.
@@ -91,11 +91,17 @@ impl Lengths {
         1 << (u64::BITS - 1 - (ns | 1).leading_zeros()).saturating_sub(Self::FINE_BITS)
     }
 
-    fn add(&mut self, weight: f64, ns: u64) {
+    pub(crate) fn add(&mut self, weight: f64, ns: u64) {
         *self.0.entry(ns & !(Self::width(ns) - 1)).or_default() += weight;
     }
 
-    pub(super) fn histogram(&self) -> Histogram {
+    pub(crate) fn merge(&mut self, other: &Lengths) {
+        for (from, count) in &other.0 {
+            *self.0.entry(*from).or_default() += count;
+        }
+    }
+
+    pub(crate) fn histogram(&self) -> Histogram {
         let bar = |(from, count): (&u64, &f64)| Bar { from: *from, to: from + Self::width(*from), count: *count };
         Histogram(self.0.iter().map(bar).collect())
     }
@@ -103,7 +109,7 @@ impl Lengths {
 
 /// Waiting in slices of time, which are made longer when there are too many.
 #[derive(Clone, Debug)]
-pub(super) struct OverTime {
+pub(crate) struct OverTime {
     slice_ns: u64,
     amounts: Vec<f64>,
 }
@@ -119,7 +125,7 @@ impl OverTime {
     const MOST: u64 = 1000;
 
     /// A wait of `ns` that ended at `end`, counted from the start of the run.
-    fn add(&mut self, end: u64, ns: u64, weight: f64) {
+    pub(crate) fn add(&mut self, end: u64, ns: u64, weight: f64) {
         while end / self.slice_ns >= Self::MOST {
             self.coarsen();
         }
@@ -138,17 +144,31 @@ impl OverTime {
         }
     }
 
+    pub(crate) fn merge(&mut self, other: &OverTime) {
+        let mut other = other.clone();
+        while self.slice_ns < other.slice_ns {
+            self.coarsen();
+        }
+        while other.slice_ns < self.slice_ns {
+            other.coarsen();
+        }
+        self.amounts.resize(self.amounts.len().max(other.amounts.len()), 0.0);
+        for (own, amount) in self.amounts.iter_mut().zip(&other.amounts) {
+            *own += amount;
+        }
+    }
+
     fn coarsen(&mut self) {
         self.slice_ns *= 2;
         self.amounts = self.amounts.chunks(2).map(|pair| pair.iter().sum()).collect();
     }
 
-    pub(super) fn slice_ns(&self) -> u64 {
+    pub(crate) fn slice_ns(&self) -> u64 {
         self.slice_ns
     }
 
     /// In slices of that length, which is one of its own, doubled some times.
-    pub(super) fn timeline(&self, slice_ns: u64) -> Timeline {
+    pub(crate) fn timeline(&self, slice_ns: u64) -> Timeline {
         let mut own = self.clone();
         while own.slice_ns < slice_ns {
             own.coarsen();
@@ -178,6 +198,16 @@ mod tests {
         assert_eq!(timeline.amounts[0..2], [30.0e6, 10.0e6]);
         assert_eq!(timeline.amounts.iter().sum::<f64>(), 45.0e6);
         assert_eq!(timeline.amounts.len(), 750);
+        // One with long slices takes one with short ones, and the other way round.
+        let mut fine = OverTime::default();
+        fine.add(35 * ms, 10 * ms, 1.0);
+        let mut both = fine.clone();
+        both.merge(&over_time);
+        over_time.merge(&fine);
+        for one in [both, over_time] {
+            assert_eq!(one.timeline(20 * ms).amounts[0..2], [30.0e6, 20.0e6]);
+            assert_eq!(one.timeline(20 * ms).amounts.len(), 750);
+        }
     }
 
     #[test]

@@ -1,0 +1,30 @@
+//! The flags of `ondeck profile` that watch a program from the kernel.
+
+use crate::choice;
+use clap::Args;
+
+/// Whether a program is watched from the kernel, and which.
+#[derive(Debug, Args)]
+pub(crate) struct KernelArgs {
+    /// Watch the program from the kernel, and see every lock that sleeps
+    ///
+    /// This sees Rust's std::sync::Mutex, parking_lot, and the locks of Go's and Java's runtimes, also in static
+    /// programs. It sees who waits and who wakes them, but not who holds a lock, and no waiting without sleep. You need
+    /// the rights to trace system calls, so run it with sudo.
+    ///
+    /// Example: sudo ondeck profile --futex -- ./server
+    #[arg(long, conflicts_with_all = ["lock", "rate", "usdt", "library"])]
+    pub(crate) futex: bool,
+
+    /// Watch a process that runs already, as --futex does
+    ///
+    /// It stops at Ctrl-C, when the process ends, or after the time of --for. The process runs on undisturbed.
+    ///
+    /// Example: sudo ondeck profile --pid $(pidof server) --for 30s
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "rate", "usdt", "library"])]
+    pub(crate) pid: Option<u32>,
+
+    /// With --pid: stop after this time, such as 500ms, 30s or 2m
+    #[arg(long = "for", value_name = "TIME", value_parser = choice::duration)]
+    pub(crate) length: Option<std::time::Duration>,
+}

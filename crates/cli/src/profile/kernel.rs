@@ -1,0 +1,155 @@
+//! `ondeck profile --futex` and `--pid`: what the kernel tells of futex calls.
+
+use super::outputs::Outputs;
+use super::signals::{Order, Orders};
+use super::{begun, exit_code, now_ns, pass_on};
+use crate::args::ProfileArgs;
+use crate::exit::Exit;
+use crate::terminal::say;
+use ondeck_profile::FutexCollector;
+use ondeck_report::wording::quoted;
+use ondeck_trace::{Held, Refusal, Tracer};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// Between two looks at the kernel's memory: on a busy CPU it is full after some tens of ms.
+const GAP: Duration = Duration::from_millis(5);
+
+/// What to type where the recorder cannot get into a program.
+pub(super) fn instead(command: &[OsString]) -> String {
+    let words: Vec<String> = command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+    format!("Watch its locks from the kernel: sudo ondeck profile --futex -- {}", words.join(" "))
+}
+
+/// Starts a program, and watches it from its first instruction on.
+pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
+    let mut outputs = Outputs::check(args)?;
+    let refused = |refusal: ondeck_launch::Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code());
+    let command = ondeck_launch::unchanged(&args.command).map_err(refused)?;
+    let name = command.get_program().to_string_lossy().into_owned();
+    let cannot = |error: std::io::Error| Exit::NotStarted(format!("{name}: {error}"), 126);
+    let orders = listen()?;
+    let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
+    let held = Held::new(command).map_err(cannot)?;
+    let tracer = Tracer::of_held(held.pid(), ring_bytes(args)).map_err(explain)?;
+    let child = held.go().map_err(cannot)?;
+    let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
+    let status = watched.until_the_end_of(child, &mut outputs);
+    let killed = status.0.signal().map(|_| status.1);
+    watched.finish(killed, &outputs)?;
+    match exit_code(status.0) {
+        0 => Ok(()),
+        code => Err(Exit::Program(code)),
+    }
+}
+
+/// Watches a process that runs already.
+pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
+    let mut outputs = Outputs::check(args)?;
+    let orders = listen()?;
+    let run = begun(command_of(pid));
+    let tracer = Tracer::of_running(pid, ring_bytes(args)).map_err(explain)?;
+    say(&match args.kernel.length {
+        Some(_) => format!("watching process {pid}"),
+        None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
+    });
+    let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
+    let until = args.kernel.length.map(|length| Instant::now() + length);
+    watched.until(&mut outputs, |orders| {
+        let (is_due, is_over) = orders.snapshot_and_end();
+        let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid);
+        (is_due, is_over.then_some(()))
+    });
+    watched.finish(None, &outputs)
+}
+
+fn listen() -> Result<Orders, Exit> {
+    Orders::listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))
+}
+
+fn ring_bytes(args: &ProfileArgs) -> usize {
+    const PART: usize = 8;
+    let bytes = ((args.max_mb as usize) << 20) / PART;
+    1 << bytes.max(1 << 16).ilog2()
+}
+
+fn explain(refusal: Refusal) -> Exit {
+    if refusal.is_wish() {
+        return Exit::Usage(refusal.to_string());
+    }
+    if !refusal.needs_root() {
+        return Exit::Failed(refusal.to_string());
+    }
+    let words: Vec<String> = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
+    Exit::Failed(format!("{refusal}. Run this as root: sudo {}", words.join(" ")))
+}
+
+/// What was typed to start a process.
+fn command_of(pid: u32) -> Vec<String> {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = words.strip_suffix(&[0]).unwrap_or(&words).split(|byte| *byte == 0);
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Whether there is such a process, and it has not ended.
+fn is_alive(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // The name before it may hold anything, a parenthesis too.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    !matches!(state, None | Some('Z' | 'X' | 'x'))
+}
+
+struct Watched {
+    collector: FutexCollector,
+    orders: Orders,
+    every: Option<Duration>,
+}
+
+impl Watched {
+    /// How the program ended, and its number. Signals to us are the program's, but for the one for snapshots.
+    fn until_the_end_of(&mut self, mut child: Child, outputs: &mut Outputs) -> (ExitStatus, u32) {
+        let pid = child.id();
+        let status = self.until(outputs, |orders| {
+            let mut is_due = false;
+            // A child that has been waited for is nobody whom a signal may be sent to.
+            let ended = child.try_wait().unwrap_or_else(|error| {
+                say(&format!("warning: cannot tell whether the program has ended: {error}"));
+                None
+            });
+            for order in orders.pending() {
+                match order {
+                    Order::Snapshot => is_due = true,
+                    Order::PassOn(signal) if ended.is_none() => pass_on(&child, signal),
+                    Order::PassOn(_) => {}
+                }
+            }
+            (is_due, ended)
+        });
+        (status, pid)
+    }
+
+    /// Takes what the kernel tells until the end that `look` finds; it also says whether a snapshot is wanted.
+    fn until<T>(&mut self, outputs: &mut Outputs, mut look: impl FnMut(&mut Orders) -> (bool, Option<T>)) -> T {
+        let mut next = self.every.map(|every| Instant::now() + every);
+        loop {
+            self.collector.take();
+            let (is_wanted, ended) = look(&mut self.orders);
+            if let Some(ended) = ended {
+                return ended;
+            }
+            if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
+                outputs.write_snapshot(&self.collector.snapshot(now_ns()));
+                next = self.every.map(|every| Instant::now() + every);
+            }
+            std::thread::sleep(GAP);
+        }
+    }
+
+    fn finish(&mut self, killed: Option<u32>, outputs: &Outputs) -> Result<(), Exit> {
+        self.collector.take_last(killed);
+        let mut profile = self.collector.profile(now_ns());
+        outputs.write_all(&mut profile)
+    }
+}

@@ -1,0 +1,268 @@
+//! `ondeck profile --futex` and `--pid`: programs whose waits are known, of several languages, started and attached to.
+//!
+//! They need the rights to trace system calls. Who has none is told which test was skipped.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::common::{Run, Scratch, command, ondeck, takes, until};
+use ondeck_profile::{LockKind, Profile, WaitKind};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Whether system calls can be traced. Mounts what is missing, if this user may.
+fn may_trace(test: &str) -> bool {
+    let place = "/sys/kernel/tracing";
+    let format = format!("{place}/events/syscalls/sys_enter_futex/format");
+    if std::fs::read(&format).is_err() {
+        let _ = Command::new("mount").args(["-t", "tracefs", "nodev", place]).stderr(Stdio::null()).status();
+    }
+    // SAFETY: always may be called.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let may = is_root && std::fs::read(&format).is_ok();
+    if !may {
+        eprintln!("SKIPPED: {test} needs root and tracefs (sudo mount -t tracefs nodev {place})");
+    }
+    may
+}
+
+/// Whether a compiler is there.
+fn has(tool: &str, test: &str) -> bool {
+    let is_there = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !is_there {
+        eprintln!("SKIPPED: {test} needs {tool}");
+    }
+    is_there
+}
+
+fn built(tool: &str, arguments: &[&str]) {
+    let output = Command::new(tool).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The profile of a program, and its run.
+fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
+    let json = scratch.path("profile.json");
+    let run = ondeck(&[&["profile", "--format", "json", "--out", &json], arguments].concat());
+    let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
+    (ondeck_profile::parse(Path::new(&json), &text).unwrap(), run)
+}
+
+/// Whether a stack has a function whose name contains a word.
+fn leads_to(profile: &Profile, stack: u32, word: &str) -> bool {
+    profile.frames_of(stack).any(|frame| frame.function.contains(word))
+}
+
+/// Rust's own locks: two threads sleep in turn for a mutex, others for a lock of readers, a condition variable, a channel.
+const RUST: &str = r#"
+use std::sync::{mpsc, Condvar, Mutex, RwLock};
+use std::{thread, time::Duration};
+static HELD: Mutex<u64> = Mutex::new(0);
+static SHARED: RwLock<u64> = RwLock::new(0);
+static READY: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+#[inline(never)]
+fn lock_it() { for _ in 0..40 { let mut held = HELD.lock().unwrap(); thread::sleep(Duration::from_millis(2)); *held += 1; } }
+#[inline(never)]
+fn write_it() { for _ in 0..20 { let mut shared = SHARED.write().unwrap(); thread::sleep(Duration::from_millis(2)); *shared += 1; } }
+#[inline(never)]
+fn wait_for_it() { let mut ready = READY.0.lock().unwrap(); while !*ready { ready = READY.1.wait(ready).unwrap(); } }
+#[inline(never)]
+fn receive_it(from: mpsc::Receiver<u32>) -> u32 { from.iter().sum() }
+fn main() {
+    let (to, from) = mpsc::channel();
+    let mut threads: Vec<_> = [lock_it, lock_it, write_it, write_it, wait_for_it].map(thread::spawn).into();
+    let receiver = thread::spawn(move || receive_it(from));
+    for n in 0..10 { thread::sleep(Duration::from_millis(10)); to.send(n).unwrap(); }
+    drop(to);
+    *READY.0.lock().unwrap() = true;
+    READY.1.notify_all();
+    for thread in threads.drain(..) { thread.join().unwrap(); }
+    println!("{} {} {}", HELD.lock().unwrap(), SHARED.read().unwrap(), receiver.join().unwrap());
+}
+"#;
+
+#[test]
+fn rusts_own_locks_are_named_with_who_waits_and_who_wakes() {
+    let test = "rusts_own_locks_are_named_with_who_waits_and_who_wakes";
+    if !may_trace(test) || !has("rustc", test) {
+        return;
+    }
+    let scratch = Scratch::new("kernel-rust");
+    let (source, program) = (scratch.write("locks.rs", RUST), scratch.path("locks"));
+    built("rustc", &["--edition", "2024", "-O", "-g", "-o", &program, &source]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "80 40 45\n"), "{}", run.stderr);
+    for (name, kind, function) in [("HELD", LockKind::Mutex, "lock_it"), ("SHARED", LockKind::RwLock, "write_it")] {
+        let lock = profile.locks.iter().find(|lock| lock.name.contains(name)).unwrap_or_else(|| panic!("no {name}"));
+        assert_eq!(lock.kind, kind, "{name}");
+        // Each waits while the other sleeps with the lock; one that is quick may have it again and again.
+        assert!(lock.waits >= 1.0 && lock.wait_ns > 2e6 && lock.wait_ns < 400e6, "{name}: {}", lock.wait_ns);
+        assert!(lock.waiters.iter().all(|site| leads_to(&profile, site.stack, function)), "{name}");
+        assert!(lock.wakers.iter().all(|site| leads_to(&profile, site.stack, function)), "{name}");
+        let woken: f64 = lock.wakers.iter().map(|site| site.count).sum();
+        assert!(woken >= lock.waits * 0.9 && woken <= lock.waits, "{name}: {woken} of {}", lock.waits);
+        assert_eq!((lock.acquisitions, lock.holders.len(), lock.takers.len()), (0.0, 0, 0));
+    }
+    for (kind, function, least_ns) in [
+        (WaitKind::Condition, "wait_for_it", 80e6),
+        (WaitKind::Channel, "receive_it", 60e6),
+        (WaitKind::Join, "main", 0.0),
+    ] {
+        let is_it = |one: &&ondeck_profile::Condition| {
+            one.kind == kind && one.waiters.iter().any(|site| leads_to(&profile, site.stack, function))
+        };
+        let ns: f64 = profile.conditions.iter().filter(is_it).map(|one| one.wait_ns).sum();
+        let is_there = profile.conditions.iter().any(|one| is_it(&one));
+        assert!(is_there && ns >= least_ns, "{kind:?}: {ns} ns");
+    }
+    assert!(profile.notes.iter().any(|note| note.contains("--futex")), "{:?}", profile.notes);
+    assert_eq!((profile.lock.as_str(), profile.dropped.samples), ("futex", 0));
+}
+
+/// Threads that wait for each other for as many ms as the argument says; a second half of them starts later.
+const C: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, later = PTHREAD_MUTEX_INITIALIZER;
+static int ms = 60;
+static void *hold(void *mutex)
+{
+    for (int i = 0; i < ms / 4; i++) {
+        pthread_mutex_lock(mutex);
+        usleep(2000);
+        pthread_mutex_unlock(mutex);
+    }
+    return 0;
+}
+int main(int argc, char **argv)
+{
+    pthread_t threads[4];
+    if (argc > 1)
+        ms = atoi(argv[1]);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, hold, &held);
+    usleep(argc > 1 ? 700000 : 1000);
+    for (int i = 2; i < 4; i++)
+        pthread_create(&threads[i], NULL, hold, &later);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    puts("all is done");
+    return 7;
+}
+"#;
+
+fn c_program(scratch: &Scratch, flags: &[&str]) -> String {
+    let (source, program) = (scratch.write("waits.c", C), scratch.path("waits"));
+    built("cc", &[&["-g", "-O1", "-pthread", "-o", &program, &source], flags].concat());
+    program
+}
+
+#[test]
+fn a_static_program_is_refused_with_the_command_that_sees_it() {
+    let test = "a_static_program_is_refused_with_the_command_that_sees_it";
+    let scratch = Scratch::new("kernel-static");
+    let program = c_program(&scratch, &["-static"]);
+    let library = crate::launch::library();
+    let refused = ondeck(&["profile", "--library", library, "--", &program, "60"]);
+    assert_eq!(refused.code, Some(126));
+    assert!(refused.stderr.contains(&format!("ondeck profile --futex -- {program} 60")), "{}", refused.stderr);
+    if !may_trace(test) {
+        return;
+    }
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "all is done\n", ""));
+    for name in ["held", "later"] {
+        let lock = profile.locks.iter().find(|lock| lock.name == name).unwrap_or_else(|| panic!("no {name}"));
+        assert!(lock.wait_ns > 2e6 && leads_to(&profile, lock.waiters[0].stack, "hold"), "{lock:?}");
+    }
+}
+
+#[test]
+fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
+    let test = "goroutines_are_not_seen_and_the_runtimes_threads_are_idle";
+    if !may_trace(test) || !has("go", test) {
+        return;
+    }
+    let scratch = Scratch::new("kernel-go");
+    let text = "package main\nimport (\"fmt\"; \"sync\"; \"time\")\nvar held sync.Mutex\nfunc main() {\n\tvar all sync.WaitGroup\n\
+        \tfor i := 0; i < 4; i++ {\n\t\tall.Add(1)\n\t\tgo func() { defer all.Done(); for j := 0; j < 20; j++ { held.Lock(); \
+        time.Sleep(time.Millisecond); held.Unlock() } }()\n\t}\n\tall.Wait()\n\tfmt.Println(\"done\")\n}\n";
+    let (source, program) = (scratch.write("locks.go", text), scratch.path("locks"));
+    built("go", &["build", "-o", &program, &source]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "done\n"), "{}", run.stderr);
+    assert!(profile.conditions.iter().any(|one| one.kind == WaitKind::Park), "{:?}", profile.conditions);
+    assert!(!profile.locks.iter().any(|lock| lock.name.contains("held")));
+}
+
+fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_process_that_runs_is_watched_and_left_as_it_was() {
+    if !may_trace("a_process_that_runs_is_watched_and_left_as_it_was") {
+        return;
+    }
+    let scratch = Scratch::new("kernel-attach");
+    let program = c_program(&scratch, &[]);
+    let begin = || Command::new(&program).arg("1600").stdout(Stdio::piped()).spawn().unwrap();
+    // A second or so of a process that goes on; threads that start meanwhile belong to it.
+    let child = begin();
+    let pid = child.id().to_string();
+    let (profile, run) = profiled(&scratch, &["--pid", &pid, "--for", "1200ms"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for name in ["held", "later"] {
+        assert!(profile.locks.iter().any(|lock| lock.name == name && lock.wait_ns > 50e6), "{name}");
+    }
+    assert!(profile.seconds >= 1.2 && profile.command[0] == program, "{:?}", profile.command);
+    // Until a signal.
+    let json = scratch.path("stopped.json");
+    let mut watching =
+        command(&["profile", "--format", "json", "--out", &json, "--pid", &pid]).stderr(Stdio::null()).spawn().unwrap();
+    until("its handlers", || takes(&watching, &[libc::SIGINT]));
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    signal(&watching, "INT");
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    assert!(Path::new(&json).is_file());
+    // Until its end. A child that nobody has waited for yet has ended too.
+    let (profile, run) = profiled(&scratch, &["--pid", &pid]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(profile.locks.iter().any(|lock| lock.name == "later"), "{:?}", run.stderr);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"all is done\n"[..]));
+}
+
+#[track_caller]
+fn refused(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!(run.code, Some(code), "{}", run.stderr);
+    assert_eq!((run.stderr.lines().count(), run.stdout.as_str()), (1, ""), "{}", run.stderr);
+    for word in words {
+        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_in_one_line() {
+    refused(&ondeck(&["profile", "--pid", "4194999"]), 2, &["--pid 4194999", "no such process", "accepted"]);
+    refused(&ondeck(&["profile", "--pid", "0"]), 2, &["--pid"]);
+    refused(&ondeck(&["profile", "--pid", "1", "--", "true"]), 2, &["--pid", "PROGRAM"]);
+    refused(&ondeck(&["profile", "--for", "3s", "--", "true"]), 2, &["--for", "--pid"]);
+    refused(&ondeck(&["profile", "--futex", "--rate", "1", "--", "true"]), 2, &["--futex", "--rate"]);
+    refused(&ondeck(&["profile", "--futex", "--", "no-such-program"]), 127, &["no-such-program"]);
+    if !may_trace("what_cannot_be_watched_is_refused_in_one_line") {
+        return;
+    }
+    // As a user without rights, from a place that this user may read.
+    let scratch = Scratch::new("kernel-refused");
+    let program = scratch.path("ondeck");
+    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &program).unwrap();
+    for wish in [&["--futex", "--", "true"][..], &["--pid", "1"]] {
+        let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &program, "profile"];
+        let output = Command::new("setpriv").args(nobody).args(wish).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let run = Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        refused(&run, 1, &["root", "sudo", "profile", wish[0]]);
+    }
+}

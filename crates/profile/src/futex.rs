@@ -1,0 +1,126 @@
+//! From what the kernel tells of futex calls to a profile: locks of any language, by who sleeps for them.
+//!
+//! Waits are added up by futex and stack as they come. What they are is found out when a profile is wanted: to name a
+//! stack can take longer than the kernel's memory for samples lasts.
+
+mod build;
+mod kinds;
+
+use crate::collect::Run;
+use crate::collect::totals::{Lengths, OverTime, Stacks, Sum};
+use crate::profile::Profile;
+use crate::symbols::Symbols;
+use build::Since;
+use ondeck_trace::{End, Tracer, Wait};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a tracer tells, added up.
+pub struct FutexCollector {
+    tracer: Tracer,
+    run: Run,
+    symbols: Symbols,
+    /// From the start, and since the last snapshot.
+    cells: Cells,
+    /// See [`cells`](Self::cells).
+    recent: Cells,
+    last_snapshot_ns: Option<u64>,
+    /// Whether the process that was started, with its number, was ended by a signal.
+    killed: Option<u32>,
+    has_ended: bool,
+}
+
+/// By the number of the image, the futex and the stack that waited.
+type Cells = BTreeMap<(usize, u64, u32), Cell>;
+
+/// What waits of one stack for one futex add up to.
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    waits: Sum,
+    longest_ns: u64,
+    lengths: Lengths,
+    over_time: OverTime,
+    threads: BTreeSet<u32>,
+    most_waiting: u32,
+    wakers: Stacks,
+}
+
+impl Cell {
+    fn add(&mut self, wait: &Wait, started_ns: u64) {
+        let ns = wait.to_ns - wait.from_ns;
+        self.waits.add(1.0, ns);
+        self.longest_ns = self.longest_ns.max(ns);
+        self.lengths.add(1.0, ns);
+        self.over_time.add(wait.to_ns.saturating_sub(started_ns), ns, 1.0);
+        self.threads.insert(wait.thread);
+        self.most_waiting = self.most_waiting.max(wait.waiting);
+        if let End::Woken(Some(stack)) = wait.end {
+            self.wakers.add(stack, 1.0, ns);
+        }
+    }
+}
+
+fn add(cells: &mut Cells, wait: &Wait, started_ns: u64) {
+    cells.entry((wait.image, wait.address, wait.stack)).or_default().add(wait, started_ns);
+}
+
+impl FutexCollector {
+    /// For what the tracer will tell.
+    pub fn new(tracer: Tracer, run: Run) -> Self {
+        FutexCollector {
+            tracer,
+            run,
+            symbols: Symbols::new(),
+            cells: Cells::new(),
+            recent: Cells::new(),
+            last_snapshot_ns: None,
+            killed: None,
+            has_ended: false,
+        }
+    }
+
+    /// Takes what is new. To be called some hundred times a second.
+    pub fn take(&mut self) {
+        self.add_with(|tracer, each| tracer.take(each));
+    }
+
+    /// Takes what is left: nothing comes any more. `killed` is the process that was started, if a signal has ended it.
+    pub fn take_last(&mut self, killed: Option<u32>) {
+        self.add_with(|tracer, each| tracer.take_last(each));
+        (self.killed, self.has_ended) = (killed, true);
+    }
+
+    /// Adds the waits that a call of the tracer shows.
+    fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait))) {
+        let FutexCollector { tracer, run, cells, recent, last_snapshot_ns, .. } = self;
+        call(tracer, &mut |wait| {
+            add(cells, &wait, run.started_ns);
+            // What was before the last snapshot, it has shown as a wait that goes on.
+            let from_ns = wait.from_ns.max(last_snapshot_ns.unwrap_or(0)).min(wait.to_ns);
+            add(recent, &Wait { from_ns, ..wait }, run.started_ns);
+        });
+    }
+
+    /// Whether any process was seen.
+    pub fn is_empty(&self) -> bool {
+        self.tracer.images().is_empty()
+    }
+
+    /// What was told until `now_ns`, with waits that go on.
+    pub fn profile(&mut self, now_ns: u64) -> Profile {
+        self.add_with(|tracer, each| tracer.settle(each));
+        self.build(now_ns, Since::Start)
+    }
+
+    /// What was told since the last snapshot, or since the start.
+    pub fn snapshot(&mut self, now_ns: u64) -> Profile {
+        self.add_with(|tracer, each| tracer.settle(each));
+        let mut profile = self.build(now_ns, Since::Snapshot);
+        let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
+        profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
+        profile
+            .notes
+            .push("a snapshot: it has what happened since the one before. Its timelines begin with the run".to_owned());
+        self.recent.clear();
+        profile
+    }
+}

@@ -1,0 +1,311 @@
+//! The profile of what was taken until now: with names, and with what is waited for.
+
+use super::kinds::{self, Class, Meaning, Whose};
+use super::{Cell, Cells, FutexCollector, add};
+use crate::collect::build::{Once, tell_apart};
+use crate::collect::totals::{Stacks, Sum};
+use crate::names::brief;
+use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, Site, VERSION};
+use crate::symbols::{Module, Symbols};
+use crate::words::FROM_KERNEL;
+use ondeck_trace::{Image, Tracer};
+use std::collections::{BTreeMap, HashMap};
+
+/// Which waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    Start,
+    Snapshot,
+}
+
+const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
+    held, and waiting without sleep, cannot be seen";
+
+impl FutexCollector {
+    pub(super) fn build(&mut self, now_ns: u64, since: Since) -> Profile {
+        let mut cells = match since {
+            Since::Start => self.cells.clone(),
+            Since::Snapshot => self.recent.clone(),
+        };
+        let from_ns = match since {
+            Since::Start => 0,
+            Since::Snapshot => self.last_snapshot_ns.unwrap_or(self.run.started_ns),
+        };
+        for mut wait in self.tracer.waiting(now_ns) {
+            wait.from_ns = wait.from_ns.max(from_ns).min(wait.to_ns);
+            add(&mut cells, &wait, self.run.started_ns);
+        }
+        let slice_ns = cells.values().map(|cell| cell.over_time.slice_ns()).max().unwrap_or(1);
+        let mut names = Names::new(&self.tracer, &mut self.symbols);
+        let groups = names.group(&cells);
+        let (mut locks, mut conditions) = (Vec::new(), Vec::new());
+        for (key, group) in groups {
+            match key.class.meaning {
+                Meaning::Lock(kind) => locks.push(names.lock(&key, kind, &group, slice_ns)),
+                Meaning::Wait(kind) => conditions.push(Condition { kind, ..names.condition(&key, &group) }),
+            }
+        }
+        let (frames, stacks) = (names.frames.list, names.stacks.list);
+        let mut profile = Profile {
+            version: VERSION,
+            command: self.run.command.clone(),
+            started_at: self.run.started_realtime_ns as f64 / 1e9,
+            seconds: now_ns.saturating_sub(self.run.started_ns) as f64 / 1e9,
+            cores: self.run.cores,
+            lock: FROM_KERNEL.to_owned(),
+            rate: 1,
+            processes: self.processes(now_ns),
+            frames,
+            stacks,
+            locks,
+            conditions,
+            dropped: Dropped { samples: self.tracer.lost(), ..Dropped::default() },
+            notes: vec![SEES.to_owned()],
+        };
+        profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
+        profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
+        let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
+        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address, pid(lock.process))));
+        let conditions = profile.conditions.iter_mut();
+        tell_apart(conditions.map(|condition| (&mut condition.name, condition.address, pid(condition.process))));
+        profile.notes.extend(self.symbols.remarks());
+        profile
+    }
+
+    fn processes(&self, now_ns: u64) -> Vec<Process> {
+        let since = |ns: u64| ns.saturating_sub(self.run.started_ns) as f64 / 1e9;
+        let process = |image: &Image| Process {
+            pid: image.pid,
+            parent: image.parent,
+            program: image.program.display().to_string(),
+            from: since(image.from_ns),
+            to: since(image.to_ns.unwrap_or(now_ns)),
+            // The kernel's record of an end does not say how it came.
+            ended: match image.to_ns {
+                None if !self.has_ended => Ended::Running,
+                Some(_) if self.killed != Some(image.pid) => Ended::Exit,
+                None if self.killed.is_none() => Ended::Running,
+                _ => Ended::Abruptly,
+            },
+        };
+        self.tracer.images().iter().map(process).collect()
+    }
+}
+
+/// What is one lock, or one place of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    image: usize,
+    class: Class,
+    spot: Where,
+}
+
+/// See [`Whose`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Where {
+    Address(u64),
+    /// The number of the frame that waits.
+    Place(u32),
+}
+
+/// The waits of one key.
+#[derive(Default)]
+struct Group {
+    sum: Cell,
+    address: u64,
+    waiters: Stacks,
+}
+
+/// What was looked up.
+struct Names<'a> {
+    tracer: &'a Tracer,
+    symbols: &'a mut Symbols,
+    modules: HashMap<usize, Vec<Module>>,
+    frames: Once<Frame>,
+    briefs: Vec<String>,
+    stacks: Once<Vec<u32>>,
+    of_address: HashMap<(usize, u64), Vec<u32>>,
+    /// The number in the profile of a stack of the tracer.
+    known: HashMap<u32, u32>,
+}
+
+impl<'a> Names<'a> {
+    fn new(tracer: &'a Tracer, symbols: &'a mut Symbols) -> Self {
+        Names {
+            tracer,
+            symbols,
+            modules: HashMap::new(),
+            frames: Once::new(),
+            briefs: Vec::new(),
+            stacks: Once::new(),
+            of_address: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn group(&mut self, cells: &Cells) -> BTreeMap<Key, Group> {
+        let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
+        for ((image, address, stack), cell) in cells {
+            let number = self.stack(*image, *stack);
+            let key = self.key(*image, *address, number, &groups);
+            let group = groups.entry(key).or_insert_with(|| Group { address: *address, ..Group::default() });
+            group.waiters.0.entry(number).or_default().count += cell.waits.count;
+            group.waiters.0.entry(number).or_default().ns += cell.waits.ns;
+            group.sum.merge(cell, |waker| self.stack(*image, waker));
+        }
+        groups
+    }
+
+    fn key(&self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
+        let numbers = &self.stacks.list[stack as usize];
+        let frames = || numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
+        let class = kinds::classify(frames());
+        let place = kinds::place(frames()).map(|at| numbers[at]);
+        let at = |address| Key { image, class, spot: Where::Address(address) };
+        match (class.whose, place) {
+            (Whose::Thread, Some(frame)) => Key { image, class, spot: Where::Place(frame) },
+            (Whose::Object(before), _) if before > 0 => at((address & !7).wrapping_sub(before)),
+            // A lock for readers and a writer has a second word behind the first; addresses come in their order.
+            _ if class.meaning == Meaning::Lock(LockKind::RwLock) && groups.contains_key(&at(address - 4)) => {
+                at(address - 4)
+            }
+            _ => at(address),
+        }
+    }
+
+    fn lock(&mut self, key: &Key, kind: LockKind, group: &Group, slice_ns: u64) -> Lock {
+        let Cell { waits, longest_ns, lengths, over_time, threads, most_waiting, wakers } = &group.sum;
+        Lock {
+            name: self.name(key, group),
+            process: key.image as u32,
+            address: address(key, group),
+            kind,
+            origin: None,
+            acquisitions: 0.0,
+            waits: waits.count,
+            wait_ns: waits.ns,
+            longest_ns: *longest_ns,
+            wait_histogram: lengths.histogram(),
+            hold_histogram: Default::default(),
+            hold_ns: 0.0,
+            handing_on_ns: 0.0,
+            most_waiting: *most_waiting,
+            threads: threads.len() as u32,
+            spins: None,
+            parks: None,
+            wakes: None,
+            rotations: None,
+            waiters: sites(&group.waiters),
+            holders: Vec::new(),
+            takers: Vec::new(),
+            wakers: sites(wakers),
+            timeline: over_time.timeline(slice_ns),
+        }
+    }
+
+    fn condition(&mut self, key: &Key, group: &Group) -> Condition {
+        Condition {
+            name: self.name(key, group),
+            process: key.image as u32,
+            address: address(key, group),
+            kind: Default::default(),
+            waits: group.sum.waits.count,
+            wait_ns: group.sum.waits.ns,
+            longest_ns: group.sum.longest_ns,
+            wait_histogram: group.sum.lengths.histogram(),
+            waiters: sites(&group.waiters),
+        }
+    }
+
+    /// A symbol; or the function that waits, with its line.
+    fn name(&mut self, key: &Key, group: &Group) -> String {
+        let address = address(key, group);
+        if let Where::Address(_) = key.spot {
+            let modules = modules(&mut self.modules, self.tracer, key.image);
+            if let Some(symbol) = self.symbols.datum(modules, address) {
+                return symbol;
+            }
+        }
+        let most = sites(&group.waiters).first().map(|site| site.stack);
+        let numbers = most.map_or(&[][..], |stack| &self.stacks.list[stack as usize]);
+        let frames = numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
+        let Some(number) = kinds::place(frames).map(|at| numbers[at]).or(numbers.first().copied()) else {
+            return format!("{address:#x}");
+        };
+        let frame = &self.frames.list[number as usize];
+        let file = frame.file.rsplit('/').next().unwrap_or_default();
+        let line = if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() };
+        format!("in {}{line}", self.briefs[number as usize])
+    }
+
+    fn stack(&mut self, image: usize, number: u32) -> u32 {
+        if let Some(known) = self.known.get(&number) {
+            return *known;
+        }
+        let addresses = self.tracer.stack(number);
+        let mut numbers = Vec::new();
+        for address in addresses {
+            numbers.extend(self.frames_of(image, *address));
+        }
+        let known = self.stacks.number(numbers);
+        self.known.insert(number, known);
+        known
+    }
+
+    fn frames_of(&mut self, image: usize, address: u64) -> Vec<u32> {
+        if let Some(known) = self.of_address.get(&(image, address)) {
+            return known.clone();
+        }
+        let modules = modules(&mut self.modules, self.tracer, image);
+        // The address of the system call is behind its instruction, as those of calls are.
+        let frames = self.symbols.frames(modules, address, true);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        let new = &self.frames.list[self.briefs.len()..];
+        self.briefs.extend(new.iter().map(|frame| brief(&frame.function)));
+        self.of_address.insert((image, address), numbers.clone());
+        numbers
+    }
+}
+
+impl Cell {
+    /// Adds another one, with the numbers that its wakers have here.
+    fn merge(&mut self, other: &Cell, mut number: impl FnMut(u32) -> u32) {
+        self.waits.count += other.waits.count;
+        self.waits.ns += other.waits.ns;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.lengths.merge(&other.lengths);
+        self.over_time.merge(&other.over_time);
+        self.threads.extend(&other.threads);
+        self.most_waiting = self.most_waiting.max(other.most_waiting);
+        for (stack, sum) in &other.wakers.0 {
+            let own = self.wakers.0.entry(number(*stack)).or_default();
+            (own.count, own.ns) = (own.count + sum.count, own.ns + sum.ns);
+        }
+    }
+}
+
+fn address(key: &Key, group: &Group) -> u64 {
+    match key.spot {
+        Where::Address(address) => address,
+        Where::Place(_) => group.address,
+    }
+}
+
+/// The longest first.
+fn sites(stacks: &Stacks) -> Vec<Site> {
+    let site = |(stack, sum): (&u32, &Sum)| Site { stack: *stack, count: sum.count, ns: sum.ns };
+    let mut sites: Vec<Site> = stacks.0.iter().map(site).collect();
+    sites.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(b.count.total_cmp(&a.count)).then(a.stack.cmp(&b.stack)));
+    sites
+}
+
+fn modules<'m>(known: &'m mut HashMap<usize, Vec<Module>>, tracer: &Tracer, image: usize) -> &'m [Module] {
+    known.entry(image).or_insert_with(|| {
+        let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
+        let module = |module: &ondeck_trace::Module| {
+            let ondeck_trace::Module { path, bias, start, end, build_id } = module.clone();
+            Module { path, bias, start, end, build_id }
+        };
+        modules.iter().map(module).collect()
+    })
+}

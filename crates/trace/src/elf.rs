@@ -1,0 +1,149 @@
+//! What is needed of a program file or library: where it is loaded, and its tables for walking stacks.
+
+use framehop::ExplicitModuleSectionInfo;
+use memmap2::Mmap;
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
+use std::fs::File;
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A program file or library as it is loaded into a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its file.
+    pub path: PathBuf,
+    /// By how much addresses in the process are higher than those in the file (wrapping).
+    pub bias: u64,
+    /// Its first address in the process.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// The build id of the file; empty where it has none.
+    pub build_id: Vec<u8>,
+}
+
+/// A part of a mapped file.
+#[derive(Clone)]
+pub(crate) struct Part(Arc<Mmap>, Range<usize>);
+
+impl Deref for Part {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0[self.1.clone()]
+    }
+}
+
+/// A file, read once for all processes.
+pub(crate) struct Elf {
+    pub(crate) build_id: Vec<u8>,
+    /// Addresses of the file, and where they are in it.
+    segments: Vec<(Range<u64>, Range<u64>)>,
+    sections: Vec<(String, Range<u64>, Option<Part>)>,
+}
+
+impl Elf {
+    /// `None` for what is no such file.
+    pub(crate) fn read(path: &Path) -> Option<Elf> {
+        let file = File::open(path).ok()?;
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
+        // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new
+        // files in the place of old ones. All that is read is plain bytes, each checked when it is used.
+        let mapped = Arc::new(unsafe { Mmap::map(&file) }.ok()?);
+        let object = object::File::parse(&mapped[..]).ok()?;
+        let segments = object.segments().map(|segment| {
+            let (at, length) = segment.file_range();
+            let start = segment.address();
+            (start..start.saturating_add(segment.size()), at..at.saturating_add(length))
+        });
+        let wanted = [".text", ".eh_frame", ".eh_frame_hdr", ".got", ".debug_frame"];
+        let sections = object.sections().filter_map(|section| {
+            let name = section.name().ok().filter(|name| wanted.contains(name))?.to_owned();
+            let range = section.address()..section.address().saturating_add(section.size());
+            let packed = section.compressed_file_range().ok()?;
+            let end = packed.offset.checked_add(packed.compressed_size)?;
+            let is_plain = packed.format == CompressionFormat::None && end <= mapped.len() as u64;
+            let part = is_plain.then(|| Part(mapped.clone(), packed.offset as usize..end as usize));
+            Some((name, range, part))
+        });
+        let build_id = object.build_id().ok().flatten().unwrap_or_default().to_vec();
+        Some(Elf { build_id, segments: segments.collect(), sections: sections.collect() })
+    }
+
+    /// The module, from one of its mappings: an address, and the place in the file that is mapped there.
+    pub(crate) fn module(&self, path: &Path, address: u64, offset: u64) -> Option<Module> {
+        const PAGE: u64 = 4095;
+        let is_there = |file: &Range<u64>| (file.start & !PAGE..file.end).contains(&offset);
+        let (own, file) = self.segments.iter().rev().find(|(_, file)| is_there(file))?;
+        let bias = address.wrapping_sub(own.start.wrapping_add(offset).wrapping_sub(file.start));
+        let first = self.segments.iter().map(|(own, _)| own.start & !PAGE).min()?;
+        let last = self.segments.iter().map(|(own, _)| own.end).max()?;
+        let (start, end) = (first.wrapping_add(bias), last.wrapping_add(bias));
+        let build_id = self.build_id.clone();
+        (start < end).then(|| Module { path: path.to_owned(), bias, start, end, build_id })
+    }
+
+    /// The same for who walks stacks.
+    pub(crate) fn tables(&self, module: &Module) -> framehop::Module<Part> {
+        let section = |name: &str| self.sections.iter().find(|(other, ..)| other == name);
+        let range = |name: &str| section(name).map(|(_, range, _)| range.clone());
+        let part = |name: &str| section(name).and_then(|(_, _, part)| part.clone());
+        let info = ExplicitModuleSectionInfo {
+            text_svma: range(".text"),
+            text: part(".text"),
+            got_svma: range(".got"),
+            eh_frame_svma: range(".eh_frame"),
+            eh_frame: part(".eh_frame"),
+            eh_frame_hdr_svma: range(".eh_frame_hdr"),
+            eh_frame_hdr: part(".eh_frame_hdr"),
+            debug_frame: part(".debug_frame"),
+            base_svma: 0,
+            stubs_svma: None,
+            stub_helper_svma: None,
+            unwind_info: None,
+            text_segment_svma: None,
+            text_segment: None,
+        };
+        let name = module.path.to_string_lossy().into_owned();
+        framehop::Module::new(name, module.start..module.end, module.bias, info)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_where_its_mapping_says() {
+        let path = std::env::current_exe().unwrap();
+        let elf = Elf::read(&path).unwrap();
+        // Ourselves, by a function that the file has a symbol for.
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let function = a_module_is_where_its_mapping_says as *const () as u64;
+        let line = maps.lines().find(|line| line.contains("r-xp") && line.ends_with(path.to_str().unwrap())).unwrap();
+        let mut words = line.split_whitespace();
+        let (range, offset) = (words.next().unwrap(), words.nth(1).unwrap());
+        let hexadecimal = |text| u64::from_str_radix(text, 16).unwrap();
+        let (address, offset) = (hexadecimal(range.split('-').next().unwrap()), hexadecimal(offset));
+        let module = elf.module(&path, address, offset).unwrap();
+        assert!((module.start..module.end).contains(&function));
+        let content = std::fs::read(&path).unwrap();
+        let object = object::File::parse(&content[..]).unwrap();
+        let own = function.wrapping_sub(module.bias);
+        let text = object.section_by_name(".text").unwrap();
+        assert!((text.address()..text.address() + text.size()).contains(&own));
+        assert_eq!(elf.module(&path, address, u64::MAX), None);
+    }
+
+    #[test]
+    fn what_is_no_program_is_none() {
+        assert!(Elf::read(Path::new("/dev/null")).is_none());
+        assert!(Elf::read(Path::new("/no/such/file")).is_none());
+        let text = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(text.path(), "hello").unwrap();
+        assert!(Elf::read(text.path()).is_none());
+    }
+}

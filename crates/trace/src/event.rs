@@ -1,0 +1,203 @@
+//! The kernel's events: three for each thread and CPU, inherited by what the thread starts.
+//!
+//! Events that are inherited need a ring for each CPU. All events of a CPU share its ring. A copy of the stack costs most, so
+//! the three are chosen for few of these:
+//!
+//! - Calls that may sleep, with a stack.
+//! - Returns that have woken nobody, without. Under contention most calls are to wake whoever may sleep, and nobody does.
+//! - Returns that have woken somebody, with a stack.
+
+use crate::refusal::Refusal;
+use crate::tracefs::Tracepoints;
+use perf_event_open_sys as sys;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use sys::bindings::{
+    PERF_SAMPLE_RAW, PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+    PERF_TYPE_TRACEPOINT, perf_event_attr,
+};
+
+/// The numbers of `op` without the flags for private futexes and for the clock.
+pub(crate) mod op {
+    pub(crate) const WAIT: u32 = 0;
+    pub(crate) const WAKE: u32 = 1;
+    pub(crate) const REQUEUE: u32 = 3;
+    pub(crate) const CMP_REQUEUE: u32 = 4;
+    pub(crate) const WAKE_OP: u32 = 5;
+    pub(crate) const LOCK_PI: u32 = 6;
+    pub(crate) const WAIT_BITSET: u32 = 9;
+    pub(crate) const WAKE_BITSET: u32 = 10;
+    pub(crate) const WAIT_REQUEUE_PI: u32 = 11;
+    pub(crate) const CMP_REQUEUE_PI: u32 = 12;
+    pub(crate) const LOCK_PI2: u32 = 13;
+    /// What is left of an `op` without the flags.
+    pub(crate) const COMMAND: u32 = 0x7f;
+    /// The flags: for futexes of one process, and for the clock of the day.
+    pub(crate) const FLAGS: [u32; 4] = [0, 128, 256, 384];
+    /// In these a thread sleeps.
+    pub(crate) const WAITING: [u32; 5] = [WAIT, WAIT_BITSET, LOCK_PI, LOCK_PI2, WAIT_REQUEUE_PI];
+    /// These return how many they have woken.
+    pub(crate) const WAKING: [u32; 6] = [WAKE, WAKE_BITSET, WAKE_OP, REQUEUE, CMP_REQUEUE, CMP_REQUEUE_PI];
+}
+
+/// Registers that a walk begins with, in the order in which a record has them: frame pointer, stack pointer, address of the
+/// instruction; on aarch64 with the link register behind the first.
+///
+/// Before them on x86-64 are the second and the first argument of the system call, which the kernel leaves alone: so a call's
+/// return tells what was called. On aarch64 the result takes the place of the first one.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const REGISTERS: u64 = 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8;
+#[cfg(target_arch = "aarch64")]
+pub(crate) const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+
+/// When events begin to count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// When [`enable`] says so.
+    Enabled,
+    /// When the process becomes another program.
+    Exec,
+}
+
+/// What all records say of themselves.
+const ABOUT: u64 = PERF_SAMPLE_TID as u64 | PERF_SAMPLE_TIME as u64;
+
+/// Which event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// A call that may sleep.
+    Wait,
+    /// A return that has woken nobody.
+    Return,
+    /// A return that has woken somebody.
+    Wake,
+}
+
+impl Which {
+    /// The first has the ring.
+    pub(crate) const ALL: [Which; 3] = [Which::Wait, Which::Return, Which::Wake];
+}
+
+/// An event of a thread on a CPU.
+pub(crate) fn open(
+    points: &Tracepoints,
+    which: Which,
+    thread: u32,
+    cpu: u32,
+    begin: Begin,
+    stack_bytes: u32,
+) -> io::Result<OwnedFd> {
+    let id = if which == Which::Wait { points.enter.id } else { points.exit.id };
+    let mut attr = attributes(id, begin);
+    if which != Which::Return {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
+        attr.sample_regs_user = REGISTERS;
+        attr.sample_stack_user = stack_bytes;
+    }
+    // What is loaded, started and ended; one event is enough to tell.
+    let tells = u64::from(which == Which::Wait);
+    attr.set_mmap(tells);
+    attr.set_mmap2(tells);
+    attr.set_comm(tells);
+    attr.set_comm_exec(tells);
+    attr.set_task(tells);
+    open_as(&mut attr, thread, cpu)
+}
+
+fn attributes(id: u16, begin: Begin) -> perf_event_attr {
+    let mut attr = perf_event_attr::default();
+    attr.type_ = PERF_TYPE_TRACEPOINT;
+    attr.size = size_of::<perf_event_attr>() as u32;
+    attr.config = id.into();
+    attr.sample_type = ABOUT | PERF_SAMPLE_RAW as u64;
+    attr.clockid = libc::CLOCK_MONOTONIC;
+    attr.__bindgen_anon_1.sample_period = 1;
+    attr.set_use_clockid(1);
+    attr.set_sample_id_all(1);
+    attr.set_inherit(1);
+    attr.set_disabled(1);
+    attr.set_enable_on_exec((begin == Begin::Exec).into());
+    attr
+}
+
+fn open_as(attr: &mut perf_event_attr, thread: u32, cpu: u32) -> io::Result<OwnedFd> {
+    let flags = sys::bindings::PERF_FLAG_FD_CLOEXEC.into();
+    // SAFETY: attributes that say how long they are; the kernel keeps no pointer to them.
+    let fd = unsafe { sys::perf_event_open(attr, thread as libc::pid_t, cpu as libc::c_int, -1, flags) };
+    // SAFETY: a file that was opened just now, and is nobody else's.
+    if fd >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tells the kernel which of the tracepoint's calls the event is for.
+pub(crate) fn filter(event: &OwnedFd, which: Which) -> Result<(), Refusal> {
+    let text = match which {
+        Which::Wait => waiting(),
+        Which::Return => "ret <= 0".to_owned(),
+        Which::Wake => "ret > 0".to_owned(),
+    };
+    let text = CString::new(text).expect("no zero in it");
+    // SAFETY: an event of ours, and a string of C that the kernel copies.
+    let done = unsafe { sys::ioctls::SET_FILTER(event.as_raw_fd(), text.as_ptr().cast_mut()) };
+    answer(done, "cannot filter the kernel's events")
+}
+
+/// Every `op` that may sleep, as the kernel's filters want it: they cannot take flags away.
+fn waiting() -> String {
+    let each = op::WAITING.iter().flat_map(|command| op::FLAGS.map(|flags| format!("op == {}", command | flags)));
+    each.collect::<Vec<_>>().join(" || ")
+}
+
+/// The event's records go to the ring of another one.
+pub(crate) fn redirect(event: &OwnedFd, to: &OwnedFd) -> Result<(), Refusal> {
+    // SAFETY: two events of ours.
+    let done = unsafe { sys::ioctls::SET_OUTPUT(event.as_raw_fd(), to.as_raw_fd()) };
+    answer(done, "cannot join the kernel's events")
+}
+
+/// The event begins to count, in the thread and in all that have inherited it.
+pub(crate) fn enable(event: &OwnedFd) -> Result<(), Refusal> {
+    // SAFETY: an event of ours.
+    let done = unsafe { sys::ioctls::ENABLE(event.as_raw_fd(), 0) };
+    answer(done, "cannot enable the kernel's events")
+}
+
+fn answer(done: libc::c_int, what: &'static str) -> Result<(), Refusal> {
+    if done >= 0 { Ok(()) } else { Err(Refusal::Other(what, io::Error::last_os_error())) }
+}
+
+/// What it means that the kernel refuses an event for a thread of the process. `needed` is how many are wanted.
+pub(crate) fn refusal(error: io::Error, pid: u32, needed: usize) -> Refusal {
+    match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => Refusal::TooManyFiles(needed),
+        Some(libc::ENOSYS) => Refusal::Sealed,
+        Some(libc::EACCES | libc::EPERM) => not_permitted(pid),
+        Some(libc::ESRCH) => Refusal::NoProcess(pid),
+        _ => Refusal::Other("cannot open the kernel's events", error),
+    }
+}
+
+fn not_permitted(pid: u32) -> Refusal {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: always may be called.
+    let user = unsafe { libc::geteuid() };
+    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|metadata| metadata.uid());
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    let level = level.ok().and_then(|text| text.trim().parse().ok());
+    match (owner, level) {
+        (Ok(owner), _) if user != 0 && owner != user => Refusal::OtherUser(pid),
+        (_, Some(level)) if user != 0 && level > -1 => Refusal::Paranoid(level),
+        _ => Refusal::Sealed,
+    }
+}
+
+/// Raises the limit on open files as far as this user may: a process of hundreds of threads needs thousands.
+pub(crate) fn raise_limit_of_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: room for a limit.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0 && limit.rlim_cur < limit.rlim_max {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: a limit that is there. If it is refused, what there is has to be enough.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    }
+}

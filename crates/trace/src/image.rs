@@ -1,0 +1,214 @@
+//! Processes, their programs and libraries.
+//!
+//! The kernel tells when something is mapped, but it tells each CPU's ring, and a call on another CPU may be read first. So
+//! an address that no module has makes us look into `/proc`, if the process is still there.
+
+use crate::elf::{Elf, Module};
+use crate::walk::{Cache, Walker};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One program in one process.
+pub struct Image {
+    /// The process's number.
+    pub pid: u32,
+    /// That of its parent.
+    pub parent: u32,
+    /// Its program.
+    pub program: PathBuf,
+    /// When it was first known, by the monotonic clock.
+    pub from_ns: u64,
+    /// When it ended, or became another program.
+    pub to_ns: Option<u64>,
+    /// What is loaded.
+    pub modules: Vec<Module>,
+    walker: Walker,
+    /// Pages that have been looked for in vain.
+    unknown: HashSet<u64>,
+}
+
+/// All processes that were seen.
+#[derive(Default)]
+pub(crate) struct Images {
+    pub(crate) list: Vec<Image>,
+    /// The images of a process, the last one last.
+    of_process: HashMap<u32, Vec<usize>>,
+    files: BTreeMap<PathBuf, Option<Arc<Elf>>>,
+    stacks: Stacks,
+    cache: Option<Cache>,
+}
+
+/// Each stack of an image once.
+#[derive(Default)]
+struct Stacks {
+    list: Vec<Vec<u64>>,
+    numbers: HashMap<(usize, Vec<u64>), u32>,
+}
+
+impl Images {
+    /// The image that a process had at a time; a new one if it has none yet.
+    pub(crate) fn at(&mut self, pid: u32, at: u64) -> usize {
+        let known = self.of_process.get(&pid).map_or(&[][..], Vec::as_slice);
+        let last = known.iter().rev().find(|index| self.list[**index].from_ns <= at).or(known.first());
+        last.copied().unwrap_or_else(|| {
+            let index = self.begin(pid, parent_of(pid), at, Walker::new(), Vec::new());
+            self.look(index);
+            index
+        })
+    }
+
+    fn begin(&mut self, pid: u32, parent: u32, from_ns: u64, walker: Walker, modules: Vec<Module>) -> usize {
+        let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        let image = Image { pid, parent, program, from_ns, to_ns: None, modules, walker, unknown: HashSet::new() };
+        self.list.push(image);
+        self.of_process.entry(pid).or_default().push(self.list.len() - 1);
+        self.list.len() - 1
+    }
+
+    /// A process has become another program.
+    pub(crate) fn exec(&mut self, pid: u32, at: u64) {
+        let last = self.of_process.get(&pid).and_then(|known| known.last().copied());
+        let parent = last.map_or_else(|| parent_of(pid), |last| self.list[last].parent);
+        if let Some(last) = last {
+            self.list[last].to_ns = Some(at);
+        }
+        self.begin(pid, parent, at, Walker::new(), Vec::new());
+    }
+
+    /// A process has started another one, which has all that it has.
+    pub(crate) fn forked(&mut self, pid: u32, parent: u32, at: u64) {
+        let last = self.at(parent, at);
+        let Image { walker, modules, program, .. } = &self.list[last];
+        let (walker, modules, program) = (walker.clone(), modules.clone(), program.clone());
+        let index = self.begin(pid, parent, at, walker, modules);
+        self.list[index].program = program;
+    }
+
+    /// A process has ended.
+    pub(crate) fn ended(&mut self, pid: u32, at: u64) {
+        if let Some(last) = self.of_process.get(&pid).and_then(|known| known.last()) {
+            self.list[*last].to_ns = Some(at);
+        }
+    }
+
+    /// Something is mapped there.
+    pub(crate) fn mapped(&mut self, pid: u32, at: u64, start: u64, offset: u64, path: &Path) {
+        let index = self.at(pid, at);
+        self.add(index, start, offset, path);
+    }
+
+    fn add(&mut self, index: usize, start: u64, offset: u64, path: &Path) {
+        if !path.is_absolute() {
+            return;
+        }
+        let image = &mut self.list[index];
+        // In a container, the process's own files are elsewhere.
+        let inside = PathBuf::from(format!("/proc/{}/root{}", image.pid, path.display()));
+        let place = if path.exists() { path.to_owned() } else { inside };
+        let elf = self.files.entry(place.clone()).or_insert_with(|| Elf::read(&place).map(Arc::new));
+        let Some(elf) = elf.as_ref() else { return };
+        let Some(module) = elf.module(&place, start, offset) else { return };
+        if image.modules.contains(&module) {
+            return;
+        }
+        if image.program.as_os_str().is_empty() {
+            image.program = path.to_owned();
+        }
+        image.walker.add(elf.tables(&module));
+        image.modules.push(module);
+        image.unknown.clear();
+    }
+
+    /// Reads what is mapped now.
+    fn look(&mut self, index: usize) {
+        let pid = self.list[index].pid;
+        let Ok(maps) = std::fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
+        for (start, offset, path) in maps.lines().filter_map(executable) {
+            self.add(index, start, offset, path);
+        }
+    }
+
+    /// The number of a stack, from what a call has left; addresses that no module has are looked for once.
+    pub(crate) fn stack(&mut self, index: usize, registers: &[u64], copy: &[u8]) -> u32 {
+        let cache = self.cache.get_or_insert_with(Cache::new);
+        let mut addresses = self.list[index].walker.walk(cache, registers, copy);
+        if self.is_strange(index, &addresses) {
+            self.look(index);
+            let cache = self.cache.get_or_insert_with(Cache::new);
+            addresses = self.list[index].walker.walk(cache, registers, copy);
+        }
+        let Stacks { list, numbers } = &mut self.stacks;
+        *numbers.entry((index, addresses)).or_insert_with_key(|(_, addresses)| {
+            list.push(addresses.clone());
+            list.len() as u32 - 1
+        })
+    }
+
+    fn is_strange(&mut self, index: usize, addresses: &[u64]) -> bool {
+        const PAGE: u64 = 4096;
+        let image = &mut self.list[index];
+        let is_known = |address: u64| image.modules.iter().any(|module| (module.start..module.end).contains(&address));
+        let unknown: Vec<u64> =
+            addresses.iter().filter(|address| !is_known(**address)).map(|address| address / PAGE).collect();
+        let n_before = image.unknown.len();
+        image.unknown.extend(unknown);
+        image.unknown.len() > n_before
+    }
+
+    /// The addresses of a stack, the innermost first.
+    pub(crate) fn addresses(&self, stack: u32) -> &[u64] {
+        self.stacks.list.get(stack as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Where an executable mapping begins, where that is in its file, and the file.
+fn executable(line: &str) -> Option<(u64, u64, &Path)> {
+    let mut words = line.splitn(6, ' ');
+    let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
+    let path = words.nth(2)?.trim_start();
+    let is_file = rights.contains('x') && path.starts_with('/');
+    let start = u64::from_str_radix(range.split('-').next()?, 16).ok()?;
+    is_file.then_some((start, u64::from_str_radix(offset, 16).ok()?, Path::new(path)))
+}
+
+fn parent_of(pid: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it may hold anything, a parenthesis too.
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_read() {
+        let line =
+            "7f0000001000-7f0000002000 r-xp 00026000 08:01 1234                       /usr/lib/with space/libc.so.6";
+        let expected = (0x7f00_0000_1000, 0x26000, Path::new("/usr/lib/with space/libc.so.6"));
+        assert_eq!(executable(line), Some(expected));
+        for line in ["", "x", "7f0000001000-7f0000002000 r-xp 0 0:0 0 [vdso]", "1000-2000 rw-p 0 0:0 1 /a"] {
+            assert_eq!(executable(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_process_has_the_image_of_its_time() {
+        let pid = std::process::id();
+        let mut images = Images::default();
+        let first = images.at(pid, 100);
+        assert!(images.list[first].modules.len() > 1, "this program and a library");
+        images.exec(pid, 200);
+        images.forked(4_000_000, pid, 300);
+        let second = images.at(pid, 250);
+        assert_eq!([images.at(pid, 50), images.at(pid, 199)], [first; 2]);
+        assert_ne!(second, first);
+        assert_eq!((images.list[first].to_ns, images.list[second].to_ns), (Some(200), None));
+        let child = images.at(4_000_000, 301);
+        assert_eq!(images.list[child].parent, pid);
+        images.ended(4_000_000, 400);
+        assert_eq!(images.list[child].to_ns, Some(400));
+    }
+}

@@ -1,0 +1,40 @@
+//! What the kernel tells of a process's futex calls: which thread slept on which address, from which stack, how long, and who
+//! woke it.
+//!
+//! Every lock whose waiters sleep does it by a futex, whatever language and library it comes from, so this sees all of
+//! them, also in static programs and in processes that run already. It sees nothing of what happens without a system call:
+//! who holds a lock, how often it is acquired, who waits awake.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `tracefs` | the tracepoints: their numbers, and where their fields are |
+//! | `refusal` | why the kernel does not tell, and what to do about it |
+//! | `event` | the kernel's events: three for each thread and CPU, inherited by what the thread starts |
+//! | `ring` | the memory in which the kernel leaves records, one for each CPU |
+//! | `record` | the bytes of a record |
+//! | `image` | processes, their programs and libraries |
+//! | `elf` | what is needed of a program file or library |
+//! | `walk` | from registers and a copy of the stack to return addresses |
+//! | `pair` | from calls and returns to waits, and to who ended them |
+//! | `start` | a program that is held until its events are there |
+//! | `tracer` | all of it together |
+#![cfg(target_os = "linux")]
+
+mod elf;
+mod event;
+mod image;
+mod pair;
+mod record;
+mod refusal;
+mod ring;
+mod start;
+mod tracefs;
+mod tracer;
+mod walk;
+
+pub use elf::Module;
+pub use image::Image;
+pub use pair::{End, Wait};
+pub use refusal::Refusal;
+pub use start::Held;
+pub use tracer::{STACK_BYTES, Tracer};

@@ -1,0 +1,239 @@
+//! The bytes of a record, as `perf_event_open(2)` describes them, for the fields that [`crate::event`] asks for.
+
+use crate::tracefs::Tracepoints;
+use perf_event_open_sys::bindings as sys;
+
+/// What the kernel tells.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Record<'a> {
+    /// A thread calls, and may sleep.
+    Wait(Call<'a>),
+    /// A call returns, and has woken nobody.
+    Return { about: About, result: i64 },
+    /// A call returns, and has woken so many.
+    Wake { call: Call<'a>, woken: i64 },
+    /// A program or library is mapped, to be run.
+    Mapped { about: About, pid: u32, start: u64, offset: u64, path: &'a [u8] },
+    /// The process has become another program.
+    Exec { about: About },
+    /// A process has started another one.
+    Forked { at: u64, pid: u32, parent: u32 },
+    /// A thread has ended.
+    Ended { at: u64, pid: u32, thread: u32 },
+    /// So many records were lost, as the ring was full.
+    Lost(u64),
+}
+
+/// Who and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) pid: u32,
+    pub(crate) thread: u32,
+    pub(crate) at: u64,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Call<'a> {
+    pub(crate) about: About,
+    pub(crate) address: u64,
+    pub(crate) op: u32,
+    /// In the order of their numbers; empty for a process of 32 bits, whose stack cannot be walked here.
+    pub(crate) registers: [u64; N_REGISTERS],
+    pub(crate) stack: &'a [u8],
+}
+
+const N_REGISTERS: usize = crate::event::REGISTERS.count_ones() as usize;
+
+/// Kinds of `bindings` are enumerations of C, with a type of their own.
+const LOST: u32 = sys::PERF_RECORD_LOST;
+const COMM: u32 = sys::PERF_RECORD_COMM;
+const EXIT: u32 = sys::PERF_RECORD_EXIT;
+const FORK: u32 = sys::PERF_RECORD_FORK;
+const SAMPLE: u32 = sys::PERF_RECORD_SAMPLE;
+const MMAP2: u32 = sys::PERF_RECORD_MMAP2;
+const LOST_SAMPLES: u32 = sys::PERF_RECORD_LOST_SAMPLES;
+
+impl<'a> Record<'a> {
+    /// `None` for what is of no use, or too short.
+    pub(crate) fn parse(points: &Tracepoints, kind: u32, misc: u16, bytes: &'a [u8]) -> Option<Record<'a>> {
+        let mut rest = Bytes(bytes);
+        match kind {
+            SAMPLE => sample(points, rest),
+            LOST => {
+                rest.u64()?;
+                Some(Record::Lost(rest.u64()?))
+            }
+            LOST_SAMPLES => Some(Record::Lost(rest.u64()?)),
+            COMM if misc & sys::PERF_RECORD_MISC_COMM_EXEC as u16 != 0 => Some(Record::Exec { about: at_end(bytes)? }),
+            FORK | EXIT => {
+                let (pid, parent, thread, _) = (rest.u32()?, rest.u32()?, rest.u32()?, rest.u32()?);
+                let at = rest.u64()?;
+                Some(if kind == FORK { Record::Forked { at, pid, parent } } else { Record::Ended { at, pid, thread } })
+            }
+            MMAP2 => {
+                let (pid, _) = (rest.u32()?, rest.u32()?);
+                let (start, _, offset) = (rest.u64()?, rest.u64()?, rest.u64()?);
+                // The file's device and number, and how it is mapped.
+                rest.take(24)?;
+                rest.take(8)?;
+                let path = rest.0.split(|byte| *byte == 0).next()?;
+                Some(Record::Mapped { about: at_end(bytes)?, pid, start, offset, path })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
+    let (pid, thread, at) = (rest.u32()?, rest.u32()?, rest.u64()?);
+    let about = About { pid, thread, at };
+    let length = rest.u32()?;
+    let data = Bytes(rest.take(length as usize)?);
+    let which = u16::from_ne_bytes(data.0.get(..2)?.try_into().ok()?);
+    let is_exit = which == points.exit.id;
+    if is_exit && rest.0.is_empty() {
+        return Some(Record::Return { about, result: data.at(points.exit.result)? as i64 });
+    }
+    if !is_exit && which != points.enter.id {
+        return None;
+    }
+    let mut registers = [0; N_REGISTERS];
+    let abi = rest.u64()?;
+    if abi != 0 {
+        for register in &mut registers {
+            *register = rest.u64()?;
+        }
+    }
+    let size = rest.u64()? as usize;
+    let copied = rest.take(size)?;
+    let used = if size > 0 { (rest.u64()? as usize).min(size) } else { 0 };
+    if abi != u64::from(sys::PERF_SAMPLE_REGS_ABI_64) {
+        registers = [0; N_REGISTERS];
+    }
+    let stack = &copied[..used];
+    if is_exit {
+        let (address, op) = arguments(&registers);
+        let woken = data.at(points.exit.result)? as i64;
+        return Some(Record::Wake { call: Call { about, address, op, registers, stack }, woken });
+    }
+    let (address, op) = (data.at(points.enter.address)?, data.at(points.enter.op)? as u32);
+    Some(Record::Wait(Call { about, address, op, registers, stack }))
+}
+
+/// The first two arguments of a system call that returns, as far as registers still have them.
+fn arguments(registers: &[u64; N_REGISTERS]) -> (u64, u32) {
+    if cfg!(target_arch = "x86_64") { (registers[1], registers[0] as u32) } else { (0, 0) }
+}
+
+/// Who and when stands at the end of what is no sample.
+fn at_end(bytes: &[u8]) -> Option<About> {
+    let mut rest = Bytes(bytes.get(bytes.len().checked_sub(16)?..)?);
+    Some(About { pid: rest.u32()?, thread: rest.u32()?, at: rest.u64()? })
+}
+
+/// Bytes that are read from the beginning.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(n)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    /// The eight bytes at a place.
+    fn at(&self, offset: usize) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.0.get(offset..offset.checked_add(8)?)?.try_into().ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracefs::{Enter, Exit};
+
+    fn points() -> Tracepoints {
+        Tracepoints { enter: Enter { id: 522, address: 16, op: 24 }, exit: Exit { id: 521, result: 16 } }
+    }
+
+    fn words(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    /// The head of a sample of thread 8 in process 7 at 99, with data of a tracepoint.
+    fn head(id: u16, data: &[u64]) -> Vec<u8> {
+        let mut bytes = [words(&[7 | 8 << 32, 99]), (data.len() as u32 * 8 + 12).to_ne_bytes().to_vec()].concat();
+        bytes.extend(id.to_ne_bytes());
+        bytes.extend([0; 6]);
+        bytes.extend(words(data));
+        // The kernel fills up to eight bytes.
+        bytes.extend([0; 4]);
+        bytes
+    }
+
+    fn call() -> Vec<u8> {
+        [head(522, &[202, 0x1000, 128, 3]), registers_and_stack()].concat()
+    }
+
+    fn registers_and_stack() -> Vec<u8> {
+        let registers: Vec<u64> = std::iter::once(2).chain(1..=N_REGISTERS as u64).collect();
+        let stack = [16, 0xaaaa, 0xbbbb, 8];
+        words(&[&registers[..], &stack].concat())
+    }
+
+    const ABOUT: About = About { pid: 7, thread: 8, at: 99 };
+
+    #[test]
+    fn a_call_has_its_address_registers_and_the_used_part_of_its_stack() {
+        let bytes = call();
+        let Some(Record::Wait(call)) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no call") };
+        assert_eq!((call.about, call.address, call.op), (ABOUT, 0x1000, 128));
+        assert_eq!(call.registers[..3], [1, 2, 3]);
+        assert_eq!(call.stack, 0xaaaa_u64.to_ne_bytes());
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_wake_has_its_arguments_from_registers() {
+        let bytes = [head(521, &[202, 3]), registers_and_stack()].concat();
+        let Some(Record::Wake { call, woken }) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no wake") };
+        assert_eq!((call.about, call.address, call.op, woken), (ABOUT, 2, 1, 3));
+    }
+
+    #[test]
+    fn returns_ends_and_losses_are_read() {
+        let bytes = head(521, &[202, (-110_i64) as u64]);
+        let expected = Record::Return { about: ABOUT, result: -110 };
+        assert_eq!(Record::parse(&points(), SAMPLE, 0, &bytes), Some(expected));
+        assert_eq!(Record::parse(&points(), LOST, 0, &words(&[5, 12, 0, 0])), Some(Record::Lost(12)));
+        let bytes = words(&[7 | 6 << 32, 8 | 6 << 32, 55, 0, 0]);
+        let (pid, thread, at) = (7, 8, 55);
+        assert_eq!(Record::parse(&points(), FORK, 0, &bytes), Some(Record::Forked { at, pid, parent: 6 }));
+        assert_eq!(Record::parse(&points(), EXIT, 0, &bytes), Some(Record::Ended { at, pid, thread }));
+        let mapped = [words(&[7 | 8 << 32, 0x1000, 0x2000, 0x3000, 0, 0, 0, 0]), b"/lib/a.so\0\0\0\0\0\0\0".to_vec()];
+        let mapped = [mapped.concat(), words(&[7 | 8 << 32, 99])].concat();
+        let Some(Record::Mapped { start, offset, path, .. }) = Record::parse(&points(), MMAP2, 0, &mapped) else {
+            panic!("not mapped")
+        };
+        assert_eq!((start, offset, path), (0x1000, 0x3000, &b"/lib/a.so"[..]));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_nothing() {
+        let bytes = call();
+        for n in 0..bytes.len() {
+            assert_eq!(Record::parse(&points(), SAMPLE, 0, &bytes[..n]), None, "{n}");
+        }
+        for kind in 0..30 {
+            assert_eq!(Record::parse(&points(), kind, u16::MAX, &[1; 3]), None);
+        }
+    }
+}

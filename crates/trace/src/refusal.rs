@@ -1,0 +1,109 @@
+//! Why the kernel does not tell, and what to do about it.
+
+use std::fmt;
+use std::io;
+
+/// Why nothing can be traced. Its text is one sentence or two, and ends with what helps.
+#[derive(Debug)]
+pub enum Refusal {
+    /// There is no process with this number.
+    NoProcess(u32),
+    /// The process is somebody else's.
+    OtherUser(u32),
+    /// The file system of the kernel's tracepoints is not mounted.
+    NoTracefs,
+    /// It is, but not for this user.
+    Unreadable,
+    /// The kernel was built without tracepoints for system calls.
+    NoTracepoints,
+    /// This user may not open events; the value of `kernel.perf_event_paranoid`.
+    Paranoid(i32),
+    /// The system call for events is not there, or is refused whatever the user's rights are.
+    Sealed,
+    /// The limit on open files is too low; how many events are needed.
+    TooManyFiles(usize),
+    /// Memory for records cannot be had.
+    NoMemory(io::Error),
+    /// Anything else: what was tried, and how the kernel answered.
+    Other(&'static str, io::Error),
+}
+
+impl Refusal {
+    /// Whether what was asked for is wrong, and not this machine or this user's rights.
+    pub fn is_wish(&self) -> bool {
+        matches!(self, Refusal::NoProcess(_))
+    }
+
+    /// Whether root would not be refused.
+    pub fn needs_root(&self) -> bool {
+        matches!(self, Refusal::OtherUser(_) | Refusal::Unreadable | Refusal::Paranoid(_))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NoProcess(pid) => write!(
+                f,
+                "--pid {pid}: there is no such process; accepted: the number of a process that runs, as pidof PROGRAM prints it"
+            ),
+            Refusal::OtherUser(pid) => {
+                write!(f, "process {pid} belongs to another user, so only root may watch it")
+            }
+            Refusal::NoTracefs => f.write_str(
+                "the kernel's tracepoints are not mounted. Mount them: sudo mount -t tracefs nodev /sys/kernel/tracing",
+            ),
+            Refusal::Unreadable => f.write_str(
+                "you may not read the kernel's tracepoints in /sys/kernel/tracing, which usually only root may",
+            ),
+            Refusal::NoTracepoints => f.write_str(
+                "this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS), so it cannot show futex calls. \
+                 Record pthread mutexes without the kernel: ondeck profile -- PROGRAM",
+            ),
+            Refusal::Paranoid(level) => write!(
+                f,
+                "you may not trace system calls, because kernel.perf_event_paranoid is {level}. Allow it to all users: \
+                 sudo sysctl kernel.perf_event_paranoid=-1"
+            ),
+            Refusal::Sealed => f.write_str(
+                "the system call perf_event_open is blocked here, as it is in many containers. Run ondeck outside the \
+                 container, or allow it: docker run --cap-add PERFMON --security-opt seccomp=unconfined ...",
+            ),
+            Refusal::TooManyFiles(needed) => write!(
+                f,
+                "too many open files: {needed} events are needed, three for each thread and CPU. Raise the limit: ulimit -n {}",
+                (needed + 256).next_power_of_two()
+            ),
+            Refusal::NoMemory(error) => {
+                write!(f, "the kernel has no memory for samples ({error}). Ask for less, for example: --max-mb 16")
+            }
+            Refusal::Other(what, error) => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_one_line_with_what_helps() {
+        for (refusal, help) in [
+            (Refusal::NoProcess(7), "pidof"),
+            (Refusal::OtherUser(7), "root"),
+            (Refusal::NoTracefs, "sudo mount -t tracefs nodev /sys/kernel/tracing"),
+            (Refusal::Unreadable, "root"),
+            (Refusal::NoTracepoints, "ondeck profile -- PROGRAM"),
+            (Refusal::Paranoid(2), "sudo sysctl kernel.perf_event_paranoid=-1"),
+            (Refusal::Sealed, "--cap-add PERFMON"),
+            (Refusal::TooManyFiles(2000), "ulimit -n 4096"),
+            (Refusal::NoMemory(io::Error::from_raw_os_error(libc::ENOMEM)), "--max-mb 16"),
+        ] {
+            let text = refusal.to_string();
+            assert!(text.contains(help) && !text.contains('\n'), "{text}");
+            assert_eq!(refusal.is_wish(), matches!(refusal, Refusal::NoProcess(_)));
+        }
+    }
+}

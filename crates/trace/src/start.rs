@@ -1,0 +1,109 @@
+//! A program that is held until its events are there, so that nothing of it is missed.
+
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::thread::JoinHandle;
+
+/// A process that will become the program when it is let go. If it is dropped instead, it ends.
+pub struct Held {
+    pid: u32,
+    gate: OwnedFd,
+    spawning: JoinHandle<io::Result<Child>>,
+}
+
+impl Held {
+    /// Makes the process.
+    pub fn new(mut command: Command) -> io::Result<Held> {
+        let (mut told, tell) = io::pipe()?;
+        let (wait, gate) = io::pipe()?;
+        let gate: OwnedFd = gate.into();
+        let (tell_fd, wait_fd, gate_fd) = (tell.as_raw_fd(), wait.as_raw_fd(), gate.as_raw_fd());
+        let hold = move || hold(tell_fd, wait_fd, gate_fd);
+        // SAFETY: between fork and exec it makes system calls only, on files that are open in the child until its exec.
+        unsafe { command.pre_exec(hold) };
+        // `spawn` returns after the exec, so it waits in a thread of its own. The pipes live until then.
+        let spawning = std::thread::spawn(move || {
+            let child = command.spawn();
+            drop((tell, wait));
+            child
+        });
+        let mut number = [0; 4];
+        match told.read_exact(&mut number) {
+            Ok(()) => Ok(Held { pid: u32::from_ne_bytes(number), gate, spawning }),
+            // No process was made: `spawn` says why.
+            Err(error) => Err(spawning.join().ok().and_then(Result::err).unwrap_or(error)),
+        }
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Lets it become the program.
+    pub fn go(self) -> io::Result<Child> {
+        let byte = [1_u8];
+        // SAFETY: one byte that is there, into a pipe of ours.
+        let written = unsafe { libc::write(self.gate.as_raw_fd(), byte.as_ptr().cast(), 1) };
+        if written != 1 {
+            return Err(io::Error::last_os_error());
+        }
+        self.spawning.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts the program has ended")))
+    }
+}
+
+/// In the child: tells its number, and waits for the byte that lets it go.
+fn hold(tell: i32, wait: i32, gate: i32) -> io::Result<()> {
+    // Otherwise the child would keep open what ends its own waiting, should its parent end.
+    // SAFETY: a file of the child's own.
+    unsafe { libc::close(gate) };
+    // SAFETY: always may be called.
+    let number = unsafe { libc::getpid() }.to_ne_bytes();
+    // SAFETY: four bytes that are there.
+    if unsafe { libc::write(tell, number.as_ptr().cast(), number.len()) } != 4 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut byte = 0_u8;
+    // SAFETY: room for a byte.
+    match unsafe { libc::read(wait, (&raw mut byte).cast(), 1) } {
+        1 => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn it_runs_when_it_is_let_go_and_not_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let mark = directory.path().join("mark");
+        let mut command = Command::new("touch");
+        command.arg(&mark);
+        let held = Held::new(command).unwrap();
+        let pid = held.pid();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!mark.exists());
+        let mut child = held.go().unwrap();
+        assert_eq!(child.id(), pid);
+        assert!(child.wait().unwrap().success() && mark.exists());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error_when_it_is_let_go() {
+        let held = Held::new(Command::new("/no/such/program")).unwrap();
+        assert_eq!(held.go().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn it_ends_if_it_is_never_let_go() {
+        let held = Held::new(Command::new("true")).unwrap();
+        let Held { gate, spawning, .. } = held;
+        drop(gate);
+        assert!(spawning.join().unwrap().is_err());
+    }
+}

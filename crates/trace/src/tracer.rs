@@ -1,0 +1,287 @@
+//! All of it together: events for a process, and what is read from their rings.
+
+use crate::event::{self, Begin, Which};
+use crate::image::{Image, Images};
+use crate::pair::{Begun, Pairs, Wait, Wake};
+use crate::record::{About, Call, Record};
+use crate::refusal::Refusal;
+use crate::ring::{Place, Ring};
+use crate::tracefs::Tracepoints;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of each stack that the kernel copies. Frames beyond are missing. Most stacks that wait are shorter, and each call
+/// costs as much as is copied.
+pub const STACK_BYTES: u32 = 8 << 10;
+
+/// Watches the futex calls of a process, of its threads, and of all that they start.
+pub struct Tracer {
+    points: Tracepoints,
+    /// One for each CPU, and the event that it is of.
+    rings: Vec<(Ring, OwnedFd)>,
+    /// Kept open: a closed event tells nothing.
+    events: Vec<OwnedFd>,
+    images: Images,
+    pairs: Pairs,
+    /// What was read, until all CPUs have told what was before.
+    later: Vec<Happened>,
+    lost: u64,
+}
+
+/// What concerns waits, in the order of time.
+#[derive(Clone, Copy, Debug)]
+enum Happened {
+    Call(Begun),
+    Return(About, i64),
+    Woke(Wake),
+    Ended { at: u64, thread: u32 },
+}
+
+/// What happens to images.
+enum Change {
+    Fork { pid: u32, parent: u32 },
+    Exec { pid: u32 },
+    Map { pid: u32, start: u64, offset: u64, path: PathBuf },
+}
+
+impl Happened {
+    fn at(&self) -> u64 {
+        match self {
+            Happened::Call(begun) => begun.about.at,
+            Happened::Return(about, _) => about.at,
+            Happened::Woke(wake) => wake.at,
+            Happened::Ended { at, .. } => *at,
+        }
+    }
+}
+
+impl Tracer {
+    /// For a process that has not become its program yet; it begins there. `ring_bytes` is the room for each CPU.
+    pub fn of_held(pid: u32, ring_bytes: usize) -> Result<Tracer, Refusal> {
+        let mut tracer = Tracer::new()?;
+        tracer.open(pid, &[pid], Begin::Exec, ring_bytes)?;
+        Ok(tracer)
+    }
+
+    /// For a process that runs already.
+    pub fn of_running(pid: u32, ring_bytes: usize) -> Result<Tracer, Refusal> {
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            return Err(Refusal::NoProcess(pid));
+        }
+        let mut tracer = Tracer::new()?;
+        let mut known = BTreeSet::new();
+        // A thread that is started meanwhile may have events from its parent already. Then it tells everything twice, and
+        // pairing takes the second for the first again.
+        const ROUNDS: usize = 16;
+        for _ in 0..ROUNDS {
+            let new: Vec<u32> = threads(pid).into_iter().filter(|thread| known.insert(*thread)).collect();
+            if new.is_empty() {
+                break;
+            }
+            tracer.open(pid, &new, Begin::Enabled, ring_bytes)?;
+        }
+        if tracer.rings.is_empty() {
+            return Err(Refusal::NoProcess(pid));
+        }
+        tracer.images.at(pid, now_ns());
+        for event in tracer.rings.iter().map(|(_, event)| event).chain(&tracer.events) {
+            event::enable(event)?;
+        }
+        Ok(tracer)
+    }
+
+    fn new() -> Result<Tracer, Refusal> {
+        let points = Tracepoints::find()?;
+        event::raise_limit_of_files();
+        Ok(Tracer {
+            points,
+            rings: Vec::new(),
+            events: Vec::new(),
+            images: Images::default(),
+            pairs: Pairs::default(),
+            later: Vec::new(),
+            lost: 0,
+        })
+    }
+
+    fn open(&mut self, pid: u32, threads: &[u32], begin: Begin, ring_bytes: usize) -> Result<(), Refusal> {
+        let cpus = cpus();
+        let needed = Which::ALL.len() * cpus.len() * threads.len();
+        for thread in threads {
+            for (index, cpu) in cpus.iter().enumerate() {
+                for which in Which::ALL {
+                    let event = match event::open(&self.points, which, *thread, *cpu, begin, STACK_BYTES) {
+                        Ok(event) => event,
+                        // The thread has ended meanwhile.
+                        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
+                        Err(error) => return Err(event::refusal(error, pid, needed)),
+                    };
+                    event::filter(&event, which)?;
+                    match self.rings.get(index) {
+                        Some((_, first)) => event::redirect(&event, first)?,
+                        None => {
+                            let ring = Ring::map(&event, ring_bytes).map_err(Refusal::NoMemory)?;
+                            self.rings.push((ring, event));
+                            continue;
+                        }
+                    }
+                    self.events.push(event);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the kernel has told, and shows each wait that has ended. To be called some hundred times a second, as
+    /// there is room for so much only.
+    pub fn take(&mut self, each: impl FnMut(Wait)) {
+        // Records of another CPU that are being written just now are there within this time.
+        const SLACK_NS: u64 = 1_000_000;
+        let now = now_ns();
+        self.read();
+        self.pair(now.saturating_sub(SLACK_NS), each);
+    }
+
+    /// The same when nothing more will come.
+    pub fn take_last(&mut self, each: impl FnMut(Wait)) {
+        self.read();
+        self.pair(u64::MAX, each);
+    }
+
+    fn read(&mut self) {
+        let Tracer { points, rings, images, later, lost, .. } = self;
+        let places: Vec<(Place, Place)> = rings.iter().map(|(ring, _)| ring.places()).collect();
+        // What is loaded and started comes first: a call on one CPU may need what another CPU tells.
+        let mut changes: Vec<(u64, Change)> = Vec::new();
+        for ((ring, _), (from, to)) in rings.iter_mut().zip(&places) {
+            ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
+                Some(Record::Forked { at, pid, parent }) if pid != parent => {
+                    changes.push((at, Change::Fork { pid, parent }));
+                }
+                Some(Record::Exec { about }) => changes.push((about.at, Change::Exec { pid: about.pid })),
+                Some(Record::Mapped { about, pid, start, offset, path }) => {
+                    let path = Path::new(OsStr::from_bytes(path)).to_owned();
+                    changes.push((about.at, Change::Map { pid, start, offset, path }));
+                }
+                Some(Record::Lost(n)) => *lost += n,
+                _ => {}
+            });
+        }
+        changes.sort_by_key(|(at, _)| *at);
+        for (at, change) in changes {
+            match change {
+                Change::Fork { pid, parent } => images.forked(pid, parent, at),
+                Change::Exec { pid } => images.exec(pid, at),
+                Change::Map { pid, start, offset, path } => images.mapped(pid, at, start, offset, &path),
+            }
+        }
+        for ((ring, _), (from, to)) in rings.iter_mut().zip(&places) {
+            ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
+                Some(Record::Wait(call)) => {
+                    let image = images.at(call.about.pid, call.about.at);
+                    let stack = images.stack(image, &call.registers, call.stack);
+                    let Call { about, address, .. } = call;
+                    later.push(Happened::Call(Begun { about, image, address, stack, waiting: 0, waker: None }));
+                }
+                Some(Record::Wake { call, woken }) => {
+                    let image = images.at(call.about.pid, call.about.at);
+                    let stack = images.stack(image, &call.registers, call.stack);
+                    let Call { about: About { at, .. }, address, op, .. } = call;
+                    later.push(Happened::Woke(Wake { at, image, address, op, stack, woken }));
+                }
+                Some(Record::Return { about, result }) => later.push(Happened::Return(about, result)),
+                Some(Record::Ended { at, pid, thread }) => {
+                    later.push(Happened::Ended { at, thread });
+                    if pid == thread {
+                        images.ended(pid, at);
+                    }
+                }
+                _ => {}
+            });
+            ring.give_back(*to);
+        }
+    }
+
+    fn pair(&mut self, until: u64, each: impl FnMut(Wait)) {
+        self.later.sort_by_key(Happened::at);
+        let n = self.later.partition_point(|happened| happened.at() <= until);
+        for happened in self.later.drain(..n) {
+            match happened {
+                Happened::Call(begun) => self.pairs.call(begun),
+                Happened::Return(about, result) => self.pairs.returned(about, result),
+                Happened::Woke(wake) => self.pairs.woke(wake),
+                Happened::Ended { at, thread } => self.pairs.ended(thread, at),
+            }
+        }
+        self.pairs.settled(until, each);
+    }
+
+    /// Shows the waits that are over, without asking any longer who ended them.
+    pub fn settle(&mut self, each: impl FnMut(Wait)) {
+        self.pairs.settled(u64::MAX, each);
+    }
+
+    /// Waits that go on.
+    pub fn waiting(&self, now_ns: u64) -> impl Iterator<Item = Wait> {
+        self.pairs.waiting(now_ns)
+    }
+
+    /// The processes that were seen, with their programs.
+    pub fn images(&self) -> &[Image] {
+        &self.images.list
+    }
+
+    /// The addresses of a stack: behind the system call, then behind the calls that led there.
+    pub fn stack(&self, number: u32) -> &[u64] {
+        self.images.addresses(number)
+    }
+
+    /// Records that were lost, as a ring was full.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// The threads that a process has.
+fn threads(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The CPUs that are there: `0-3,8`.
+fn cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let cpus = numbers(text.trim());
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+fn numbers(list: &str) -> Vec<u32> {
+    let ranges = list.split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
+/// The monotonic clock, as records have it.
+fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(numbers("0-3,8,10-11"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(numbers("0"), [0]);
+        assert!(numbers("").is_empty() && numbers("none").is_empty());
+    }
+}
