@@ -84,7 +84,7 @@ pub(crate) fn waiting(profile: &Profile) -> Option<String> {
 pub(crate) fn kind(lock: &Lock) -> Option<&'static str> {
     match lock.kind {
         LockKind::Mutex => None,
-        LockKind::RwLock => Some("read-write lock"),
+        LockKind::RwLock => Some("rwlock"),
         LockKind::Spin => Some("spin lock"),
         LockKind::Unknown => Some("unknown kind"),
     }
@@ -124,20 +124,19 @@ pub(crate) fn other_locks(profile: &Profile, shown: &[(usize, &Lock)]) -> Option
 }
 
 /// What can be done where there is nothing to show; `None` where there is.
-pub(crate) fn nothing(profile: &Profile) -> Option<&'static str> {
-    if profile.locks.is_empty() && profile.lock == FROM_KERNEL {
-        return Some(
-            "No thread slept for a lock. If you expected waiting: was there load, and more than one thread? The kernel \
-             does not see threads that wait without sleeping, and goroutines.",
-        );
+pub(crate) fn nothing(profile: &Profile) -> Option<String> {
+    const ASKS: &str = "If you expected waiting: was there load, and more than one thread?";
+    match (profile.locks.is_empty(), profile.lock == FROM_KERNEL) {
+        (true, true) => Some(format!(
+            "No thread slept for a lock. {ASKS} The kernel does not see threads that wait without sleeping, and goroutines."
+        )),
+        (true, false) => Some(format!(
+            "`ondeck profile` records pthread and C11 mutexes only. Locks of other kinds, such as those of Rust and Java, show in \
+             the view from the kernel. For it, type:\nsudo ondeck profile --futex -- {}",
+            command(profile)
+        )),
+        _ => waited(profile).is_empty().then(|| ASKS.to_owned()),
     }
-    if profile.locks.is_empty() {
-        return Some(
-            "`ondeck profile` records pthread and C11 mutexes only. It cannot see spin locks, Rust's std::sync::Mutex and \
-             parking_lot, or the locks of Go, Java and OpenMP. For those, type:\nondeck profile --futex -- PROGRAM",
-        );
-    }
-    waited(profile).is_empty().then_some("If you expected waiting: was there load, and more than one thread?")
 }
 
 /// All waiting that is for no lock, in a sentence; `None` without any.

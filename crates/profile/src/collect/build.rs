@@ -91,8 +91,8 @@ impl Collector {
     }
 }
 
-const NO_LOCKS: &str = "no pthread_mutex_*, pthread_cond_*, mtx_* or cnd_* call was seen. If the program is written in Rust, \
-    its mutexes can record themselves: docs/profile.md says how";
+const NO_LOCKS: &str = "no pthread_mutex_*, pthread_cond_*, mtx_* or cnd_* call was seen. A Rust program \
+    can also record its own mutexes: docs/profile.md says how";
 
 const OPAQUE: &str = "for robust, process-shared and priority mutexes only the waits are known, not who held them or how \
     often they were acquired";

@@ -209,9 +209,7 @@ fn who_woke_stands_where_nobody_is_known_to_hold() {
     profile.locks[0].wakers = std::mem::take(&mut profile.locks[0].holders);
     profile.locks[0].kind = crate::LockKind::RwLock;
     let text = markup(&page(&profile, &[]));
-    for expected in
-        ["<h3>Who woke the waiting threads</h3>", "<small>read-write lock</small>", "held meanwhile by / woken by"]
-    {
+    for expected in ["<h3>Who woke the waiting threads</h3>", "<small>rwlock</small>", "held meanwhile by / woken by"] {
         assert!(text.contains(expected), "{expected} is missing in {text}");
     }
     assert!(!markup(&page(&made_up::server(), &[])).contains("woke the waiting"));

@@ -83,7 +83,7 @@ fn kinds_that_are_not_the_usual_one_are_named() {
     profile.locks[1].wakers = std::mem::take(&mut profile.locks[1].holders);
     profile.conditions[1].kind = WaitKind::Semaphore;
     let wide = table(&profile, &advice(), 160);
-    assert!(wide.contains("query_cache+0x18, read-write lock"), "{wide}");
+    assert!(wide.contains("query_cache+0x18, rwlock"), "{wide}");
     assert!(wide.contains("held meanwhile by / woken by"), "{wide}");
     assert!(wide.contains("22.8 s of waiting on 1 condition variable and 1 semaphore (600 waits)"), "{wide}");
     let narrow = table(&profile, &advice(), 80);
