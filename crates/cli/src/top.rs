@@ -31,13 +31,14 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         Some(path) => format!("output: {}", path.display()),
         None => "output: thrown away, --output FILE keeps it".to_owned(),
     };
-    let mut watch = Watch { source: &mut program, signal: &signal, output, meant: None };
+    let mut watch = Watch { source: &mut program, signal: &signal, output, meant: None, has_quit: false };
     let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
-    let (code, meant) = (code?, watch.meant);
+    let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
     // The picture is gone by now.
     show(&program.whole(), &[]);
     match (meant, code) {
-        (Some(SIGTERM), _) | (None, 0) => Ok(()),
+        (Some(_), _) if has_quit => Ok(()),
+        (None, 0) => Ok(()),
         (Some(signal), _) => Err(Exit::Interrupted(signal)),
         (None, code) => {
             if args.output.is_none() {
@@ -59,6 +60,8 @@ struct Watch<'a> {
     output: String,
     /// The signal with which an end was asked for.
     meant: Option<i32>,
+    /// Whether that was by the key for it.
+    has_quit: bool,
 }
 
 impl Watch<'_> {
@@ -73,7 +76,10 @@ impl Watch<'_> {
             }
             let mut is_new = false;
             match screen.wait(GAP)? {
-                Some(Wish::Quit) => is_new = self.stop(SIGTERM),
+                Some(Wish::Quit) => {
+                    self.has_quit |= self.meant.is_none();
+                    is_new = self.stop(SIGTERM);
+                }
                 Some(Wish::Interrupt) => is_new = self.stop(SIGINT),
                 Some(Wish::Redraw) => is_new = true,
                 None => {}

@@ -103,9 +103,9 @@ impl Images {
             return;
         }
         let image = &mut self.list[index];
-        // In a container, the process's own files are elsewhere.
+        // In a container, the process's own files are elsewhere, and here others may have their names.
         let inside = PathBuf::from(format!("/proc/{}/root{}", image.pid, path.display()));
-        let place = if path.exists() { path.to_owned() } else { inside };
+        let place = if sees_our_files(image.pid) && path.exists() { path.to_owned() } else { inside };
         let elf = self.files.entry(place.clone()).or_insert_with(|| Elf::read(&place).map(Arc::new));
         let Some(elf) = elf.as_ref() else { return };
         let Some(module) = elf.module(&place, start, offset) else { return };
@@ -160,6 +160,14 @@ impl Images {
     pub(crate) fn addresses(&self, stack: u32) -> &[u64] {
         self.stacks.list.get(stack as usize).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether a process has the same files as this one by the same paths. One that is gone is taken to have had them.
+fn sees_our_files(pid: u32) -> bool {
+    ["ns/mnt", "root"].iter().all(|what| {
+        let of = |process: &str| std::fs::read_link(format!("/proc/{process}/{what}")).ok();
+        of(&pid.to_string()).is_none_or(|theirs| of("self").is_none_or(|ours| ours == theirs))
+    })
 }
 
 /// Where an executable mapping begins, where that is in its file, and the file.

@@ -70,6 +70,10 @@ pub(crate) struct Pairs {
     waiting: HashMap<(usize, u64), Vec<u32>>,
     /// In the order of their ends.
     over: VecDeque<Wait>,
+    /// How many have left `over`: the first of it has this number.
+    n_settled: u64,
+    /// The numbers of those whose waker is not known yet.
+    unmatched: HashMap<(usize, u64), Vec<u64>>,
 }
 
 /// Who wakes a thread is seen when it returns from its call, and the thread that it woke may have its CPU by then.
@@ -111,6 +115,10 @@ impl Pairs {
             _ if result == -i64::from(libc::ETIMEDOUT) => End::TimedOut,
             _ => End::Interrupted,
         };
+        if end == End::Woken(None) {
+            let number = self.n_settled + self.over.len() as u64;
+            self.unmatched.entry((begun.image, begun.address)).or_default().push(number);
+        }
         self.over.push_back(begun.wait(about.at, end));
     }
 
@@ -121,21 +129,32 @@ impl Pairs {
         }
         let key = (wake.image, wake.address);
         for _ in 0..wake.woken {
-            let is_possible = |wait: &&mut Wait| {
-                (wait.image, wait.address) == key && wait.end == End::Woken(None) && wait.from_ns <= wake.at
-            };
-            let over = self.over.iter_mut().filter(is_possible).min_by_key(|wait| wait.from_ns);
-            let threads = self.waiting.get(&key).map_or(&[][..], Vec::as_slice);
             // Who still waits is later than who does not any more.
-            if let Some(wait) = over {
+            if let Some(wait) = self.longest_unmatched(key, wake.at) {
                 wait.end = End::Woken(Some(wake.stack));
                 continue;
             }
+            let threads = self.waiting.get(&key).map_or(&[][..], Vec::as_slice);
             let mut begun =
                 threads.iter().filter(|thread| self.open.get(thread).is_some_and(|one| one.waker.is_none()));
             let Some(begun) = begun.next().and_then(|thread| self.open.get_mut(thread)) else { return };
             begun.waker = Some(wake.stack);
         }
+    }
+
+    /// Of the waits for a futex that are over and have no waker, the one that began first, before a time. It is taken to
+    /// have one now.
+    fn longest_unmatched(&mut self, key: (usize, u64), at: u64) -> Option<&mut Wait> {
+        let numbers = self.unmatched.get_mut(&key)?;
+        let index = |number: u64| (number - self.n_settled) as usize;
+        let possible = numbers.iter().enumerate().filter(|(_, number)| self.over[index(**number)].from_ns <= at);
+        let (place, number) = possible.min_by_key(|(_, number)| self.over[index(**number)].from_ns)?;
+        let found = index(*number);
+        numbers.remove(place);
+        if numbers.is_empty() {
+            self.unmatched.remove(&key);
+        }
+        self.over.get_mut(found)
     }
 
     /// A thread has ended, maybe in a call.
@@ -149,7 +168,16 @@ impl Pairs {
     pub(crate) fn settled(&mut self, now: u64, mut each: impl FnMut(Wait)) {
         while let Some(wait) = self.over.front().filter(|wait| wait.to_ns.saturating_add(LATEST_WAKE_NS) <= now) {
             each(*wait);
+            let key = (wait.image, wait.address);
+            if wait.end == End::Woken(None) {
+                let numbers = self.unmatched.entry(key).or_default();
+                numbers.retain(|number| *number != self.n_settled);
+                if numbers.is_empty() {
+                    self.unmatched.remove(&key);
+                }
+            }
             self.over.pop_front();
+            self.n_settled += 1;
         }
     }
 

@@ -224,9 +224,9 @@ impl Tracer {
         self.pairs.settled(u64::MAX, each);
     }
 
-    /// Waits that go on.
+    /// Waits that go on. The return from a call may have been lost, so the kernel is asked.
     pub fn waiting(&self, now_ns: u64) -> impl Iterator<Item = Wait> {
-        self.pairs.waiting(now_ns)
+        self.pairs.waiting(now_ns).filter(|wait| may_sleep(self.images.list[wait.image].pid, wait))
     }
 
     /// The processes that were seen, with their programs.
@@ -244,6 +244,25 @@ impl Tracer {
         self.lost
     }
 }
+
+/// Whether a thread may still sleep for that futex; that it does if the kernel does not tell.
+fn may_sleep(pid: u32, wait: &Wait) -> bool {
+    let path = format!("/proc/{pid}/task/{}/syscall", wait.thread);
+    match std::fs::read_to_string(path) {
+        Ok(text) => is_about(&text, wait.address),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether a line of `/proc/PID/task/TID/syscall` is of a call about that futex: number, arguments, stack, instruction.
+fn is_about(text: &str, address: u64) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    // Of futex_waitv and of calls that end at a signal and begin again, the address is elsewhere.
+    words.len() > 1 && (words[0] != FUTEX || words[1] == format!("{address:#x}"))
+}
+
+/// The number of the call.
+const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202" } else { "98" };
 
 /// The threads that a process has.
 fn threads(pid: u32) -> Vec<u32> {
@@ -276,7 +295,14 @@ fn now_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::numbers;
+    use super::{FUTEX, is_about, numbers};
+
+    #[test]
+    fn a_thread_that_runs_or_sleeps_elsewhere_waits_no_more() {
+        let sleeps = format!("{FUTEX} 0x7f0010 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f1234\n");
+        assert!(is_about(&sleeps, 0x7f_0010) && !is_about(&sleeps, 0x7f_0018));
+        assert!(!is_about("running\n", 0x7f_0010));
+    }
 
     #[test]
     fn lists_of_cpus_are_read() {

@@ -30,6 +30,9 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     let command = ondeck_launch::unchanged(&args.command).map_err(refused)?;
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = |error: std::io::Error| Exit::NotStarted(format!("{name}: {error}"), 126);
+    if std::env::var_os("SUDO_UID").is_some() {
+        say("note: the program runs as root. To watch it as it is, start it yourself and use --pid");
+    }
     let orders = listen()?;
     let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
     let held = Held::new(command).map_err(cannot)?;
@@ -93,12 +96,15 @@ fn command_of(pid: u32) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// Whether there is such a process, and it has not ended.
+/// Whether there is such a process, and a thread of it has not ended. Its first thread may have ended before the others.
 fn is_alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // The name before it may hold anything, a parenthesis too.
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    !matches!(state, None | Some('Z' | 'X' | 'x'))
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    threads.flatten().any(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The name before it may hold anything, a parenthesis too.
+        let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+        !matches!(state, None | Some('Z' | 'X' | 'x'))
+    })
 }
 
 struct Watched {

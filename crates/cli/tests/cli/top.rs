@@ -36,7 +36,7 @@ fn without_a_terminal_there_is_a_list_each_second() {
 fn a_signal_is_the_programs_too() {
     let scratch = Scratch::new("top-signal");
     let program = waiters(&scratch);
-    for (signal, code) in [(libc::SIGTERM, 0), (libc::SIGINT, 130)] {
+    for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGINT, 130)] {
         let mut child =
             command(&words(&[], &[&program, "600000"])).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         until("its handlers", || takes(&child, &[signal]));
