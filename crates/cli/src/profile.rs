@@ -1,6 +1,6 @@
 //! `ondeck profile`.
 
-mod kernel;
+pub(crate) mod kernel;
 mod outputs;
 mod signals;
 mod trial;
@@ -122,7 +122,7 @@ pub(crate) fn now_ns() -> u64 {
 }
 
 /// A run of a command that begins now.
-fn begun(command: Vec<String>) -> Run {
+pub(crate) fn begun(command: Vec<String>) -> Run {
     let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Run {
         command,

@@ -13,7 +13,7 @@ use history::History;
 use ondeck_report::wording::quoted;
 use screen::{Lists, Picture, Screen, Wish};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
-use source::{Program, Source};
+use source::{Guest, Program, Source};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -23,21 +23,28 @@ use view::View;
 const SECOND: Duration = Duration::from_secs(1);
 /// How often samples are taken, and signals seen. There is room for some seconds of samples.
 const GAP: Duration = Duration::from_millis(50);
+/// The same for the view from the kernel, where there is room for some tens of ms only.
+const GAP_OF_KERNEL: Duration = Duration::from_millis(5);
 
 pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
     let signal = listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
-    let mut program = Program::start(args)?;
-    let output = match &args.output {
-        Some(path) => format!("output: {}", path.display()),
-        None => "output: thrown away, --output FILE keeps it".to_owned(),
+    let mut source: Box<dyn Source> = match args.pid {
+        Some(pid) => Box::new(Guest::attach(args, pid)?),
+        None => Box::new(Program::start(args)?),
     };
-    let mut watch = Watch { source: &mut program, signal: &signal, output, meant: None, has_quit: false };
+    let output = match (&args.output, args.pid) {
+        (Some(path), _) => format!("output: {}", path.display()),
+        (None, None) => "output: thrown away, --output FILE keeps it".to_owned(),
+        (None, Some(_)) => "seen from the kernel: waits that sleep".to_owned(),
+    };
+    let gap = if args.pid.is_some() { GAP_OF_KERNEL } else { GAP };
+    let mut watch = Watch { source: &mut *source, signal: &signal, gap, output, meant: None, has_quit: false };
     let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
     let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
     // The picture is gone by now.
-    show(&program.whole(), &[]);
+    show(&source.whole(), &[]);
     match (meant, code) {
-        (Some(_), _) if has_quit => Ok(()),
+        (Some(_), _) if has_quit || args.pid.is_some() => Ok(()),
         (None, 0) => Ok(()),
         (Some(signal), _) => Err(Exit::Interrupted(signal)),
         (None, code) => {
@@ -56,6 +63,8 @@ struct Watch<'a> {
     source: &'a mut dyn Source,
     /// The last signal to us, 0 if there is none.
     signal: &'a AtomicUsize,
+    /// How often it is asked for what is new.
+    gap: Duration,
     /// Where the program's output goes.
     output: String,
     /// The signal with which an end was asked for.
@@ -75,7 +84,7 @@ impl Watch<'_> {
                 return Ok(code);
             }
             let mut is_new = false;
-            match screen.wait(GAP)? {
+            match screen.wait(self.gap)? {
                 Some(Wish::Quit) => {
                     self.has_quit |= self.meant.is_none();
                     is_new = self.stop(SIGTERM);

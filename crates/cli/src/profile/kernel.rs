@@ -36,7 +36,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     let orders = listen()?;
     let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
     let held = Held::new(command).map_err(cannot)?;
-    let tracer = Tracer::of_held(held.pid(), ring_bytes(args)).map_err(explain)?;
+    let tracer = Tracer::of_held(held.pid(), ring_bytes(args.max_mb)).map_err(explain)?;
     let child = held.go().map_err(cannot)?;
     let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let status = watched.until_the_end_of(child, &mut outputs);
@@ -53,7 +53,7 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
     let orders = listen()?;
     let run = begun(command_of(pid));
-    let tracer = Tracer::of_running(pid, ring_bytes(args)).map_err(explain)?;
+    let tracer = Tracer::of_running(pid, ring_bytes(args.max_mb)).map_err(explain)?;
     say(&match args.kernel.length {
         Some(_) => format!("watching process {pid}"),
         None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
@@ -72,13 +72,15 @@ fn listen() -> Result<Orders, Exit> {
     Orders::listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))
 }
 
-fn ring_bytes(args: &ProfileArgs) -> usize {
+/// The room for the samples of each CPU.
+pub(crate) fn ring_bytes(max_mb: u32) -> usize {
     const PART: usize = 8;
-    let bytes = ((args.max_mb as usize) << 20) / PART;
+    let bytes = ((max_mb as usize) << 20) / PART;
     1 << bytes.max(1 << 16).ilog2()
 }
 
-fn explain(refusal: Refusal) -> Exit {
+/// The error that says what helps.
+pub(crate) fn explain(refusal: Refusal) -> Exit {
     if refusal.is_wish() {
         return Exit::Usage(refusal.to_string());
     }
@@ -90,14 +92,14 @@ fn explain(refusal: Refusal) -> Exit {
 }
 
 /// What was typed to start a process.
-fn command_of(pid: u32) -> Vec<String> {
+pub(crate) fn command_of(pid: u32) -> Vec<String> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = words.strip_suffix(&[0]).unwrap_or(&words).split(|byte| *byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// Whether there is such a process, and a thread of it has not ended. Its first thread may have ended before the others.
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     threads.flatten().any(|thread| {
         let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();

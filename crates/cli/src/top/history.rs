@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) longest_ns: f64,
     /// Who waited most, and with which part; `-` if nobody did.
     pub(super) waiter: String,
-    /// Who held it meanwhile.
+    /// Who held it meanwhile; where only that is known, who woke them.
     pub(super) holder: String,
     /// Threads that waited, on average, in each of the last seconds; the last one at the end.
     pub(super) past: VecDeque<f64>,
@@ -31,6 +31,10 @@ impl Row {
         let top = |sites| {
             busiest(profile, sites).map_or("-".to_owned(), |(name, part)| format!("{} {}", plain(&name), percent(part)))
         };
+        let holder = match lock.wakers.is_empty() {
+            false if lock.holders.is_empty() => format!("woken by {}", top(&lock.wakers)),
+            _ => top(&lock.holders),
+        };
         Row {
             id,
             name: plain(&lock.name),
@@ -38,7 +42,7 @@ impl Row {
             waits_per_s: lock.waits / seconds,
             longest_ns: lock.longest_ns as f64,
             waiter: top(&lock.waiters),
-            holder: top(&lock.holders),
+            holder,
             past: VecDeque::new(),
         }
     }

@@ -2,14 +2,16 @@
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
-use crate::profile::{directory, exit_code, now_ns, refused};
+use crate::profile::kernel::{command_of, explain, is_alive, ring_bytes};
+use crate::profile::{begun, directory, exit_code, now_ns, refused};
 use ondeck_launch::{Launch, Recording, prepare};
-use ondeck_profile::{Collector, Profile, Run};
+use ondeck_profile::{Collector, FutexCollector, Profile};
 use ondeck_rounds::Running;
+use ondeck_trace::Tracer;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// What can be watched.
 pub(super) trait Source {
@@ -52,13 +54,7 @@ impl Program {
         };
         let mut command = prepare(&launch).map_err(refused)?;
         redirect(&mut command, args)?;
-        let run = Run {
-            command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            started_realtime_ns: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos()
-                as u64,
-            started_ns: now_ns(),
-            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        };
+        let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
         let name = run.command.first().cloned().unwrap_or_default();
         let running = Running::start(&mut command, libc::SIGKILL);
         let running = running.map_err(|error| Exit::NotStarted(format!("{name}: {error}"), 126))?;
@@ -84,8 +80,7 @@ fn redirect(command: &mut Command, args: &TopArgs) -> Result<(), Exit> {
 
 impl Source for Program {
     fn title(&self) -> String {
-        let name = self.name.rsplit('/').next().unwrap_or_default();
-        format!("{} (process {})", ondeck_report::wording::plain(name), self.running.pid())
+        titled(&self.name, self.running.pid())
     }
 
     fn poll(&mut self) -> Option<i32> {
@@ -117,6 +112,12 @@ impl Source for Program {
     }
 }
 
+/// A program's name, without its directories, and its process.
+fn titled(name: &str, pid: impl std::fmt::Display) -> String {
+    let name = name.rsplit('/').next().unwrap_or_default();
+    format!("{} (process {pid})", ondeck_report::wording::plain(name))
+}
+
 impl Drop for Program {
     /// If we fail, the program ends as it would have at a user's wish; it is killed if it does not.
     fn drop(&mut self) {
@@ -125,5 +126,51 @@ impl Drop for Program {
         if !self.running.has_ended() {
             self.running.is_over(GRACE);
         }
+    }
+}
+
+/// A process that runs already, seen from the kernel. It runs on when we go.
+pub(super) struct Guest {
+    name: String,
+    pid: u32,
+    collector: FutexCollector,
+    is_left: bool,
+}
+
+impl Guest {
+    pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Guest, Exit> {
+        let run = begun(command_of(pid));
+        let name = run.command.first().cloned().unwrap_or_default();
+        let tracer = Tracer::of_running(pid, ring_bytes(args.max_mb)).map_err(explain)?;
+        Ok(Guest { name, pid, collector: FutexCollector::new(tracer, run), is_left: false })
+    }
+}
+
+impl Source for Guest {
+    fn title(&self) -> String {
+        titled(&self.name, self.pid)
+    }
+
+    fn poll(&mut self) -> Option<i32> {
+        self.collector.take();
+        (self.is_left || !is_alive(self.pid)).then_some(0)
+    }
+
+    fn snapshot(&mut self) -> Profile {
+        self.collector.take();
+        self.collector.snapshot(now_ns())
+    }
+
+    fn whole(&mut self) -> Profile {
+        self.collector.take_last(None);
+        self.collector.profile(now_ns())
+    }
+
+    fn quitting(&self) -> &'static str {
+        "q: quit, the process runs on"
+    }
+
+    fn stop(&mut self, _signal: i32) {
+        self.is_left = true;
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Whether system calls can be traced. Mounts what is missing, if this user may.
-fn may_trace(test: &str) -> bool {
+pub(crate) fn may_trace(test: &str) -> bool {
     let place = "/sys/kernel/tracing";
     let format = format!("{place}/events/syscalls/sys_enter_futex/format");
     if std::fs::read(&format).is_err() {
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 }
 "#;
 
-fn c_program(scratch: &Scratch, flags: &[&str]) -> String {
+pub(crate) fn c_program(scratch: &Scratch, flags: &[&str]) -> String {
     let (source, program) = (scratch.write("waits.c", C), scratch.path("waits"));
     built("cc", &[&["-g", "-O1", "-pthread", "-o", &program, &source], flags].concat());
     program

@@ -111,3 +111,32 @@ fn in_a_terminal_there_is_a_picture_until_a_key_ends_it() {
         assert!(!runs(&program));
     }
 }
+
+#[test]
+fn a_process_that_runs_already_is_seen_and_runs_on() {
+    if !crate::kernel::may_trace("a_process_that_runs_already_is_seen_and_runs_on") {
+        return;
+    }
+    let scratch = Scratch::new("top-guest");
+    let program = crate::kernel::c_program(&scratch, &[]);
+    let mut guest = Command::new(&program).arg("600000").stdout(Stdio::null()).spawn().unwrap();
+    let top = ["top", "--pid", &guest.id().to_string()];
+    let mut child = command(&top).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    while !seen.contains("\n held ") || !seen.contains("woken by hold 100 %") {
+        assert!(output.read_line(&mut seen).unwrap() > 0, "{seen}");
+    }
+    // SAFETY: takes numbers only; it is our child, which was not waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("`held` costs up to "), "{seen}");
+    assert!(runs(&program));
+    guest.kill().unwrap();
+    guest.wait().unwrap();
+    let refused = ondeck(&["top", "--pid", "4194999"]);
+    assert_eq!((refused.code, refused.stderr.lines().count()), (Some(2), 1), "{}", refused.stderr);
+    let refused = ondeck(&["top", "--pid", "1", "--lock", "ondeck"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("--lock"), "{}", refused.stderr);
+}
