@@ -28,7 +28,18 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use exit::Exit;
 
+/// Who started us may have had no interest in the ends of its children, and we inherit that. Then we would never hear how a
+/// program ended that we run.
+fn hear_of_children() {
+    // SAFETY: takes numbers only, and there is no other thread yet.
+    #[cfg(unix)]
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+}
+
 fn main() {
+    hear_of_children();
     let done = match Cli::try_parse() {
         Ok(cli) => match cli.command {
             Command::Bench(args) => bench::run(&args),

@@ -188,3 +188,18 @@ fn probes_are_named_on_demand() {
         assert!(notes.contains(&format!("Name: {name}")), "{notes}");
     }
 }
+
+/// As a daemon starts us that ignores the ends of its children.
+#[test]
+fn the_end_of_the_program_is_heard_though_it_is_ignored_by_who_started_us() {
+    use std::os::unix::process::CommandExt;
+    let mut profile = command(&["profile", "--library", library(), "--no-prediction", "--", "sh", "-c", "exit 3"]);
+    let ignore = || {
+        // SAFETY: takes numbers only.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: it only makes a call that a forked child may make.
+    unsafe { profile.pre_exec(ignore) };
+    assert_eq!(profile.output().unwrap().status.code(), Some(3));
+}
