@@ -120,9 +120,16 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if asked.machines.is_empty() && asked.locks.is_empty() && !asked.is_missing {
         cells.clear();
     }
+    // One lock alone in a cell would be the best of itself there.
+    let known: BTreeSet<_> =
+        cells.keys().map(|(machine, threads, load, _)| (machine.clone(), *threads, *load)).collect();
+    let is_compared = |(machine, threads, load, _): &Key| {
+        asked.locks.is_empty() || known.contains(&(machine.clone(), *threads, *load))
+    };
     let is_there = |sweep: &&Sweep| !asked.is_to_gather || root.join(&sweep.out).exists();
     for Sweep { out, .. } in sweeps.iter().filter(is_there) {
-        cells.extend(cells_of(&scaling::rows_of(&root.join(out))?).into_iter().map(|cell| (cell.key(), cell)));
+        let fresh = cells_of(&scaling::rows_of(&root.join(out))?).into_iter().map(|cell| (cell.key(), cell));
+        cells.extend(fresh.filter(|(key, _)| is_compared(key)));
     }
     write(root, cells.into_values())?;
     println!("{FILE} is written");

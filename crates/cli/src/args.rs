@@ -2,6 +2,7 @@
 
 mod files;
 mod kernel;
+mod recorder;
 mod top;
 mod trial;
 
@@ -9,6 +10,7 @@ use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
+use recorder::RecorderArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub(crate) use top::TopArgs;
@@ -467,29 +469,8 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
 
-    /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
-    ///
-    /// With ondeck, the program runs as under `ondeck run`. The page then also counts spins, sleeps and wake-ups.
-    #[arg(long, value_name = "NAME", default_value = "glibc")]
-    pub(crate) lock: String,
-
-    /// Measure one hold in N, and record every wait of N microseconds or more
-    ///
-    /// A hold is the time from lock to unlock. Shorter waits are recorded in proportion: with 1000, one in ten waits of
-    /// 100 microseconds. Counts and sums are scaled up to the whole. A smaller N records more, and slows the program
-    /// more. With 1 everything is recorded, at about a microsecond for each event.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) rate: u32,
-
-    /// Size in MB of the file into which each process writes its samples
-    ///
-    /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
-    /// it has room for four of them, or else in the directory for temporary files. Use a smaller size in a container
-    /// whose /dev/shm is small.
-    ///
-    /// With --futex and --pid, the kernel has an eighth of this for the samples of each CPU.
-    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
-    pub(crate) max_mb: u32,
+    #[command(flatten)]
+    pub(crate) recorder: RecorderArgs,
 
     /// Profile for `go tool pprof`, and for `ondeck compare`
     #[arg(short, long, value_name = "FILE.pb.gz")]
@@ -539,13 +520,6 @@ pub(crate) struct ProfileArgs {
 
     #[command(flatten)]
     pub(crate) trial: TrialArgs,
-
-    /// Path of libondeck_pthread.so, if `ondeck` does not find it
-    ///
-    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
-    /// colons.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Option<PathBuf>,
 
     /// The program to run, and its arguments
     ///

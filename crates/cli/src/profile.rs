@@ -8,7 +8,7 @@ mod trial;
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::say;
-use ondeck_launch::{Launch, Recording, Refusal, prepare};
+use ondeck_launch::{Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
 pub(crate) use outputs::{advise, show};
@@ -37,18 +37,8 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
 /// With the recorder in the program.
 fn record(args: &ProfileArgs) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
-    let directory = directory(args.max_mb)?;
-    let launch = Launch {
-        command: args.command.clone(),
-        lock: Some(args.lock.clone()),
-        library: args.library.clone(),
-        recording: Some(Recording {
-            directory: directory.path().to_owned(),
-            rate: args.rate.into(),
-            max_mb: args.max_mb.into(),
-        }),
-        ..Launch::default()
-    };
+    let directory = directory(args.recorder.max_mb)?;
+    let launch = args.recorder.launch(&args.command, directory.path());
     let command = prepare(&launch).map_err(|refusal| match refusal {
         Refusal::OutOfReach(what) => Exit::NotStarted(format!("{what}. {}", kernel::instead(&args.command)), 126),
         other => refused(other),

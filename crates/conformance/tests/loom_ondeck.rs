@@ -6,7 +6,7 @@
 //! say otherwise let one wait end for no reason.
 //!
 //! `MODEL` does not spin: waiters nap or sleep at once, and time stands. `SPINNING` waits and polls; each reading of the
-//! tick counter may leap beyond every patience, so that asking, passing, revoking and napping happen at every moment
+//! tick counter may leap beyond every patience, so that asking, passing and napping happen at every moment
 //! and not at all. Its executions are long, so its preemptions are few.
 #![cfg(feature = "models")]
 

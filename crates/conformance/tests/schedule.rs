@@ -199,8 +199,8 @@ mod few_poll {
         assert!(report.pollers <= 2, "{} threads poll at once", report.pollers);
     }
 
-    /// The one on deck: arrivals are awake between their yields too, so these are left out. While a pass is in flight, contenders that are awake wait for its end looking, so there are
-    /// moments with more; hence the average.
+    /// The one on deck. Arrivals are awake between their yields too, so these are left out. While a pass is in flight,
+    /// contenders that are awake wait for its end looking, so there are moments with more; hence the average.
     #[test]
     fn ondeck() {
         let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawOndeck<SchedulePlatform, Unyielding>>(8, 2));

@@ -430,7 +430,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.word.store(self.load().released().0, Relaxed);
     }
 
-    /// How often the lock was released or passed, modulo 1024; `None` while something is asked of its holder, after which it is
+    /// How often the lock was released or passed, modulo 2048; `None` while something is asked of its holder, after which it is
     /// counted anew. Stale at once.
     pub fn n_releases(&self) -> Option<u64> {
         let state = self.load();

@@ -157,12 +157,15 @@ impl Recording {
     }
 }
 
-/// Whether there is such a process, and it has not ended.
-fn is_alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // The name before it may hold anything, a parenthesis too.
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    !matches!(state, None | Some('Z' | 'X' | 'x'))
+/// Whether there is such a process, and a thread of it has not ended. Its first thread may have ended before the others.
+pub fn is_alive(pid: u32) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    threads.flatten().any(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The name before it may hold anything, a parenthesis too.
+        let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+        !matches!(state, None | Some('Z' | 'X' | 'x'))
+    })
 }
 
 fn is_older_than_a_second(path: &Path) -> bool {

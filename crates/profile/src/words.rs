@@ -80,6 +80,11 @@ pub(crate) fn waiting(profile: &Profile) -> Option<String> {
     (!waited(profile).is_empty()).then(|| format!("Threads waited {} for locks in {length}.", duration_ns(ns)))
 }
 
+/// How often it was acquired. The view from the kernel does not know.
+pub(crate) fn acquisitions(lock: &Lock) -> String {
+    if lock.acquisitions > 0.0 { count(lock.acquisitions) } else { "-".to_owned() }
+}
+
 /// What kind of lock it is, if it is not the usual one.
 pub(crate) fn kind(lock: &Lock) -> Option<&'static str> {
     match lock.kind {

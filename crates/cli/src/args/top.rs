@@ -1,5 +1,6 @@
 //! The flags of `ondeck top`.
 
+use super::recorder::RecorderArgs;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,28 +23,8 @@ pub(crate) struct TopArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
-    #[arg(long, value_name = "NAME", default_value = "glibc")]
-    pub(crate) lock: String,
-
-    /// Measure one hold in N, and record every wait of N microseconds or more
-    ///
-    /// Shorter waits are recorded in proportion. A smaller N records more, and slows the program more.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) rate: u32,
-
-    /// Size in MB of the file into which each process writes its samples
-    ///
-    /// With --pid, the kernel has an eighth of this for the samples of each CPU.
-    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
-    pub(crate) max_mb: u32,
-
-    /// Path of libondeck_pthread.so, if `ondeck` does not find it
-    ///
-    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
-    /// colons.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recorder: RecorderArgs,
 
     /// The program to run, and its arguments
     ///

@@ -6,7 +6,7 @@ use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::say;
-use ondeck_profile::FutexCollector;
+use ondeck_profile::{FutexCollector, is_alive};
 use ondeck_report::wording::quoted;
 use ondeck_trace::{Held, Refusal, Tracer};
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     let orders = listen()?;
     let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
     let held = Held::new(command).map_err(cannot)?;
-    let tracer = Tracer::of_held(held.pid(), ring_bytes(args.max_mb)).map_err(explain)?;
+    let tracer = Tracer::of_held(held.pid(), ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     let child = held.go().map_err(cannot)?;
     let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let status = watched.until_the_end_of(child, &mut outputs);
@@ -53,7 +53,7 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
     let orders = listen()?;
     let run = begun(command_of(pid));
-    let tracer = Tracer::of_running(pid, ring_bytes(args.max_mb)).map_err(explain)?;
+    let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     say(&match args.kernel.length {
         Some(_) => format!("watching process {pid}"),
         None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
@@ -96,17 +96,6 @@ pub(crate) fn command_of(pid: u32) -> Vec<String> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = words.strip_suffix(&[0]).unwrap_or(&words).split(|byte| *byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
-}
-
-/// Whether there is such a process, and a thread of it has not ended. Its first thread may have ended before the others.
-pub(crate) fn is_alive(pid: u32) -> bool {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
-    threads.flatten().any(|thread| {
-        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        // The name before it may hold anything, a parenthesis too.
-        let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-        !matches!(state, None | Some('Z' | 'X' | 'x'))
-    })
 }
 
 struct Watched {

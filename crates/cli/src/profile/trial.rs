@@ -52,7 +52,7 @@ struct Results {
 
 /// Runs all rounds and tells of them.
 pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
-    let launch = Launch { command: args.command.clone(), library: args.library.clone(), ..Launch::default() };
+    let launch = Launch { command: args.command.clone(), library: args.recorder.library.clone(), ..Launch::default() };
     // All that can be refused is, before the program is started.
     for kind in RUNS {
         command(&launch, kind)?;
@@ -74,7 +74,7 @@ pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     let results = results?;
     let told = words::Told {
         command: &args.command,
-        library: args.library.as_deref(),
+        library: args.recorder.library.as_deref(),
         results: &results,
         is_input_lost: trial.input.is_lost(),
     };

@@ -2,10 +2,10 @@
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
-use crate::profile::kernel::{command_of, explain, is_alive, ring_bytes};
+use crate::profile::kernel::{command_of, explain, ring_bytes};
 use crate::profile::{begun, directory, exit_code, now_ns, refused};
-use ondeck_launch::{Launch, Recording, prepare};
-use ondeck_profile::{Collector, FutexCollector, Profile};
+use ondeck_launch::prepare;
+use ondeck_profile::{Collector, FutexCollector, Profile, is_alive};
 use ondeck_rounds::Running;
 use ondeck_trace::Tracer;
 use std::fs::File;
@@ -40,18 +40,8 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn start(args: &TopArgs) -> Result<Program, Exit> {
-        let directory = directory(args.max_mb)?;
-        let launch = Launch {
-            command: args.command.clone(),
-            lock: Some(args.lock.clone()),
-            library: args.library.clone(),
-            recording: Some(Recording {
-                directory: directory.path().to_owned(),
-                rate: args.rate.into(),
-                max_mb: args.max_mb.into(),
-            }),
-            ..Launch::default()
-        };
+        let directory = directory(args.recorder.max_mb)?;
+        let launch = args.recorder.launch(&args.command, directory.path());
         let mut command = prepare(&launch).map_err(refused)?;
         redirect(&mut command, args)?;
         let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
@@ -141,7 +131,7 @@ impl Guest {
     pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Guest, Exit> {
         let run = begun(command_of(pid));
         let name = run.command.first().cloned().unwrap_or_default();
-        let tracer = Tracer::of_running(pid, ring_bytes(args.max_mb)).map_err(explain)?;
+        let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
         Ok(Guest { name, pid, collector: FutexCollector::new(tracer, run), is_left: false })
     }
 }

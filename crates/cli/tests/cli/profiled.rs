@@ -203,3 +203,28 @@ fn the_end_of_the_program_is_heard_though_it_is_ignored_by_who_started_us() {
     unsafe { profile.pre_exec(ignore) };
     assert_eq!(profile.output().unwrap().status.code(), Some(3));
 }
+
+/// The threads of this program wait for each other after its first one has ended: for 0.7 s, of which most is seen only if
+/// the process does not count as ended with that one.
+const LEFT_BY_THE_FIRST: &str = "#include <pthread.h>\n#include <unistd.h>\n\
+    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
+    static void *hold(void *unused) {\n\
+        for (int i = 0; i < 70; i++) { pthread_mutex_lock(&held); usleep(5000); pthread_mutex_unlock(&held); }\n\
+        return unused;\n}\n\
+    int main(void) {\n\
+        pthread_t one, other;\n\
+        pthread_create(&one, NULL, hold, NULL);\n        pthread_create(&other, NULL, hold, NULL);\n\
+        pthread_exit(NULL);\n}\n";
+
+#[test]
+fn a_process_lives_on_without_its_first_thread() {
+    let scratch = Scratch::new("profiled-first-thread");
+    let (source, program) = (scratch.write("left.c", LEFT_BY_THE_FIRST), scratch.path("left"));
+    let built = Command::new("cc").args(["-g", "-pthread", "-o", &program, &source]).status().unwrap();
+    assert!(built.success());
+    let run = profile(&["--rate", "1", "--format", "json", "--no-prediction", "--", &program]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = ondeck_profile::json::from_json(&run.stdout).unwrap();
+    let waited: f64 = profile.locks.iter().filter(|lock| lock.name == "held").map(|lock| lock.wait_ns).sum();
+    assert!(waited > 0.4e9, "{waited} ns of 0.7 s");
+}

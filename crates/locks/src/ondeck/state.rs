@@ -84,7 +84,7 @@ impl State {
         self.without(HOT | ROOM).0 & (HEAD | FLAGS) == 0
     }
 
-    /// How many releases lie between two values, modulo 1024. What an alarm has skipped counts as well.
+    /// How many releases lie between two values, modulo 2048. What an alarm has skipped counts as well.
     pub(super) const fn releases_since(self, earlier: State) -> u64 {
         ((self.0 & COUNT).wrapping_sub(earlier.0 & COUNT) & COUNT) >> COUNT_SHIFT
     }

@@ -58,12 +58,7 @@ impl Collector {
             dropped: Dropped::default(),
             notes: problems,
         };
-        profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns).then(b.acquisitions.total_cmp(&a.acquisitions)));
-        profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
-        let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
-        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address, pid(lock.process))));
-        let conditions = profile.conditions.iter_mut();
-        tell_apart(conditions.map(|condition| (&mut condition.name, condition.address, pid(condition.process))));
+        put_in_order(&mut profile);
         self.tell_of_gaps(&mut profile);
         profile
     }
@@ -103,9 +98,19 @@ fn slice_ns(recordings: &[Recording]) -> u64 {
     totals.map(|totals| totals.over_time.slice_ns()).max().unwrap_or(1)
 }
 
+/// Most waiting first, and each name once.
+pub(crate) fn put_in_order(profile: &mut Profile) {
+    profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns).then(b.acquisitions.total_cmp(&a.acquisitions)));
+    profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
+    let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
+    tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address, pid(lock.process))));
+    let conditions = profile.conditions.iter_mut();
+    tell_apart(conditions.map(|condition| (&mut condition.name, condition.address, pid(condition.process))));
+}
+
 /// Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
 /// at different times.
-pub(crate) fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
+fn tell_apart<'a>(names: impl Iterator<Item = (&'a mut String, u64, u32)>) {
     let mut names: Vec<(&mut String, u64, u32)> = names.collect();
     for round in 0..3 {
         let mut counts: HashMap<String, usize> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use super::kinds::{self, Class, Meaning, Whose};
 use super::{Cell, Cells, FutexCollector, add};
-use crate::collect::build::{Once, tell_apart};
+use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::{Stacks, Sum};
 use crate::names::brief;
 use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, Site, VERSION};
@@ -62,13 +62,9 @@ impl FutexCollector {
             dropped: Dropped { samples: self.tracer.lost(), ..Dropped::default() },
             notes: vec![SEES.to_owned()],
         };
-        profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
-        profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
-        let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
-        tell_apart(profile.locks.iter_mut().map(|lock| (&mut lock.name, lock.address, pid(lock.process))));
-        let conditions = profile.conditions.iter_mut();
-        tell_apart(conditions.map(|condition| (&mut condition.name, condition.address, pid(condition.process))));
+        put_in_order(&mut profile);
         profile.notes.extend(self.symbols.remarks());
+        profile.notes.extend(self.symbols.how_to_get_names());
         profile
     }
 

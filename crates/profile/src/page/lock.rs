@@ -5,7 +5,7 @@ use super::stacks::{self, Manner};
 use super::{MOST_DETAILS, OPEN, advised, name, of_lock};
 use crate::advice::{Advice, Kind};
 use crate::profile::{Lock, Profile, Spot};
-use crate::words::{WOKEN_BY, kind, others, p99, percent, share, waited};
+use crate::words::{WOKEN_BY, acquisitions, kind, others, p99, percent, share, waited};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::{Intervals, intervals_in_page};
@@ -90,7 +90,7 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
         ("mean wait", time(lock.mean_wait_ns())),
         ("p99", time(p99(&lock.wait_histogram, lock.longest_ns))),
         ("longest", duration_ns(lock.longest_ns as f64)),
-        ("acquisitions", count(lock.acquisitions)),
+        ("acquisitions", acquisitions(lock)),
         ("held", duration_ns(lock.hold_ns)),
         ("mean hold", time(lock.mean_hold_ns())),
         ("most waiting", lock.most_waiting.to_string()),

@@ -3,7 +3,7 @@
 use super::name;
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
-use crate::words::{self, HELD_BY, kind, others, p99, percent, share};
+use crate::words::{self, HELD_BY, acquisitions, kind, others, p99, percent, share};
 use crate::wrappers::Tops;
 use maud::{Markup, html};
 use ondeck_report::wording::{count, counted, duration_ns};
@@ -81,7 +81,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
         time((lock.longest_ns > 0).then_some(lock.longest_ns as f64)),
-        (count(lock.acquisitions), lock.acquisitions),
+        (acquisitions(lock), lock.acquisitions),
         time(lock.mean_hold_ns()),
         (lock.most_waiting.to_string(), f64::from(lock.most_waiting)),
     ];

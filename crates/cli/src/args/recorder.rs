@@ -1,0 +1,55 @@
+//! The flags of whatever runs a program with the recorder in it: `ondeck profile` and `ondeck top`.
+
+use clap::Args;
+use ondeck_launch::{Launch, Recording};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub(crate) struct RecorderArgs {
+    /// Locks that the program runs with: its own (glibc), or ondeck's (ondeck)
+    ///
+    /// With ondeck, the program runs as under `ondeck run`. The page then also counts spins, sleeps and wake-ups.
+    #[arg(long, value_name = "NAME", default_value = "glibc")]
+    pub(crate) lock: String,
+
+    /// Measure one hold in N, and record every wait of N microseconds or more
+    ///
+    /// A hold is the time from lock to unlock. Shorter waits are recorded in proportion: with 1000, one in ten waits of
+    /// 100 microseconds. Counts and sums are scaled up to the whole. A smaller N records more, and slows the program
+    /// more. With 1 everything is recorded, at about a microsecond for each event.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rate: u32,
+
+    /// Size in MB of the file into which each process writes its samples
+    ///
+    /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
+    /// it has room for four of them, or else in the directory for temporary files. Use a smaller size in a container
+    /// whose /dev/shm is small.
+    ///
+    /// For a view from the kernel, an eighth of this is the room for the samples of each CPU.
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub(crate) max_mb: u32,
+
+    /// Path of libondeck_pthread.so, if `ondeck` does not find it
+    ///
+    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
+    /// colons.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+impl RecorderArgs {
+    /// A program that records into this directory.
+    pub(crate) fn launch(&self, command: &[OsString], directory: &Path) -> Launch {
+        let recording =
+            Recording { directory: directory.to_owned(), rate: self.rate.into(), max_mb: self.max_mb.into() };
+        Launch {
+            command: command.to_vec(),
+            lock: Some(self.lock.clone()),
+            library: self.library.clone(),
+            recording: Some(recording),
+            ..Launch::default()
+        }
+    }
+}
