@@ -219,16 +219,16 @@ grab(t) ==
      /\ Goes(t, "slow")
      /\ UNCHANGED <<word, notes>> /\ OnlyWord
 
-\* The lock was seen taken, or free but hot with somebody awake.
+\* The lock was seen taken, or free but hot with a seat taken or kept.
 MustWait(t) ==
   /\ pc[t] = "slow"
-  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsAnybodyUp(word))
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ Has(word, {"DECK"}))
   /\ ~Knows(t, "past")
 
 \* acquire_slow sees that the deadline has passed.
 return(t) ==
   /\ pc[t] = "slow"
-  /\ Has(word, {"LOCKED"}) \/ (Hot /\ IsAnybodyUp(word))
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ Has(word, {"DECK"}))
   /\ Knows(t, "past")
   /\ GivesUp(t)
   /\ UNCHANGED <<word, node, called, due>>

@@ -14,9 +14,9 @@
 //!    release wakes a sleeper. This is a *call*.
 //! 3. *A lock that is not hot goes to whoever comes first:* the thread on deck at its next look, or an arrival.
 //! 4. *A hot lock stays with its holder.* A lock is *hot* if its sections are short and its holder comes right back:
-//!    then passing it around costs more than it gives. The thread on deck leaves such a lock alone, even when it looks
-//!    free, until its patience is over (75 us). Then it *asks*. The next release *passes* the lock to it instead of
-//!    freeing it. If the lock is free by then, and stays so, it takes it.
+//!    then passing it around costs more than it gives. Threads that wait leave such a lock alone, even when it looks
+//!    free. When the patience of the thread on deck is over (75 us), it *asks*. The next release *passes* the lock to it
+//!    instead of freeing it. If the lock is free by then, and stays so, it takes it.
 //! 5. *The dugout rotates.* If the last call is 150 us ago, the thread on deck asks too. The release that passes the lock
 //!    to it also calls the oldest sleeper. So everybody gets a turn; *Promises* has the bound.
 //!

@@ -19,7 +19,7 @@ pub(super) struct Arrival {
 /// One step of `acquire_slow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrive {
-    /// The arrival tries to take a free lock, unless that is hot and somebody waits awake.
+    /// The arrival tries to take a free lock, unless that is hot and a seat is taken or kept.
     Grab,
     /// The arrival goes away without the lock once its deadline has passed.
     Leave,
@@ -60,9 +60,10 @@ pub(super) fn arrival(
     Arrive::Enqueue
 }
 
-/// Whether an arrival may take a free lock: in a hot lock with somebody awake it would only break in.
+/// Whether an arrival may take a free lock. It breaks into no hot lock that another is to have: one awake, or one that has been
+/// called. If it did, the turn of who got the lock by the last pass would end after a section or two.
 const fn may_barge(state: State) -> bool {
-    !state.has(HOT) || !state.is_anybody_up()
+    !state.has(HOT) || !state.has(DECK)
 }
 
 // -- In a seat --------------------------------------------------------------------------------------------------------

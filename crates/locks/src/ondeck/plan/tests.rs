@@ -91,7 +91,7 @@ fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
 #[test]
 fn an_arrival_breaks_into_no_hot_lock_and_leaves_no_other_free() {
     each_arrival(|state, _, _, step| {
-        let (is_free, is_awaited) = (!state.has(LOCKED), state.is_anybody_up() && state.has(HOT));
+        let (is_free, is_awaited) = (!state.has(LOCKED), state.has(DECK) && state.has(HOT));
         assert_eq!(step == Arrive::Grab, is_free && !is_awaited, "{state:x?}");
     });
 }
