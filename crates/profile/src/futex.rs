@@ -4,63 +4,29 @@
 //! stack can take longer than the kernel's memory for samples lasts.
 
 mod build;
+mod cells;
 mod kinds;
 
 use crate::collect::Run;
-use crate::collect::totals::{Lengths, OverTime, Stacks, Sum};
 use crate::profile::Profile;
 use crate::symbols::Symbols;
 use build::Since;
-use ondeck_trace::{End, Tracer, Wait};
-use std::collections::{BTreeMap, BTreeSet};
+use cells::Cells;
+use ondeck_trace::{Tracer, Wait};
 
 /// What a tracer tells, added up.
 pub struct FutexCollector {
     tracer: Tracer,
     run: Run,
     symbols: Symbols,
-    /// From the start, and since the last snapshot.
+    /// From the start.
     cells: Cells,
-    /// See [`cells`](Self::cells).
-    recent: Cells,
+    /// Since the last snapshot, if there was one.
+    recent: Option<Cells>,
     last_snapshot_ns: Option<u64>,
     /// Whether the process that was started, with its number, was ended by a signal.
     killed: Option<u32>,
     has_ended: bool,
-}
-
-/// By the number of the image, the futex and the stack that waited.
-type Cells = BTreeMap<(usize, u64, u32), Cell>;
-
-/// What waits of one stack for one futex add up to.
-#[derive(Clone, Debug, Default)]
-struct Cell {
-    waits: Sum,
-    longest_ns: u64,
-    lengths: Lengths,
-    over_time: OverTime,
-    threads: BTreeSet<u32>,
-    most_waiting: u32,
-    wakers: Stacks,
-}
-
-impl Cell {
-    fn add(&mut self, wait: &Wait, started_ns: u64) {
-        let ns = wait.to_ns - wait.from_ns;
-        self.waits.add(1.0, ns);
-        self.longest_ns = self.longest_ns.max(ns);
-        self.lengths.add(1.0, ns);
-        self.over_time.add(wait.to_ns.saturating_sub(started_ns), ns, 1.0);
-        self.threads.insert(wait.thread);
-        self.most_waiting = self.most_waiting.max(wait.waiting);
-        if let End::Woken(Some(stack)) = wait.end {
-            self.wakers.add(stack, 1.0, ns);
-        }
-    }
-}
-
-fn add(cells: &mut Cells, wait: &Wait, started_ns: u64) {
-    cells.entry((wait.image, wait.address, wait.stack)).or_default().add(wait, started_ns);
 }
 
 impl FutexCollector {
@@ -70,8 +36,8 @@ impl FutexCollector {
             tracer,
             run,
             symbols: Symbols::new(),
-            cells: Cells::new(),
-            recent: Cells::new(),
+            cells: Cells::default(),
+            recent: None,
             last_snapshot_ns: None,
             killed: None,
             has_ended: false,
@@ -93,10 +59,12 @@ impl FutexCollector {
     fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait))) {
         let FutexCollector { tracer, run, cells, recent, last_snapshot_ns, .. } = self;
         call(tracer, &mut |wait| {
-            add(cells, &wait, run.started_ns);
+            cells.add(&wait, run.started_ns);
             // What was before the last snapshot, it has shown as a wait that goes on.
             let from_ns = wait.from_ns.max(last_snapshot_ns.unwrap_or(0)).min(wait.to_ns);
-            add(recent, &Wait { from_ns, ..wait }, run.started_ns);
+            if let Some(recent) = recent {
+                recent.add(&Wait { from_ns, ..wait }, run.started_ns);
+            }
         });
     }
 
@@ -120,7 +88,7 @@ impl FutexCollector {
         profile
             .notes
             .push("a snapshot: it has what happened since the one before. Its timelines begin with the run".to_owned());
-        self.recent.clear();
+        self.recent = Some(Cells::default());
         profile
     }
 }

@@ -1,7 +1,8 @@
 //! The profile of what was taken until now: with names, and with what is waited for.
 
+use super::FutexCollector;
+use super::cells::{Cell, Cells, FOLDED};
 use super::kinds::{self, Class, Meaning, Whose};
-use super::{Cell, Cells, FutexCollector, add};
 use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::{Stacks, Sum};
 use crate::names::brief;
@@ -25,7 +26,7 @@ impl FutexCollector {
     pub(super) fn build(&mut self, now_ns: u64, since: Since) -> Profile {
         let mut cells = match since {
             Since::Start => self.cells.clone(),
-            Since::Snapshot => self.recent.clone(),
+            Since::Snapshot => self.recent.as_ref().unwrap_or(&self.cells).clone(),
         };
         let from_ns = match since {
             Since::Start => 0,
@@ -33,9 +34,9 @@ impl FutexCollector {
         };
         for mut wait in self.tracer.waiting(now_ns) {
             wait.from_ns = wait.from_ns.max(from_ns).min(wait.to_ns);
-            add(&mut cells, &wait, self.run.started_ns);
+            cells.add(&wait, self.run.started_ns);
         }
-        let slice_ns = cells.values().map(|cell| cell.over_time.slice_ns()).max().unwrap_or(1);
+        let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
         let mut names = Names::new(&self.tracer, &mut self.symbols);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
@@ -63,6 +64,7 @@ impl FutexCollector {
             notes: vec![SEES.to_owned()],
         };
         put_in_order(&mut profile);
+        profile.notes.extend(cells.remark());
         profile.notes.extend(self.symbols.remarks());
         profile.notes.extend(self.symbols.how_to_get_names());
         profile
@@ -141,7 +143,7 @@ impl<'a> Names<'a> {
 
     fn group(&mut self, cells: &Cells) -> BTreeMap<Key, Group> {
         let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
-        for ((image, address, stack), cell) in cells {
+        for ((image, address, stack), cell) in cells.iter() {
             let number = self.stack(*image, *stack);
             let key = self.key(*image, *address, number, &groups);
             let group = groups.entry(key).or_insert_with(|| Group { address: *address, ..Group::default() });
@@ -160,6 +162,7 @@ impl<'a> Names<'a> {
         let at = |address| Key { image, class, spot: Where::Address(address) };
         match (class.whose, place) {
             (Whose::Thread, Some(frame)) => Key { image, class, spot: Where::Place(frame) },
+            _ if address == FOLDED => at(FOLDED),
             (Whose::Object(before), _) if before > 0 => at((address & !7).wrapping_sub(before)),
             // A lock for readers and a writer has a second word behind the first; addresses come in their order.
             _ if class.meaning == Meaning::Lock(LockKind::RwLock) && groups.contains_key(&at(address - 4)) => {
@@ -260,23 +263,6 @@ impl<'a> Names<'a> {
         self.briefs.extend(new.iter().map(|frame| brief(&frame.function)));
         self.of_address.insert((image, address), numbers.clone());
         numbers
-    }
-}
-
-impl Cell {
-    /// Adds another one, with the numbers that its wakers have here.
-    fn merge(&mut self, other: &Cell, mut number: impl FnMut(u32) -> u32) {
-        self.waits.count += other.waits.count;
-        self.waits.ns += other.waits.ns;
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.lengths.merge(&other.lengths);
-        self.over_time.merge(&other.over_time);
-        self.threads.extend(&other.threads);
-        self.most_waiting = self.most_waiting.max(other.most_waiting);
-        for (stack, sum) in &other.wakers.0 {
-            let own = self.wakers.0.entry(number(*stack)).or_default();
-            (own.count, own.ns) = (own.count + sum.count, own.ns + sum.ns);
-        }
     }
 }
 

@@ -1,0 +1,153 @@
+//! Waits, added up by futex and stack, in memory that has a bound.
+
+use crate::collect::totals::{Lengths, OverTime, Stacks, Sum};
+use ondeck_trace::{End, Wait};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number of the image, the futex and the stack that waited.
+type Spot = (usize, u64, u32);
+
+/// What waits of one stack for one futex add up to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    pub(super) waits: Sum,
+    pub(super) longest_ns: u64,
+    pub(super) lengths: Lengths,
+    pub(super) over_time: OverTime,
+    pub(super) threads: BTreeSet<u32>,
+    pub(super) most_waiting: u32,
+    pub(super) wakers: Stacks,
+}
+
+/// A process that runs for days may make and drop millions of locks and channels. So if there are more than so many, the
+/// half that was waited for least is kept together, by where it was waited for.
+#[derive(Clone)]
+pub(super) struct Cells {
+    cells: BTreeMap<Spot, Cell>,
+    most: usize,
+    n_folded: u64,
+}
+
+/// The address of all futexes that are kept together.
+pub(super) const FOLDED: u64 = 0;
+
+impl Default for Cells {
+    fn default() -> Self {
+        /// A cell takes some 2 KiB.
+        const MOST: usize = 16_384;
+        Cells { cells: BTreeMap::new(), most: MOST, n_folded: 0 }
+    }
+}
+
+impl Cells {
+    pub(super) fn add(&mut self, wait: &Wait, started_ns: u64) {
+        self.cells.entry((wait.image, wait.address, wait.stack)).or_default().add(wait, started_ns);
+        if self.cells.len() > self.most {
+            self.fold();
+        }
+    }
+
+    fn fold(&mut self) {
+        let spots = self.cells.iter().filter(|((_, address, _), _)| *address != FOLDED);
+        let mut spots: Vec<(f64, Spot)> = spots.map(|(spot, cell)| (cell.waits.ns, *spot)).collect();
+        spots.sort_by(|a, b| a.0.total_cmp(&b.0));
+        spots.truncate(spots.len() / 2);
+        self.n_folded += spots.len() as u64;
+        for (_, spot) in &spots {
+            let Some(cell) = self.cells.remove(spot) else { continue };
+            self.cells.entry((spot.0, FOLDED, spot.2)).or_default().merge(&cell, |waker| waker);
+        }
+        // Stacks alone may be too many as well. Folding them again would cost much and gain nothing.
+        if spots.is_empty() {
+            self.most *= 2;
+        }
+    }
+
+    /// What to say of those that are kept together.
+    pub(super) fn remark(&self) -> Option<String> {
+        (self.n_folded > 0).then(|| {
+            format!(
+                "this program has waited for more than {} futexes. The {} that were waited for least have no line of their \
+                 own: they are added up by where the threads waited, with address 0x0",
+                self.most, self.n_folded
+            )
+        })
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Spot, &Cell)> {
+        self.cells.iter()
+    }
+}
+
+impl Cell {
+    fn add(&mut self, wait: &Wait, started_ns: u64) {
+        let ns = wait.to_ns - wait.from_ns;
+        self.waits.add(1.0, ns);
+        self.longest_ns = self.longest_ns.max(ns);
+        self.lengths.add(1.0, ns);
+        self.over_time.add(wait.to_ns.saturating_sub(started_ns), ns, 1.0);
+        self.threads.insert(wait.thread);
+        self.most_waiting = self.most_waiting.max(wait.waiting);
+        if let End::Woken(Some(stack)) = wait.end {
+            self.wakers.add(stack, 1.0, ns);
+        }
+    }
+
+    /// Adds another one, with the numbers that its wakers have here.
+    pub(super) fn merge(&mut self, other: &Cell, mut number: impl FnMut(u32) -> u32) {
+        self.waits.count += other.waits.count;
+        self.waits.ns += other.waits.ns;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.lengths.merge(&other.lengths);
+        self.over_time.merge(&other.over_time);
+        self.threads.extend(&other.threads);
+        self.most_waiting = self.most_waiting.max(other.most_waiting);
+        for (stack, sum) in &other.wakers.0 {
+            let own = self.wakers.0.entry(number(*stack)).or_default();
+            (own.count, own.ns) = (own.count + sum.count, own.ns + sum.ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(address: u64, stack: u32, ns: u64) -> Wait {
+        let end = End::Woken(Some(9));
+        Wait { image: 0, thread: address as u32, address, stack, from_ns: 1_000, to_ns: 1_000 + ns, waiting: 1, end }
+    }
+
+    fn filled(most: usize, waits: impl Iterator<Item = Wait>) -> Cells {
+        let mut cells = Cells { most, ..Cells::default() };
+        waits.for_each(|wait| cells.add(&wait, 0));
+        cells
+    }
+
+    #[test]
+    fn what_waited_most_keeps_its_line_and_no_wait_is_lost() {
+        let cells = filled(4, (1..=1000).map(|address| wait(address, 1 + address as u32 % 2, address % 500 + 1)));
+        assert!(cells.cells.len() <= 4, "{}", cells.cells.len());
+        let count: f64 = cells.iter().map(|(_, cell)| cell.waits.count).sum();
+        let ns: f64 = cells.iter().map(|(_, cell)| cell.waits.ns).sum();
+        assert_eq!((count, ns), (1000.0, (1..=500).sum::<u64>() as f64 * 2.0));
+        assert_eq!(cells.iter().map(|(_, cell)| cell.longest_ns).max(), Some(500));
+        assert!(cells.iter().any(|((_, address, _), _)| *address != FOLDED), "some have their own line");
+        assert!(cells.remark().is_some_and(|text| text.contains("0x0")));
+    }
+
+    #[test]
+    fn few_are_left_as_they_are() {
+        let cells = filled(4, [5, 6, 5, 7, 8].into_iter().map(|address| wait(address, 1, 10)));
+        assert!(cells.remark().is_none());
+        let counts: Vec<_> = cells.iter().map(|((_, address, _), cell)| (*address, cell.waits.count)).collect();
+        assert_eq!(counts, [(5, 2.0), (6, 1.0), (7, 1.0), (8, 1.0)]);
+    }
+
+    #[test]
+    fn many_stacks_for_one_futex_end_in_a_higher_bound() {
+        let cells = filled(4, (1..=100).map(|stack| wait(1 + u64::from(stack), stack, 10)));
+        let count: f64 = cells.iter().map(|(_, cell)| cell.waits.count).sum();
+        assert_eq!((cells.cells.len(), count), (100, 100.0));
+    }
+}
