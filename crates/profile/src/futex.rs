@@ -52,6 +52,8 @@ impl FutexCollector {
     /// Takes what is left: nothing comes any more. `killed` is the process that was started, if a signal has ended it.
     pub fn take_last(&mut self, killed: Option<u32>) {
         self.add_with(|tracer, each| tracer.take_last(each));
+        // Names take a while, and the process may run on.
+        self.tracer.stop();
         (self.killed, self.has_ended) = (killed, true);
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Begun {
     pub(crate) waiting: u32,
     /// The stack of who woke it, filled in by [`Pairs::woke`].
     pub(crate) waker: Option<u32>,
+    /// Whether records were lost since: its return may be among them.
+    pub(crate) is_doubtful: bool,
 }
 
 /// A call that has woken somebody.
@@ -74,6 +76,7 @@ pub(crate) struct Pairs {
     n_settled: u64,
     /// The numbers of those whose waker is not known yet.
     unmatched: HashMap<(usize, u64), Vec<u64>>,
+    n_doubtful: u64,
 }
 
 /// Who wakes a thread is seen when it returns from its call, and the thread that it woke may have its CPU by then.
@@ -105,6 +108,10 @@ impl Pairs {
     /// A thread's call returns.
     pub(crate) fn returned(&mut self, about: About, result: i64) {
         let Some(begun) = self.close(about.thread) else { return };
+        if begun.is_doubtful {
+            self.n_doubtful += 1;
+            return;
+        }
         let again = [libc::EAGAIN, libc::EFAULT, libc::EINVAL, libc::ENOSYS, libc::EDEADLK].map(i64::from);
         // The word had changed already, so the thread did not sleep.
         if again.contains(&-result) {
@@ -159,7 +166,10 @@ impl Pairs {
 
     /// A thread has ended, maybe in a call.
     pub(crate) fn ended(&mut self, thread: u32, at: u64) {
-        if let Some(begun) = self.close(thread) {
+        let Some(begun) = self.close(thread) else { return };
+        if begun.is_doubtful {
+            self.n_doubtful += 1;
+        } else {
             self.over.push_back(begun.wait(at, End::Interrupted));
         }
     }
@@ -181,9 +191,22 @@ impl Pairs {
         }
     }
 
+    /// Records were lost. Of a thread that waited then, the return may be lost, and the call of its next wait: so the next
+    /// return that is told ends nothing that is known.
+    pub(crate) fn lost(&mut self) {
+        for begun in self.open.values_mut() {
+            begun.is_doubtful = true;
+        }
+    }
+
+    /// How many waits were left out, as records were lost while they went on.
+    pub(crate) fn doubtful(&self) -> u64 {
+        self.n_doubtful
+    }
+
     /// Waits that go on.
     pub(crate) fn waiting(&self, now: u64) -> impl Iterator<Item = Wait> {
-        self.open.values().map(move |begun| begun.wait(now, End::Waiting))
+        self.open.values().filter(|begun| !begun.is_doubtful).map(move |begun| begun.wait(now, End::Waiting))
     }
 }
 
@@ -201,7 +224,7 @@ mod tests {
 
     fn call(pairs: &mut Pairs, thread: u32, at: u64, address: u64) {
         let about = About { pid: 1, thread, at };
-        pairs.call(Begun { about, image: 0, address, stack: thread * 10, waiting: 0, waker: None });
+        pairs.call(Begun { about, image: 0, address, stack: thread * 10, waiting: 0, waker: None, is_doubtful: false });
     }
 
     fn woke(pairs: &mut Pairs, stack: u32, at: u64, address: u64, woken: i64) {
@@ -295,5 +318,21 @@ mod tests {
         returned(&mut pairs, 1, 510, 0);
         assert_eq!(ends(&mut pairs), [(1, 10, End::Woken(None))], "the return between was not seen");
         assert!(pairs.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_wait_that_may_have_ended_in_a_gap_is_left_out() {
+        let mut pairs = Pairs::default();
+        call(&mut pairs, 1, 100, 0x1000);
+        call(&mut pairs, 2, 110, 0x1000);
+        pairs.lost();
+        assert_eq!(pairs.waiting(200).count(), 0);
+        // What returns may be a later call, which was lost.
+        returned(&mut pairs, 1, 900, 0);
+        pairs.ended(2, 910);
+        assert_eq!((ends(&mut pairs), pairs.doubtful()), (vec![], 2));
+        call(&mut pairs, 1, 920, 0x1000);
+        returned(&mut pairs, 1, 950, 0);
+        assert_eq!(ends(&mut pairs), [(1, 30, End::Woken(None))], "what begins behind the gap is known");
     }
 }

@@ -21,7 +21,7 @@ pub(crate) enum Record<'a> {
     /// A thread has ended.
     Ended { at: u64, pid: u32, thread: u32 },
     /// So many records were lost, as the ring was full.
-    Lost(u64),
+    Lost { at: u64, n: u64 },
 }
 
 /// Who and when.
@@ -61,9 +61,9 @@ impl<'a> Record<'a> {
             SAMPLE => sample(points, rest),
             LOST => {
                 rest.u64()?;
-                Some(Record::Lost(rest.u64()?))
+                lost(rest.u64()?, bytes)
             }
-            LOST_SAMPLES => Some(Record::Lost(rest.u64()?)),
+            LOST_SAMPLES => lost(rest.u64()?, bytes),
             COMM if misc & sys::PERF_RECORD_MISC_COMM_EXEC as u16 != 0 => Some(Record::Exec { about: at_end(bytes)? }),
             FORK | EXIT => {
                 let (pid, parent, thread, _) = (rest.u32()?, rest.u32()?, rest.u32()?, rest.u32()?);
@@ -123,6 +123,10 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
 /// The first two arguments of a system call that returns, as far as registers still have them.
 fn arguments(registers: &[u64; N_REGISTERS]) -> (u64, u32) {
     if cfg!(target_arch = "x86_64") { (registers[1], registers[0] as u32) } else { (0, 0) }
+}
+
+fn lost<'a>(n: u64, bytes: &[u8]) -> Option<Record<'a>> {
+    Some(Record::Lost { at: at_end(bytes)?.at, n })
 }
 
 /// Who and when stands at the end of what is no sample.
@@ -213,7 +217,7 @@ mod tests {
         let bytes = head(521, &[202, (-110_i64) as u64]);
         let expected = Record::Return { about: ABOUT, result: -110 };
         assert_eq!(Record::parse(&points(), SAMPLE, 0, &bytes), Some(expected));
-        assert_eq!(Record::parse(&points(), LOST, 0, &words(&[5, 12, 0, 0])), Some(Record::Lost(12)));
+        assert_eq!(Record::parse(&points(), LOST, 0, &words(&[5, 12, 0, 99])), Some(Record::Lost { at: 99, n: 12 }));
         let bytes = words(&[7 | 6 << 32, 8 | 6 << 32, 55, 0, 0]);
         let (pid, thread, at) = (7, 8, 55);
         assert_eq!(Record::parse(&points(), FORK, 0, &bytes), Some(Record::Forked { at, pid, parent: 6 }));

@@ -38,6 +38,7 @@ enum Happened {
     Return(About, i64),
     Woke(Wake),
     Ended { at: u64, thread: u32 },
+    Lost { at: u64 },
 }
 
 /// What happens to images.
@@ -53,7 +54,7 @@ impl Happened {
             Happened::Call(begun) => begun.about.at,
             Happened::Return(about, _) => about.at,
             Happened::Woke(wake) => wake.at,
-            Happened::Ended { at, .. } => *at,
+            Happened::Ended { at, .. } | Happened::Lost { at } => *at,
         }
     }
 }
@@ -166,7 +167,10 @@ impl Tracer {
                     let path = Path::new(OsStr::from_bytes(path)).to_owned();
                     changes.push((about.at, Change::Map { pid, start, offset, path }));
                 }
-                Some(Record::Lost(n)) => *lost += n,
+                Some(Record::Lost { at, n }) => {
+                    *lost += n;
+                    later.push(Happened::Lost { at });
+                }
                 _ => {}
             });
         }
@@ -184,7 +188,15 @@ impl Tracer {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
                     let Call { about, address, .. } = call;
-                    later.push(Happened::Call(Begun { about, image, address, stack, waiting: 0, waker: None }));
+                    later.push(Happened::Call(Begun {
+                        about,
+                        image,
+                        address,
+                        stack,
+                        waiting: 0,
+                        waker: None,
+                        is_doubtful: false,
+                    }));
                 }
                 Some(Record::Wake { call, woken }) => {
                     let image = images.at(call.about.pid, call.about.at);
@@ -214,6 +226,7 @@ impl Tracer {
                 Happened::Return(about, result) => self.pairs.returned(about, result),
                 Happened::Woke(wake) => self.pairs.woke(wake),
                 Happened::Ended { at, thread } => self.pairs.ended(thread, at),
+                Happened::Lost { .. } => self.pairs.lost(),
             }
         }
         self.pairs.settled(until, each);
@@ -242,6 +255,17 @@ impl Tracer {
     /// Records that were lost, as a ring was full.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Waits that were left out, as records were lost while they went on.
+    pub fn doubtful(&self) -> u64 {
+        self.pairs.doubtful()
+    }
+
+    /// Takes nothing any more: the process goes on at full speed.
+    pub fn stop(&mut self) {
+        self.events.clear();
+        self.rings.clear();
     }
 }
 

@@ -65,6 +65,7 @@ impl FutexCollector {
         };
         put_in_order(&mut profile);
         profile.notes.extend(cells.remark());
+        profile.notes.extend(left_out(self.tracer.doubtful()));
         profile.notes.extend(self.symbols.remarks());
         profile.notes.extend(self.symbols.how_to_get_names());
         profile
@@ -88,6 +89,12 @@ impl FutexCollector {
         };
         self.tracer.images().iter().map(process).collect()
     }
+}
+
+/// What to say of waits whose ends are not known.
+fn left_out(n: u64) -> Option<String> {
+    let waits = if n == 1 { "1 wait is".to_owned() } else { format!("{n} waits are") };
+    (n > 0).then(|| format!("{waits} left out: records were lost while they went on. More room for records: --max-mb"))
 }
 
 /// What is one lock, or one place of waiting.
