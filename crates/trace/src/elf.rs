@@ -3,8 +3,9 @@
 use framehop::ExplicitModuleSectionInfo;
 use memmap2::Mmap;
 use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::ops::{Deref, Range};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,7 +47,8 @@ pub(crate) struct Elf {
 impl Elf {
     /// `None` for what is no such file.
     pub(crate) fn read(path: &Path) -> Option<Elf> {
-        let file = File::open(path).ok()?;
+        // A pipe would wait for its writer.
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
         if !file.metadata().ok()?.is_file() {
             return None;
         }
@@ -145,5 +147,11 @@ mod tests {
         let text = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(text.path(), "hello").unwrap();
         assert!(Elf::read(text.path()).is_none());
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).unwrap();
+        // SAFETY: a text that ends with 0.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        assert!(Elf::read(&pipe).is_none(), "and nobody waits for who would write into it");
     }
 }

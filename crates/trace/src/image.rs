@@ -8,6 +8,7 @@ use crate::walk::{Cache, Walker};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// One program in one process.
 pub struct Image {
@@ -26,6 +27,30 @@ pub struct Image {
     walker: Walker,
     /// Pages that have been looked for in vain.
     unknown: HashSet<u64>,
+    looks: Looks,
+}
+
+/// When `/proc` may be looked into again. Code that the process writes itself, as Java and node do, is in no file, so looking helps
+/// nothing there, and takes longer the more of it there is.
+#[derive(Clone, Copy)]
+struct Looks {
+    from: Instant,
+    gap: Duration,
+}
+
+impl Looks {
+    const FIRST: Duration = Duration::from_millis(1);
+    const LONGEST: Duration = Duration::from_secs(4);
+
+    fn new() -> Self {
+        Looks { from: Instant::now(), gap: Self::FIRST }
+    }
+
+    /// After a look: each in vain doubles the time until the next.
+    fn done(&mut self, now: Instant, has_helped: bool) {
+        self.gap = if has_helped { Self::FIRST } else { (self.gap * 2).min(Self::LONGEST) };
+        self.from = now + self.gap;
+    }
 }
 
 /// All processes that were seen.
@@ -60,7 +85,17 @@ impl Images {
 
     fn begin(&mut self, pid: u32, parent: u32, from_ns: u64, walker: Walker, modules: Vec<Module>) -> usize {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-        let image = Image { pid, parent, program, from_ns, to_ns: None, modules, walker, unknown: HashSet::new() };
+        let image = Image {
+            pid,
+            parent,
+            program,
+            from_ns,
+            to_ns: None,
+            modules,
+            walker,
+            unknown: HashSet::new(),
+            looks: Looks::new(),
+        };
         self.list.push(image);
         self.of_process.entry(pid).or_default().push(self.list.len() - 1);
         self.list.len() - 1
@@ -133,8 +168,12 @@ impl Images {
     pub(crate) fn stack(&mut self, index: usize, registers: &[u64], copy: &[u8]) -> u32 {
         let cache = self.cache.get_or_insert_with(Cache::new);
         let mut addresses = self.list[index].walker.walk(cache, registers, copy);
-        if self.is_strange(index, &addresses) {
+        let now = Instant::now();
+        if self.list[index].looks.from <= now && self.is_strange(index, &addresses) {
+            let n_before = self.list[index].modules.len();
             self.look(index);
+            let image = &mut self.list[index];
+            image.looks.done(now, image.modules.len() > n_before);
             let cache = self.cache.get_or_insert_with(Cache::new);
             addresses = self.list[index].walker.walk(cache, registers, copy);
         }
@@ -200,6 +239,17 @@ mod tests {
         for line in ["", "x", "7f0000001000-7f0000002000 r-xp 0 0:0 0 [vdso]", "1000-2000 rw-p 0 0:0 1 /a"] {
             assert_eq!(executable(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn looks_in_vain_become_rare_and_one_that_helps_makes_them_frequent_again() {
+        let (now, mut looks) = (Instant::now(), Looks::new());
+        let mut gap = |has_helped| {
+            looks.done(now, has_helped);
+            looks.from - now
+        };
+        assert_eq!([gap(false), gap(false), gap(true)], [2, 4, 1].map(Duration::from_millis));
+        assert_eq!((0..20).map(|_| gap(false)).max(), Some(Looks::LONGEST));
     }
 
     #[test]

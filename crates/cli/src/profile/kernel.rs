@@ -1,7 +1,7 @@
 //! `ondeck profile --futex` and `--pid`: what the kernel tells of futex calls.
 
 use super::outputs::Outputs;
-use super::signals::{Order, Orders};
+use super::signals::{Order, Orders, end_at_once};
 use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
@@ -146,6 +146,8 @@ impl Watched {
 
     fn finish(&mut self, killed: Option<u32>, outputs: &Outputs) -> Result<(), Exit> {
         self.collector.take_last(killed);
+        // Names may take long.
+        end_at_once().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
         let mut profile = self.collector.profile(now_ns());
         outputs.write_all(&mut profile)
     }

@@ -6,7 +6,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// What a signal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,14 @@ impl Orders {
         });
         meant.collect()
     }
+}
+
+/// From here on one of these signals ends us, as it does who does not listen.
+pub(super) fn end_at_once() -> io::Result<()> {
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        signal_hook::flag::register_conditional_default(number, Arc::new(AtomicBool::new(true)))?;
+    }
+    Ok(())
 }
 
 /// Holds the last signal that wants an end, 0 before.
