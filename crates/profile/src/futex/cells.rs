@@ -33,8 +33,8 @@ pub(super) const FOLDED: u64 = 0;
 
 impl Default for Cells {
     fn default() -> Self {
-        /// A cell takes some 2 KiB.
-        const MOST: usize = 16_384;
+        /// A cell, with the line of the list that it becomes, takes up to 20 KiB.
+        const MOST: usize = 4096;
         Cells { cells: BTreeMap::new(), most: MOST, n_folded: 0 }
     }
 }
