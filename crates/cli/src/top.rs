@@ -38,7 +38,8 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         (None, Some(_)) => "seen from the kernel: waits that sleep".to_owned(),
     };
     let gap = if args.pid.is_some() { GAP_OF_KERNEL } else { GAP };
-    let mut watch = Watch { source: &mut *source, signal: &signal, gap, output, meant: None, has_quit: false };
+    let mut watch =
+        Watch { source: &mut *source, signal: &signal, gap, output, first: 0, meant: None, has_quit: false };
     let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
     let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
     // The picture is gone by now.
@@ -67,6 +68,8 @@ struct Watch<'a> {
     gap: Duration,
     /// Where the program's output goes.
     output: String,
+    /// The number of the lock that is on top.
+    first: usize,
     /// The signal with which an end was asked for.
     meant: Option<i32>,
     /// Whether that was by the key for it.
@@ -91,6 +94,14 @@ impl Watch<'_> {
                 }
                 Some(Wish::Interrupt) => is_new = self.stop(SIGINT),
                 Some(Wish::Redraw) => is_new = true,
+                Some(Wish::Scroll(lines)) => {
+                    self.first = self.first.saturating_add_signed(lines);
+                    is_new = true;
+                }
+                Some(Wish::Sort) => {
+                    history.sort_by(history.order().next());
+                    is_new = true;
+                }
                 None => {}
             }
             if let Ok(signal @ 1..) = i32::try_from(self.signal.swap(0, Relaxed)) {
@@ -115,12 +126,14 @@ impl Watch<'_> {
         true
     }
 
-    fn show(&self, screen: &mut dyn Screen, history: &History) -> Result<(), Exit> {
+    fn show(&mut self, screen: &mut dyn Screen, history: &History) -> Result<(), Exit> {
         let keys = match self.meant {
             None => self.source.quitting(),
             Some(_) => "waiting for the program to end. q: kill it",
         };
-        let (title, footer) = (self.source.title(), format!("{keys}   {}", self.output));
-        screen.show(&View { title: &title, history, footer: &footer })
+        self.first = self.first.min(history.rows.len().saturating_sub(1));
+        let sort = history.order().next().column();
+        let (title, footer) = (self.source.title(), format!("{keys}   s: sort by {sort}   {}", self.output));
+        screen.show(&View { title: &title, history, first: self.first, footer: &footer })
     }
 }

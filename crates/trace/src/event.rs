@@ -195,9 +195,16 @@ fn not_permitted(pid: u32) -> Refusal {
 pub(crate) fn raise_limit_of_files() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: room for a limit.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0 && limit.rlim_cur < limit.rlim_max {
-        limit.rlim_cur = limit.rlim_max;
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return;
+    }
+    // Root may have as many as the kernel has room for, others as many as they have been granted.
+    let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok().and_then(|text| text.trim().parse().ok());
+    for most in [most.unwrap_or(0).max(limit.rlim_max), limit.rlim_max] {
+        let wanted = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: a limit that is there. If it is refused, what there is has to be enough.
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wanted) } == 0 {
+            return;
+        }
     }
 }

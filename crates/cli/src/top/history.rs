@@ -54,12 +54,48 @@ impl Row {
     }
 }
 
-/// All locks that were waited for in the last minute, most waiting in the last second first.
+/// What comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Most waiting in the last second, then in the last minute.
+    #[default]
+    Waiting,
+    /// Most waits in the last second.
+    Waits,
+    /// The longest wait that ended in the last second.
+    Longest,
+    Name,
+}
+
+impl Order {
+    /// What one key press makes of it.
+    pub(super) fn next(self) -> Order {
+        match self {
+            Order::Waiting => Order::Waits,
+            Order::Waits => Order::Longest,
+            Order::Longest => Order::Name,
+            Order::Name => Order::Waiting,
+        }
+    }
+
+    /// As its column is called.
+    pub(super) fn column(self) -> &'static str {
+        match self {
+            Order::Waiting => "waiting",
+            Order::Waits => "waits/s",
+            Order::Longest => "longest",
+            Order::Name => "lock",
+        }
+    }
+}
+
+/// All locks that were waited for in the last minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) rows: Vec<Row>,
     /// Snapshots until now.
     pub(super) n_snapshots: usize,
+    order: Order,
 }
 
 impl History {
@@ -79,10 +115,25 @@ impl History {
         }
         self.rows.extend(old.into_iter().map(Row::idle).map(|row| with(row, Some(0.0))));
         self.rows.retain(|row| row.past.iter().any(|waiting| *waiting > 0.0));
+        self.sort_by(self.order);
+    }
+
+    pub(super) fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Changes the order, of these rows and of what comes.
+    pub(super) fn sort_by(&mut self, order: Order) {
+        self.order = order;
         let past = |row: &Row| row.past.iter().sum::<f64>();
         self.rows.sort_by(|one, other| {
-            let by_now = other.waiting.total_cmp(&one.waiting);
-            by_now.then(past(other).total_cmp(&past(one))).then(one.name.cmp(&other.name))
+            let by_column = match order {
+                Order::Waiting => other.waiting.total_cmp(&one.waiting),
+                Order::Waits => other.waits_per_s.total_cmp(&one.waits_per_s),
+                Order::Longest => other.longest_ns.total_cmp(&one.longest_ns),
+                Order::Name => one.name.cmp(&other.name),
+            };
+            by_column.then(past(other).total_cmp(&past(one))).then(one.name.cmp(&other.name))
         });
     }
 
@@ -175,6 +226,24 @@ pub(super) mod tests {
         assert_eq!((names(&history), history.rows[0].past.len()), (vec!["b"], KEPT));
         history.add(&snapshot(1.0, &[]));
         assert!(history.rows.is_empty() && history.sums().1.is_sign_positive());
+    }
+
+    #[test]
+    fn each_order_is_that_of_its_column_and_stays() {
+        let mut history = History::default();
+        let second = snapshot(1.0, &[("a", 1, 1.0, 2e9, 5), ("b", 2, 9.0, 1e9, 7), ("c", 3, 5.0, 3e9, 6)]);
+        history.add(&second);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            seen.push((history.order().column(), names(&history).concat()));
+            history.sort_by(history.order().next());
+            let sorted = names(&history).concat();
+            history.add(&second);
+            assert_eq!(names(&history).concat(), sorted);
+        }
+        let expected = [("waiting", "cab"), ("waits/s", "bca"), ("longest", "bca"), ("lock", "abc")];
+        assert_eq!(seen, expected.map(|(column, order)| (column, order.to_owned())));
+        assert_eq!(history.order(), Order::Waiting);
     }
 
     #[test]

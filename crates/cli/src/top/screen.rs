@@ -14,6 +14,9 @@ const MOST_LOCKS: usize = 10;
 /// A longer name is cut there.
 const LONGEST_NAME: usize = 40;
 
+/// So many locks are a page.
+const PAGE: isize = 10;
+
 /// What somebody at the keyboard wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
@@ -23,6 +26,10 @@ pub(super) enum Wish {
     Interrupt,
     /// To see the same again, in another size.
     Redraw,
+    /// To see what is so many lines further down, or up.
+    Scroll(isize),
+    /// To see the list in another order.
+    Sort,
 }
 
 pub(super) trait Screen {
@@ -70,6 +77,13 @@ fn wish(event: &Event) -> Option<Wish> {
         Event::Key(key) if key.kind == KeyEventKind::Press => match key.code {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Interrupt),
             KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Wish::Quit),
+            KeyCode::Char('s' | 'S') => Some(Wish::Sort),
+            KeyCode::Up | KeyCode::Char('k') => Some(Wish::Scroll(-1)),
+            KeyCode::Down | KeyCode::Char('j') => Some(Wish::Scroll(1)),
+            KeyCode::PageUp => Some(Wish::Scroll(-PAGE)),
+            KeyCode::PageDown => Some(Wish::Scroll(PAGE)),
+            KeyCode::Home => Some(Wish::Scroll(isize::MIN)),
+            KeyCode::End => Some(Wish::Scroll(isize::MAX)),
             _ => None,
         },
         _ => None,
@@ -122,6 +136,9 @@ mod tests {
         assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Some(Wish::Quit));
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Wish::Interrupt));
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), None);
+        assert_eq!(key(KeyCode::Char('s'), KeyModifiers::NONE), Some(Wish::Sort));
+        let scrolled = [KeyCode::Up, KeyCode::PageDown, KeyCode::End].map(|code| key(code, KeyModifiers::NONE));
+        assert_eq!(scrolled, [-1, 10, isize::MAX].map(|lines| Some(Wish::Scroll(lines))));
         assert_eq!(wish(&Event::Resize(80, 25)), Some(Wish::Redraw));
     }
 
@@ -131,7 +148,7 @@ mod tests {
         history.add(&snapshot(1.0, &[("gone", 1, 1.0, 1e9, 9)]));
         let name = "n".repeat(50);
         history.add(&snapshot(1.0, &[("queue", 2, 1500.0, 1.5e9, 5_000_000), (&name, 3, 1.0, 1e6, 900)]));
-        let view = View { title: "server (process 7)", history: &history, footer: "" };
+        let view = View { title: "server (process 7)", history: &history, first: 0, footer: "" };
         insta::assert_snapshot!(list(&view, 120));
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct View<'a> {
     /// What is watched.
     pub(super) title: &'a str,
     pub(super) history: &'a History,
+    /// The number of the lock that is on top.
+    pub(super) first: usize,
     /// What keys do, and where output goes.
     pub(super) footer: &'a str,
 }
@@ -37,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame, view: &View) {
     if view.history.rows.is_empty() {
         return frame.render_widget(Paragraph::new(nothing(view.history)).wrap(Wrap { trim: true }), body);
     }
-    let table = if body.width >= WIDE { wide(view.history, body.width) } else { narrow(view.history, body.width) };
+    let table = if body.width >= WIDE { wide(view, body.width) } else { narrow(view, body.width) };
     frame.render_widget(table.header(header(body.width)), body);
 }
 
@@ -109,8 +111,9 @@ fn widths(width: u16) -> Vec<Constraint> {
 }
 
 /// A line for each lock.
-fn wide(history: &History, width: u16) -> Table<'static> {
-    let rows = history.rows.iter().map(|lock| {
+fn wide(view: &View, width: u16) -> Table<'static> {
+    let history = view.history;
+    let rows = history.rows.iter().skip(view.first).map(|lock| {
         let names = [&lock.name, &lock.waiter, &lock.holder].map(|name| Cell::new(name.clone()));
         Row::new([common(lock, history, width), names.to_vec()].concat())
     });
@@ -118,8 +121,9 @@ fn wide(history: &History, width: u16) -> Table<'static> {
 }
 
 /// Three lines for each lock.
-fn narrow(history: &History, width: u16) -> Table<'static> {
-    let rows = history.rows.iter().map(|lock| {
+fn narrow(view: &View, width: u16) -> Table<'static> {
+    let history = view.history;
+    let rows = history.rows.iter().skip(view.first).map(|lock| {
         let lines = [lock.name.clone(), format!("  waits: {}", lock.waiter), format!("  holds: {}", lock.holder)];
         let name = Cell::new(Text::from(lines.map(Line::from).to_vec()));
         Row::new([common(lock, history, width), vec![name]].concat()).height(3)
@@ -156,8 +160,12 @@ mod tests {
     }
 
     fn drawn(history: &History, width: u16, height: u16) -> String {
+        drawn_from(0, history, width, height)
+    }
+
+    fn drawn_from(first: usize, history: &History, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let view = View { title: "server (process 7)", history, footer: "q: end the program and quit" };
+        let view = View { title: "server (process 7)", history, first, footer: "q: end the program and quit" };
         terminal.draw(|frame| draw(frame, &view)).unwrap();
         terminal.backend().to_string()
     }
@@ -170,6 +178,16 @@ mod tests {
     #[test]
     fn a_narrow_terminal_has_the_functions_below() {
         insta::assert_snapshot!(drawn(&history(), 80, 12));
+    }
+
+    #[test]
+    fn a_list_that_is_scrolled_begins_further_down() {
+        for width in [80, 160] {
+            let (whole, rest) = (drawn(&history(), width, 12), drawn_from(1, &history(), width, 12));
+            assert!(whole.contains("query_cache") && whole.contains("log_lock"), "{whole}");
+            assert!(!rest.contains("query_cache") && rest.contains("log_lock"), "{rest}");
+        }
+        drawn_from(99, &history(), 80, 12);
     }
 
     #[test]
