@@ -94,7 +94,8 @@ pub(crate) enum Command {
     /// threads waited for in the last second, most waiting first. `waiting` is how many threads waited, on average. The
     /// bars show the last seconds, with one scale for all locks.
     ///
-    /// Press q to end the program with SIGTERM and quit. Ctrl-C sends SIGINT. Press either again to kill the program.
+    /// Press q to end the program with SIGTERM and quit. Ctrl-C sends SIGINT. Press either again to kill the program. The
+    /// arrow and page keys scroll, and s sorts by the next column.
     /// At the end, the list of the whole run is printed on standard error. If standard output is not a terminal, a list
     /// is printed each second. The same programs and locks can be watched as with `ondeck profile`.
     ///
