@@ -153,11 +153,16 @@ impl Tracer {
     }
 
     fn read(&mut self) {
-        let Tracer { points, rings, images, later, lost, .. } = self;
-        let places: Vec<(Place, Place)> = rings.iter().map(|(ring, _)| ring.places()).collect();
+        let places: Vec<(Place, Place)> = self.rings.iter().map(|(ring, _)| ring.places()).collect();
         // What is loaded and started comes first: a call on one CPU may need what another CPU tells.
+        self.read_changes(&places);
+        self.read_calls(&places);
+    }
+
+    fn read_changes(&mut self, places: &[(Place, Place)]) {
+        let Tracer { points, rings, images, later, lost, .. } = self;
         let mut changes: Vec<(u64, Change)> = Vec::new();
-        for ((ring, _), (from, to)) in rings.iter_mut().zip(&places) {
+        for ((ring, _), (from, to)) in rings.iter_mut().zip(places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
                 Some(Record::Forked { at, pid, parent }) if pid != parent => {
                     changes.push((at, Change::Fork { pid, parent }));
@@ -182,7 +187,11 @@ impl Tracer {
                 Change::Map { pid, start, offset, path } => images.mapped(pid, at, start, offset, &path),
             }
         }
-        for ((ring, _), (from, to)) in rings.iter_mut().zip(&places) {
+    }
+
+    fn read_calls(&mut self, places: &[(Place, Place)]) {
+        let Tracer { points, rings, images, later, .. } = self;
+        for ((ring, _), (from, to)) in rings.iter_mut().zip(places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
                 Some(Record::Wait(call)) => {
                     let image = images.at(call.about.pid, call.about.at);
