@@ -195,6 +195,69 @@ fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
     assert!(!profile.locks.iter().any(|lock| lock.name.contains("held")));
 }
 
+/// Of musl there are no tables for walking stacks, so only the lock's name and the innermost function are known.
+#[test]
+fn a_static_program_with_musl_names_its_locks() {
+    let test = "a_static_program_with_musl_names_its_locks";
+    if !may_trace(test) || !has("musl-gcc", test) {
+        return;
+    }
+    let scratch = Scratch::new("kernel-musl");
+    let (source, program) = (scratch.write("waits.c", C), scratch.path("waits"));
+    built("musl-gcc", &["-static", "-g", "-O1", "-fno-omit-frame-pointer", "-o", &program, &source]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "all is done\n", ""));
+    for name in ["held", "later"] {
+        let lock = profile.locks.iter().find(|lock| lock.name.starts_with(name));
+        assert!(lock.is_some_and(|lock| lock.wait_ns > 2e6), "{name}: {:?}", profile.locks);
+    }
+}
+
+#[test]
+fn javas_monitors_are_locks_and_its_own_threads_are_idle() {
+    let test = "javas_monitors_are_locks_and_its_own_threads_are_idle";
+    if !may_trace(test) || !has("javac", test) {
+        return;
+    }
+    let scratch = Scratch::new("kernel-java");
+    let text = "public class Locks {\n  static final Object held = new Object();\n  static int n = 0;\n\
+        public static void main(String[] a) throws Exception {\n    Thread[] all = new Thread[4];\n\
+        for (int i = 0; i < 4; i++) { all[i] = new Thread(() -> { for (int j = 0; j < 20; j++) synchronized (held) { n++; \
+        try { Thread.sleep(2); } catch (InterruptedException e) { } } }); all[i].start(); }\n\
+        for (Thread one : all) one.join();\n    System.out.println(n);\n  }\n}\n";
+    let (source, classes) = (scratch.write("Locks.java", text), scratch.path(""));
+    built("javac", &["-d", &classes, &source]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", "java", "-cp", &classes, "Locks"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "80\n"), "{}", run.stderr);
+    // Three threads wait while one sleeps 80 times for 2 ms with the monitor.
+    let is_monitor = |stack: u32| leads_to(&profile, stack, "ObjectMonitor::");
+    let monitors = profile.locks.iter().filter(|lock| lock.waiters.iter().any(|site| is_monitor(site.stack)));
+    let waited_ns: f64 = monitors.map(|lock| lock.wait_ns).sum();
+    assert!(waited_ns > 100e6 && waited_ns < 2e9, "{waited_ns}: {:?}", profile.locks);
+    assert!(profile.conditions.iter().any(|one| one.kind != WaitKind::Other && one.wait_ns > 0.0));
+}
+
+/// ondeck's own benchmark has this lock among those that it compares with.
+#[test]
+fn parking_lots_mutex_is_told_apart_by_the_place_that_waits() {
+    let test = "parking_lots_mutex_is_told_apart_by_the_place_that_waits";
+    if !may_trace(test) {
+        return;
+    }
+    let scratch = Scratch::new("kernel-parking");
+    let bench = ["bench", "--lock", "parking-lot-012", "--workload", "sections/cs2000-out60", "--threads", "4"];
+    let short = ["--seconds", "0.2", "--rounds", "1", "--out", "/dev/null"];
+    let program = env!("CARGO_BIN_EXE_ondeck");
+    let (profile, run) = profiled(&scratch, &[&["--futex", "--", program][..], &bench, &short].concat());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let waits_there = |lock: &&ondeck_profile::Lock| {
+        lock.waiters.iter().any(|site| leads_to(&profile, site.stack, "parking_lot::raw_mutex::RawMutex::lock"))
+    };
+    let lock = profile.locks.iter().find(waits_there).unwrap_or_else(|| panic!("{:?}", profile.locks));
+    assert_eq!(lock.kind, LockKind::Mutex);
+    assert!(lock.name.starts_with("in ") && !lock.name.contains("parking_lot"), "{}", lock.name);
+}
+
 fn signal(child: &Child, signal: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
     assert!(sent.success());
