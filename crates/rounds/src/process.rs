@@ -51,6 +51,8 @@ pub enum NotEnded {
     Stopped(i32),
     /// It took longer than it may.
     TooLong(Duration),
+    /// It was stopped, as it wants the terminal, which is ours.
+    WantsTerminal,
     /// The kernel does not tell.
     Unknown(io::Error),
 }
@@ -133,6 +135,20 @@ impl Running {
         }
     }
 
+    /// Whether it was stopped as it reads from the terminal or changes it. Its group is not the one in front.
+    fn wants_terminal(&self) -> bool {
+        // SAFETY: numbers and addresses, for which all zeroes is a value.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let how = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: `info` outlives the call; the process is our child, which nobody else waits for.
+        let failed = unsafe { libc::waitid(libc::P_PID, self.pid.unsigned_abs(), &raw mut info, how) } != 0;
+        // SAFETY: the call has filled it, or it is all zeroes.
+        let pid = unsafe { info.si_pid() };
+        // SAFETY: as before.
+        let signal = unsafe { info.si_status() };
+        !failed && pid != 0 && [libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
+    }
+
     /// Sends a signal to it and to those of its children that are in its group.
     pub fn signal(&self, signal: i32) {
         if !self.has_ended {
@@ -152,6 +168,9 @@ impl Running {
                 self.signal(signal);
                 self.is_over(GRACE);
                 return Err(NotEnded::Stopped(signal));
+            }
+            if self.wants_terminal() {
+                return Err(NotEnded::WantsTerminal);
             }
             if let Some(limit) = limit.filter(|limit| self.started.elapsed() > *limit) {
                 return Err(NotEnded::TooLong(limit));
@@ -276,6 +295,15 @@ mod tests {
         assert!(running.is_over_by_looking(MINUTE));
         assert_eq!(running.reap().unwrap().0.code(), Some(4));
         assert!(!start(&mut sh("sleep 600")).is_over_by_looking(Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn who_wants_the_terminal_is_told_apart_from_who_is_only_stopped() {
+        let end = start(&mut sh("kill -TTIN $$; sleep 600")).finish(Some(MINUTE), || None);
+        assert!(matches!(end, Err(NotEnded::WantsTerminal)), "{end:?}");
+        let stopped = sh("(sleep 0.2; kill -CONT $$) & kill -STOP $$; exit 5");
+        let end = start(&mut { stopped }).finish(Some(MINUTE), || None).unwrap();
+        assert_eq!(end.status.code(), Some(5));
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Trial<'_> {
             Err(NotEnded::TooLong(limit)) => {
                 Err(Exit::Failed(words.too_long(limit, first.map_or(0.0, |first| first.seconds))))
             }
+            Err(NotEnded::WantsTerminal) => Err(Exit::Failed(
+                "the program reads from the terminal, and a program that is run many times cannot be asked each time. Let it \
+                 read a file instead: ondeck profile --try -- PROGRAM < FILE"
+                    .to_owned(),
+            )),
             Err(NotEnded::Unknown(error)) => {
                 Err(Exit::Failed(format!("cannot tell how the program has ended: {error}")))
             }
