@@ -5,7 +5,7 @@
 
 use crate::elf::{Elf, Module};
 use crate::walk::{Cache, Walker};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,8 +59,6 @@ pub(crate) struct Images {
     pub(crate) list: Vec<Image>,
     /// The images of a process, the last one last.
     of_process: HashMap<u32, Vec<usize>>,
-    /// Those that have ended and can still be walked.
-    ended: VecDeque<usize>,
     files: BTreeMap<PathBuf, Option<Arc<Elf>>>,
     stacks: Stacks,
     cache: Option<Cache>,
@@ -126,15 +124,6 @@ impl Images {
     pub(crate) fn ended(&mut self, pid: u32, at: u64) {
         if let Some(last) = self.of_process.get(&pid).and_then(|known| known.last()) {
             self.list[*last].to_ns = Some(at);
-            self.ended.push_back(*last);
-        }
-    }
-
-    /// Gives back what only walking needs, of processes that ended before: no call of theirs is still to come.
-    pub(crate) fn let_go(&mut self, before_ns: u64) {
-        let is_old = |image: &Image| image.to_ns.is_none_or(|at| at < before_ns);
-        while let Some(index) = self.ended.pop_front_if(|index| is_old(&self.list[*index])) {
-            (self.list[index].walker, self.list[index].unknown) = (Walker::new(), HashSet::new());
         }
     }
 
@@ -279,14 +268,5 @@ mod tests {
         assert_eq!(images.list[child].parent, pid);
         images.ended(4_000_000, 400);
         assert_eq!(images.list[child].to_ns, Some(400));
-        images.let_go(400);
-        assert_eq!(images.ended, [child], "calls may still come");
-        images.let_go(401);
-        assert!(images.ended.is_empty());
-        images.ended(pid, 500);
-        let last = images.at(pid, 499);
-        images.list[last].modules = images.list[first].modules.clone();
-        images.let_go(600);
-        assert!(!images.list[last].modules.is_empty(), "names are still wanted");
     }
 }

@@ -141,11 +141,8 @@ impl Tracer {
     pub fn take(&mut self, each: impl FnMut(Wait)) {
         // Records of another CPU that are being written just now are there within this time.
         const SLACK_NS: u64 = 1_000_000;
-        // By then all rings have been read.
-        const LATEST_NS: u64 = 1_000_000_000;
         let now = now_ns();
         self.read();
-        self.images.let_go(now.saturating_sub(LATEST_NS));
         self.pair(now.saturating_sub(SLACK_NS), each);
     }
 
