@@ -85,7 +85,8 @@ const LATEST_WAKE_NS: u64 = 100_000_000;
 impl Pairs {
     /// A thread calls, and may sleep.
     pub(crate) fn call(&mut self, mut begun: Begun) {
-        self.close(begun.about.thread);
+        // Its return is among what was lost.
+        self.n_doubtful += u64::from(self.close(begun.about.thread).is_some_and(|begun| begun.is_doubtful));
         let waiting = self.waiting.entry((begun.image, begun.address)).or_default();
         waiting.push(begun.about.thread);
         begun.waiting = waiting.len() as u32;
@@ -334,5 +335,11 @@ mod tests {
         call(&mut pairs, 1, 920, 0x1000);
         returned(&mut pairs, 1, 950, 0);
         assert_eq!(ends(&mut pairs), [(1, 30, End::Woken(None))], "what begins behind the gap is known");
+        // The return is lost, and the next call is told.
+        call(&mut pairs, 1, 960, 0x1000);
+        pairs.lost();
+        call(&mut pairs, 1, 980, 0x1000);
+        returned(&mut pairs, 1, 990, 0);
+        assert_eq!((ends(&mut pairs), pairs.doubtful()), (vec![(1, 10, End::Woken(None))], 3));
     }
 }
