@@ -47,7 +47,10 @@ pub(crate) struct Elf {
 impl Elf {
     /// `None` for what is no such file.
     pub(crate) fn read(path: &Path) -> Option<Elf> {
-        // A pipe would wait for its writer.
+        // To open a device may do something, and a pipe would wait for its writer, also one that is put there just now.
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
         if !file.metadata().ok()?.is_file() {
             return None;
