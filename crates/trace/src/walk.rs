@@ -57,12 +57,32 @@ fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64, u64)> {
 #[cfg(target_arch = "aarch64")]
 fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64, u64)> {
     let &[frame, link, pointer, address] = registers else { return None };
-    (address != 0).then(|| (UnwindRegsNative::new(link, pointer, frame), address, pointer))
+    let own = UnwindRegsNative::new_with_ptr_auth_mask(ADDRESS, link, pointer, frame);
+    (address != 0).then_some((own, address, pointer))
 }
+
+/// Bits of an address. Where compilers sign return addresses, the signature is above them. A program has longer addresses only
+/// if it asks for them, and its code is not there.
+#[cfg(any(test, target_arch = "aarch64"))]
+const ADDRESS: framehop::aarch64::PtrAuthMask = framehop::aarch64::PtrAuthMask(u64::MAX >> 16);
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+    use framehop::Unwinder;
+    use framehop::aarch64::{CacheAarch64, UnwindRegsAarch64, UnwinderAarch64};
+
+    #[test]
+    fn signatures_of_return_addresses_are_taken_away() {
+        // Signed on an aarch64, as `paciasp` does: a frame with the next frame pointer and a return address.
+        let (signed, address) = (0x2b3f_aaaa_bbbb_cccc, 0xaaaa_bbbb_cccc);
+        let mut read = |at: u64| if at == 0x7018 { Ok(signed) } else { Ok(0x7000 + 4096) };
+        let mut own = UnwindRegsAarch64::new_with_ptr_auth_mask(ADDRESS, signed, 0x7000, 0x7010);
+        let tables: UnwinderAarch64<Vec<u8>> = UnwinderAarch64::new();
+        let first = FrameAddress::from_instruction_pointer(0x1234);
+        let next = tables.unwind_frame(first, &mut own, &mut CacheAarch64::new(), &mut read);
+        assert!(next.is_ok_and(|next| next == Some(address)), "{next:x?}");
+    }
 
     #[test]
     fn frame_pointers_are_followed_to_the_end_of_the_copy() {
