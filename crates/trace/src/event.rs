@@ -1,7 +1,10 @@
 //! The kernel's events: three for each thread and CPU, inherited by what the thread starts.
 //!
-//! Events that are inherited need a ring for each CPU. All events of a CPU share its ring. A copy of the stack costs most, so
-//! the three are chosen for few of these:
+//! Events that are inherited need a ring for each CPU. All events of a CPU share its ring. The kernel refuses what would need
+//! fewer: an inherited event for any CPU can neither have a ring nor use another one's. Events for a CPU instead of a thread
+//! would tell of all processes.
+//!
+//! A copy of the stack costs most, so the three are chosen for few of these:
 //!
 //! - Calls that may sleep, with a stack.
 //! - Returns that have woken nobody, without. Under contention most calls are to wake whoever may sleep, and nobody does.
@@ -167,9 +170,9 @@ fn answer(done: libc::c_int, what: &'static str) -> Result<(), Refusal> {
 }
 
 /// What it means that the kernel refuses an event for a thread of the process. `needed` is how many are wanted.
-pub(crate) fn refusal(error: io::Error, pid: u32, needed: usize) -> Refusal {
+pub(crate) fn refusal(error: io::Error, pid: u32, needed: usize, files: Files) -> Refusal {
     match error.raw_os_error() {
-        Some(libc::EMFILE | libc::ENFILE) => Refusal::TooManyFiles(needed),
+        Some(libc::EMFILE | libc::ENFILE) => Refusal::TooManyFiles { needed, limit: files.limit, most: files.most },
         Some(libc::ENOSYS) => Refusal::Sealed,
         Some(libc::EACCES | libc::EPERM) => not_permitted(pid),
         Some(libc::ESRCH) => Refusal::NoProcess(pid),
@@ -191,20 +194,28 @@ fn not_permitted(pid: u32) -> Refusal {
     }
 }
 
+/// How many files may be open, and for how many the kernel has room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Files {
+    limit: u64,
+    most: u64,
+}
+
 /// Raises the limit on open files as far as this user may: a process of hundreds of threads needs thousands.
-pub(crate) fn raise_limit_of_files() {
+pub(crate) fn raise_limit_of_files() -> Files {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: room for a limit.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-        return;
-    }
-    // Root may have as many as the kernel has room for, others as many as they have been granted.
+    // SAFETY: room for a limit. If it is refused, both numbers are left at 0.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    // When there is no room for another file, this could not be read.
     let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok().and_then(|text| text.trim().parse().ok());
-    for most in [most.unwrap_or(0).max(limit.rlim_max), limit.rlim_max] {
-        let wanted = libc::rlimit { rlim_cur: most, rlim_max: most };
+    let most = most.unwrap_or(0).max(limit.rlim_max);
+    // Root may have as many as the kernel has room for, others as many as they have been granted.
+    for wanted in [most, limit.rlim_max] {
+        let wanted = libc::rlimit { rlim_cur: wanted, rlim_max: wanted };
         // SAFETY: a limit that is there. If it is refused, what there is has to be enough.
         if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wanted) } == 0 {
-            return;
+            return Files { limit: wanted.rlim_cur, most };
         }
     }
+    Files { limit: limit.rlim_cur, most }
 }

@@ -20,8 +20,15 @@ pub enum Refusal {
     Paranoid(i32),
     /// The system call for events is not there, or is refused whatever the user's rights are.
     Sealed,
-    /// The limit on open files is too low; how many events are needed.
-    TooManyFiles(usize),
+    /// Events are open files, and there may not be so many.
+    TooManyFiles {
+        /// How many events are needed.
+        needed: usize,
+        /// How many files this user may open.
+        limit: u64,
+        /// For how many the kernel has room.
+        most: u64,
+    },
     /// Memory for records cannot be had.
     NoMemory(io::Error),
     /// Anything else: what was tried, and how the kernel answered.
@@ -69,11 +76,16 @@ impl fmt::Display for Refusal {
                 "the system call perf_event_open is blocked here, as it is in many containers. Run ondeck outside the \
                  container, or allow it: docker run --cap-add PERFMON --security-opt seccomp=unconfined ...",
             ),
-            Refusal::TooManyFiles(needed) => write!(
-                f,
-                "too many open files: {needed} events are needed, three for each thread and CPU. Raise the limit: ulimit -n {}",
-                (needed + 256).next_power_of_two()
-            ),
+            Refusal::TooManyFiles { needed, limit, most } => {
+                let wanted = (needed + 256).next_power_of_two();
+                let is_enough = wanted as u64 <= *most;
+                let first = if is_enough { String::new() } else { format!("sudo sysctl fs.nr_open={wanted} && ") };
+                write!(
+                    f,
+                    "{needed} events are needed, three for each thread and CPU, and no more than {limit} files may be open. \
+                     Raise the limit: {first}ulimit -n {wanted}"
+                )
+            }
             Refusal::NoMemory(error) => {
                 write!(f, "the kernel has no memory for samples ({error}). Ask for less, for example: --max-mb 16")
             }
@@ -98,7 +110,15 @@ mod tests {
             (Refusal::NoTracepoints, "ondeck profile -- PROGRAM"),
             (Refusal::Paranoid(2), "sudo sysctl kernel.perf_event_paranoid=-1"),
             (Refusal::Sealed, "--cap-add PERFMON"),
-            (Refusal::TooManyFiles(2000), "ulimit -n 4096"),
+            (
+                Refusal::TooManyFiles { needed: 2000, limit: 1024, most: 4096 },
+                "2000 events are needed, three for each thread and CPU, and no more than 1024 files may be open. Raise the \
+                 limit: ulimit -n 4096",
+            ),
+            (
+                Refusal::TooManyFiles { needed: 2000, limit: 1024, most: 2048 },
+                "sudo sysctl fs.nr_open=4096 && ulimit -n 4096",
+            ),
             (Refusal::NoMemory(io::Error::from_raw_os_error(libc::ENOMEM)), "--max-mb 16"),
         ] {
             let text = refusal.to_string();

@@ -1,6 +1,6 @@
 //! All of it together: events for a process, and what is read from their rings.
 
-use crate::event::{self, Begin, Which};
+use crate::event::{self, Begin, Files, Which};
 use crate::image::{Image, Images};
 use crate::pair::{Begun, Pairs, Wait, Wake};
 use crate::record::{About, Call, Record};
@@ -20,6 +20,7 @@ pub const STACK_BYTES: u32 = 8 << 10;
 /// Watches the futex calls of a process, of its threads, and of all that they start.
 pub struct Tracer {
     points: Tracepoints,
+    files: Files,
     /// One for each CPU, and the event that it is of.
     rings: Vec<(Ring, OwnedFd)>,
     /// Kept open: a closed event tells nothing.
@@ -96,9 +97,9 @@ impl Tracer {
 
     fn new() -> Result<Tracer, Refusal> {
         let points = Tracepoints::find()?;
-        event::raise_limit_of_files();
         Ok(Tracer {
             points,
+            files: event::raise_limit_of_files(),
             rings: Vec::new(),
             events: Vec::new(),
             images: Images::default(),
@@ -110,7 +111,7 @@ impl Tracer {
 
     fn open(&mut self, pid: u32, threads: &[u32], begin: Begin, ring_bytes: usize) -> Result<(), Refusal> {
         let cpus = cpus();
-        let needed = Which::ALL.len() * cpus.len() * threads.len();
+        let needed = self.rings.len() + self.events.len() + Which::ALL.len() * cpus.len() * threads.len();
         for thread in threads {
             for (index, cpu) in cpus.iter().enumerate() {
                 for which in Which::ALL {
@@ -118,7 +119,7 @@ impl Tracer {
                         Ok(event) => event,
                         // The thread has ended meanwhile.
                         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
-                        Err(error) => return Err(event::refusal(error, pid, needed)),
+                        Err(error) => return Err(event::refusal(error, pid, needed, self.files)),
                     };
                     event::filter(&event, which)?;
                     match self.rings.get(index) {
