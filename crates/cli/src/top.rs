@@ -7,7 +7,7 @@ mod view;
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
-use crate::profile::{listen, show};
+use crate::profile::{end_at_once, listen, show};
 use crate::terminal::{as_typed, say};
 use history::History;
 use ondeck_report::wording::quoted;
@@ -42,6 +42,9 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         Watch { source: &mut *source, signal: &signal, gap, output, first: 0, meant: None, has_quit: false };
     let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
     let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
+    if args.pid.is_some() {
+        end_at_once()?;
+    }
     // The picture is gone by now.
     show(&source.whole(), &[]);
     match (meant, code) {

@@ -145,9 +145,9 @@ impl Watched {
     }
 
     fn finish(&mut self, killed: Option<u32>, outputs: &Outputs) -> Result<(), Exit> {
+        // To close thousands of events takes a while, and so do names.
+        end_at_once()?;
         self.collector.take_last(killed);
-        // Names may take long.
-        end_at_once().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
         let mut profile = self.collector.profile(now_ns());
         outputs.write_all(&mut profile)
     }

@@ -1,5 +1,6 @@
 //! Signals to us while a program runs.
 
+use crate::exit::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
@@ -45,9 +46,10 @@ impl Orders {
 }
 
 /// From here on one of these signals ends us, as it does who does not listen.
-pub(super) fn end_at_once() -> io::Result<()> {
+pub(crate) fn end_at_once() -> Result<(), Exit> {
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-        signal_hook::flag::register_conditional_default(number, Arc::new(AtomicBool::new(true)))?;
+        signal_hook::flag::register_conditional_default(number, Arc::new(AtomicBool::new(true)))
+            .map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
     }
     Ok(())
 }

@@ -5,6 +5,9 @@
 
 use crate::common::{Run, Scratch, command, ondeck, takes, until};
 use ondeck_profile::{LockKind, Profile, WaitKind};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -295,6 +298,36 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     assert!(profile.locks.iter().any(|lock| lock.name == "later"), "{:?}", run.stderr);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"all is done\n"[..]));
+}
+
+#[test]
+fn a_second_signal_ends_what_is_still_to_be_written() {
+    if !may_trace("a_second_signal_ends_what_is_still_to_be_written") {
+        return;
+    }
+    let scratch = Scratch::new("kernel-second");
+    let mut guest = Command::new(c_program(&scratch, &[])).arg("600000").stdout(Stdio::null()).spawn().unwrap();
+    let pid = guest.id().to_string();
+    for (arguments, number) in [(&["profile", "--format", "json"][..], libc::SIGINT), (&["top"], libc::SIGTERM)] {
+        // Nobody reads what is written at the end.
+        let (_reader, mut writer) = std::io::pipe().unwrap();
+        // SAFETY: a pipe that is open.
+        assert_eq!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) }, 4096);
+        writer.write_all(&[0; 4096]).unwrap();
+        let full = || Stdio::from(writer.try_clone().unwrap());
+        let is_top = arguments[0] == "top";
+        let (out, err) = if is_top { (Stdio::null(), full()) } else { (full(), Stdio::null()) };
+        let mut child = command(&[arguments, &["--pid", &pid]].concat()).stdout(out).stderr(err).spawn().unwrap();
+        until("its handlers", || takes(&child, &[number]));
+        signal(&child, &number.to_string());
+        let writes = format!("1 {:#x} ", if is_top { 2 } else { 1 });
+        let path = format!("/proc/{}/syscall", child.id());
+        until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(&writes)));
+        signal(&child, &number.to_string());
+        assert_eq!(child.wait().unwrap().signal(), Some(number), "{arguments:?}");
+    }
+    guest.kill().unwrap();
+    guest.wait().unwrap();
 }
 
 #[track_caller]
