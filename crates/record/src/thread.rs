@@ -23,8 +23,6 @@ pub(crate) struct Own {
     pub(crate) entry: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Own>() == 72);
-
 /// The kernel's number of the calling thread, in a process of that number.
 pub(crate) fn id(process: u32) -> u32 {
     let known = own().id.get();
@@ -43,9 +41,10 @@ core::arch::global_asm!(
     ".hidden ondeck_record_own",
     ".globl ondeck_record_own",
     ".type ondeck_record_own, @object",
-    ".size ondeck_record_own, 64",
-    "ondeck_record_own: .zero 64",
+    ".size ondeck_record_own, {size}",
+    "ondeck_record_own: .zero {size}",
     ".popsection",
+    size = const size_of::<Own>(),
 );
 
 /// That of the calling thread.
