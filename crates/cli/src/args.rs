@@ -73,13 +73,13 @@ pub(crate) enum Command {
     /// Show which locks your program waits for, and what would help
     ///
     /// Use it first, to see whether a lock slows your program down. It runs the program with its own locks and records
-    /// them. When the program ends, it lists on standard error which mutexes threads waited for, who waited, and who
-    /// held the mutex meanwhile. Below the list there is advice for each contended mutex. A simulation predicts whether
+    /// them. When the program ends, it lists on standard error which locks threads waited for, who waited, and who
+    /// held the lock meanwhile. Below the list there is advice for each contended lock. A simulation predicts whether
     /// ondeck's mutex would help.
     ///
-    /// You don't recompile the program, but it must be dynamically linked with glibc. `ondeck profile` records pthread
-    /// and C11 mutexes, also in child processes. It cannot see the locks of Go, Java and Rust's std, which do not come
-    /// from the C library. Recording slows every lock. docs/profile.md says how much.
+    /// You don't recompile the program, but it must be dynamically linked with glibc. `ondeck profile` records the C
+    /// library's mutexes and reader-writer locks, also in child processes. It cannot see the locks of Go, Java and Rust's
+    /// std, which do not come from the C library: see --futex. Recording slows every lock. docs/profile.md says how much.
     ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///

@@ -136,7 +136,7 @@ fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<M
         if let Some(pending) = bare::release(address(lock), lock.n_releases(), lock.is_contended()) {
             pending.done();
         }
-        let wait = Opaque::begin(address(waiters), true)?;
+        let wait = Opaque::begin(address(waiters), ondeck_record::layout::kind::CONDITION)?;
         wait.look();
         Some(wait)
     })

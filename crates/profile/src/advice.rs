@@ -17,7 +17,7 @@ pub use verdict::{Finding, Verdict, verdict};
 
 use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
-use crate::{Lock, Profile};
+use crate::{Lock, LockKind, Profile};
 use measures::Measures;
 use serde::Serialize;
 
@@ -66,6 +66,8 @@ pub enum Kind {
     NotHelped,
     /// Sections are short, and nothing is predicted.
     NotPredicted,
+    /// Sections are short, or not known, and it is no mutex: there is no other lock to try.
+    OtherKind,
     /// Sections are short, and it is not glibc's mutex that answers: ours does already.
     Answered,
     /// Most waiting is on condition variables.
@@ -107,12 +109,23 @@ impl<'a> Case<'a> {
         Case { profile, measures: Measures::of(lock, profile), prediction, tops }
     }
 
+    /// Whether ondeck has a lock of its kind.
+    fn is_mutex(&self) -> bool {
+        self.measures.lock.kind == LockKind::Mutex
+    }
+
+    /// Whether its waiters spin. How long it is held is not known then.
+    fn is_spin(&self) -> bool {
+        self.measures.lock.kind == LockKind::Spin
+    }
+
     /// What matters most of the lock. What comes first makes what follows pointless.
     fn kind(&self) -> Kind {
         let measures = &self.measures;
         let is_late = measures.is_mostly_free();
         match () {
             () if measures.is_quiet() => Kind::Quiet,
+            () if self.is_spin() => Kind::OtherKind,
             () if is_late && measures.shares_cores() => Kind::Late,
             () if !measures.is_known() && measures.waits_for_long() => Kind::Long,
             () if measures.lock.holders.is_empty() && !measures.lock.wakers.is_empty() => Kind::Woken,
@@ -120,6 +133,7 @@ impl<'a> Case<'a> {
             () if is_late && !measures.is_short() => Kind::Late,
             () if !measures.is_short() => Kind::Long,
             () if measures.waits_for_long() => Kind::SometimesLong,
+            () if !self.is_mutex() => Kind::OtherKind,
             () if self.profile.lock != predict::MEASURED_WITH => Kind::Answered,
             () => match self.prediction.filter(|prediction| prediction.is_like_the_run()) {
                 None => Kind::NotPredicted,

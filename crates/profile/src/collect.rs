@@ -5,7 +5,7 @@
 pub(crate) mod build;
 pub(crate) mod totals;
 
-use crate::profile::Ended;
+use crate::profile::{Ended, LockKind, WaitKind};
 use crate::symbols::Symbols;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, Reader, Unreadable};
@@ -173,12 +173,28 @@ fn is_older_than_a_second(path: &Path) -> bool {
     modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age.as_secs() >= 1)
 }
 
+/// A stack of a recording, and whether the thread had, or wanted, the lock to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Stack {
+    number: u32,
+    is_reading: bool,
+}
+
 /// Whether samples of this kind are waits for a mutex.
 const fn is_lock_wait(what: u32) -> bool {
     matches!(what, event::WAIT | event::GAVE_UP)
 }
 
-/// Whether an entry among the locks is a condition variable.
-const fn is_condition(what: u32) -> bool {
-    what == kind::CONDITION
+/// What kind of lock an entry among the locks is, or what threads wait for there that is no lock.
+const fn meaning(what: u32) -> Result<LockKind, WaitKind> {
+    match what & !kind::SEVERAL {
+        kind::CONDITION => Err(WaitKind::Condition),
+        kind::SEMAPHORE => Err(WaitKind::Semaphore),
+        kind::BARRIER => Err(WaitKind::Barrier),
+        kind::ONCE => Err(WaitKind::Once),
+        kind::JOIN => Err(WaitKind::Join),
+        kind::SPIN => Ok(LockKind::Spin),
+        _ if what & kind::SEVERAL != 0 => Ok(LockKind::RwLock),
+        _ => Ok(LockKind::Mutex),
+    }
 }

@@ -39,7 +39,9 @@ pub struct Profile {
     pub processes: Vec<Process>,
     /// Each frame once.
     pub frames: Vec<Frame>,
-    /// Stacks as numbers of frames, the innermost first; functions that were inlined have frames of their own.
+    /// Stacks as numbers of frames, the innermost first; functions that were inlined have frames of their own. Those of
+    /// threads that have or want a lock for readers and writers begin with a frame that says which: `(reading)` or
+    /// `(writing)`.
     pub stacks: Vec<Vec<u32>>,
     /// Mutexes that were seen, those that were waited for longest first.
     pub locks: Vec<Lock>,
@@ -81,7 +83,7 @@ pub enum Ended {
 }
 
 /// A place in the program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The function, demangled; where it is not known, `module+0x1234`.
     pub function: String,

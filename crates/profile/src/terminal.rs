@@ -2,7 +2,7 @@
 
 use crate::advice::{Advice, Subject, Verdict, verdict};
 use crate::names::middle;
-use crate::profile::{Lock, Profile, Site};
+use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
     conditions, kind, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited, waiting,
     warnings,
@@ -22,6 +22,8 @@ pub(crate) const MOST_ADVISED: usize = 3;
 const FIGURES: [&str; 5] = ["share", "waits", "mean", "p99", "longest"];
 /// Where a name has less room than this, those of functions go below.
 const LEAST_NAME: usize = 22;
+/// The same where names say who reads and who writes.
+const LEAST_NAME_AND_ACCESS: usize = 36;
 /// The widest that a column of names is useful.
 const MOST_NAME: usize = 60;
 /// Between header and rows, as in the project's other tables.
@@ -116,7 +118,8 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
     let waiter_of = |lock: &Lock, most: usize| part_first(&top(&lock.waiters), most);
     let other_of = |lock: &Lock, most: usize| part_first(&top(others(lock).1), most);
     let each = (left / 3).saturating_sub(PADDING).min(MOST_NAME);
-    if each >= LEAST_NAME {
+    let has_rwlock = locks.iter().any(|(_, lock)| lock.kind == LockKind::RwLock);
+    if each >= if has_rwlock { LEAST_NAME_AND_ACCESS } else { LEAST_NAME } {
         let head = others_of_all(locks.iter().map(|(_, lock)| *lock));
         let names =
             [named("lock", &name_of, each), named("waits most", &waiter_of, each), named(&head, &other_of, each)];

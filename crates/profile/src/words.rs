@@ -136,7 +136,7 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
             "No thread slept for a lock. {ASKS} The kernel does not see threads that wait without sleeping, and goroutines."
         )),
         (true, false) => Some(format!(
-            "`ondeck profile` records pthread and C11 mutexes only. Locks of other kinds, such as those of Rust and Java, show in \
+            "`ondeck profile` records the C library's locks only. Other locks, such as those of Rust and Java, show in \
              the view from the kernel. For it, type:\nsudo ondeck profile --futex -- {}",
             command(profile)
         )),
@@ -151,7 +151,7 @@ pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     Some(format!(
         "Not counted above: {} of waiting on {} ({} waits), most {} ({})",
         duration_ns(sum(|one| one.wait_ns)),
-        kinds(profile),
+        kinds(profile.conditions.iter()),
         count(sum(|one| one.waits)),
         // A place's name begins with a word of its own: `in main`.
         if most.name.starts_with("in ") { shown(&most.name) } else { format!("on {}", shown(&most.name)) },
@@ -160,9 +160,9 @@ pub(crate) fn conditions(profile: &Profile) -> Option<String> {
 }
 
 /// How many places of waiting there are of each kind: `2 condition variables, 1 semaphore and 3 joins`.
-fn kinds(profile: &Profile) -> String {
+pub(crate) fn kinds<'a>(conditions: impl Iterator<Item = &'a Condition>) -> String {
     let mut counts: BTreeMap<WaitKind, usize> = BTreeMap::new();
-    profile.conditions.iter().for_each(|one| *counts.entry(one.kind).or_default() += 1);
+    conditions.for_each(|one| *counts.entry(one.kind).or_default() += 1);
     list(&counts.into_iter().map(|(kind, n)| counted(n, waits_on(kind))).collect::<Vec<String>>())
 }
 

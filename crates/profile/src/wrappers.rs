@@ -7,8 +7,14 @@ use crate::names::brief;
 use crate::profile::{Frame, Profile, Site};
 use std::collections::HashMap;
 
+/// Frames that no function has: what the stack wants, or has, a lock for readers and writers for.
+pub(crate) const READING: &str = "(reading)";
+pub(crate) const WRITING: &str = "(writing)";
+
 /// How the short names of such functions begin.
 const BEGINNINGS: &[&str] = &[
+    READING,
+    WRITING,
     // The C library, with the names that its parts give each other, and C11.
     "pthread_mutex_",
     "__pthread_mutex_",
@@ -30,6 +36,7 @@ const BEGINNINGS: &[&str] = &[
     "___pthread_rwlock_",
     "pthread_barrier_",
     "pthread_once",
+    "__pthread_once",
     "pthread_join",
     "pthread_timedjoin_np",
     "__pthread_clockjoin",
@@ -63,6 +70,16 @@ const BEGINNINGS: &[&str] = &[
     "std::try_lock",
     "std::__detail::__lock_impl",
     "std::__detail::__try_lock_impl",
+    "std::shared_mutex::",
+    "std::shared_timed_mutex::",
+    "std::__shared_mutex_pthread::",
+    "std::__shared_timed_mutex_base::",
+    "std::shared_lock::",
+    "__glibcxx_rwlock_",
+    "std::counting_semaphore::",
+    "std::__semaphore_impl::",
+    "std::call_once",
+    "std::thread::join",
     "std::condition_variable::",
     "std::condition_variable_any::",
     "std::_V2::condition_variable_any::",
@@ -171,15 +188,23 @@ impl<'p> Tops<'p> {
     /// Whose sites have the most time together, by the short name of their [`top`](Self::top), and which part of all
     /// that is.
     pub(crate) fn busiest(&self, sites: &[Site]) -> Option<(String, f64)> {
-        let mut sums: HashMap<&str, f64> = HashMap::new();
+        let mut sums: HashMap<(&str, &str), f64> = HashMap::new();
         for site in sites {
             let name = self.top(site.stack).map_or(NO_STACK, |frame| self.brief(frame));
-            *sums.entry(name).or_default() += site.ns;
+            *sums.entry((name, self.access(site.stack).unwrap_or(""))).or_default() += site.ns;
         }
         let whole: f64 = sites.iter().map(|site| site.ns).sum();
         // The first by name of those that are alike, so that it is the same each time.
-        let (name, ns) = sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(one.0)))?;
-        Some((name.to_string(), if whole > 0.0 { ns / whole } else { 0.0 }))
+        let ((name, access), ns) =
+            sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?;
+        let access = if access.is_empty() { String::new() } else { format!(" {access}") };
+        Some((format!("{name}{access}"), if whole > 0.0 { ns / whole } else { 0.0 }))
+    }
+
+    /// What a stack wants, or has, a lock for readers and writers for: [`READING`] or [`WRITING`].
+    pub(crate) fn access(&self, stack: u32) -> Option<&'static str> {
+        let brief = self.brief(self.stack(stack).next()?);
+        [READING, WRITING].into_iter().find(|access| *access == brief)
     }
 }
 
@@ -277,6 +302,26 @@ mod tests {
         }
     }
 
+    /// One function may do both, and is two then.
+    #[test]
+    fn readers_are_told_from_writers() {
+        let mut profile = crate::made_up::small();
+        let serve = profile.stacks[0].clone();
+        for access in [READING, WRITING] {
+            let frame = Frame { function: access.into(), is_named: true, ..Frame::default() };
+            profile.frames.push(frame);
+            let number = profile.frames.len() as u32 - 1;
+            profile.stacks.push(std::iter::once(number).chain(serve.iter().copied()).collect());
+        }
+        let (reading, writing) = (profile.stacks.len() as u32 - 2, profile.stacks.len() as u32 - 1);
+        let tops = Tops::new(&profile);
+        assert_eq!([reading, writing].map(|stack| tops.access(stack)), [Some(READING), Some(WRITING)]);
+        assert_eq!(tops.top(reading).map(|frame| tops.brief(frame)), Some("serve"));
+        let site = |stack, ns| Site { stack, count: 1.0, ns };
+        let (name, share) = tops.busiest(&[site(writing, 30.0), site(reading, 60.0), site(0, 10.0)]).unwrap();
+        assert_eq!((name.as_str(), share), ("serve (reading)", 0.6));
+    }
+
     #[test]
     fn the_top_is_the_first_that_is_no_wrapper() {
         let profile = crate::made_up::small();
@@ -292,6 +337,7 @@ mod tests {
         let site = |stack, ns| Site { stack, count: 1.0, ns };
         let (name, share) = tops.busiest(&[site(2, 40.0), site(0, 30.0), site(3, 30.0)]).unwrap();
         assert_eq!((name.as_str(), share), ("serve", 0.6));
+        assert_eq!(tops.access(0), None);
         assert_eq!(tops.busiest(&[]), None);
         assert_eq!(tops.busiest(&[site(2, 0.0)]), Some((NO_STACK.to_string(), 0.0)));
     }

@@ -1,7 +1,7 @@
 //! ondeck's locks in place of the C library's mutexes and condition variables, for programs that cannot be changed.
 //!
 //! Loaded before the C library (`ondeck run`, or `LD_PRELOAD`), this library answers a program's `pthread_mutex_*`,
-//! `pthread_cond_*`, `mtx_*` and `cnd_*`. What it does, why in this way, and what it cannot do: docs/pthread.md.
+//! `pthread_cond_*`, `mtx_*` and `cnd_*`, and looks at its other waits if they are to be recorded. What it does, why in this way, and what it cannot do: docs/pthread.md.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -17,6 +17,8 @@
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `real` | the C library's own functions |
 //! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
+//! | `rwlock` | its locks for readers and writers, recorded |
+//! | `waits` | semaphores, barriers, joins and what else threads wait for, recorded |
 //! | `probes` | places for bpftrace, perf and gdb |
 //! | `room` | memory for the recorder |
 //! | `names` | what is exported |
@@ -39,9 +41,11 @@ mod probes;
 mod process;
 mod real;
 mod room;
+mod rwlock;
 mod theirs;
 mod thread;
 mod time;
+mod waits;
 
 use core::ffi::c_int;
 

@@ -85,6 +85,25 @@ pub(crate) const fn is_recorded(state: u32) -> bool {
     state & RECORDED != 0
 }
 
+/// Whether what needs no preparation is recorded. A process that is being prepared records nothing yet, and who asks may be
+/// the one that prepares.
+#[inline(always)]
+pub(crate) fn records() -> bool {
+    let state = state();
+    is_recorded(state) || state & CHOICES == FRESH && starts_to_record()
+}
+
+/// In the child of a fork, which has not looked yet whether it records.
+#[cold]
+#[inline(never)]
+fn starts_to_record() -> bool {
+    if CHOICE.load(Relaxed) == FRESH {
+        return false;
+    }
+    lock();
+    is_recorded(state())
+}
+
 /// Another number in each process that forks lead to; 0 before it is prepared.
 #[inline(always)]
 pub(crate) fn state() -> u32 {

@@ -1,12 +1,15 @@
-//! The C library's own functions, for the mutexes that stay with it.
+//! The C library's own functions: for the mutexes that stay with it, and for what is only recorded.
 //!
 //! They are looked up before the program starts: the loader's lock, which that takes, may be held by a thread that waits for
-//! ours. Who needs one even earlier, in the constructor of another library, looks it up then. A plain mutex needs none of them.
+//! ours. Who needs one even earlier, in the constructor of another library, looks it up then. A plain mutex needs none of them. What an old C library does not have, no program calls that runs with it.
 
 use crate::die;
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
-use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use libc::{
+    clockid_t, pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t,
+    pthread_mutexattr_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
+};
 
 /// One of them, as an address that is looked up once. Threads that race to do it store the same.
 struct Symbol {
@@ -26,13 +29,18 @@ impl Symbol {
 
     #[cold]
     fn look_up(&self) -> *mut c_void {
-        // SAFETY: the name is a string of C.
-        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.ask();
+        let address = self.address.load(Relaxed);
         if address.is_null() {
             die(&["the C library has no ", self.name.to_str().unwrap_or_default()]);
         }
-        self.address.store(address, Relaxed);
         address
+    }
+
+    fn ask(&self) {
+        // SAFETY: the name is a string of C.
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.address.store(address, Relaxed);
     }
 }
 
@@ -40,7 +48,7 @@ macro_rules! real {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
         /// Looks up whatever may be needed.
         pub(crate) fn look_up_all() {
-            $(symbols::$name.address();)*
+            $(symbols::$name.ask();)*
         }
 
         #[allow(non_upper_case_globals, reason = "named as what they stand for")]
@@ -58,6 +66,7 @@ macro_rules! real {
         ///
         /// # Safety
         /// As there.
+        #[inline(always)]
         pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
             // SAFETY: the C library's function of this name has this type.
             let function = unsafe {
@@ -90,4 +99,31 @@ real! {
         clock: clockid_t,
         at: *const timespec
     );
+    fn pthread_rwlock_init(lock: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t);
+    fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t);
+    fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t);
+    fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t);
+    fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t);
+    fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, at: *const timespec);
+    fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, at: *const timespec);
+    fn pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, at: *const timespec);
+    fn pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, at: *const timespec);
+    fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t);
+    fn sem_init(semaphore: *mut sem_t, is_shared: c_int, value: c_uint);
+    fn sem_wait(semaphore: *mut sem_t);
+    fn sem_timedwait(semaphore: *mut sem_t, at: *const timespec);
+    fn sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, at: *const timespec);
+    fn pthread_barrier_init(barrier: *mut pthread_barrier_t, attributes: *const pthread_barrierattr_t, n: c_uint);
+    fn pthread_barrier_wait(barrier: *mut pthread_barrier_t);
+    fn pthread_once(once: *mut c_int, run: Run);
+    fn pthread_join(thread: pthread_t, result: *mut *mut c_void);
+    fn pthread_timedjoin_np(thread: pthread_t, result: *mut *mut c_void, at: *const timespec);
+    fn pthread_clockjoin_np(thread: pthread_t, result: *mut *mut c_void, clock: clockid_t, at: *const timespec);
+    fn thrd_join(thread: pthread_t, result: *mut c_int);
+    fn pthread_spin_init(lock: *mut pthread_spinlock_t, is_shared: c_int);
+    fn pthread_spin_lock(lock: *mut pthread_spinlock_t);
+    fn pthread_spin_trylock(lock: *mut pthread_spinlock_t);
 }
+
+/// What is to happen once. It may unwind.
+pub(crate) type Run = Option<unsafe extern "C-unwind" fn()>;

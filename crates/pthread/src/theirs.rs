@@ -14,6 +14,7 @@ use core::ffi::c_int;
 use libc::{
     EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec,
 };
+use ondeck_record::layout::kind;
 use ondeck_record::{Marks, Opaque};
 
 fn is_recorded() -> bool {
@@ -75,7 +76,7 @@ unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
     let Some(marks) = marks else {
-        let wait = Opaque::begin(mutex as u64, false);
+        let wait = Opaque::begin(mutex as u64, kind::OPAQUE);
         look(wait.as_ref());
         let answer = act();
         if let Some(wait) = wait {
@@ -185,7 +186,7 @@ pub(crate) fn forget(address: u64) {
 
 /// The calling thread begins to wait on the condition variable at that address, be it whose it may.
 pub(crate) fn begin_to_wait_on(address: u64) -> Option<Opaque> {
-    if is_recorded() { Opaque::begin(address, true) } else { None }
+    if is_recorded() { Opaque::begin(address, kind::CONDITION) } else { None }
 }
 
 /// The thread that waits holds nothing that others wait for.

@@ -33,7 +33,7 @@ use crate::layout::{Lock, NONE, event, kind};
 use crate::memory::now_ns;
 use crate::ring::{Sample, push};
 use crate::thread::own;
-use crate::{chance, locks, walk};
+use crate::{Access, chance, locks, walk};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{
@@ -100,11 +100,21 @@ struct Charged {
 fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
     /// Two looks at a clock, and a sample, are a hundredth of that.
     const LONG_NS: u64 = 20_000;
-    let area = waiting::area(lock.waiting.load(Relaxed), now);
-    lock.waiting.fetch_add(waiting::charged(area), Relaxed);
+    let mut area = 0;
+    // Of several who have the lock to read and release it at once, one charges an instant. Always succeeds.
+    let _ = lock.waiting.fetch_update(Relaxed, Relaxed, |word| {
+        area = waiting::area(word, now);
+        Some(word.wrapping_add(waiting::charged(area)))
+    });
     let since = lock.charged_until.swap(now, Relaxed);
     let left_over = if with_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
     Charged { ns: area + left_over, is_long: now.saturating_sub(since) >= LONG_NS }
+}
+
+/// Whether charges for that lock are exact: the C library's locks tell of each wait, and of those that many may have there
+/// are no others.
+fn is_exact(lock: &Lock) -> bool {
+    IS_EXACT.load(Relaxed) || lock.kind.load(Relaxed) & kind::SEVERAL != 0
 }
 
 /// Waits and charges of at least that are always recorded, shorter ones in proportion.
@@ -182,11 +192,22 @@ impl Marks {
         locks::lock(recording, number).map(|lock| (number, lock))
     }
 
+    /// The number of the lock at that address.
+    pub(crate) fn number(&self, recording: &Recording, address: u64) -> Option<u32> {
+        self.lock(recording, address).map(|(number, _)| number)
+    }
+
+    /// Whether whoever acquires or releases is to look.
+    #[inline(always)]
+    pub(crate) fn asks(&self) -> bool {
+        self.has(Tag::HOT | Tag::NEXT)
+    }
+
     /// The calling thread has acquired the mutex at that address, without waiting.
     #[inline(always)]
     pub fn taken(&self, address: u64) {
         let left = self.countdown.load(Relaxed);
-        if left > 1 && !self.has(Tag::HOT | Tag::NEXT) {
+        if left > 1 && !self.asks() {
             self.countdown.store(left - 1, Relaxed);
         } else {
             self.taken_with_a_look(address, false);
@@ -197,7 +218,7 @@ impl Marks {
     #[inline(never)]
     fn taken_with_a_look(&self, address: u64, has_waited: bool) {
         let Some(recording) = current() else { return };
-        if self.has(Tag::HOT | Tag::NEXT) && !has_waited {
+        if self.asks() && !has_waited {
             self.found_free(recording, address);
         }
         recording.has_locked.store(1, Relaxed);
@@ -248,7 +269,7 @@ impl Marks {
 
     /// Charged: the next is to charge only if that is to be exact, if it `goes_on` for this step, or if it is asked for.
     fn cool(&self, lock: &Lock, goes_on: bool) {
-        let is_exact = IS_EXACT.load(Relaxed);
+        let is_exact = is_exact(lock);
         let is_waited_for = waiting::number(lock.waiting.load(Relaxed)) > 0;
         if is_exact && is_waited_for {
             return;
@@ -299,7 +320,7 @@ impl Marks {
             charged.ns
         });
         let held = (from != 0).then(|| now.saturating_sub(from));
-        Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held })
+        Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
     }
 
     /// Whether [`release`](Self::release) is to be called before the mutex is released.
@@ -328,7 +349,8 @@ impl Marks {
         };
         let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
         let now = now_ns();
-        let mut pending = Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None };
+        let mut pending =
+            Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
         if tag & (Tag::HOT | Tag::NEXT) != 0 {
             let charged = charge(lock, now, tag & Tag::HOT != 0);
             self.cool(lock, charged.is_long);
@@ -360,7 +382,7 @@ impl Marks {
         let (number, lock) = self.lock(recording, address)?;
         let threshold = chance::threshold(whole_ns(recording));
         let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
-        let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, stack, outer };
+        let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, flag: 0, stack, outer };
         if sleeps_now {
             wait.prepare_to_sleep(recording);
         }
@@ -382,12 +404,19 @@ pub struct Wait<'a> {
     from: u64,
     /// It is recorded if it takes as long as that.
     threshold: u64,
+    /// Of an [`Access`].
+    flag: u32,
     stack: Cell<u32>,
     /// What the thread was doing before, which is to be found again: a signal's handler may wait inside a wait.
     outer: Cell<*const Wait<'static>>,
 }
 
 impl Wait<'_> {
+    /// For a lock that many may have.
+    pub(crate) fn with(self, access: Access) -> Self {
+        Wait { flag: access.flag(), ..self }
+    }
+
     /// Waits by `act`, which tells what it does by [`slept`], [`spun`] and [`rotated`].
     pub fn told<T>(&self, act: impl FnOnce() -> T) -> T {
         self.outer.set(own().wait.get());
@@ -415,7 +444,7 @@ impl Wait<'_> {
         } else {
             self.give_up(now);
         }
-        let event = if has_it { event::WAIT } else { event::GAVE_UP };
+        let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
         let ns = now - self.from;
         if ns >= self.threshold {
             let (stack, weight) = (self.stack(recording), chance::weight(ns, whole_ns(recording)));
@@ -444,7 +473,7 @@ impl Wait<'_> {
     }
 
     fn enter(&self, recording: &Recording, now: u64) {
-        let is_instant = IS_EXACT.load(Relaxed) || self.marks.has(Tag::HOT);
+        let is_instant = is_exact(self.lock) || self.marks.has(Tag::HOT);
         let is_looked_at = is_instant || self.marks.has(Tag::NEXT);
         let charged = charge(self.lock, now, is_instant);
         self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
@@ -526,9 +555,20 @@ pub struct Pending {
     taken_by: u32,
     charged: Option<u64>,
     held: Option<u64>,
+    /// Of an [`Access`].
+    flag: u32,
 }
 
 impl Pending {
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The lock, which many may have, was held for that.
+    pub(crate) fn held_for(self, access: Access) -> Self {
+        Pending { flag: access.flag(), ..self }
+    }
+
     /// The mutex is released.
     pub fn done(self) {
         let Some(recording) = current() else { return };
@@ -540,11 +580,12 @@ impl Pending {
         }
         if let Some(ns) = self.held {
             let (weight, stack) = (recording.rate as f64, self.taken_by);
-            push(recording, Sample { event: event::TAKE, lock: self.number, stack, at: self.now, ns, weight });
+            let event = event::TAKE | self.flag;
+            push(recording, Sample { event, lock: self.number, stack, at: self.now, ns, weight });
         }
         if let Some(ns) = self.charged {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
-            record(recording, event::CHARGE, self.number, self.now, ns, stack);
+            record(recording, event::CHARGE | self.flag, self.number, self.now, ns, stack);
         }
     }
 }

@@ -20,13 +20,13 @@
 //!
 //! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
 
-use crate::account::{self, Marks, Pending, Wait};
+use crate::account::{Marks, Pending, Wait};
 use crate::file::{Recording, current};
+use crate::holds::{Hold, Holds};
 use crate::layout::NONE;
-use crate::memory::now_ns;
 use crate::thread::own;
-use crate::{Charging, Source, Wish, chance, modules, walk};
-use core::cell::{Cell, UnsafeCell};
+use crate::{Charging, Source, Wish, modules, walk};
+use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -56,7 +56,7 @@ pub fn prepare() {
     modules::ask_for_no_more_memory();
     IS_WISHED.store(true, Release);
     // The allocator may have locked meanwhile, and found nothing wished.
-    HERE.with(|here| here.left.set(0));
+    HERE.with(|here| here.leave(0));
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
@@ -125,68 +125,13 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
 
 // -- What a thread remembers ------------------------------------------------------------------------------------------
 
-/// A hold in progress.
-#[derive(Clone, Copy)]
-struct Hold {
-    /// Of the lock; 0 if there is none.
-    address: u64,
-    turn: Option<u64>,
-    /// When it began; 0 if it is not timed.
-    from: u64,
-    /// The stack that acquired the lock.
-    stack: u32,
-    /// The recording that the stack is of.
-    generation: u32,
-}
-
-const N_HOLDS: usize = 8;
-
-struct Here {
-    /// Acquisitions until the next that is looked at, and that one; 0 before the first.
-    left: Cell<u32>,
-    /// How many holds it remembers, in the first places.
-    n_holds: Cell<u32>,
-    holds: [Cell<Hold>; N_HOLDS],
-}
-
 thread_local! {
-    static HERE: Here = const {
-        let holds = [const { Cell::new(Hold { address: 0, turn: None, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
-        Here { left: Cell::new(0), n_holds: Cell::new(0), holds }
-    };
+    static HERE: Holds = const { Holds::new() };
 }
 
-impl Here {
-    /// Forgets the hold of that lock, and gives it.
-    fn take(&self, address: u64) -> Option<Hold> {
-        let n = self.n_holds.get() as usize;
-        let at = self.holds[..n].iter().position(|hold| hold.get().address == address)?;
-        let hold = self.holds[at].get();
-        self.holds[at].set(self.holds[n - 1].get());
-        self.n_holds.set(n as u32 - 1);
-        Some(hold)
-    }
-
-    fn remember(&self, hold: Hold) {
-        let n = self.n_holds.get() as usize;
-        if n < N_HOLDS {
-            self.holds[n].set(hold);
-            self.n_holds.set(n as u32 + 1);
-        } else {
-            // The oldest may be one that another thread has ended. If not, its release is as one that nobody looks at.
-            for at in 1..N_HOLDS {
-                self.holds[at - 1].set(self.holds[at].get());
-            }
-            self.holds[N_HOLDS - 1].set(hold);
-        }
-    }
-
-    /// Counts an acquisition: whether it is looked at.
-    fn count(&self, recording: &Recording) -> bool {
-        let (is_looked_at, next) = chance::count(self.left.get(), recording.rate);
-        self.left.set(next);
-        is_looked_at
-    }
+/// As a hold has it: 0 where it is not known. One turn of 2^64 is as if it were not.
+fn known(turn: Option<u64>) -> u64 {
+    turn.map_or(0, |turn| turn.wrapping_add(1))
 }
 
 // -- What the lock tells ----------------------------------------------------------------------------------------------
@@ -209,9 +154,9 @@ pub fn within<T>(act: impl FnOnce() -> T) -> T {
 #[inline(always)]
 pub fn is_due() -> bool {
     HERE.with(|here| {
-        let left = here.left.get();
+        let left = here.left();
         if left > 1 {
-            here.left.set(left - 1);
+            here.leave(left - 1);
         }
         left <= 1
     })
@@ -220,7 +165,7 @@ pub fn is_due() -> bool {
 /// Whether the calling thread remembers holds, of any lock: each acquire and release is to be told then.
 #[inline(always)]
 pub fn remembers() -> bool {
-    HERE.with(|here| here.n_holds.get() != 0)
+    HERE.with(|here| !here.is_empty())
 }
 
 /// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
@@ -232,7 +177,7 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
         here.take(address);
         let Some(recording) = recording() else {
             if is_due {
-                here.left.set(if IS_WISHED.load(Relaxed) { AGAIN_AFTER } else { u32::MAX });
+                here.leave(if IS_WISHED.load(Relaxed) { AGAIN_AFTER } else { u32::MAX });
             }
             return;
         };
@@ -241,8 +186,7 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
             marks.found_bare(recording, address);
         }
         if is_due && here.count(recording) {
-            let (stack, generation) = (walk::stack(recording), account::generation());
-            here.remember(Hold { address, turn, from: now_ns(), stack, generation });
+            here.remember(Hold::new(address, known(turn), walk::stack(recording), true));
         }
     });
 }
@@ -263,15 +207,7 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     recording.note_lock();
     HERE.with(|here| {
         here.take(address);
-        let is_timed = here.count(recording);
-        let stack = match wait.known_stack() {
-            NONE if is_timed => walk::stack(recording),
-            known => known,
-        };
-        if is_timed || stack != NONE {
-            let from = if is_timed { now_ns() } else { 0 };
-            here.remember(Hold { address, turn, from, stack, generation: account::generation() });
-        }
+        here.got(recording, wait, address, known(turn));
     });
 }
 
@@ -280,8 +216,7 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pending> {
     let hold = HERE.with(|here| here.take(address));
     let recording = current()?;
-    let hold = hold.filter(|hold| hold.generation == account::generation());
-    let hold = hold.filter(|hold| hold.turn.zip(turn).is_none_or(|(then, now)| then == now));
+    let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {
         Some(hold) => marks(recording, address)?.release_bare(recording, address, hold.stack, hold.from),
         None if is_contended => find(address)?.release_bare(recording, address, NONE, 0),

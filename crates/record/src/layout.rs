@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x02");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -93,7 +93,7 @@ pub struct Module {
     pub path: [u8; 448],
 }
 
-/// A lock or a condition variable. The fields for accounting belong to whoever holds the lock, but for [`waiting`](Self::waiting).
+/// A lock, or what else threads wait for. The fields for accounting belong to whoever holds the lock, but for [`waiting`](Self::waiting).
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Lock {
@@ -133,8 +133,20 @@ pub mod kind {
     pub const INITIALISED: u32 = 2;
     /// A condition variable.
     pub const CONDITION: u32 = 3;
-    /// A mutex whose holders cannot be told: robust, of several processes, or with a protocol.
+    /// A lock whose holders cannot be told: robust, of several processes, or with a protocol.
     pub const OPAQUE: u32 = 4;
+    /// A semaphore.
+    pub const SEMAPHORE: u32 = 5;
+    /// A barrier.
+    pub const BARRIER: u32 = 6;
+    /// An initialisation that is to happen once.
+    pub const ONCE: u32 = 7;
+    /// A place in the program that waits for the end of threads. Its address is no address.
+    pub const JOIN: u32 = 8;
+    /// A lock whose waiters never sleep. Its holders cannot be told.
+    pub const SPIN: u32 = 9;
+    /// Added to one of the above: a lock that many may have at once to read, or one to write.
+    pub const SEVERAL: u32 = 0x100;
 }
 
 /// A sample, 48 bytes.
@@ -160,7 +172,7 @@ pub mod event {
     pub const WAIT: u32 = 1;
     /// A thread waited for a mutex until its time was up.
     pub const GAVE_UP: u32 = 2;
-    /// A thread waited on a condition variable.
+    /// A thread waited on a condition variable, or for something else that is no lock.
     pub const CONDITION: u32 = 3;
     /// A release, and what was waited during its hold.
     pub const CHARGE: u32 = 4;
@@ -168,6 +180,8 @@ pub mod event {
     pub const HANDING_ON: u32 = 5;
     /// An acquisition, and how long it was held.
     pub const TAKE: u32 = 6;
+    /// Added to one of the above: the thread has, or wants, the lock to read, with others.
+    pub const READING: u32 = 0x100;
 }
 
 /// Which part of a process records: each has a recording of its own.

@@ -14,7 +14,9 @@
 //! | `memory` | what of it may be read |
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
 //! | `account` | who waits, and who is charged for it |
+//! | `several` | the same for locks that many may have at once to read |
 //! | `bare` | the same for locks that have no room for marks |
+//! | `holds` | what a thread remembers of its own holds, for both |
 //! | `opaque` | waits on what has no marks |
 //! | `chance` | which of many is looked at |
 //! | `read` | recordings, for those who read them |
@@ -28,6 +30,7 @@ mod account;
 pub mod bare;
 mod chance;
 mod file;
+mod holds;
 pub mod layout;
 mod locks;
 mod memory;
@@ -35,6 +38,7 @@ mod modules;
 mod opaque;
 pub mod read;
 mod ring;
+mod several;
 mod stacks;
 mod thread;
 mod walk;
@@ -42,6 +46,7 @@ mod walk;
 pub use account::{Marks, Pending, Wait, rotated, slept, spun, woke};
 pub use file::{Wish, is_on};
 pub use opaque::{Opaque, forget};
+pub use several::{Access, prepare_to_read};
 
 /// What the lock that is recorded tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

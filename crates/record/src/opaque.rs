@@ -1,18 +1,20 @@
-//! Waits on what has no marks: condition variables, and mutexes whose holders cannot be told.
+//! Waits on what has no marks: condition variables, semaphores, barriers, ends of threads, and locks whose holders cannot be
+//! told.
 
 use crate::account::{SLEEP_NS, whole_ns};
 use crate::file::current;
 use crate::layout::{NONE, event, kind};
 use crate::memory::now_ns;
 use crate::ring::{Sample, push};
-use crate::{chance, locks, walk};
+use crate::{Access, chance, locks, stacks, walk};
 use core::cell::Cell;
 
-/// A wait on a condition variable, or for a mutex whose holders cannot be told.
+/// Such a wait.
 #[derive(Debug)]
 pub struct Opaque {
     address: u64,
     kind: u32,
+    event: u32,
     from: u64,
     /// It is recorded if it takes as long as that.
     threshold: u64,
@@ -21,13 +23,22 @@ pub struct Opaque {
 }
 
 impl Opaque {
-    /// The calling thread begins to wait. `None` if nothing is recorded. [`look`](Self::look) is to follow as soon as the
+    /// The calling thread begins to wait for what is at that address, of that [`kind`]. Joins have the places in the program
+    /// for addresses, whatever is said. `None` if nothing is recorded. [`look`](Self::look) is to follow as soon as the
     /// thread holds nothing that others wait for.
     #[cold]
-    pub fn begin(address: u64, is_condition: bool) -> Option<Self> {
+    pub fn begin(address: u64, kind: u32) -> Option<Self> {
         let threshold = chance::threshold(whole_ns(current()?));
-        let kind = if is_condition { kind::CONDITION } else { kind::OPAQUE };
-        Some(Opaque { address, kind, from: now_ns(), threshold, stack: Cell::new(NONE) })
+        let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
+        let event = if is_lock { event::WAIT } else { event::CONDITION };
+        Some(Opaque { address, kind, event, from: now_ns(), threshold, stack: Cell::new(NONE) })
+    }
+
+    /// As [`begin`](Self::begin), for a lock that many may have.
+    #[cold]
+    pub fn begin_for_one_of_several(address: u64, access: Access) -> Option<Self> {
+        let wait = Self::begin(address, kind::OPAQUE | kind::SEVERAL)?;
+        Some(Opaque { event: wait.event | access.flag(), ..wait })
     }
 
     /// Walks the stack, which takes some microseconds, if the wait is likely to be recorded.
@@ -48,8 +59,9 @@ impl Opaque {
             return;
         }
         let stack = if self.stack.get() == NONE { walk::stack(recording) } else { self.stack.get() };
-        let lock = locks::at(recording, self.address, self.kind, || stack);
-        let event = if self.kind == kind::CONDITION { event::CONDITION } else { event::WAIT };
+        let address = if self.kind == kind::JOIN { stacks::innermost(recording, stack).max(1) } else { self.address };
+        let lock = locks::at(recording, address, self.kind, || stack);
+        let event = self.event;
         if lock != NONE {
             let weight = chance::weight(ns, whole_ns(recording));
             push(recording, Sample { event, lock, stack, at: now, ns, weight });
@@ -57,7 +69,7 @@ impl Opaque {
     }
 }
 
-/// What comes to be at this address is another lock or condition variable.
+/// What comes to be at this address is another one.
 #[cold]
 pub fn forget(address: u64) {
     if current().is_some() {

@@ -304,7 +304,8 @@ fn sample(slots: &Bytes, at: usize, ticket: u64) -> Option<Sample> {
     }
     let (what, place) = (field(offset_of!(Slot, what)), field(offset_of!(Slot, place)));
     let weight = f64::from_bits(field(offset_of!(Slot, weight)));
-    let is_known = (event::WAIT..=event::TAKE).contains(&(what as u32)) && weight.is_finite() && weight > 0.0;
+    let is_known =
+        (event::WAIT..=event::TAKE).contains(&(what as u32 & !event::READING)) && weight.is_finite() && weight > 0.0;
     is_known.then_some(Sample {
         event: what as u32,
         thread: (what >> 32) as u32,

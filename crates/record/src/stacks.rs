@@ -49,6 +49,11 @@ pub(crate) fn number(recording: &Recording, stack: &[u64]) -> u32 {
     NONE
 }
 
+/// The innermost return address of a stack; 0 of none.
+pub(crate) fn innermost(recording: &Recording, number: u32) -> u64 {
+    if number == NONE { 0 } else { word(recording, u64::from(number) + 1).map_or(0, |word| word.load(Relaxed)) }
+}
+
 /// FNV-1a by words, and its bits mixed into the upper ones.
 fn hash(stack: &[u64]) -> u64 {
     let hash = stack.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3));

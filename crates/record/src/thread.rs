@@ -1,6 +1,7 @@
 //! What each thread has for itself: at an offset from its pointer that is fixed when the library is loaded. The compiler's own
 //! thread-locals may allocate when they are first used in a library, and that may lock a mutex. All zeros at first.
 
+use crate::holds::Holds;
 use core::cell::Cell;
 
 /// Of one thread.
@@ -18,6 +19,8 @@ pub(crate) struct Own {
     pub(crate) woken: Cell<u64>,
     /// The address of a mutex that it is about to lock, and the stack from which, if that is walked before.
     pub(crate) ready: Cell<(u64, u64)>,
+    /// What it has to read, of locks that others may have meanwhile.
+    pub(crate) reads: Holds,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,

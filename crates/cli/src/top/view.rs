@@ -48,7 +48,7 @@ fn nothing(history: &History) -> &'static str {
     if history.n_snapshots == 0 {
         "The first figures come after a second."
     } else {
-        "No thread has waited for a lock in the last minute. Only pthread and C11 mutexes are seen."
+        "No thread has waited for a lock in the last minute. Only locks of the C library are seen."
     }
 }
 

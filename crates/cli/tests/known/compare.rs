@@ -345,7 +345,9 @@ pub(crate) fn has_name(function: &str, name: &str) -> bool {
 
 /// Between a program's function and pthread's there may be a language's library.
 fn is_of_a_library(frame: &Frame) -> bool {
-    frame.function.contains("std::") || frame.function.starts_with("__gthread")
+    let is_between = |name: &&str| frame.function.starts_with(name);
+    frame.function.contains("std::")
+        || ["__gthread", "__glibcxx_rwlock", "(reading)", "(writing)"].iter().any(is_between)
 }
 
 /// A stack on one line, the innermost function first.

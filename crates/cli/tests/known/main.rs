@@ -6,13 +6,14 @@
 
 mod compare;
 mod consistent;
+mod kinds;
 mod perfect;
 mod run;
 mod stacks;
 mod truth;
 
 use compare::{Compared, EXACT, Tolerance};
-use ondeck_profile::{Lock, Profile, Spot};
+use ondeck_profile::{Lock, Profile, Spot, WaitKind};
 use run::{LOCKS, Profiled, run_alone, run_profiled};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -312,11 +313,22 @@ fn waits_for_robust_inheriting_and_shared_mutexes_are_seen() {
 }
 
 #[test]
+fn readers_and_writers_are_told_apart() {
+    check("several", None, kinds::several);
+}
+
+#[test]
+fn what_is_no_lock_is_told_apart() {
+    check("waits", None, kinds::waits);
+}
+
+#[test]
 fn a_program_without_locks_is_said_to_have_none() {
     check("none", None, |run| {
         let profile = &run.profile;
         let speaks = |note: &String| note.to_lowercase().contains("lock") || note.to_lowercase().contains("mutex");
-        let is_right = profile.locks.is_empty() && profile.conditions.is_empty() && profile.notes.iter().any(speaks);
+        let has_nothing = profile.locks.is_empty() && profile.conditions.iter().all(|one| one.kind == WaitKind::Join);
+        let is_right = has_nothing && profile.notes.iter().any(speaks);
         if is_right { Vec::new() } else { vec![format!("{} locks; notes: {:?}", profile.locks.len(), profile.notes)] }
     });
 }

@@ -2,7 +2,7 @@
 //! what was measured.
 
 use super::measures::Measures;
-use crate::{Lock, Profile};
+use crate::{Lock, LockKind, Profile};
 use ondeck_lab::predict::{Sections, Seen};
 use ondeck_lab::simulate::{self, MAX_CORES, Machine};
 use serde::Serialize;
@@ -137,7 +137,8 @@ pub fn predictions(profile: &Profile, most: usize) -> Vec<Option<Prediction>> {
 
 fn what_to_predict(measures: &Measures, profile: &Profile) -> Option<Seen> {
     let is_sensible = measures.is_known() && measures.is_short() && !measures.waits_for_long();
-    let is_wanted = profile.lock == MEASURED_WITH && !measures.is_quiet() && is_sensible;
+    let is_mutex = measures.lock.kind == LockKind::Mutex;
+    let is_wanted = is_mutex && profile.lock == MEASURED_WITH && !measures.is_quiet() && is_sensible;
     // Threads that come once in a window at most would show nothing.
     measures.seen().filter(|seen| is_wanted && seen.turn_ns < LONGEST_WINDOW * 1e9)
 }

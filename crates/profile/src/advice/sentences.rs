@@ -4,8 +4,8 @@ use super::measures::{LONG_NS, MOST, SAMPLES};
 use super::predict::MEASURED_WITH;
 use super::{Advice, Case, Kind, OnMachine, Prediction, Subject};
 use crate::names::middle;
-use crate::words::{command, percent};
-use crate::{Condition, Profile, Site};
+use crate::words::{command, kinds, percent};
+use crate::{Condition, Profile, Site, WaitKind};
 use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, times};
 use std::collections::HashMap;
 
@@ -35,6 +35,7 @@ impl Case<'_> {
                 format!("`ondeck run` would not help: {} {} {}", self.short(), self.foretold(), self.less_often())
             }
             Kind::NotPredicted => self.not_predicted(),
+            Kind::OtherKind => self.other_kind(),
             Kind::Answered => {
                 let lock = plain(&self.profile.lock);
                 format!("{lock} is in place already: {} {}", self.short(), self.less_often())
@@ -84,7 +85,7 @@ impl Case<'_> {
     fn late(&self) -> String {
         let measures = &self.measures;
         let (threads, cores) = (counted(measures.threads as usize, "thread"), counted(measures.cores as usize, "core"));
-        let is_ours_to_try = measures.shares_cores() && self.profile.lock == MEASURED_WITH;
+        let is_ours_to_try = self.is_mutex() && measures.shares_cores() && self.profile.lock == MEASURED_WITH;
         let (problem, why) = if measures.shares_cores() {
             ("Too few cores", format!("{threads} share {cores}. Use fewer threads or more cores."))
         } else {
@@ -147,6 +148,19 @@ impl Case<'_> {
     fn helped(&self, where_: &str, try_it: &str) -> String {
         let (short, foretold, run) = (self.short(), self.foretold(), self.again("run"));
         format!("`ondeck run` would help{where_}: {short} {foretold} {try_it}:\n{run}")
+    }
+
+    /// What is known of a lock that no other lock can stand in for.
+    fn other_kind(&self) -> String {
+        let lock = self.measures.lock;
+        if self.is_spin() {
+            return format!(
+                "Threads spun for {} in {} waits for it. How long it was held is not recorded. A mutex lets them sleep.",
+                duration_ns(lock.wait_ns),
+                count(lock.waits)
+            );
+        }
+        format!("`ondeck run` does not change locks for readers and writers: {} {}", self.short(), self.less_often())
     }
 
     fn not_predicted(&self) -> String {
@@ -266,12 +280,15 @@ fn simulated(machine: &OnMachine) -> String {
 /// What has to be known of the condition variables, if threads wait longer on them than for locks.
 pub(super) fn of_conditions(profile: &Profile) -> Option<Advice> {
     let longer = |one: &(usize, &Condition), other: &(usize, &Condition)| one.1.wait_ns.total_cmp(&other.1.wait_ns);
-    let (index, most) = profile.conditions.iter().enumerate().max_by(longer)?;
-    let (all, locks) = (profile.conditions.iter().map(|one| one.wait_ns).sum::<f64>(), profile.wait_ns());
+    // Who starts threads and waits for their end has nothing to do in almost any program.
+    let conditions = || profile.conditions.iter().enumerate().filter(|(_, one)| one.kind != WaitKind::Join);
+    let (index, most) = conditions().max_by(longer)?;
+    let (all, locks) = (conditions().map(|(_, one)| one.wait_ns).sum::<f64>(), profile.wait_ns());
     let text = format!(
-        "threads waited {} on condition variables, {} of it on this one, and {} for locks. They may have had nothing \
-         to do. A better lock does not change that.",
+        "threads waited {} on {}, {} of it here, and {} for locks. They may have had nothing to do. A better lock does \
+         not change that.",
         duration_ns(all),
+        kinds(conditions().map(|(_, one)| one)),
         percent(most.wait_ns / all),
         duration_ns(locks),
     );

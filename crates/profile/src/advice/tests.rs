@@ -352,6 +352,33 @@ fn our_lock_is_not_advised_where_it_answers() {
     assert_eq!(predict(&profile.locks[0], &profile), None);
 }
 
+/// There is no lock of ours for readers and writers, and none that could stand in for one that spins.
+#[test]
+fn our_lock_is_not_advised_where_it_cannot_answer() {
+    for cores in [4, 1] {
+        for (handing_on_ns, section_ns) in [(0.0, 1.0), (3e9, 1.0), (0.0, 1e7)] {
+            let mut profile = profile(|lock| (lock.kind, lock.handing_on_ns) = (LockKind::RwLock, handing_on_ns));
+            profile.cores = cores;
+            profile.locks[0].takers.iter_mut().for_each(|site| site.ns *= section_ns);
+            for kind in [LockKind::RwLock, LockKind::Spin] {
+                profile.locks[0].kind = kind;
+                assert!(predictions(&profile, 3).iter().all(Option::is_none), "{kind:?}");
+                let (told, text) = told(&profile, Some(predicted(1e5, [(1e5, 2e5); 3])));
+                assert!(!matches!(told, Kind::Helped | Kind::HelpedOnMore | Kind::NotPredicted), "{told:?}");
+                assert!(!text.contains("--try") && !text.contains("ondeck run --"), "{text}");
+                let verdict = verdict(&profile, &advice(&profile, &[]));
+                assert!(verdict.command.is_none() && !verdict.text.contains("mutex will help"), "{verdict:?}");
+            }
+        }
+    }
+    let (kind, text) = told(&profile(|lock| lock.kind = LockKind::RwLock), None);
+    assert_eq!(kind, Kind::OtherKind);
+    assert!(text.starts_with("`ondeck run` does not change locks for readers and writers: it is held"), "{text}");
+    let (kind, text) = told(&profile(|lock| lock.kind = LockKind::Spin), None);
+    assert_eq!(kind, Kind::OtherKind);
+    assert!(text.starts_with("Threads spun for 4.00 s in "), "{text}");
+}
+
 #[test]
 fn nothing_is_simulated_where_it_says_nothing() {
     let is_simulated = |profile: &Profile| predictions(profile, 3).iter().any(Option::is_some);
@@ -387,9 +414,12 @@ fn waiting_on_conditions_is_perhaps_idle() {
     assert_eq!((all[1].subject, all[1].kind), (Subject::Condition(1), Kind::Idle));
     assert_eq!(
         all[1].text,
-        "threads waited 4.10 s on condition variables, 76 % of it on this one, and 4.00 s for locks. They may have had \
+        "threads waited 4.10 s on 2 condition variables, 76 % of it here, and 4.00 s for locks. They may have had \
          nothing to do. A better lock does not change that."
     );
+    // Threads wait for each other's end in almost every program.
+    profile.conditions.push(Condition { kind: WaitKind::Join, ..condition("join", 99e9) });
+    assert_eq!(advice(&profile, &[])[1].subject, Subject::Condition(1));
     profile.conditions[0].wait_ns = 0.5e9;
     assert_eq!(advice(&profile, &[]).len(), 1);
 }

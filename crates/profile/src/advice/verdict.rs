@@ -158,8 +158,9 @@ impl Case<'_> {
                 let known = measures.section_ns.filter(|_| measures.is_known());
                 let held = duration_ns(known.unwrap_or(measures.waited_for_ns()));
                 format!(
-                    "It is held for {held} at a time{}. Make that section shorter. No other mutex will help.",
-                    most(holder)
+                    "It is held for {held} at a time{}. Make that section shorter. No other {} will help.",
+                    most(holder),
+                    if self.is_mutex() { "mutex" } else { "lock" }
                 )
             }
             Kind::SometimesLong => {
@@ -178,6 +179,10 @@ impl Case<'_> {
             Kind::HelpedOnMore => "With more cores, ondeck's mutex should help. Try it there:".to_owned(),
             Kind::NotHelped => format!("No other mutex will help. {}", less_often()),
             Kind::NotPredicted => "Measure whether ondeck's locks help:".to_owned(),
+            Kind::OtherKind if self.is_spin() => {
+                "Its waiters use CPU time while they wait. Use a mutex, or lock it less often.".to_owned()
+            }
+            Kind::OtherKind => format!("ondeck has no lock of this kind. {}", less_often()),
             Kind::Answered => format!("ondeck's mutex is in place already. {}", less_often()),
             Kind::Idle => unreachable!("no lock is a condition variable"),
         }

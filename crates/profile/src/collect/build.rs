@@ -1,12 +1,13 @@
 //! The profile of what was taken until now: with names.
 
-use super::{Collector, Recording, is_condition, totals::Totals};
+use super::totals::{Stacks, Totals};
+use super::{Collector, Recording, Stack, meaning};
 use crate::names::brief;
 use crate::profile::{
     Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
 };
 use crate::symbols::{Module, Symbols};
-use crate::wrappers::is_wrapper;
+use crate::wrappers::{READING, WRITING, is_wrapper};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -77,19 +78,19 @@ impl Collector {
         if !self.recordings.is_empty() && !has_locked && profile.locks.is_empty() {
             profile.notes.push(NO_LOCKS.to_owned());
         }
-        let has_opaque = |recording: &Recording| {
-            recording.reader.locks().is_ok_and(|locks| locks.iter().any(|lock| lock.kind == kind::OPAQUE))
-        };
+        let is_opaque = |lock: &read::Lock| lock.kind & !kind::SEVERAL == kind::OPAQUE;
+        let has_opaque =
+            |recording: &Recording| recording.reader.locks().is_ok_and(|locks| locks.iter().any(is_opaque));
         if self.recordings.iter().any(has_opaque) {
             profile.notes.push(OPAQUE.to_owned());
         }
     }
 }
 
-const NO_LOCKS: &str = "no pthread_mutex_*, pthread_cond_*, mtx_* or cnd_* call was seen. A Rust program \
+const NO_LOCKS: &str = "no call of the C library's locks was seen. A Rust program \
     can also record its own mutexes: docs/profile.md says how";
 
-const OPAQUE: &str = "for robust, process-shared and priority mutexes only the waits are known, not who held them or how \
+const OPAQUE: &str = "for robust, process-shared and priority locks only the waits are known, not who held them or how \
     often they were acquired";
 
 /// The longest slice of all.
@@ -220,10 +221,9 @@ impl<'a> Builder<'a> {
             let totals = totals.get(&lock.number);
             // One that nobody used again, or that two threads made at once.
             let Some(totals) = totals else { continue };
-            if is_condition(lock.kind) {
-                self.add_condition(&mut image, &lock, totals)?;
-            } else {
-                self.add_lock(&mut image, &lock, totals)?;
+            match meaning(lock.kind) {
+                Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,
+                Err(kind) => self.add_condition(&mut image, &lock, kind, totals)?,
             }
         }
         Ok(())
@@ -248,12 +248,18 @@ impl<'a> Builder<'a> {
         at as u32
     }
 
-    fn add_lock(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
-        let spot = if lock.kind == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
+    fn add_lock(
+        &mut self,
+        image: &mut Image,
+        lock: &read::Lock,
+        kind: LockKind,
+        totals: &Totals,
+    ) -> Result<(), Unreadable> {
+        let spot = if lock.kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
-        let tells = image.recording.reader.about.lock != "glibc";
+        let tells = image.recording.reader.about.lock != "glibc" && kind == LockKind::Mutex;
         let told = |count: u32| tells.then_some(f64::from(count));
-        let name = self.name(image, lock.address, origin);
+        let name = self.name(image, lock.address, origin, false);
         // What the last to wait found that nobody had looked at.
         let left_over = if self.since == Since::Start { lock.left_over as f64 } else { 0.0 };
         let built = Lock {
@@ -275,37 +281,44 @@ impl<'a> Builder<'a> {
             parks: told(lock.parks),
             wakes: told(lock.wakes),
             rotations: told(lock.rotations),
-            waiters: self.sites(image, &totals.waiters)?,
-            holders: self.sites(image, &totals.holders)?,
-            takers: self.sites(image, &totals.takers)?,
+            waiters: self.sites(image, &totals.waiters, kind)?,
+            holders: self.sites(image, &totals.holders, kind)?,
+            takers: self.sites(image, &totals.takers, kind)?,
             wakers: Vec::new(),
-            kind: LockKind::Mutex,
+            kind,
             timeline: totals.over_time.timeline(self.slice_ns),
         };
         self.locks.push(built);
         Ok(())
     }
 
-    fn add_condition(&mut self, image: &mut Image, lock: &read::Lock, totals: &Totals) -> Result<(), Unreadable> {
+    fn add_condition(
+        &mut self,
+        image: &mut Image,
+        lock: &read::Lock,
+        kind: WaitKind,
+        totals: &Totals,
+    ) -> Result<(), Unreadable> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
         let built = Condition {
-            kind: WaitKind::Condition,
-            name: self.name(image, lock.address, origin),
+            kind,
+            name: self.name(image, lock.address, origin, kind == WaitKind::Join),
             process: image.process,
             address: lock.address,
             waits: totals.waits.count,
             wait_ns: totals.waits.ns,
             longest_ns: totals.longest_ns,
             wait_histogram: totals.wait_lengths.histogram(),
-            waiters: self.sites(image, &totals.waiters)?,
+            waiters: self.sites(image, &totals.waiters, LockKind::Mutex)?,
         };
         self.conditions.push(built);
         Ok(())
     }
 
-    /// A symbol; or the function of the program that initialised it or used it first.
-    fn name(&mut self, image: &Image, address: u64, origin: Option<Origin>) -> String {
-        if let Some(symbol) = self.symbols.datum(&image.modules, address) {
+    /// A symbol; or the function of the program that initialised it or used it first. Of a place in the program, that
+    /// function.
+    fn name(&mut self, image: &Image, address: u64, origin: Option<Origin>, is_place: bool) -> String {
+        if let Some(symbol) = self.symbols.datum(&image.modules, address).filter(|_| !is_place) {
             return symbol;
         }
         let Some(origin) = origin else { return format!("{address:#x}") };
@@ -314,22 +327,35 @@ impl<'a> Builder<'a> {
         let Some(frame) = frames().find(|frame| !is_wrapper(frame, &brief(&frame.function))).or(frames().next()) else {
             return format!("{address:#x}");
         };
-        let verb = if origin.spot == Spot::Initialised { "initialised" } else { "first seen" };
+        let verb = match origin.spot {
+            _ if is_place => "",
+            Spot::Initialised => "initialised ",
+            Spot::FirstSeen => "first seen ",
+        };
         let file = frame.file.rsplit('/').next().unwrap_or_default();
         let line = if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() };
-        format!("{verb} in {}{line}", brief(&frame.function))
+        format!("{verb}in {}{line}", brief(&frame.function))
     }
 
-    fn sites(&mut self, image: &mut Image, stacks: &super::totals::Stacks) -> Result<Vec<crate::Site>, Unreadable> {
+    fn sites(&mut self, image: &mut Image, stacks: &Stacks, kind: LockKind) -> Result<Vec<crate::Site>, Unreadable> {
         let mut numbers = BTreeMap::new();
         for stack in stacks.0.keys() {
-            if let Some(number) = self.stack(image, *stack)? {
+            if let Some(number) = self.stack(image, stack.number)? {
+                let number = if kind == LockKind::RwLock { self.told_apart(number, *stack) } else { number };
                 numbers.insert(*stack, number);
             }
         }
-        let mut sites = stacks.sites(|stack| numbers.get(&stack).copied().unwrap_or(u32::MAX));
-        sites.retain(|site| site.stack != u32::MAX);
-        Ok(sites)
+        Ok(stacks.sites(|stack| numbers.get(&stack).copied()))
+    }
+
+    /// The stack with what it does at its inner end: so all that shows stacks tells readers from writers.
+    fn told_apart(&mut self, number: u32, stack: Stack) -> u32 {
+        let function = if stack.is_reading { READING } else { WRITING }.to_owned();
+        let frame = Frame { function, is_named: true, ..Frame::default() };
+        let frame = self.frames.number(frame);
+        let inner = std::iter::once(frame);
+        let frames = inner.chain(self.stacks.list[number as usize].iter().copied()).collect();
+        self.stacks.number(frames)
     }
 
     /// The number in the profile of a stack of a recording; `None` if that has none.

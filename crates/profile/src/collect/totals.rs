@@ -1,8 +1,8 @@
 //! What the samples of one lock add up to.
 
-use super::is_lock_wait;
+use super::{Stack, is_lock_wait};
 use crate::profile::{Bar, Histogram, Site, Timeline};
-use ondeck_record::layout::{NONE, event};
+use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,8 +37,9 @@ impl Sum {
 
 impl Totals {
     pub(crate) fn add(&mut self, sample: &Sample, origin_ns: u64) {
-        let Sample { event: what, thread, stack, at, ns, weight, .. } = *sample;
-        match what {
+        let Sample { thread, at, ns, weight, .. } = *sample;
+        let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
+        match sample.event & !event::READING {
             event::CHARGE => self.holders.add(stack, weight, ns),
             event::HANDING_ON => self.handing_on_ns += weight * ns as f64,
             event::TAKE => {
@@ -60,20 +61,19 @@ impl Totals {
     }
 }
 
-/// By the number of the stack.
+/// By the stack.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stacks(pub(crate) BTreeMap<u32, Sum>);
+pub(crate) struct Stacks<S = Stack>(pub(crate) BTreeMap<S, Sum>);
 
-impl Stacks {
-    pub(crate) fn add(&mut self, stack: u32, weight: f64, ns: u64) {
+impl<S: Ord + Copy> Stacks<S> {
+    pub(crate) fn add(&mut self, stack: S, weight: f64, ns: u64) {
         self.0.entry(stack).or_default().add(weight, ns);
     }
 
     /// As sites, those of most ns first, with the numbers that `number` gives; without those that have no stack.
-    pub(crate) fn sites(&self, mut number: impl FnMut(u32) -> u32) -> Vec<Site> {
-        let known = self.0.iter().filter(|(stack, _)| **stack != NONE);
-        let mut sites: Vec<Site> =
-            known.map(|(stack, sum)| Site { stack: number(*stack), count: sum.count, ns: sum.ns }).collect();
+    pub(crate) fn sites(&self, mut number: impl FnMut(S) -> Option<u32>) -> Vec<Site> {
+        let site = |(stack, sum): (&S, &Sum)| Some(Site { stack: number(*stack)?, count: sum.count, ns: sum.ns });
+        let mut sites: Vec<Site> = self.0.iter().filter_map(site).collect();
         sites.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(b.count.total_cmp(&a.count)).then(a.stack.cmp(&b.stack)));
         sites
     }

@@ -4,9 +4,9 @@ use super::FutexCollector;
 use super::cells::{Cell, Cells, FOLDED};
 use super::kinds::{self, Class, Meaning, Whose};
 use crate::collect::build::{Once, put_in_order};
-use crate::collect::totals::{Stacks, Sum};
+use crate::collect::totals::Stacks;
 use crate::names::brief;
-use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, Site, VERSION};
+use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, VERSION};
 use crate::symbols::{Module, Symbols};
 use crate::words::FROM_KERNEL;
 use ondeck_trace::{Image, Tracer};
@@ -118,7 +118,7 @@ enum Where {
 struct Group {
     sum: Cell,
     address: u64,
-    waiters: Stacks,
+    waiters: Stacks<u32>,
 }
 
 /// What was looked up.
@@ -201,10 +201,10 @@ impl<'a> Names<'a> {
             parks: None,
             wakes: None,
             rotations: None,
-            waiters: sites(&group.waiters),
+            waiters: group.waiters.sites(Some),
             holders: Vec::new(),
             takers: Vec::new(),
-            wakers: sites(wakers),
+            wakers: wakers.sites(Some),
             timeline: over_time.timeline(slice_ns),
         }
     }
@@ -219,7 +219,7 @@ impl<'a> Names<'a> {
             wait_ns: group.sum.waits.ns,
             longest_ns: group.sum.longest_ns,
             wait_histogram: group.sum.lengths.histogram(),
-            waiters: sites(&group.waiters),
+            waiters: group.waiters.sites(Some),
         }
     }
 
@@ -232,7 +232,7 @@ impl<'a> Names<'a> {
                 return symbol;
             }
         }
-        let most = sites(&group.waiters).first().map(|site| site.stack);
+        let most = group.waiters.sites(Some).first().map(|site| site.stack);
         let numbers = most.map_or(&[][..], |stack| &self.stacks.list[stack as usize]);
         let frames = numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
         let Some(number) = kinds::place(frames).map(|at| numbers[at]).or(numbers.first().copied()) else {
@@ -278,14 +278,6 @@ fn address(key: &Key, group: &Group) -> u64 {
         Where::Address(address) => address,
         Where::Place(_) => group.address,
     }
-}
-
-/// The longest first.
-fn sites(stacks: &Stacks) -> Vec<Site> {
-    let site = |(stack, sum): (&u32, &Sum)| Site { stack: *stack, count: sum.count, ns: sum.ns };
-    let mut sites: Vec<Site> = stacks.0.iter().map(site).collect();
-    sites.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(b.count.total_cmp(&a.count)).then(a.stack.cmp(&b.stack)));
-    sites
 }
 
 fn modules<'m>(known: &'m mut HashMap<usize, Vec<Module>>, tracer: &Tracer, image: usize) -> &'m [Module] {

@@ -16,7 +16,7 @@ pub(super) struct Cell {
     pub(super) over_time: OverTime,
     pub(super) threads: BTreeSet<u32>,
     pub(super) most_waiting: u32,
-    pub(super) wakers: Stacks,
+    pub(super) wakers: Stacks<u32>,
 }
 
 /// A process that runs for days may make and drop millions of locks and channels. So if there are more than so many cells, the

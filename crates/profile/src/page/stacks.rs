@@ -51,6 +51,7 @@ fn stack(profile: &Profile, tops: &Tops, site: &Site, manner: &Manner, is_open: 
         details.stack open[is_open] {
             summary {
                 b { (percent(part(site.ns, manner.whole))) } " " code { bdi { (shown(top)) } }
+                @if let Some(access) = tops.access(site.stack) { " " (access) }
                 small { (times) }
             }
             (frames(profile, tops, site.stack))

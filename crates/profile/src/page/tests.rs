@@ -155,7 +155,7 @@ fn a_large_profile_stays_a_page() {
 fn programs_that_did_not_wait_have_a_page() {
     for (profile, words) in [
         (made_up::calm(), "If you expected waiting: was there load"),
-        (made_up::silent(), "records pthread and C11 mutexes only"),
+        (made_up::silent(), "records the C library's locks only"),
     ] {
         let text = markup(&page(&profile, &[]));
         assert!(text.contains(words) && !text.contains("id=\"flames\"") && !text.contains("id=\"each\""), "{text}");

@@ -86,6 +86,8 @@ fn kinds_that_are_not_the_usual_one_are_named() {
     assert!(wide.contains("query_cache+0x18, rwlock"), "{wide}");
     assert!(wide.contains("held meanwhile by / woken by"), "{wide}");
     assert!(wide.contains("22.8 s of waiting on 1 condition variable and 1 semaphore (600 waits)"), "{wide}");
+    // Names with what they do need more room than these.
+    assert!(table(&profile, &advice(), 135).contains("\n    waits most:  "));
     let narrow = table(&profile, &advice(), 80);
     assert!(narrow.contains("    held meanwhile by: Query_cache::unlock 100 %"), "{narrow}");
     assert!(narrow.contains("    woken by:          log_t::append_prepare 100 %"), "{narrow}");

@@ -1,0 +1,141 @@
+//! What else threads wait for, recorded: semaphores, barriers, initialisations, ends of threads, and spin locks.
+//!
+//! All of them stay the C library's, whichever lock answers for mutexes. Not recorded, a call is handed on. Recorded, a look
+//! tells whether it will wait, where that can be told: nothing is tried first, since that would take a place where a thread
+//! may be cancelled.
+//!
+//! A cancelled thread, or what an initialisation throws, unwinds through here, past nothing that would have to be dropped.
+//! The wait is not recorded then.
+#![allow(clippy::missing_safety_doc, reason = "as in `names`: for callers that keep what POSIX and C ask for")]
+
+use crate::real::Run;
+use crate::{Answer, process, real};
+use core::ffi::{c_int, c_uint, c_void};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use libc::{
+    EBUSY, clockid_t, pthread_barrier_t, pthread_barrierattr_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
+};
+use ondeck_record::Opaque;
+use ondeck_record::layout::kind;
+
+/// The first four bytes of something of the C library's.
+///
+/// # Safety
+/// The caller's object exists.
+#[inline(always)]
+unsafe fn word<T>(object: *const T) -> u32 {
+    // SAFETY: as the caller says; they are aligned, and others change them by atomic instructions.
+    unsafe { &*object.cast::<AtomicU32>() }.load(Relaxed)
+}
+
+/// The value of a semaphore is its first four bytes.
+#[inline(always)]
+unsafe fn is_empty(semaphore: *const sem_t) -> bool {
+    // SAFETY: the caller's.
+    unsafe { word(semaphore) == 0 }
+}
+
+/// Whether another thread is at it, or was when this process was forked.
+#[inline(always)]
+unsafe fn is_under_way(once: *const c_int) -> bool {
+    const UNDER_WAY: u32 = 1;
+    // SAFETY: the caller's.
+    unsafe { word(once) & UNDER_WAY != 0 }
+}
+
+/// Who comes last to a barrier does not wait, and is not recorded for long.
+#[inline(always)]
+unsafe fn may_wait(_: *const pthread_barrier_t) -> bool {
+    true
+}
+
+/// A thread that has ended is waited for, for next to no time.
+#[inline(always)]
+unsafe fn may_run(_: *const c_void) -> bool {
+    true
+}
+
+#[inline(never)]
+fn record(address: u64, kind: u32, act: impl FnOnce() -> Answer) -> Answer {
+    let wait = Opaque::begin(address, kind);
+    if let Some(wait) = &wait {
+        wait.look();
+    }
+    let answer = act();
+    if let Some(wait) = wait {
+        wait.end();
+    }
+    answer
+}
+
+/// The calls that wait: for what, as what that is recorded, and how a look tells that they will.
+macro_rules! waits {
+    ($($name:ident($($argument:ident: $type:ty),*): $what:expr, $kind:ident, $waits:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
+            // SAFETY: the caller's.
+            let act = || unsafe { real::$name($($argument),*) };
+            // SAFETY: the caller's.
+            if process::records() && unsafe { $waits($what) } {
+                record($what as u64, kind::$kind, act)
+            } else {
+                act()
+            }
+        }
+    )*};
+}
+
+waits! {
+    sem_wait(semaphore: *mut sem_t): semaphore, SEMAPHORE, is_empty;
+    sem_timedwait(semaphore: *mut sem_t, at: *const timespec): semaphore, SEMAPHORE, is_empty;
+    sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, at: *const timespec): semaphore, SEMAPHORE, is_empty;
+    pthread_barrier_wait(barrier: *mut pthread_barrier_t): barrier, BARRIER, may_wait;
+    pthread_once(once: *mut c_int, run: Run): once, ONCE, is_under_way;
+    pthread_join(thread: pthread_t, result: *mut *mut c_void): core::ptr::null::<c_void>(), JOIN, may_run;
+    pthread_timedjoin_np(thread: pthread_t, result: *mut *mut c_void, at: *const timespec):
+        core::ptr::null::<c_void>(), JOIN, may_run;
+    pthread_clockjoin_np(thread: pthread_t, result: *mut *mut c_void, clock: clockid_t, at: *const timespec):
+        core::ptr::null::<c_void>(), JOIN, may_run;
+    thrd_join(thread: pthread_t, result: *mut c_int): core::ptr::null::<c_void>(), JOIN, may_run;
+}
+
+/// C11's flag is the same.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn call_once(once: *mut c_int, run: Run) {
+    // SAFETY: the caller's.
+    unsafe { pthread_once(once, run) };
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+    // SAFETY: the caller's.
+    let act = || unsafe { real::pthread_spin_lock(lock) };
+    if !process::records() {
+        return act();
+    }
+    // SAFETY: the caller's.
+    match unsafe { real::pthread_spin_trylock(lock) } {
+        EBUSY => record(lock as u64, kind::SPIN, act),
+        answer => answer,
+    }
+}
+
+/// Calls after which another object is at the address.
+macro_rules! inits {
+    ($($name:ident($object:ident: $whole:ty $(, $argument:ident: $type:ty)*);)*) => {$(
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name($object: $whole $(, $argument: $type)*) -> c_int {
+            if process::records() {
+                ondeck_record::forget($object as u64);
+            }
+            // SAFETY: the caller's.
+            unsafe { real::$name($object $(, $argument)*) }
+        }
+    )*};
+}
+
+inits! {
+    sem_init(semaphore: *mut sem_t, is_shared: c_int, value: c_uint);
+    pthread_barrier_init(barrier: *mut pthread_barrier_t, attributes: *const pthread_barrierattr_t, n: c_uint);
+    pthread_spin_init(lock: *mut pthread_spinlock_t, is_shared: c_int);
+}

@@ -1,0 +1,147 @@
+//! Locks that many threads may have at once to read, or one to write, with marks like a mutex.
+//!
+//! A writer is charged as who has a mutex. Of several readers an instant is charged to the one that gives the lock back
+//! next: all of what is waited is charged once, and over many instants those who hold for long are charged most. What each
+//! reader has is remembered by its thread, since the marks have room for one hold.
+//!
+//! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
+//! meanwhile, as handing on: it was woken, and did not run yet.
+
+use crate::account::{Marks, Pending, Wait};
+use crate::file::{Recording, current};
+use crate::holds::Hold;
+use crate::layout::{NONE, event, kind};
+use crate::thread::own;
+use crate::{locks, walk};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// What a thread has, or wants, a lock for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Alone.
+    Writing,
+    /// With others.
+    Reading,
+}
+
+impl Access {
+    /// What is added to an event.
+    pub const fn flag(self) -> u32 {
+        match self {
+            Access::Writing => 0,
+            Access::Reading => event::READING,
+        }
+    }
+}
+
+/// Walks the stack of a thread that is about to acquire a lock to read, if that acquisition will be looked at: others would
+/// have to wait for it afterwards. Its number is for [`Marks::read`].
+#[inline(always)]
+pub fn prepare_to_read() -> u32 {
+    if own().reads.left() == 1 { ready() } else { NONE }
+}
+
+#[cold]
+#[inline(never)]
+fn ready() -> u32 {
+    current().map_or(NONE, walk::stack)
+}
+
+/// Notes that many may have that lock.
+fn note(recording: &Recording, number: u32) {
+    if let Some(lock) = locks::lock(recording, number)
+        && lock.kind.load(Relaxed) & kind::SEVERAL == 0
+    {
+        lock.kind.fetch_or(kind::SEVERAL, Relaxed);
+    }
+}
+
+impl Marks {
+    /// The calling thread begins to wait for the lock at that address, which many may have. It sleeps now. `None` if that
+    /// cannot be recorded.
+    #[cold]
+    pub fn wait_for_one_of_several(&self, address: u64, access: Access) -> Option<Wait<'_>> {
+        let recording = current()?;
+        // Before anybody looks whether its charges are exact.
+        note(recording, self.number(recording, address)?);
+        Some(self.begin_to_wait(recording, address, true)?.with(access))
+    }
+
+    /// The calling thread has acquired the lock at that address to read, without waiting; `stack` is what
+    /// [`prepare_to_read`] gave. `was_free` if nobody had it.
+    #[inline(always)]
+    pub fn read(&self, address: u64, stack: u32, was_free: bool) {
+        let reads = &own().reads;
+        let left = reads.left();
+        if left > 1 && !self.asks() {
+            reads.leave(left - 1);
+        } else {
+            self.read_with_a_look(address, stack, was_free);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_with_a_look(&self, address: u64, stack: u32, was_free: bool) {
+        let Some(recording) = current() else { return };
+        recording.note_lock();
+        if was_free {
+            self.found_bare(recording, address);
+        }
+        let reads = &own().reads;
+        if reads.count(recording)
+            && let Some(number) = self.number(recording, address)
+        {
+            note(recording, number);
+            let stack = if stack == NONE { walk::stack(recording) } else { stack };
+            reads.remember(Hold::new(address, 0, stack, true));
+        }
+    }
+
+    /// The calling thread, which has it to read, is about to release the lock at that address. What is to be done after that
+    /// is in the answer; the lock may be gone by then.
+    #[inline(always)]
+    pub fn release_read(&self, address: u64) -> Option<Pending> {
+        if own().reads.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release_read_with_a_look(&self, address: u64) -> Option<Pending> {
+        let recording = current()?;
+        let hold = own().reads.take(address).filter(|hold| hold.is_of(0));
+        let (stack, from) = hold.map_or((NONE, 0), |hold| (hold.stack, hold.from));
+        Some(self.release_bare(recording, address, stack, from)?.with(Access::Reading))
+    }
+
+    /// As [`release`](Self::release), by a thread that has it to write.
+    pub fn release_written(&self, address: u64) -> Option<Pending> {
+        self.release(address).map(|pending| pending.with(Access::Writing))
+    }
+}
+
+impl Wait<'_> {
+    /// As [`end`](Self::end), of a lock that many may have.
+    pub fn end_of_several(self, has_it: bool, address: u64, access: Access) {
+        if access == Access::Writing {
+            self.end(has_it, address);
+            return;
+        }
+        let Some(recording) = current() else { return };
+        self.write_down(recording, has_it);
+        if has_it {
+            recording.note_lock();
+            own().reads.got(recording, &self, address, 0);
+        }
+    }
+}
+
+impl Pending {
+    /// Of a lock that many may have, held in that way.
+    fn with(self, access: Access) -> Self {
+        if let Some(recording) = current() {
+            note(recording, self.number());
+        }
+        self.held_for(access)
+    }
+}
