@@ -35,7 +35,7 @@ use crate::time::Deadline;
 use crate::{Answer, die, probes, process, thread};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use ondeck_locks::ondeck::{BALANCED, Policy, Tuning};
@@ -93,6 +93,9 @@ const ADAPTIVE: u32 = 3;
 /// above is about lock elision.
 const WHOSE: u32 = 0xff;
 const DESTROYED: u32 = u32::MAX;
+/// What the C library writes into the lock's word. A third number says that somebody may wait.
+const THEIRS_FREE: u32 = 0;
+const THEIRS_TAKEN: u32 = 1;
 
 const fn shape(kind: u32, generation: u32) -> u64 {
     (generation as u64) << 32 | kind as u64
@@ -305,7 +308,7 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn lock_plain(&self) -> Option<Answer> {
         let (id, state) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
-        if process::is_recorded(state) && self.marks.is_due() {
+        if process::is_recorded(state) && ondeck_record::is_due() {
             return None;
         }
         // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
@@ -343,7 +346,7 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn unlock_plain(&self) -> Option<Answer> {
         let state = process::state();
-        let is_usual = process::is_ondeck() && self.is_plain(state) && self.theirs.load(Relaxed) == 0;
+        let is_usual = process::is_ondeck_in(state) && self.is_plain(state) && self.theirs.load(Relaxed) == 0;
         if !is_usual || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
             return None;
         }
@@ -372,7 +375,7 @@ impl Mutex {
             }
             self.acquire_contended(deadline)
         };
-        let is_due = process::is_recorded(process::state()) && self.marks.is_due();
+        let is_due = process::is_recorded(process::state()) && ondeck_record::is_due();
         let is_in = if is_due { self.marks.take_ready(self.address(), acquire) } else { acquire() };
         if is_in { self.enter() } else { ETIMEDOUT }
     }
@@ -512,6 +515,71 @@ impl Mutex {
     pub(crate) fn marks_of_theirs(&self) -> Option<&Marks> {
         let kind = self.shape.load(Relaxed) as u32 & WHOSE;
         (process::is_theirs() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
+    }
+
+    /// The same of one of the most frequent kind, in a process where those are known.
+    #[inline(always)]
+    pub(crate) fn marks_of_plain_theirs(&self) -> Option<&Marks> {
+        (self.shape.load(Relaxed) as u32 == NORMAL).then_some(&self.marks)
+    }
+
+    /// Locks such a one as the C library does, if it is free.
+    #[inline(always)]
+    pub(crate) fn grab_theirs(&self, id: u32) -> bool {
+        let is_in = if thread::is_alone() {
+            let is_free = self.theirs.load(Relaxed) == THEIRS_FREE;
+            if is_free {
+                self.theirs.store(THEIRS_TAKEN, Relaxed);
+            }
+            is_free
+        } else {
+            self.theirs.compare_exchange(THEIRS_FREE, THEIRS_TAKEN, Acquire, Relaxed).is_ok()
+        };
+        if is_in {
+            self.owner.store(id, Relaxed);
+            self.n_waiting.store(self.n_waiting.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+        is_in
+    }
+
+    /// Unlocks such a one as the C library does, if nobody waits; else nothing is done. The write that frees it is the last
+    /// touch.
+    #[inline(always)]
+    pub(crate) fn free_theirs(&self) -> bool {
+        let (owner, n_users) = (self.owner.load(Relaxed), self.n_waiting.load(Relaxed));
+        self.owner.store(0, Relaxed);
+        self.n_waiting.store(n_users.wrapping_sub(1), Relaxed);
+        let is_freed = if thread::is_alone() {
+            let is_taken = self.theirs.load(Relaxed) == THEIRS_TAKEN;
+            if is_taken {
+                self.theirs.store(THEIRS_FREE, Relaxed);
+            }
+            is_taken
+        } else {
+            // Not looked at before: a load between two locked instructions takes longer than what it may save.
+            self.theirs.compare_exchange(THEIRS_TAKEN, THEIRS_FREE, Release, Relaxed).is_ok()
+        };
+        if !is_freed {
+            // Somebody waits: the mutex is still ours.
+            self.owner.store(owner, Relaxed);
+            self.n_waiting.store(n_users, Relaxed);
+        }
+        is_freed
+    }
+
+    /// A free mutex of the most frequent kind.
+    pub(crate) fn new_theirs() -> Self {
+        let [theirs, count, owner, n_waiting] = [0; 4].map(AtomicU32::new);
+        let shape = AtomicU64::new(0);
+        Mutex { theirs, count, owner, n_waiting, shape, raw: Raw::new(), marks: Marks::default() }
+    }
+
+    /// The words that [`grab_theirs`](Self::grab_theirs) writes, and those that it relies on: lock, count, owner, users and
+    /// kind.
+    pub(crate) fn words_of_theirs(&self) -> [u32; 5] {
+        let words = [&self.theirs, &self.count, &self.owner, &self.n_waiting].map(|word| word.load(Relaxed));
+        let [lock, count, owner, users] = words;
+        [lock, count, owner, users, self.shape.load(Relaxed) as u32]
     }
 
     /// Whether one of the C library's is free, as far as a look can tell.

@@ -70,7 +70,9 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as POSIX says.
-    here.lock_plain().unwrap_or_else(|| unsafe { lock_any(mutex) })
+    let answer = here.lock_plain().or_else(|| unsafe { theirs::lock_plain(here) });
+    // SAFETY: as POSIX says.
+    answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
 }
 
 /// # Safety
@@ -155,8 +157,9 @@ unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> An
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
+    let answer = here.unlock_plain().or_else(|| theirs::unlock_plain(here));
     // SAFETY: as POSIX says.
-    here.unlock_plain().unwrap_or_else(|| unsafe { unlock_any(mutex) })
+    answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }
 
 /// # Safety

@@ -18,7 +18,7 @@
 
 use crate::family::{self, Operations};
 use crate::platform::{self, Preloaded};
-use crate::{die, launched, places, real};
+use crate::{die, launched, places, real, theirs};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::ptr;
@@ -39,6 +39,8 @@ const ANOTHER: u32 = 2;
 const BUSY: u32 = 3;
 /// The C library's own, recorded only.
 const THEIRS: u32 = 4;
+/// The same, and its plain mutexes are as `theirs` knows them.
+const KNOWN: u32 = 5;
 /// These are the lower bits of a state.
 const CHOICES: u32 = 7;
 /// Beside them: what is done with the lock is recorded.
@@ -67,7 +69,13 @@ static N_FORKS: AtomicU32 = AtomicU32::new(0);
 /// Whether the flagship is the lock, and the process is prepared.
 #[inline(always)]
 pub(crate) fn is_ondeck() -> bool {
-    state() & CHOICES == ONDECK
+    is_ondeck_in(state())
+}
+
+/// The same in a process of that state.
+#[inline(always)]
+pub(crate) const fn is_ondeck_in(state: u32) -> bool {
+    state & CHOICES == ONDECK
 }
 
 /// Whether the C library's own mutexes and condition variables are used as they are.
@@ -76,13 +84,24 @@ pub(crate) fn is_theirs() -> bool {
     if state() & CHOICES == FRESH {
         lock();
     }
-    state() & CHOICES == THEIRS
+    matches!(state() & CHOICES, THEIRS | KNOWN)
 }
 
 /// Whether locks are recorded, in a process of that state.
 #[inline(always)]
 pub(crate) const fn is_recorded(state: u32) -> bool {
     state & RECORDED != 0
+}
+
+/// Whether the C library's own mutexes are used, known and recorded, in a process of that state.
+pub(crate) const fn records_known(state: u32) -> bool {
+    state & (CHOICES | RECORDED) == KNOWN | RECORDED
+}
+
+/// A state that no process has, another one for each that has one.
+#[inline(always)]
+pub(crate) const fn without_choice(state: u32) -> u32 {
+    state | CHOICES
 }
 
 /// Whether what needs no preparation is recorded. A process that is being prepared records nothing yet, and who asks may be
@@ -123,7 +142,7 @@ pub(crate) fn lock() -> Option<&'static Operations> {
     // Ended by whoever prepares, which waits for nobody.
     loop {
         match STATE.state.load(Acquire) & CHOICES {
-            ONDECK | THEIRS => return None,
+            ONDECK | THEIRS | KNOWN => return None,
             // SAFETY: stored before the state was, and never freed.
             ANOTHER => return unsafe { OTHER.load(Relaxed).as_ref() },
             BUSY => Preloaded::nap_ns(NAP_NS),
@@ -154,6 +173,11 @@ fn prepare() -> u32 {
         CHOICE.store(choose(), Relaxed);
         // SAFETY: whoever prepares is alone at it.
         unsafe { *WISH.0.get() = Wish::of_environment() };
+        // SAFETY: as above.
+        let is_recorded = unsafe { &*WISH.0.get() }.is_some();
+        if CHOICE.load(Relaxed) == THEIRS && is_recorded && theirs::are_known() {
+            CHOICE.store(KNOWN, Relaxed);
+        }
         let page = (&raw const STATE).cast_mut().cast::<c_void>();
         // If it is refused, the handler does the same.
         // SAFETY: the page is ours, whole, and holds nothing but the state.
@@ -170,7 +194,7 @@ fn prepare() -> u32 {
 fn begin_to_record(choice: u32) -> bool {
     let (name, charging) = match choice {
         ONDECK => ("ondeck", Charging::AtInstants),
-        THEIRS => ("glibc", Charging::Exact),
+        THEIRS | KNOWN => ("glibc", Charging::Exact),
         _ => return false,
     };
     // SAFETY: written once, before the first look at it, by whoever prepares.

@@ -15,7 +15,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use ondeck_record::Access::{self, Reading, Writing};
-use ondeck_record::{Marks, Opaque, prepare_to_read};
+use ondeck_record::{Marks, Opaque, is_due, prepare_to_read};
 
 /// The 56 bytes of one.
 #[repr(C)]
@@ -96,7 +96,7 @@ impl Rwlock {
                 answer => answer,
             };
         };
-        if access == Writing && marks.is_due() {
+        if access == Writing && is_due() {
             return marks.take_ready(self.address(), || self.lock_marked(marks, access, &attempt, &act));
         }
         self.lock_marked(marks, access, &attempt, &act)

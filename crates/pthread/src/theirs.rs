@@ -15,7 +15,7 @@ use libc::{
     EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec,
 };
 use ondeck_record::layout::kind;
-use ondeck_record::{Marks, Opaque};
+use ondeck_record::{Marks, Opaque, is_due};
 
 fn is_recorded() -> bool {
     process::is_recorded(process::state())
@@ -47,6 +47,67 @@ pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
     unsafe { real::pthread_mutex_destroy(raw(mutex)) }
 }
 
+/// Locks one of the most frequent kind, if this acquisition is not looked at; `None` if nothing has been done.
+///
+/// # Safety
+/// As of `pthread_mutex_lock`.
+#[inline(always)]
+pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
+    let id = thread::id_beside_known()?;
+    // All that is looked at is looked at before: what follows a locked instruction waits for it.
+    let marks = mutex.marks_of_plain_theirs().filter(|marks| marks.is_quiet())?;
+    if !mutex.grab_theirs(id) {
+        // SAFETY: the caller's.
+        return Some(unsafe { wait_plain(mutex, marks) });
+    }
+    ondeck_record::count();
+    Some(0)
+}
+
+/// # Safety
+/// As of `pthread_mutex_lock`.
+#[cold]
+#[inline(never)]
+unsafe fn wait_plain(mutex: &Mutex, marks: &Marks) -> Answer {
+    // SAFETY: the caller's.
+    wait_for(mutex, marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
+}
+
+/// Unlocks one of the most frequent kind, if there is nothing to record and nobody waits; `None` if nothing has been done.
+#[inline(always)]
+pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
+    thread::id_beside_known()?;
+    mutex.marks_of_plain_theirs().filter(|marks| !marks.is_marked())?;
+    mutex.free_theirs().then_some(0)
+}
+
+/// Whether the C library's plain mutexes are locked and unlocked by the writes that are known here: it is asked to lock
+/// what we unlock, and the other way round. If not, each is left to it.
+pub(crate) fn are_known() -> bool {
+    const NOBODY: [u32; 5] = [0; 5];
+    let mutex = Mutex::new_theirs();
+    // SAFETY: always may be called.
+    let id = unsafe { libc::gettid() } as u32;
+    let is_taken = || mutex.words_of_theirs() == [1, 0, id, 1, 0];
+    let is_free = || mutex.words_of_theirs() == NOBODY;
+    // SAFETY: it is free.
+    let lock = || unsafe { real::pthread_mutex_lock(raw(&raw const mutex)) } == 0;
+    // SAFETY: it is taken by this thread.
+    let unlock = || unsafe { real::pthread_mutex_unlock(raw(&raw const mutex)) } == 0;
+    // SAFETY: it exists.
+    let refuses = || unsafe { real::pthread_mutex_trylock(raw(&raw const mutex)) } == EBUSY;
+    lock()
+        && is_taken()
+        && mutex.free_theirs()
+        && is_free()
+        && mutex.grab_theirs(id)
+        && is_taken()
+        && refuses()
+        && is_taken()
+        && unlock()
+        && is_free()
+}
+
 /// Locks by `act`, after an attempt.
 ///
 /// # Safety
@@ -61,7 +122,7 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     if thread::is_alone() && marks.is_some() {
         return taken(here, marks, act());
     }
-    if let Some(marks) = marks.filter(|marks| marks.is_due()) {
+    if let Some(marks) = marks.filter(|_| is_due()) {
         // SAFETY: the caller's.
         return marks.take_ready(mutex as u64, || unsafe { lock_recorded(mutex, Some(marks), act) });
     }
@@ -93,11 +154,18 @@ unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn
     if here.is_mine() {
         return act();
     }
-    let Some(wait) = marks.wait(mutex as u64) else { return act() };
-    probes::contended(mutex as u64);
+    wait_for(here, marks, act)
+}
+
+/// Waits by `act`, which locks the mutex.
+#[inline(always)]
+fn wait_for(mutex: &Mutex, marks: &Marks, act: impl Fn() -> Answer) -> Answer {
+    let address = (&raw const *mutex) as u64;
+    let Some(wait) = marks.wait(address) else { return act() };
+    probes::contended(address);
     let answer = act();
-    let waited_ns = wait.end(answer == 0, mutex as u64);
-    probes::acquired(mutex as u64, waited_ns, answer == 0);
+    let waited_ns = wait.end(answer == 0, address);
+    probes::acquired(address, waited_ns, answer == 0);
     answer
 }
 
@@ -116,6 +184,7 @@ fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
 /// # Safety
 /// As of `pthread_mutex_lock`.
 pub(crate) unsafe fn lock(mutex: *const Mutex) -> Answer {
+    thread::learn();
     // SAFETY: the caller's.
     let act = || unsafe { real::pthread_mutex_lock(raw(mutex)) };
     // SAFETY: the caller's.

@@ -4,7 +4,8 @@ use crate::process;
 use core::ffi::c_char;
 
 /// What a thread knows without asking: its number by the kernel, below the state of the process that it was asked in. The
-/// child of a fork has another state, as another lock than the flagship has.
+/// child of a fork has another state. Where the C library's mutexes are recorded the state is written without its choice, so
+/// that it is none of the flagship's.
 #[inline(always)]
 fn known() -> u64 {
     own::get()
@@ -19,10 +20,27 @@ pub(crate) fn id_in_ondeck() -> Option<(u32, u32)> {
     (state == process::state() && id != 0).then_some((id, state))
 }
 
+/// The kernel's number of the calling thread, if it knows that, the process is prepared, and the C library's mutexes are
+/// known and recorded.
+#[inline(always)]
+pub(crate) fn id_beside_known() -> Option<u32> {
+    let known = known();
+    let (id, state) = (known as u32, (known >> 32) as u32);
+    (state == process::without_choice(process::state()) && id != 0).then_some(id)
+}
+
+/// Asks for what [`id_beside_known`] tells from then on.
+#[cold]
+pub(crate) fn learn() {
+    if process::records_known(process::state()) && id_beside_known().is_none() {
+        ask();
+    }
+}
+
 /// The kernel's number of the calling thread, as the C library keeps it in a mutex's owner.
 #[inline(always)]
 pub(crate) fn id() -> u32 {
-    id_in_ondeck().map_or_else(ask, |(id, _)| id)
+    id_in_ondeck().map(|(id, _)| id).or_else(id_beside_known).unwrap_or_else(ask)
 }
 
 #[cold]
@@ -30,8 +48,11 @@ fn ask() -> u32 {
     process::lock();
     // SAFETY: always may be called.
     let id = unsafe { libc::gettid() } as u32;
+    let state = process::state();
     if process::is_ondeck() {
-        own::set(u64::from(process::state()) << 32 | u64::from(id));
+        own::set(u64::from(state) << 32 | u64::from(id));
+    } else if process::records_known(state) {
+        own::set(u64::from(process::without_choice(state)) << 32 | u64::from(id));
     }
     id
 }

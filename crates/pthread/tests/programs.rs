@@ -70,6 +70,31 @@ fn the_programs_pass_with_ondecks_locks() {
     all_pass("ondeck", &[library()], &[]);
 }
 
+/// What the programs ask of the locks, they ask of the recorder: with each lock, by samples as users record, and all of it.
+/// Those that fork for their whole time are left out, as each child has a file.
+#[test]
+fn the_programs_pass_while_they_are_recorded() {
+    let only = "kinds exclusion exclusion_cpp cancel cancel_cpp cond_destroy timeouts eintr errno signal_handler many_threads \
+                lost_wakeups destroy_after_unlock fork robust shared unlock_in_handler c11";
+    let records = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
+    let directory = records.to_str().unwrap();
+    for (lock, rate) in [("glibc", "1000"), ("glibc", "1"), ("ondeck", "1")] {
+        let _ = std::fs::remove_dir_all(&records);
+        std::fs::create_dir_all(&records).unwrap();
+        let environment = [
+            ("ONLY", only),
+            ("ONDECK_LOCK", lock),
+            ("ONDECK_RECORD", directory),
+            ("ONDECK_RECORD_RATE", rate),
+            ("ONDECK_RECORD_MAX_MB", "1"),
+        ];
+        all_pass("recorded", &[library()], &environment);
+        let n_files = records.read_dir().unwrap().count();
+        assert!(n_files >= only.split_whitespace().count(), "{lock}: {n_files} recordings");
+    }
+    let _ = std::fs::remove_dir_all(&records);
+}
+
 /// Allocators lock mutexes, are asked for memory by the library's callers, and handle forks. Those that a machine lacks are named.
 #[test]
 fn allocators_may_be_preloaded_beside() {

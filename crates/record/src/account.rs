@@ -24,7 +24,8 @@
 //! over for the next instant.
 //!
 //! # What an uncontended acquisition costs
-//! One counter is counted down, and one word looked at, both in the mutex. One acquisition of many, by chance, is timed.
+//! One counter of the thread is counted down, and one word of the mutex looked at. One acquisition of many, by chance, is
+//! timed. The counter is the thread's, so that an acquisition writes nothing that other threads look at.
 
 mod waiting;
 
@@ -63,10 +64,9 @@ pub(crate) fn generation() -> u32 {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Marks {
-    /// Acquisitions until the next that is looked at, and that one; 0 before the first. Of whoever has the lock.
-    countdown: AtomicU32,
     /// A [`Tag`].
     tag: AtomicU32,
+    _rest: AtomicU32,
 }
 
 /// What of a lock is in its marks.
@@ -139,7 +139,7 @@ fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stac
 impl Marks {
     /// Of a lock that has not been seen.
     pub(crate) const fn new() -> Self {
-        Marks { countdown: AtomicU32::new(0), tag: AtomicU32::new(0) }
+        Marks { tag: AtomicU32::new(0), _rest: AtomicU32::new(0) }
     }
 
     #[inline(always)]
@@ -154,7 +154,6 @@ impl Marks {
         let origin = walk::stack(recording);
         let tag = if origin < MOST_LOCKS { origin << Tag::NUMBER_AT | Tag::IS_ORIGIN } else { 0 };
         self.tag.store(tag | GENERATION.load(Relaxed), Relaxed);
-        self.countdown.store(0, Relaxed);
     }
 
     /// The number and the entry of the mutex at that address, made if there is none.
@@ -203,12 +202,20 @@ impl Marks {
         self.has(Tag::HOT | Tag::NEXT)
     }
 
+    /// Whether the next acquisition, by the calling thread, is only to be [`count`]ed, if it does not wait. Who begins to wait
+    /// after this look is charged to the hold that follows it.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        own().holds.left() > 1 && !self.asks()
+    }
+
     /// The calling thread has acquired the mutex at that address, without waiting.
     #[inline(always)]
     pub fn taken(&self, address: u64) {
-        let left = self.countdown.load(Relaxed);
+        let holds = &own().holds;
+        let left = holds.left();
         if left > 1 && !self.asks() {
-            self.countdown.store(left - 1, Relaxed);
+            holds.leave(left - 1);
         } else {
             self.taken_with_a_look(address, false);
         }
@@ -222,17 +229,9 @@ impl Marks {
             self.found_free(recording, address);
         }
         recording.has_locked.store(1, Relaxed);
-        let (is_looked_at, next) = chance::count(self.countdown.load(Relaxed), recording.rate);
-        self.countdown.store(next, Relaxed);
-        if is_looked_at {
+        if own().holds.count(recording) {
             self.look(recording, address);
         }
-    }
-
-    /// Whether the next acquisition will be looked at, unless another thread is faster.
-    #[inline(always)]
-    pub fn is_due(&self) -> bool {
-        self.countdown.load(Relaxed) == 1
     }
 
     /// Acquires the mutex at that address by `act`, after a walk of the stack: a walk takes longer than many a hold, and others
@@ -391,6 +390,13 @@ impl Marks {
         self.tag.fetch_or(Tag::HOT, Relaxed);
         Some(wait)
     }
+}
+
+/// Counts an acquisition of a mutex that [is quiet](Marks::is_quiet).
+#[inline(always)]
+pub fn count() {
+    let holds = &own().holds;
+    holds.leave(holds.left() - 1);
 }
 
 // -- A wait -----------------------------------------------------------------------------------------------------------

@@ -43,10 +43,10 @@ mod stacks;
 mod thread;
 mod walk;
 
-pub use account::{Marks, Pending, Wait, rotated, slept, spun, woke};
+pub use account::{Marks, Pending, Wait, count, rotated, slept, spun, woke};
 pub use file::{Wish, is_on};
 pub use opaque::{Opaque, forget};
-pub use several::{Access, prepare_to_read};
+pub use several::{Access, is_due, prepare_to_read};
 
 /// What the lock that is recorded tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,11 +34,17 @@ impl Access {
     }
 }
 
+/// Whether the calling thread's next acquisition will be looked at.
+#[inline(always)]
+pub fn is_due() -> bool {
+    own().holds.left() == 1
+}
+
 /// Walks the stack of a thread that is about to acquire a lock to read, if that acquisition will be looked at: others would
 /// have to wait for it afterwards. Its number is for [`Marks::read`].
 #[inline(always)]
 pub fn prepare_to_read() -> u32 {
-    if own().reads.left() == 1 { ready() } else { NONE }
+    if is_due() { ready() } else { NONE }
 }
 
 #[cold]
@@ -71,10 +77,10 @@ impl Marks {
     /// [`prepare_to_read`] gave. `was_free` if nobody had it.
     #[inline(always)]
     pub fn read(&self, address: u64, stack: u32, was_free: bool) {
-        let reads = &own().reads;
-        let left = reads.left();
+        let holds = &own().holds;
+        let left = holds.left();
         if left > 1 && !self.asks() {
-            reads.leave(left - 1);
+            holds.leave(left - 1);
         } else {
             self.read_with_a_look(address, stack, was_free);
         }
@@ -88,13 +94,13 @@ impl Marks {
         if was_free {
             self.found_bare(recording, address);
         }
-        let reads = &own().reads;
-        if reads.count(recording)
+        let holds = &own().holds;
+        if holds.count(recording)
             && let Some(number) = self.number(recording, address)
         {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
-            reads.remember(Hold::new(address, 0, stack, true));
+            holds.remember(Hold::new(address, 0, stack, true));
         }
     }
 
@@ -102,14 +108,14 @@ impl Marks {
     /// is in the answer; the lock may be gone by then.
     #[inline(always)]
     pub fn release_read(&self, address: u64) -> Option<Pending> {
-        if own().reads.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address) }
+        if own().holds.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address) }
     }
 
     #[cold]
     #[inline(never)]
     fn release_read_with_a_look(&self, address: u64) -> Option<Pending> {
         let recording = current()?;
-        let hold = own().reads.take(address).filter(|hold| hold.is_of(0));
+        let hold = own().holds.take(address).filter(|hold| hold.is_of(0));
         let (stack, from) = hold.map_or((NONE, 0), |hold| (hold.stack, hold.from));
         Some(self.release_bare(recording, address, stack, from)?.with(Access::Reading))
     }
@@ -131,7 +137,7 @@ impl Wait<'_> {
         self.write_down(recording, has_it);
         if has_it {
             recording.note_lock();
-            own().reads.got(recording, &self, address, 0);
+            own().holds.got(recording, &self, address, 0);
         }
     }
 }

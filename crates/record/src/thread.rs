@@ -19,8 +19,8 @@ pub(crate) struct Own {
     pub(crate) woken: Cell<u64>,
     /// The address of a mutex that it is about to lock, and the stack from which, if that is walked before.
     pub(crate) ready: Cell<(u64, u64)>,
-    /// What it has to read, of locks that others may have meanwhile.
-    pub(crate) reads: Holds,
+    /// Its count of acquisitions, and what it has to read, of locks that others may have meanwhile.
+    pub(crate) holds: Holds,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
