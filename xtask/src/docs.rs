@@ -6,6 +6,7 @@
 mod lineage;
 pub(crate) mod matrix;
 mod names;
+pub(crate) mod advice;
 pub(crate) mod overhead;
 pub(crate) mod patched;
 mod picture;
@@ -61,6 +62,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     let with_responses = filled(programs::PATH, &with_predictions, "responses", &responses::part(root)?)?;
     let with_small = filled(programs::PATH, &with_responses, "small", &small::part(root)?)?;
     let with_overhead = filled(profiles::PATH, &read(profiles::PATH)?, "overhead", &overhead::part(root)?)?;
+    let with_advice = filled(profiles::PATH, &with_overhead, "advice", &advice::part(root)?)?;
     pages.extend([
         (promises::PATH.into(), promises::page(&tests, &configs)?),
         (lineage::PATH.into(), lineage),
@@ -69,7 +71,7 @@ fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
         (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
         (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
         (programs::PATH.into(), filled(programs::PATH, &with_small, "programs", &programs::part(root)?)?),
-        (profiles::PATH.into(), filled(profiles::PATH, &with_overhead, "programs", &profiles::part(root)?)?),
+        (profiles::PATH.into(), filled(profiles::PATH, &with_advice, "programs", &profiles::part(root)?)?),
         (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
         (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
     ]);

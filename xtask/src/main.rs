@@ -65,7 +65,7 @@ usage: cargo xtask TOOL
   ports      our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
   programs   other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
              [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check] [--predict]
-             [--profiles [--check]] [--overhead] [--responses] [--small]
+             [--profiles [--check]] [--advice] [--overhead] [--responses] [--small]
   scaling    the flagship on simulated machines, against what is on record [--write | --all]
   validate   the simulator beside published tables; minutes [--check]
   sanitize   the hardware tests under the sanitizers [address|thread]

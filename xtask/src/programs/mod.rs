@@ -4,9 +4,10 @@
 //! setting with both kinds of locks in an order drawn anew, so that what the machine does in the meantime meets both; ratios
 //! are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which `cargo xtask docs` makes the table in
 //! `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes out is compared. `--predict`,
-//! `--profiles`, `--overhead` and `--responses` run the same programs for other figures, and `--small` one program of ours in
+//! `--profiles`, `--advice`, `--overhead` and `--responses` run the same programs for other figures, and `--small` one program of ours in
 //! many settings.
 
+mod advice;
 mod batch;
 mod correct;
 mod expected;
@@ -115,6 +116,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         Mode::Compare => compare(root, words, &wish),
         Mode::Predict => predict::run(root, &wish.only),
         Mode::Profiles => profiles::run(root, words, &wish),
+        Mode::Advice => advice::run(root, words, &wish),
         Mode::Overhead => overhead::run(root, words, &wish),
         Mode::Responses => responses::run(root, words, &wish),
         Mode::Small => small::run(root, words, &wish),

@@ -7,6 +7,7 @@ pub(super) const USAGE: &str = "\
 usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check]
        cargo xtask programs --predict [--only NAME,...]
        cargo xtask programs --profiles [--only NAME,...] [--check]
+       cargo xtask programs --advice [--only NAME,...] [--rounds N]
        cargo xtask programs --overhead [--only NAME,...] [--rounds N]
        cargo xtask programs --responses [--only NAME,...] [--rounds N]
        cargo xtask programs --small [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME]
@@ -20,6 +21,7 @@ Runs programs with glibc's locks and with a preloaded library, in turn.
   --predict         with glibc's locks and few threads, to measure sections, of which a simulated machine of many cores
                     tells what those locks and ours would do there
   --profiles        under `ondeck profile`: the lock that is known to be hot must be found, and who waits for it; a minute
+  --advice          what `ondeck profile` advises, and what `ondeck run` then does; six minutes
   --overhead        what `ondeck profile` costs, with glibc's locks and with ours; seven minutes
   --responses       how long clients wait for an answer, with glibc's locks and with ours; seven minutes
   --small           small-sections and random-of-many in all their settings, with glibc's locks twice in each round and with
@@ -33,6 +35,7 @@ pub(super) enum Mode {
     Compare,
     Predict,
     Profiles,
+    Advice,
     Overhead,
     Responses,
     /// Of one small program, in many settings.
@@ -58,6 +61,7 @@ impl Wish {
                 "--check" => wish.is_check = true,
                 "--predict" => wish.choose(Mode::Predict)?,
                 "--profiles" => wish.choose(Mode::Profiles)?,
+                "--advice" => wish.choose(Mode::Advice)?,
                 "--overhead" => wish.choose(Mode::Overhead)?,
                 "--responses" => wish.choose(Mode::Responses)?,
                 "--small" => wish.choose(Mode::Small)?,
@@ -103,7 +107,7 @@ impl Wish {
             Mode::Compare => true,
             Mode::Predict => is_ours && !self.is_check && !has_rounds,
             Mode::Profiles => is_ours && !has_rounds,
-            Mode::Overhead | Mode::Responses => is_ours && !self.is_check,
+            Mode::Advice | Mode::Overhead | Mode::Responses => is_ours && !self.is_check,
             Mode::Small => !self.is_check,
         };
         if fits { Ok(()) } else { Err(USAGE.into()) }
@@ -153,6 +157,7 @@ mod tests {
         let mode = |text| parse(text).map(|wish| wish.mode);
         assert_eq!(mode("--predict --only node"), Ok(Mode::Predict));
         assert_eq!(mode("--check --profiles"), Ok(Mode::Profiles));
+        assert_eq!(mode("--advice --rounds 2"), Ok(Mode::Advice));
         assert_eq!(mode("--overhead --rounds 2"), Ok(Mode::Overhead));
         assert_eq!(mode("--responses --only node"), Ok(Mode::Responses));
         assert_eq!(mode("--small --rounds 2 --library a.so --lock std"), Ok(Mode::Small));
@@ -161,6 +166,7 @@ mod tests {
             "--predict --check",
             "--profiles --rounds 3",
             "--profiles --lock std",
+            "--advice --check",
             "--overhead --check",
             "--overhead --library a.so",
             "--profiles --overhead",
