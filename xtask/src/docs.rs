@@ -3,10 +3,10 @@
 //!
 //! A page that is written by hand has its generated part between two markers, as README.md has.
 
+pub(crate) mod advice;
 mod lineage;
 pub(crate) mod matrix;
 mod names;
-pub(crate) mod advice;
 pub(crate) mod overhead;
 pub(crate) mod patched;
 mod picture;

@@ -79,7 +79,7 @@ pub(crate) enum Command {
     ///
     /// You don't recompile the program, but it must be dynamically linked with glibc. `ondeck profile` records the C
     /// library's mutexes and reader-writer locks, also in child processes. It cannot see the locks of Go, Java and Rust's
-    /// std, which do not come from the C library: see --futex. Recording slows every lock. docs/profile.md says how much.
+    /// std, which do not come from the C library: see --futex. Recording slows contended locks: docs/profile.md says how much.
     ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///

@@ -6,6 +6,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `mutex` | the 40 bytes of a `pthread_mutex_t`, whose are which, and the operations on them |
+//! | `mutex::theirs` | the same for those that stay the C library's, recorded |
 //! | `cond` | the 48 bytes of a `pthread_cond_t`: waiters of one process, moved to their mutex when they are notified |
 //! | `cond::shared` | the same for condition variables that processes share |
 //! | `cancel` | sleeping so that `pthread_cancel` can end it |

@@ -83,7 +83,8 @@ pub(super) fn part(root: &Path) -> Result<String, String> {
 
 fn machine(file: &Path) -> Result<String, String> {
     let rows: Vec<Row> = read(file)?;
-    let head = ["program", "threads", "the verdict says", "predicted for the lock", "measured for the program", "agreed"];
+    let head =
+        ["program", "threads", "the verdict says", "predicted for the lock", "measured for the program", "agreed"];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(Row::cells));
     Ok(introduction(file, "one profile and 5 rounds in turn each")? + &table(&lines))

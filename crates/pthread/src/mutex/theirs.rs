@@ -1,0 +1,111 @@
+//! Mutexes that stay the C library's: where the recorder's marks are, and the writes by which plain ones are locked and
+//! unlocked there.
+//!
+//! These writes are glibc's since its first mutexes of this form: the lock word is 0, 1, or 2 if somebody may wait; the owner
+//! and the number of users are written by whoever has it. `theirs::are_known` asks the C library at hand whether it is so.
+
+use super::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, Raw, WHOSE};
+use crate::{process, thread};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use ondeck_locks::RawLock as _;
+use ondeck_record::Marks;
+
+/// What the C library writes into the lock's word. A third number says that somebody may wait.
+const THEIRS_FREE: u32 = 0;
+const THEIRS_TAKEN: u32 = 1;
+
+impl Mutex {
+    /// The recorder's marks in a mutex of the C library that has room for them.
+    pub(crate) fn marks_of_theirs(&self) -> Option<&Marks> {
+        let kind = self.shape.load(Relaxed) as u32 & WHOSE;
+        (process::is_theirs() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
+    }
+
+    /// The same of one of the most frequent kind, in a process where those are known.
+    #[inline(always)]
+    pub(crate) fn marks_of_plain_theirs(&self) -> Option<&Marks> {
+        (self.shape.load(Relaxed) as u32 == NORMAL).then_some(&self.marks)
+    }
+
+    /// Locks such a one as the C library does, if it is free.
+    #[inline(always)]
+    pub(crate) fn grab_theirs(&self, id: u32) -> bool {
+        let is_in = if thread::is_alone() {
+            let is_free = self.theirs.load(Relaxed) == THEIRS_FREE;
+            if is_free {
+                self.theirs.store(THEIRS_TAKEN, Relaxed);
+            }
+            is_free
+        } else {
+            self.theirs.compare_exchange(THEIRS_FREE, THEIRS_TAKEN, Acquire, Relaxed).is_ok()
+        };
+        if is_in {
+            self.owner.store(id, Relaxed);
+            self.n_waiting.store(self.n_waiting.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+        is_in
+    }
+
+    /// Unlocks such a one as the C library does, if nobody waits; else nothing is done. The write that frees it is the last
+    /// touch.
+    #[inline(always)]
+    pub(crate) fn free_theirs(&self) -> bool {
+        let (owner, n_users) = (self.owner.load(Relaxed), self.n_waiting.load(Relaxed));
+        self.owner.store(0, Relaxed);
+        self.n_waiting.store(n_users.wrapping_sub(1), Relaxed);
+        let is_freed = if thread::is_alone() {
+            let is_taken = self.theirs.load(Relaxed) == THEIRS_TAKEN;
+            if is_taken {
+                self.theirs.store(THEIRS_FREE, Relaxed);
+            }
+            is_taken
+        } else {
+            // Not looked at before: a load between two locked instructions takes longer than what it may save.
+            self.theirs.compare_exchange(THEIRS_TAKEN, THEIRS_FREE, Release, Relaxed).is_ok()
+        };
+        if !is_freed {
+            // Somebody waits: the mutex is still ours.
+            self.owner.store(owner, Relaxed);
+            self.n_waiting.store(n_users, Relaxed);
+        }
+        is_freed
+    }
+
+    /// A free mutex of the most frequent kind.
+    pub(crate) fn new_theirs() -> Self {
+        let [theirs, count, owner, n_waiting] = [0; 4].map(AtomicU32::new);
+        let shape = AtomicU64::new(0);
+        Mutex { theirs, count, owner, n_waiting, shape, raw: Raw::new(), marks: Marks::default() }
+    }
+
+    /// The words that [`grab_theirs`](Self::grab_theirs) writes, and those that it relies on: lock, count, owner, users and
+    /// kind.
+    pub(crate) fn words_of_theirs(&self) -> [u32; 5] {
+        let words = [&self.theirs, &self.count, &self.owner, &self.n_waiting].map(|word| word.load(Relaxed));
+        let [lock, count, owner, users] = words;
+        [lock, count, owner, users, self.shape.load(Relaxed) as u32]
+    }
+
+    /// Whether one of the C library's is free, as far as a look can tell.
+    pub(crate) fn looks_free(&self) -> bool {
+        /// The state of one that protects a priority is below that priority; that of all others is a thread's number.
+        const PROTECTS: u32 = 64;
+        const BELOW_PRIORITY: u32 = 3;
+        const THREAD: u32 = 0x3fff_ffff;
+        let protects = self.shape.load(Relaxed) as u32 & PROTECTS != 0;
+        self.theirs.load(Relaxed) & if protects { BELOW_PRIORITY } else { THREAD } == 0
+    }
+
+    /// Whether one of the C library's is locked by its owner more than once.
+    pub(crate) fn is_locked_again(&self) -> bool {
+        self.shape.load(Relaxed) as u32 & WHOSE == RECURSIVE && self.count.load(Relaxed) > 1
+    }
+
+    /// Whether one of the C library's refuses what its owner may do.
+    pub(crate) fn refuses_others(&self) -> bool {
+        matches!(self.shape.load(Relaxed) as u32 & WHOSE, RECURSIVE | ERRORCHECK) && !self.is_mine()
+    }
+}
