@@ -3,10 +3,12 @@
 //! Samples are added up as they come, so what is kept grows with the number of locks and stacks and not with time.
 
 pub(crate) mod build;
+mod contents;
 pub(crate) mod totals;
 
 use crate::profile::{Ended, LockKind, WaitKind};
 use crate::symbols::Symbols;
+use contents::Contents;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, Reader, Unreadable};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +44,7 @@ pub struct Collector {
 /// What one part of a process image records.
 #[derive(Debug)]
 struct Recording {
-    reader: Reader,
+    contents: Contents,
     /// By the number of the lock: from the start, and since the last snapshot.
     locks: BTreeMap<u32, Totals>,
     /// See [`locks`](Self::locks).
@@ -82,17 +84,22 @@ impl Collector {
             if self.recordings[at].is_closed {
                 continue;
             }
-            let about = &self.recordings[at].reader.about;
+            let about = self.recordings[at].contents.about();
             let (pid, source) = (about.pid, about.source);
             // Another program has taken its place in the process. A process may record from two sources at once.
             let is_replacement =
-                |other: &Recording| (other.reader.about.pid, other.reader.about.source) == (pid, source);
+                |other: &Recording| (other.contents.about().pid, other.contents.about().source) == (pid, source);
             let is_replaced = self.recordings[at + 1..].iter().any(is_replacement);
             let is_gone = is_replaced || !is_alive(pid);
             let recording = &mut self.recordings[at];
-            if let Err(error) = recording.take(is_gone, now_ns, self.run.started_ns) {
-                recording.is_closed = true;
-                self.unreadable.push(error.to_string());
+            match recording.take(is_gone, now_ns, self.run.started_ns) {
+                // Another process may come to have its number, and then a file of that name.
+                Ok(Some(removed)) => _ = self.seen.remove(&removed),
+                Ok(None) => {}
+                Err(error) => {
+                    recording.is_closed = true;
+                    self.unreadable.push(error.to_string());
+                }
             }
         }
     }
@@ -118,7 +125,7 @@ impl Collector {
                 Err(_) => {}
             }
         }
-        opened.sort_by_key(|recording| recording.reader.about.started_ns);
+        opened.sort_by_key(|recording| recording.contents.about().started_ns);
         self.recordings.extend(opened);
     }
 }
@@ -127,7 +134,7 @@ impl Recording {
     fn new(reader: Reader) -> Self {
         let last_ns = reader.about.started_ns;
         Recording {
-            reader,
+            contents: Contents::of(reader),
             locks: BTreeMap::new(),
             recent: BTreeMap::new(),
             ended: Ended::Running,
@@ -138,22 +145,24 @@ impl Recording {
         }
     }
 
-    fn take(&mut self, is_gone: bool, now_ns: u64, origin_ns: u64) -> Result<(), Unreadable> {
+    /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
+    fn take(&mut self, is_gone: bool, now_ns: u64, origin_ns: u64) -> Result<Option<PathBuf>, Unreadable> {
+        let Some(reader) = self.contents.reader() else { return Ok(None) };
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);
-        self.reader.take(is_gone, |sample| {
+        reader.take(is_gone, |sample| {
             *last_ns = (*last_ns).max(sample.at);
             locks.entry(sample.lock).or_default().add(&sample, origin_ns);
             recent.entry(sample.lock).or_default().add(&sample, origin_ns);
         })?;
-        self.dropped = self.reader.dropped()?;
-        self.has_locked = self.reader.has_locked()?;
+        self.dropped = reader.dropped()?;
+        self.has_locked = reader.has_locked()?;
         if !is_gone {
             self.last_ns = self.last_ns.max(now_ns);
-            return Ok(());
+            return Ok(None);
         }
         self.is_closed = true;
-        self.ended = if self.reader.has_exited()? { Ended::Exit } else { Ended::Abruptly };
-        Ok(())
+        self.ended = if reader.has_exited()? { Ended::Exit } else { Ended::Abruptly };
+        self.contents.keep(&self.locks)
     }
 }
 
@@ -178,6 +187,12 @@ fn is_older_than_a_second(path: &Path) -> bool {
 pub(crate) struct Stack {
     number: u32,
     is_reading: bool,
+}
+
+impl Stack {
+    fn number(&self) -> u32 {
+        self.number
+    }
 }
 
 /// Whether samples of this kind are waits for a mutex.

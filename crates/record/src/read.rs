@@ -173,6 +173,11 @@ impl Reader {
         })
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn bytes(&self, at: u64, length: usize) -> Result<Bytes, Unreadable> {
         let wrong = |error: io::Error| Unreadable { path: self.path.clone(), why: error.to_string() };
         Bytes::read(&self.file, at, length).map_err(wrong)

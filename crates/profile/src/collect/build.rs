@@ -41,8 +41,8 @@ impl Collector {
                 problems.push(error.to_string());
             }
         }
-        let rate = self.recordings.iter().map(|recording| recording.reader.about.rate).max().unwrap_or(1);
-        let lock = self.recordings.first().map(|recording| recording.reader.about.lock.clone()).unwrap_or_default();
+        let rate = self.recordings.iter().map(|recording| recording.contents.about().rate).max().unwrap_or(1);
+        let lock = self.recordings.first().map(|recording| recording.contents.about().lock.clone()).unwrap_or_default();
         let mut profile = Profile {
             version: VERSION,
             command: self.run.command.clone(),
@@ -80,7 +80,7 @@ impl Collector {
         }
         let is_opaque = |lock: &read::Lock| lock.kind & !kind::SEVERAL == kind::OPAQUE;
         let has_opaque =
-            |recording: &Recording| recording.reader.locks().is_ok_and(|locks| locks.iter().any(is_opaque));
+            |recording: &Recording| recording.contents.locks().is_ok_and(|locks| locks.iter().any(is_opaque));
         if self.recordings.iter().any(has_opaque) {
             profile.notes.push(OPAQUE.to_owned());
         }
@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
     }
 
     fn add(&mut self, recording: &Recording, started_ns: u64) -> Result<(), Unreadable> {
-        let about = &recording.reader.about;
+        let about = recording.contents.about();
         let since = |ns: u64| ns.saturating_sub(started_ns) as f64 / 1e9;
         let process = self.process(
             Process {
@@ -203,7 +203,7 @@ impl<'a> Builder<'a> {
             },
             about.source,
         );
-        let modules: Vec<Module> = recording.reader.modules()?.into_iter().map(module).collect();
+        let modules: Vec<Module> = recording.contents.modules()?.into_iter().map(module).collect();
         let mut image = Image {
             recording,
             process,
@@ -213,7 +213,7 @@ impl<'a> Builder<'a> {
             tail_callers: HashMap::new(),
             jumpers: HashMap::new(),
         };
-        for lock in recording.reader.locks()? {
+        for lock in recording.contents.locks()? {
             let totals = match self.since {
                 Since::Start => &recording.locks,
                 Since::Snapshot => &recording.recent,
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Unreadable> {
         let spot = if lock.kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
-        let tells = image.recording.reader.about.lock != "glibc" && kind == LockKind::Mutex;
+        let tells = image.recording.contents.about().lock != "glibc" && kind == LockKind::Mutex;
         let told = |count: u32| tells.then_some(f64::from(count));
         let name = self.name(image, lock.address, origin, false);
         // What the last to wait found that nobody had looked at.
@@ -366,7 +366,7 @@ impl<'a> Builder<'a> {
         if let Some(known) = image.stacks.get(&number) {
             return Ok(Some(*known));
         }
-        let addresses = image.recording.reader.stack(number)?;
+        let addresses = image.recording.contents.stack(number)?;
         if addresses.is_empty() {
             return Ok(None);
         }

@@ -36,6 +36,11 @@ impl Sum {
 }
 
 impl Totals {
+    /// The numbers of all stacks in it.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
+        [&self.waiters, &self.holders, &self.takers].into_iter().flat_map(|stacks| stacks.0.keys().map(Stack::number))
+    }
+
     pub(crate) fn add(&mut self, sample: &Sample, origin_ns: u64) {
         let Sample { thread, at, ns, weight, .. } = *sample;
         let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };

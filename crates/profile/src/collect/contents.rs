@@ -1,0 +1,93 @@
+//! What a recording says beside its samples: from its file while the process runs, and from memory afterwards. A program may
+//! start thousands of processes, and files that stay open or are kept would use up what the system has of them.
+
+use super::Totals;
+use ondeck_record::read::{About, Lock, Module, Reader, Unreadable};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// One recording.
+#[derive(Debug)]
+pub(super) struct Contents {
+    about: About,
+    from: From,
+}
+
+#[derive(Debug)]
+enum From {
+    File(Reader),
+    Memory(Kept),
+}
+
+/// What is left of a recording whose process is gone: what its samples need.
+#[derive(Debug, Default)]
+struct Kept {
+    locks: Vec<Lock>,
+    modules: Vec<Module>,
+    stacks: HashMap<u32, Vec<u64>>,
+}
+
+impl Contents {
+    pub(super) fn of(reader: Reader) -> Self {
+        Contents { about: reader.about.clone(), from: From::File(reader) }
+    }
+
+    pub(super) fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The file, as long as there is one.
+    pub(super) fn reader(&mut self) -> Option<&mut Reader> {
+        match &mut self.from {
+            From::File(reader) => Some(reader),
+            From::Memory(_) => None,
+        }
+    }
+
+    pub(super) fn locks(&self) -> Result<Vec<Lock>, Unreadable> {
+        match &self.from {
+            From::File(reader) => reader.locks(),
+            From::Memory(kept) => Ok(kept.locks.clone()),
+        }
+    }
+
+    pub(super) fn modules(&self) -> Result<Vec<Module>, Unreadable> {
+        match &self.from {
+            From::File(reader) => reader.modules(),
+            From::Memory(kept) => Ok(kept.modules.clone()),
+        }
+    }
+
+    /// The return addresses of a stack, the innermost first; empty if there is none of that number.
+    pub(super) fn stack(&self, number: u32) -> Result<Vec<u64>, Unreadable> {
+        match &self.from {
+            From::File(reader) => reader.stack(number),
+            From::Memory(kept) => Ok(kept.stacks.get(&number).cloned().unwrap_or_default()),
+        }
+    }
+
+    /// The process is gone, and all its samples are in `totals`: keeps what these need, and removes the file, whose path is
+    /// the answer.
+    pub(super) fn keep(&mut self, totals: &BTreeMap<u32, Totals>) -> Result<Option<PathBuf>, Unreadable> {
+        let From::File(reader) = &self.from else { return Ok(None) };
+        let mut kept = Kept::default();
+        if !totals.is_empty() {
+            kept.locks = reader.locks()?;
+            kept.locks.retain(|lock| totals.contains_key(&lock.number));
+            kept.modules = reader.modules()?;
+            let origins = kept.locks.iter().map(|lock| lock.origin);
+            for number in totals.values().flat_map(Totals::stacks).chain(origins) {
+                if let Entry::Vacant(place) = kept.stacks.entry(number) {
+                    place.insert(reader.stack(number)?);
+                }
+            }
+        }
+        let path: &Path = reader.path();
+        let path = path.to_owned();
+        // One that stays is in a directory that is removed in the end.
+        let _ = std::fs::remove_file(&path);
+        self.from = From::Memory(kept);
+        Ok(Some(path))
+    }
+}
