@@ -182,6 +182,25 @@ static void read_together()
     join_all(&writer, 1);
 }
 
+// ---- one reading inside another, and one that a child of a fork begins anew
+
+static pthread_rwlock_t nested = PTHREAD_RWLOCK_INITIALIZER;
+
+APART static void reads_inside()
+{
+    OK(pthread_rwlock_rdlock(&nested));
+    OK(pthread_rwlock_unlock(&nested));
+}
+
+APART static void reads_around()
+{
+    OK(pthread_rwlock_rdlock(&nested));
+    for (int i = 0; i < 3; i++)
+        reads_inside();
+    sleep_ns(30 * MS);
+    OK(pthread_rwlock_unlock(&nested));
+}
+
 // ---- of several processes: waits are known, holders are not
 
 APART static void *waits_across(void *id)
@@ -227,6 +246,7 @@ int main(int n, char **arguments)
         writes_the_made();
         read_together();
     }
+    reads_around();
     holds_for_long();
     share_across();
     known_fact("crowd_waited_ns", static_cast<double>(crowd_waited_ns));

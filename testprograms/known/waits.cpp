@@ -131,6 +131,38 @@ static void throw_out()
     CHECK(n == 3);
 }
 
+// Memory that is one thing after the other, of which the second says nothing when it begins.
+static union {
+    sem_t semaphore;
+    pthread_cond_t condition;
+} reused;
+
+APART static void wait_in_reused_memory()
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    const pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+    OK(sem_init(&reused.semaphore, 0, 0));
+    struct timespec end = in_ns(CLOCK_REALTIME, 10 * MS);
+    GIVES(sem_timedwait(&reused.semaphore, &end), -1);
+    OK(sem_destroy(&reused.semaphore));
+    memcpy(&reused.condition, &fresh, sizeof fresh);
+    OK(pthread_mutex_lock(&mutex));
+    end = in_ns(CLOCK_REALTIME, 30 * MS);
+    GIVES(pthread_cond_timedwait(&reused.condition, &mutex, &end), ETIMEDOUT);
+    OK(pthread_mutex_unlock(&mutex));
+}
+
+// Who comes last to a barrier does not wait, however much there is to write down.
+APART static void come_alone_many_times()
+{
+    enum { TIMES = 20000 };
+    pthread_barrier_t alone;
+    OK(pthread_barrier_init(&alone, nullptr, 1));
+    for (int i = 0; i < TIMES; i++)
+        pthread_barrier_wait(&alone);
+    OK(pthread_barrier_destroy(&alone));
+}
+
 APART static void *spins(void *)
 {
     __atomic_store_n(&is_spinning, 1, __ATOMIC_RELEASE);
@@ -182,6 +214,8 @@ int main(int n, char **arguments)
     comes_last();
     begin_once();
     throw_out();
+    wait_in_reused_memory();
+    come_alone_many_times();
     lets_spin();
     joins();
     cancel();

@@ -12,6 +12,7 @@ use contents::Contents;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, Reader, Unreadable};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use totals::Totals;
 
@@ -118,7 +119,7 @@ impl Collector {
                     opened.push(Recording::new(reader));
                 }
                 // It may have been begun just now.
-                Err(error) if is_older_than_a_second(&path) => {
+                Err(error) if is_older_than_a_second(&path) && may_open() => {
                     self.seen.insert(path);
                     self.unreadable.push(error.to_string());
                 }
@@ -167,14 +168,36 @@ impl Recording {
 }
 
 /// Whether there is such a process, and a thread of it has not ended. Its first thread may have ended before the others.
+/// True also if that cannot be found out, for want of files that may be open.
 pub fn is_alive(pid: u32) -> bool {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    // Twice: a thread that starts another and ends may have done both after the list was made.
+    has_thread(pid) || has_thread(pid)
+}
+
+fn has_thread(pid: u32) -> bool {
+    let is_there =
+        |error: io::Error| error.kind() != io::ErrorKind::NotFound && error.raw_os_error() != Some(NO_PROCESS);
+    let threads = match std::fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(threads) => threads,
+        Err(error) => return is_there(error),
+    };
     threads.flatten().any(|thread| {
-        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let stat = match std::fs::read_to_string(thread.path().join("stat")) {
+            Ok(stat) => stat,
+            Err(error) => return is_there(error),
+        };
         // The name before it may hold anything, a parenthesis too.
         let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
         !matches!(state, None | Some('Z' | 'X' | 'x'))
     })
+}
+
+/// `ESRCH`: the process has ended between two looks.
+const NO_PROCESS: i32 = 3;
+
+/// Whether this process may open one more file. If not, a file that cannot be opened is no worse than others.
+fn may_open() -> bool {
+    std::fs::File::open("/").is_ok()
 }
 
 fn is_older_than_a_second(path: &Path) -> bool {

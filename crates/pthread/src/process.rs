@@ -23,7 +23,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{
-    AtomicPtr, AtomicU32,
+    AtomicBool, AtomicPtr, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_platform::Platform;
@@ -60,6 +60,8 @@ struct Wiped {
 // Where pages are larger than 4 KiB the kernel refuses, and the handler of a fork does the work.
 static STATE: Wiped = Wiped { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] };
 
+/// Whether the kernel gives a child that page as zeros.
+static IS_WIPED: AtomicBool = AtomicBool::new(false);
 /// What a child keeps: which lock was chosen, FRESH before that.
 static CHOICE: AtomicU32 = AtomicU32::new(FRESH);
 static OTHER: AtomicPtr<Operations> = AtomicPtr::new(ptr::null_mut());
@@ -81,7 +83,8 @@ pub(crate) const fn is_ondeck_in(state: u32) -> bool {
 /// Whether the C library's own mutexes and condition variables are used as they are.
 #[inline]
 pub(crate) fn is_theirs() -> bool {
-    if state() & CHOICES == FRESH {
+    // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
+    if matches!(state() & CHOICES, FRESH | BUSY) {
         lock();
     }
     matches!(state() & CHOICES, THEIRS | KNOWN)
@@ -146,12 +149,26 @@ pub(crate) fn lock() -> Option<&'static Operations> {
             // SAFETY: stored before the state was, and never freed.
             ANOTHER => return unsafe { OTHER.load(Relaxed).as_ref() },
             BUSY => Preloaded::nap_ns(NAP_NS),
-            _ => without_signals(|| {
-                if STATE.state.compare_exchange(FRESH, BUSY, Acquire, Relaxed).is_ok() {
-                    STATE.state.store(prepare(), Release);
-                }
-            }),
+            _ => {
+                look_up_early();
+                without_signals(|| {
+                    if STATE.state.compare_exchange(FRESH, BUSY, Acquire, Relaxed).is_ok() {
+                        STATE.state.store(prepare(), Release);
+                    }
+                });
+            }
         }
+    }
+}
+
+/// Looks up what [`prepare`] calls of the C library. Not there: the loader's lock may be held by a thread that waits until
+/// this one has prepared.
+fn look_up_early() {
+    // SAFETY: a string of C; the value is used before anybody can change the environment.
+    let name = unsafe { libc::getenv(c"ONDECK_LOCK".as_ptr()) };
+    // SAFETY: a value of the environment is a string of C.
+    if CHOICE.load(Relaxed) == FRESH && !name.is_null() && unsafe { CStr::from_ptr(name) } == c"glibc" {
+        real::look_up_mutexes();
     }
 }
 
@@ -181,7 +198,8 @@ fn prepare() -> u32 {
         let page = (&raw const STATE).cast_mut().cast::<c_void>();
         // If it is refused, the handler does the same.
         // SAFETY: the page is ours, whole, and holds nothing but the state.
-        unsafe { libc::madvise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) };
+        let answer = unsafe { libc::madvise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) };
+        IS_WIPED.store(answer == 0, Relaxed);
     } else {
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
         places::clear();
@@ -271,8 +289,11 @@ pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = {
     extern "C" fn in_child() {
-        STATE.state.store(FRESH, Relaxed);
-        ondeck_record::in_child();
+        // A handler that ran before may have locked, and prepared the child.
+        if !IS_WIPED.load(Relaxed) {
+            STATE.state.store(FRESH, Relaxed);
+            ondeck_record::in_child();
+        }
     }
     extern "C" fn begin() {
         real::look_up_all();

@@ -44,6 +44,13 @@ impl Symbol {
     }
 }
 
+/// Looks up what tells whether the C library's mutexes are known.
+pub(crate) fn look_up_mutexes() {
+    for symbol in [&symbols::pthread_mutex_lock, &symbols::pthread_mutex_trylock, &symbols::pthread_mutex_unlock] {
+        symbol.address();
+    }
+}
+
 macro_rules! real {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
         /// Looks up whatever may be needed.

@@ -75,7 +75,7 @@ fn the_programs_pass_with_ondecks_locks() {
 #[test]
 fn the_programs_pass_while_they_are_recorded() {
     let only = "kinds exclusion exclusion_cpp cancel cancel_cpp cond_destroy timeouts eintr errno signal_handler many_threads \
-                lost_wakeups destroy_after_unlock fork robust shared unlock_in_handler c11";
+                lost_wakeups destroy_after_unlock fork fork_threads robust shared unlock_in_handler c11";
     let records = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
     let directory = records.to_str().unwrap();
     for (lock, rate) in [("glibc", "1000"), ("glibc", "1"), ("ondeck", "1")] {

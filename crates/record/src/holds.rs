@@ -29,10 +29,9 @@ impl Hold {
         Hold { address, turn, from, stack, generation: account::generation() }
     }
 
-    /// Whether it is of this process, and of that turn as far as that is known.
+    /// Whether it is of that turn, as far as that is known.
     pub(crate) fn is_of(&self, turn: u64) -> bool {
-        let is_same = self.turn == turn || self.turn == 0 || turn == 0;
-        is_same && self.generation == account::generation()
+        self.turn == turn || self.turn == 0 || turn == 0
     }
 }
 
@@ -78,14 +77,22 @@ impl Holds {
         is_looked_at
     }
 
-    /// Forgets a hold of that lock, and gives it.
+    /// Whether it remembers a hold of that lock.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        self.list[..self.n.get() as usize].iter().any(|hold| hold.get().address == address)
+    }
+
+    /// Forgets the newest hold of that lock, and gives it. Who reads a lock twice ends the inner reading first.
     pub(crate) fn take(&self, address: u64) -> Option<Hold> {
         let n = self.n.get() as usize;
-        let at = self.list[..n].iter().position(|hold| hold.get().address == address)?;
+        let at = self.list[..n].iter().rposition(|hold| hold.get().address == address)?;
         let hold = self.list[at].get();
-        self.list[at].set(self.list[n - 1].get());
+        for next in at + 1..n {
+            self.list[next - 1].set(self.list[next].get());
+        }
         self.n.set(n as u32 - 1);
-        Some(hold)
+        // What a parent's thread held is nobody's here.
+        if hold.generation == account::generation() { Some(hold) } else { self.take(address) }
     }
 
     pub(crate) fn remember(&self, hold: Hold) {
@@ -110,7 +117,8 @@ impl Holds {
             NONE if is_timed => walk::stack(recording),
             known => known,
         };
-        if is_timed || stack != NONE {
+        // One inside another is remembered too, so that its end is not taken for the end of the outer one.
+        if is_timed || stack != NONE || self.has(address) {
             self.remember(Hold::new(address, turn, stack, is_timed));
         }
     }

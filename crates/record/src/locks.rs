@@ -87,7 +87,8 @@ pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl Fn
         if found == address {
             // Of another thread, which may not have written it yet.
             let number = place.number.load(Acquire);
-            if number != NONE {
+            // Of something else, it is of what was there before.
+            if lock(recording, number).is_some_and(|lock| lock.kind.load(Relaxed) == kind) {
                 return number;
             }
             let number = add(recording, address, kind, origin());

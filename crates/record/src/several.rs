@@ -79,7 +79,7 @@ impl Marks {
     pub fn read(&self, address: u64, stack: u32, was_free: bool) {
         let holds = &own().holds;
         let left = holds.left();
-        if left > 1 && !self.asks() {
+        if left > 1 && !self.asks() && holds.is_empty() {
             holds.leave(left - 1);
         } else {
             self.read_with_a_look(address, stack, was_free);
@@ -91,16 +91,20 @@ impl Marks {
     fn read_with_a_look(&self, address: u64, stack: u32, was_free: bool) {
         let Some(recording) = current() else { return };
         recording.note_lock();
+        let holds = &own().holds;
         if was_free {
             self.found_bare(recording, address);
+            // Nobody had it, so what is remembered was ended by another thread.
+            while holds.take(address).is_some() {}
         }
-        let holds = &own().holds;
-        if holds.count(recording)
-            && let Some(number) = self.number(recording, address)
-        {
+        let is_looked_at = holds.count(recording);
+        if is_looked_at && let Some(number) = self.number(recording, address) {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
             holds.remember(Hold::new(address, 0, stack, true));
+        } else if holds.has(address) {
+            // So that its end is not taken for the end of the outer one.
+            holds.remember(Hold::new(address, 0, NONE, false));
         }
     }
 
@@ -115,7 +119,7 @@ impl Marks {
     #[inline(never)]
     fn release_read_with_a_look(&self, address: u64) -> Option<Pending> {
         let recording = current()?;
-        let hold = own().holds.take(address).filter(|hold| hold.is_of(0));
+        let hold = own().holds.take(address);
         let (stack, from) = hold.map_or((NONE, 0), |hold| (hold.stack, hold.from));
         Some(self.release_bare(recording, address, stack, from)?.with(Access::Reading))
     }

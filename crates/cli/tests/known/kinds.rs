@@ -60,6 +60,14 @@ pub(crate) fn several(run: &Profiled) -> Vec<String> {
     must(is_near(crowd.wait_ns, fact(run, "crowd_waited_ns")), format!("crowd waited {} ns", crowd.wait_ns));
     // Two rounds of 10, 20 and 40 ms, of which the writer waits for the longest.
     must(crowd.hold_ns > 140e6, format!("the crowd's holds: {} ns", crowd.hold_ns));
+    let nested = &lock_of(&run.profile, "nested").takers;
+    let [around, inside] = ["reads_around", "reads_inside"].map(|name| {
+        let is_it =
+            |site: &&Site| run.profile.frames_of(site.stack).nth(1).is_some_and(|frame| frame.function.contains(name));
+        nested.iter().filter(is_it).fold((0.0, 0.0), |(count, ns), site| (count + site.count, ns + site.ns))
+    });
+    must((around.0, inside.0) == (1.0, 3.0), format!("readings: {around:?} around {inside:?}"));
+    must(around.1 >= 30e6 && inside.1 < 10e6, format!("readings: {around:?} around {inside:?}"));
     let across = lock_of(&run.profile, "*waits_across*");
     let is_right = across.waits == 1.0 && across.holders.is_empty() && across.takers.is_empty();
     must(is_right, format!("of several processes: {across:?}"));
@@ -77,6 +85,14 @@ pub(crate) fn waits(run: &Profiled) -> Vec<String> {
         let found = condition(name).map(|one: &Condition| one.kind);
         must(found == Some(kind), format!("{name}: {found:?}"));
     }
+    let of_reused = |kind| profile.conditions.iter().find(|one| one.name.starts_with("reused") && one.kind == kind);
+    for (kind, least) in [(WaitKind::Semaphore, 10e6), (WaitKind::Condition, 30e6)] {
+        let ns = of_reused(kind).map_or(0.0, |one| one.wait_ns);
+        must((least..least + 15e6).contains(&ns), format!("{kind:?} in reused memory: {ns} ns"));
+    }
+    let alone = profile.conditions.iter().find(|one| one.name.contains("come_alone"));
+    let each = alone.map_or(f64::NAN, |one| one.wait_ns / one.waits);
+    must(each < 2000.0, format!("alone at a barrier: {each} ns each, {alone:?}"));
     let joins: Vec<&Condition> = profile.conditions.iter().filter(|one| one.kind == WaitKind::Join).collect();
     let ns: f64 = ["in joins", "in lets_spin"]
         .iter()

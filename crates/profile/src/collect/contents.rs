@@ -68,7 +68,7 @@ impl Contents {
     }
 
     /// The process is gone, and all its samples are in `totals`: keeps what these need, and removes the file, whose path is
-    /// the answer.
+    /// the answer if that could be done.
     pub(super) fn keep(&mut self, totals: &BTreeMap<u32, Totals>) -> Result<Option<PathBuf>, Unreadable> {
         let From::File(reader) = &self.from else { return Ok(None) };
         let mut kept = Kept::default();
@@ -86,8 +86,8 @@ impl Contents {
         let path: &Path = reader.path();
         let path = path.to_owned();
         // One that stays is in a directory that is removed in the end.
-        let _ = std::fs::remove_file(&path);
+        let is_removed = std::fs::remove_file(&path).is_ok();
         self.from = From::Memory(kept);
-        Ok(Some(path))
+        Ok(is_removed.then_some(path))
     }
 }
