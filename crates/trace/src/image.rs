@@ -27,6 +27,8 @@ pub struct Image {
     walker: Walker,
     /// Pages that have been looked for in vain.
     unknown: HashSet<u64>,
+    /// Whether a stack of it is kept.
+    has_stacks: bool,
     looks: Looks,
 }
 
@@ -64,11 +66,43 @@ pub(crate) struct Images {
     cache: Option<Cache>,
 }
 
-/// Each stack of an image once.
+/// Each stack of an image once, as long as there is room. A program may have stacks without end.
 #[derive(Default)]
 struct Stacks {
     list: Vec<Vec<u64>>,
     numbers: HashMap<(usize, Vec<u64>), u32>,
+    n_addresses: usize,
+    /// How often one was given that is cut.
+    n_cut: u64,
+}
+
+impl Stacks {
+    /// So many addresses are kept of whole stacks, twice: 16 MB, and some more for what is added up for each. That is 30,000
+    /// stacks of usual depth.
+    const MOST: usize = 1 << 20;
+    /// Then so many of each new one, which still tell who waits.
+    const INNERMOST: usize = 8;
+    /// So many addresses in all. Then a new stack is empty.
+    const MOST_OF_ALL: usize = 2 * Self::MOST;
+
+    fn number(&mut self, image: usize, mut addresses: Vec<u64>) -> u32 {
+        let key = (image, addresses);
+        if let Some(known) = self.numbers.get(&key) {
+            return *known;
+        }
+        addresses = key.1;
+        if self.n_addresses >= Self::MOST {
+            self.n_cut += 1;
+            addresses.truncate(if self.n_addresses < Self::MOST_OF_ALL { Self::INNERMOST } else { 0 });
+        }
+        let Stacks { list, numbers, n_addresses, .. } = self;
+        *numbers.entry((image, addresses)).or_insert_with_key(|(_, addresses)| {
+            // An empty one takes room, too.
+            *n_addresses += addresses.len() + 1;
+            list.push(addresses.clone());
+            list.len() as u32 - 1
+        })
+    }
 }
 
 impl Images {
@@ -94,11 +128,26 @@ impl Images {
             modules,
             walker,
             unknown: HashSet::new(),
+            has_stacks: false,
             looks: Looks::new(),
         };
         self.list.push(image);
         self.of_process.entry(pid).or_default().push(self.list.len() - 1);
         self.list.len() - 1
+    }
+
+    /// Thousands of processes may come and go: gives back what the next stack of one would need that has ended without any.
+    /// Its first thread may have ended before others. If one of these waits after all, its modules are looked for again.
+    fn sweep(&mut self, at: u64) {
+        const EACH: usize = 256;
+        const LONG_NS: u64 = 2_000_000_000;
+        if !self.list.len().is_multiple_of(EACH) {
+            return;
+        }
+        let has_ended = |image: &&mut Image| image.to_ns.is_some_and(|to_ns| to_ns + LONG_NS < at);
+        for image in self.list.iter_mut().filter(has_ended).filter(|image| !image.has_stacks) {
+            (image.modules, image.walker, image.unknown) = (Vec::new(), Walker::new(), HashSet::new());
+        }
     }
 
     /// A process has become another program.
@@ -118,6 +167,7 @@ impl Images {
         let (walker, modules, program) = (walker.clone(), modules.clone(), program.clone());
         let index = self.begin(pid, parent, at, walker, modules);
         self.list[index].program = program;
+        self.sweep(at);
     }
 
     /// A process has ended.
@@ -177,11 +227,13 @@ impl Images {
             let cache = self.cache.get_or_insert_with(Cache::new);
             addresses = self.list[index].walker.walk(cache, registers, copy);
         }
-        let Stacks { list, numbers } = &mut self.stacks;
-        *numbers.entry((index, addresses)).or_insert_with_key(|(_, addresses)| {
-            list.push(addresses.clone());
-            list.len() as u32 - 1
-        })
+        self.list[index].has_stacks = true;
+        self.stacks.number(index, addresses)
+    }
+
+    /// How often a stack was cut, as there was no room for one more.
+    pub(crate) fn n_cut(&self) -> u64 {
+        self.stacks.n_cut
     }
 
     fn is_strange(&mut self, index: usize, addresses: &[u64]) -> bool {
@@ -253,6 +305,27 @@ mod tests {
     }
 
     #[test]
+    fn stacks_without_end_are_cut_and_then_empty() {
+        let mut stacks = Stacks::default();
+        let whole = |first: u64| (first..first + 64).collect::<Vec<u64>>();
+        let first = stacks.number(0, whole(0));
+        stacks.n_addresses = Stacks::MOST;
+        assert_eq!((stacks.number(0, whole(0)), stacks.n_cut), (first, 0), "a known one is whole");
+        let cut = stacks.number(0, whole(1000));
+        assert_eq!(stacks.list[cut as usize], whole(1000)[..Stacks::INNERMOST]);
+        let mut other_end = whole(1000);
+        other_end[20] = 7;
+        assert_eq!((stacks.number(0, other_end), stacks.n_cut), (cut, 2));
+        assert_ne!(stacks.number(1, whole(1000)), cut, "another program's");
+        stacks.n_addresses = Stacks::MOST_OF_ALL;
+        let empty = stacks.number(0, whole(2000));
+        assert!(stacks.list[empty as usize].is_empty());
+        assert_eq!((stacks.number(0, whole(3000)), stacks.n_cut), (empty, 5));
+        // Each new one takes some of the room, so there are not more of them than that.
+        assert!(stacks.n_addresses > Stacks::MOST_OF_ALL);
+    }
+
+    #[test]
     fn a_process_has_the_image_of_its_time() {
         let pid = std::process::id();
         let mut images = Images::default();
@@ -268,5 +341,24 @@ mod tests {
         assert_eq!(images.list[child].parent, pid);
         images.ended(4_000_000, 400);
         assert_eq!(images.list[child].to_ns, Some(400));
+    }
+
+    #[test]
+    fn who_has_ended_without_a_stack_gives_back_what_its_stacks_would_need() {
+        let (pid, mut images) = (std::process::id(), Images::default());
+        images.at(pid, 100);
+        let [quiet, told, running] = [1, 2, 3].map(|n| {
+            images.forked(4_000_000 + n, pid, 110);
+            images.at(4_000_000 + n, 111)
+        });
+        images.list[told].has_stacks = true;
+        images.ended(4_000_001, 120);
+        images.ended(4_000_002, 120);
+        let n_modules = images.list[running].modules.len();
+        for more in 10..600 {
+            images.forked(4_000_000 + more, pid, 10_000_000_000);
+        }
+        assert!(n_modules > 1);
+        assert_eq!([quiet, told, running].map(|index| images.list[index].modules.len()), [0, n_modules, n_modules]);
     }
 }

@@ -272,6 +272,11 @@ impl Tracer {
         self.pairs.doubtful()
     }
 
+    /// How often a stack was cut, as there were too many different ones.
+    pub fn cut_stacks(&self) -> u64 {
+        self.images.n_cut()
+    }
+
     /// Takes nothing any more: the process goes on at full speed.
     pub fn stop(&mut self) {
         self.events.clear();

@@ -66,6 +66,7 @@ impl FutexCollector {
         put_in_order(&mut profile);
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(self.tracer.doubtful()));
+        profile.notes.extend(cut(self.tracer.cut_stacks()));
         profile.notes.extend(self.symbols.remarks());
         profile.notes.extend(self.symbols.how_to_get_names());
         profile
@@ -95,6 +96,12 @@ impl FutexCollector {
 fn left_out(n: u64) -> Option<String> {
     let waits = if n == 1 { "1 wait is".to_owned() } else { format!("{n} waits are") };
     (n > 0).then(|| format!("{waits} left out: records were lost while they went on. More room for records: --max-mb"))
+}
+
+/// What to say of stacks that found no room.
+fn cut(n: u64) -> Option<String> {
+    let stacks = if n == 1 { "1 stack is".to_owned() } else { format!("{n} stacks are") };
+    (n > 0).then(|| format!("{stacks} cut or missing: there was no room for so many different ones"))
 }
 
 /// What is one lock, or one place of waiting.
