@@ -164,10 +164,14 @@ pub(crate) fn lock() -> Option<&'static Operations> {
 /// Looks up what [`prepare`] calls of the C library. Not there: the loader's lock may be held by a thread that waits until
 /// this one has prepared.
 fn look_up_early() {
+    // The child of a fork has chosen, and its environment may be half written.
+    if CHOICE.load(Relaxed) != FRESH {
+        return;
+    }
     // SAFETY: a string of C; the value is used before anybody can change the environment.
     let name = unsafe { libc::getenv(c"ONDECK_LOCK".as_ptr()) };
     // SAFETY: a value of the environment is a string of C.
-    if CHOICE.load(Relaxed) == FRESH && !name.is_null() && unsafe { CStr::from_ptr(name) } == c"glibc" {
+    if !name.is_null() && unsafe { CStr::from_ptr(name) } == c"glibc" {
         real::look_up_mutexes();
     }
 }

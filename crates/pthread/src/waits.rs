@@ -43,17 +43,14 @@ unsafe fn is_under_way(once: *const c_int) -> bool {
     unsafe { word(once) & UNDER_WAY != 0 }
 }
 
-/// Who comes last to a barrier does not wait, and is not recorded for long.
+/// Nothing tells before whether the call waits. If not, it is over at once, and hardly ever recorded.
 #[inline(always)]
-unsafe fn may_wait(_: *const pthread_barrier_t) -> bool {
+unsafe fn perhaps<T>(_: *const T) -> bool {
     true
 }
 
-/// A thread that has ended is waited for, for next to no time.
-#[inline(always)]
-unsafe fn may_run(_: *const c_void) -> bool {
-    true
-}
+/// Joins are known by the places in the program that make them.
+const NOWHERE: *const c_void = core::ptr::null();
 
 #[inline(never)]
 fn record(address: u64, kind: u32, act: impl FnOnce() -> Answer) -> Answer {
@@ -91,14 +88,12 @@ waits! {
     sem_wait(semaphore: *mut sem_t): semaphore, SEMAPHORE, is_empty;
     sem_timedwait(semaphore: *mut sem_t, at: *const timespec): semaphore, SEMAPHORE, is_empty;
     sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, at: *const timespec): semaphore, SEMAPHORE, is_empty;
-    pthread_barrier_wait(barrier: *mut pthread_barrier_t): barrier, BARRIER, may_wait;
+    pthread_barrier_wait(barrier: *mut pthread_barrier_t): barrier, BARRIER, perhaps;
     pthread_once(once: *mut c_int, run: Run): once, ONCE, is_under_way;
-    pthread_join(thread: pthread_t, result: *mut *mut c_void): core::ptr::null::<c_void>(), JOIN, may_run;
-    pthread_timedjoin_np(thread: pthread_t, result: *mut *mut c_void, at: *const timespec):
-        core::ptr::null::<c_void>(), JOIN, may_run;
-    pthread_clockjoin_np(thread: pthread_t, result: *mut *mut c_void, clock: clockid_t, at: *const timespec):
-        core::ptr::null::<c_void>(), JOIN, may_run;
-    thrd_join(thread: pthread_t, result: *mut c_int): core::ptr::null::<c_void>(), JOIN, may_run;
+    pthread_join(thread: pthread_t, result: *mut *mut c_void): NOWHERE, JOIN, perhaps;
+    pthread_timedjoin_np(thread: pthread_t, result: *mut *mut c_void, at: *const timespec): NOWHERE, JOIN, perhaps;
+    pthread_clockjoin_np(thread: pthread_t, result: *mut *mut c_void, clock: clockid_t, at: *const timespec): NOWHERE, JOIN, perhaps;
+    thrd_join(thread: pthread_t, result: *mut c_int): NOWHERE, JOIN, perhaps;
 }
 
 /// C11's flag is the same.

@@ -34,7 +34,7 @@ use crate::layout::{Lock, NONE, event, kind};
 use crate::memory::now_ns;
 use crate::ring::{Sample, push};
 use crate::thread::own;
-use crate::{Access, chance, locks, walk};
+use crate::{chance, locks, walk};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{
@@ -66,6 +66,7 @@ pub(crate) fn generation() -> u32 {
 pub struct Marks {
     /// A [`Tag`].
     tag: AtomicU32,
+    /// The locks have room for eight bytes.
     _rest: AtomicU32,
 }
 
@@ -413,19 +414,14 @@ pub struct Wait<'a> {
     from: u64,
     /// It is recorded if it takes as long as that.
     threshold: u64,
-    /// Of an [`Access`].
-    flag: u32,
+    /// Of an `Access`.
+    pub(crate) flag: u32,
     stack: Cell<u32>,
     /// What the thread was doing before, which is to be found again: a signal's handler may wait inside a wait.
     outer: Cell<*const Wait<'static>>,
 }
 
 impl Wait<'_> {
-    /// For a lock that many may have.
-    pub(crate) fn with(self, access: Access) -> Self {
-        Wait { flag: access.flag(), ..self }
-    }
-
     /// Waits by `act`, which tells what it does by [`slept`], [`spun`] and [`rotated`].
     pub fn told<T>(&self, act: impl FnOnce() -> T) -> T {
         self.outer.set(own().wait.get());
@@ -556,7 +552,7 @@ pub fn rotated() {
 /// What is to be written down of a release.
 #[derive(Debug)]
 pub struct Pending {
-    number: u32,
+    pub(crate) number: u32,
     now: u64,
     /// What the calling thread had woken by then.
     woken: u64,
@@ -564,20 +560,11 @@ pub struct Pending {
     taken_by: u32,
     charged: Option<u64>,
     held: Option<u64>,
-    /// Of an [`Access`].
-    flag: u32,
+    /// Of an `Access`.
+    pub(crate) flag: u32,
 }
 
 impl Pending {
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// The lock, which many may have, was held for that.
-    pub(crate) fn held_for(self, access: Access) -> Self {
-        Pending { flag: access.flag(), ..self }
-    }
-
     /// The mutex is released.
     pub fn done(self) {
         let Some(recording) = current() else { return };

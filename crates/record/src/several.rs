@@ -70,7 +70,9 @@ impl Marks {
         let recording = current()?;
         // Before anybody looks whether its charges are exact.
         note(recording, self.number(recording, address)?);
-        Some(self.begin_to_wait(recording, address, true)?.with(access))
+        let mut wait = self.begin_to_wait(recording, address, true)?;
+        wait.flag = access.flag();
+        Some(wait)
     }
 
     /// The calling thread has acquired the lock at that address to read, without waiting; `stack` is what
@@ -148,10 +150,11 @@ impl Wait<'_> {
 
 impl Pending {
     /// Of a lock that many may have, held in that way.
-    fn with(self, access: Access) -> Self {
+    fn with(mut self, access: Access) -> Self {
         if let Some(recording) = current() {
-            note(recording, self.number());
+            note(recording, self.number);
         }
-        self.held_for(access)
+        self.flag = access.flag();
+        self
     }
 }

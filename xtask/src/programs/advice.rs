@@ -4,9 +4,9 @@
 //! with ours.
 
 use super::preload::{self, Variant};
-use super::table::{PROGRAMS, Program, Setting};
+use super::table::{Program, Setting};
 use super::wish::Wish;
-use super::{Ground, measure, one_line, prepared, record};
+use super::{Ground, List, each_of, measure, record};
 use crate::docs;
 use crate::docs::advice::{FILE, Row};
 use crate::docs::programs::{Spread, to_csv};
@@ -14,7 +14,7 @@ use ondeck_profile::{Profile, advice, predictions, verdict};
 use std::path::Path;
 
 /// Which programs, in which of their settings.
-const ADVISED: &[(&str, &[&str])] = &[
+pub(super) const ADVISED: &List = &[
     ("uncontended", &["1 + 1 asleep"]),
     ("sysbench-mutex", &["2", "16"]),
     ("sysbench-threads", &["16"]),
@@ -34,30 +34,16 @@ const ROUNDS: u32 = 5;
 
 /// All of them, or those that are named.
 pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
-    if let Some(name) = wish.only.iter().find(|name| ADVISED.iter().all(|(advised, _)| advised != name)) {
-        let names: Vec<&str> = ADVISED.iter().map(|(name, _)| *name).collect();
-        return Err(format!("{name} is not asked about; these are: {}", names.join(", ")));
-    }
     let (ondeck, library) = preload::with_command(root)?;
-    let (mut rows, mut skipped) = (Vec::new(), Vec::new());
-    for (name, labels) in ADVISED.iter().filter(|(name, _)| wish.wants(name)) {
-        let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
-        let ground = match prepared(root, program) {
-            Ok(ground) => ground,
-            Err(reason) => {
-                skipped.push(format!("{name}: {}", one_line(&reason)));
-                continue;
-            }
-        };
-        for setting in program.settings.iter().filter(|it| labels.contains(&it.label)) {
-            let row = advised(&ground, &ondeck, &library, program, setting, wish.rounds.unwrap_or(ROUNDS))?;
+    let mut rows = Vec::new();
+    let skipped = each_of(root, ADVISED, wish, |ground, program, settings| {
+        for setting in settings {
+            let row = advised(ground, &ondeck, &library, program, setting, wish.rounds.unwrap_or(ROUNDS))?;
             println!("{}", row.cells().join(" | "));
             rows.push(row);
         }
-    }
-    for line in &skipped {
-        println!("skipped {line}");
-    }
+        Ok(())
+    })?;
     record::keep(root, wish.is_whole(), FILE, &to_csv(&rows)?, &record::command(words), &skipped)?;
     if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
 }
@@ -98,19 +84,4 @@ fn said(profile: &Profile) -> (String, Option<f64>) {
     let first = verdict.locks.first().and_then(|index| predictions.get(*index)?.as_ref());
     let predicted = first.filter(|prediction| prediction.is_like_the_run());
     (format!("{:?}", verdict.kind), predicted.map(|prediction| prediction.here().ratio()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_program_has_its_settings() {
-        for (name, labels) in ADVISED {
-            let program = PROGRAMS.iter().find(|program| program.name == *name).expect(name);
-            for label in *labels {
-                assert!(program.settings.iter().any(|setting| setting.label == *label), "{name} {label}");
-            }
-        }
-    }
 }

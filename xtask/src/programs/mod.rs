@@ -195,6 +195,35 @@ fn prepared(root: &Path, program: &Program) -> Result<Ground, String> {
     Ok(ground)
 }
 
+/// Programs, and settings of each.
+type List = [(&'static str, &'static [&'static str])];
+
+/// Does that with each of the programs that is wanted, in its settings. Gives those that cannot run here, with the reason.
+fn each_of(
+    root: &Path,
+    list: &List,
+    wish: &Wish,
+    mut act: impl FnMut(&Ground, &'static Program, &[&'static Setting]) -> Result<(), String>,
+) -> Result<Vec<String>, String> {
+    if let Some(name) = wish.only.iter().find(|name| list.iter().all(|(listed, _)| listed != name)) {
+        let names: Vec<&str> = list.iter().map(|(name, _)| *name).collect();
+        return Err(format!("{name} has no such figures; these have: {}", names.join(", ")));
+    }
+    let mut skipped = Vec::new();
+    for (name, labels) in list.iter().filter(|(name, _)| wish.wants(name)) {
+        let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
+        let settings: Vec<&Setting> = program.settings.iter().filter(|it| labels.contains(&it.label)).collect();
+        match prepared(root, program) {
+            Ok(ground) => act(&ground, program, &settings)?,
+            Err(reason) => skipped.push(format!("{name}: {}", one_line(&reason))),
+        }
+    }
+    for line in &skipped {
+        println!("skipped {line}");
+    }
+    Ok(skipped)
+}
+
 /// All rounds of a program with any variants, each once in each setting of a round, in an order drawn anew. Nothing is compared.
 fn measure(
     ground: &Ground,
@@ -291,6 +320,16 @@ impl Dice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listed_programs_have_their_settings() {
+        for (name, labels) in overhead::MEASURED.iter().chain(advice::ADVISED) {
+            let program = PROGRAMS.iter().find(|program| program.name == *name).expect(name);
+            for label in *labels {
+                assert!(program.settings.iter().any(|setting| setting.label == *label), "{name} {label}");
+            }
+        }
+    }
 
     #[test]
     fn results_that_differ_are_a_failure_and_no_run_a_skip() {

@@ -16,6 +16,8 @@ use ondeck_record::Marks;
 /// What the C library writes into the lock's word. A third number says that somebody may wait.
 const THEIRS_FREE: u32 = 0;
 const THEIRS_TAKEN: u32 = 1;
+/// Beside the kind of one whose type was said to be normal. Locking and unlocking do not look at it.
+const WITHOUT_ELISION: u32 = 0x200;
 
 impl Mutex {
     /// The recorder's marks in a mutex of the C library that has room for them.
@@ -27,7 +29,7 @@ impl Mutex {
     /// The same of one of the most frequent kind, in a process where those are known.
     #[inline(always)]
     pub(crate) fn marks_of_plain_theirs(&self) -> Option<&Marks> {
-        (self.shape.load(Relaxed) as u32 == NORMAL).then_some(&self.marks)
+        (self.shape.load(Relaxed) as u32 & !WITHOUT_ELISION == NORMAL).then_some(&self.marks)
     }
 
     /// Locks such a one as the C library does, if it is free.
