@@ -153,6 +153,21 @@ where
     shared.assert_rests();
 }
 
+/// Others wait when the holder releases, and somebody tries once, into whatever goes on meanwhile.
+pub fn tried_meanwhile<W: World, L: RawLock<Platform = W::Platform>>(waiters: usize) {
+    let shared = Shared::<W, L>::new();
+    shared.lock.acquire();
+    let job = |role: fn(&Shared<W, L>)| {
+        let shared = shared.clone();
+        Box::new(move || role(&shared)) as Job
+    };
+    // The holder first, as in `behind_a_holder`.
+    let mut jobs = vec![job(Shared::section), job(tryer)];
+    jobs.extend((0..waiters).map(|_| job(acquirer)));
+    W::run(jobs);
+    shared.assert_rests();
+}
+
 /// A reentrant lock: its holder gets in `depth` times, by acquiring and by trying, and others only when it has left as
 /// often.
 pub fn nesting<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize, depth: usize) {

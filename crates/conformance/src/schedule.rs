@@ -85,30 +85,57 @@ impl Schedule {
         body: impl Fn() + Send + Sync + 'static,
     ) -> Report {
         let body = Arc::new(body);
-        let seen = Arc::new(Mutex::new((Report::default(), patterns.to_vec())));
-        let most = if depth::is_whole() { self.executions } else { self.executions.min(depth::SCHEDULES) };
-        let executions = number("ONDECK_EXECUTIONS").map_or(most, |n| n as usize);
-        let seeds = match number("ONDECK_SEED") {
-            Some(seed) => seed..seed + 1,
-            None => 0..executions.div_ceil(BATCH) as u64,
-        };
+        let seen = Arc::new(Mutex::new(Seen { missing: patterns.to_vec(), ..Seen::default() }));
+        let whole = number("ONDECK_EXECUTIONS").map_or(self.executions, |n| n as usize);
+        let few = if depth::is_whole() { whole } else { whole.min(depth::SCHEDULES) };
+        let only = number("ONDECK_SEED");
+        let seeds = only.map_or(0..whole.div_ceil(BATCH) as u64, |seed| seed..seed + 1);
+        let mut executions = 0;
         for seed in seeds {
+            // Steps that the body is there for may come later.
+            if executions >= few && seen.lock().expect("nobody panics while holding it").missed().is_empty() {
+                break;
+            }
             let (body, seen) = (body.clone(), seen.clone());
             let batch = move || {
                 steps::begin_execution();
                 STATE.set(Some(Rc::new(State::new())));
                 body();
-                let (report, missing) = &mut *seen.lock().expect("nobody panics while holding it");
-                report.merge(State::current().monitor.borrow().report);
-                missing.retain(|pattern| !steps::contain(pattern));
+                seen.lock().expect("nobody panics while holding it").note_execution();
             };
             run_batch(seed, Box::new(batch));
+            executions += BATCH;
         }
-        let (report, missing) = seen.lock().expect("nobody panics while holding it").clone();
+        let seen = seen.lock().expect("nobody panics while holding it");
+        let report = seen.report;
         eprintln!("schedule: {executions} executions, {report:?}, {:.2} pollers on average", report.mean_pollers());
-        let is_cut = number("ONDECK_SEED").is_some() || executions < self.executions;
-        assert!(is_cut || missing.is_empty(), "no execution takes these steps in this order: {missing:?}");
+        let is_cut = only.is_some() || executions < self.executions;
+        assert!(is_cut || seen.missing.is_empty(), "no execution takes these steps in this order: {:?}", seen.missing);
+        let missed = seen.missed();
+        assert!(only.is_some() || missed.is_empty(), "no execution takes these steps: {missed:?}");
         report
+    }
+}
+
+/// What a search has seen so far.
+#[derive(Default)]
+struct Seen {
+    report: Report,
+    missing: Vec<&'static [&'static str]>,
+    steps: BTreeSet<&'static str>,
+}
+
+impl Seen {
+    fn note_execution(&mut self) {
+        self.report.merge(State::current().monitor.borrow().report);
+        self.missing.retain(|pattern| !steps::contain(pattern));
+        self.steps.extend(steps::present());
+    }
+
+    /// Steps of missing patterns that no execution has taken.
+    fn missed(&self) -> Vec<&'static str> {
+        let steps = self.missing.iter().flat_map(|pattern| *pattern).copied();
+        steps.filter(|step| !self.steps.contains(step)).collect()
     }
 }
 

@@ -10,7 +10,9 @@
 //! and not at all. Its executions are long, so its preemptions are few.
 #![cfg(feature = "models")]
 
-use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::properties::{
+    behind_a_holder, exclusion, freeing, freeing_timed, timed, tried_meanwhile, tries,
+};
 use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time, Unyielding};
 use ondeck_locks::RawOndeck;
 
@@ -157,6 +159,37 @@ fn r17_free_after_release_spinning() {
 fn r17_free_after_giving_up() {
     let model = MODEL.expiring().preemptions(2).reaching(&["latch", "leave"]);
     model.check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+}
+
+/// A release that looks before it writes, as on Arm: what it then writes is all that the next holder has of the section.
+mod far_atomics {
+    use super::*;
+
+    const LOOKING: Model = MODEL.far_atomics();
+
+    #[test]
+    fn mutual_exclusion() {
+        LOOKING.reaching(&["rouse", "vacate"]).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+    }
+
+    /// Somebody takes the lock between its release and the end of the call.
+    #[test]
+    fn lock_is_taken_during_a_call() {
+        let calls = Model { spurious_wakes: 0, ..LOOKING.preemptions(1) };
+        calls.check_containing(&[&["call_up", "grab", "detach"]], || tried_meanwhile::<LoomWorld, Lock>(2));
+    }
+
+    #[test]
+    fn pass_is_accepted_during_a_call() {
+        let model = Model { spurious_wakes: 0, ..LOOKING.spinning(Time::Leaps(15_000)).preemptions(1) };
+        let body = || behind_a_holder::<LoomWorld, Lock>(2, 0, DEADLINE_NS);
+        model.check_containing(&[&["pass_on", "accept", "detach"]], body);
+    }
+
+    #[test]
+    fn room_is_left() {
+        LOOKING.check_containing(&[&["make_room", "vacate"]], || exclusion::<LoomWorld, Lock>(3, 1));
+    }
 }
 
 /// Threads whose stacks are beyond what the word can hold, so that they look in instead of sleeping in the dugout. Beside
