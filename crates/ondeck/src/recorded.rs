@@ -3,10 +3,9 @@
 //! `ondeck_record::bare` says what is looked at where. All but the fast paths are in functions of their own, which the
 //! recorded stacks do not show.
 
-use core::num::NonZeroU32;
 use ondeck_locks::RawLock;
 use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
-use ondeck_platform::{Hardware, Platform, Running, StaticPlatform, Step, ThreadId, Waited};
+use ondeck_platform::{Hardware, Platform, StaticPlatform, Step, Waited};
 use ondeck_record::{Opaque, Pending, bare};
 
 /// The platform that the locks run on.
@@ -176,9 +175,10 @@ static END: extern "C" fn() = {
 pub(crate) struct Recorded;
 
 impl Platform for Recorded {
-    type U32 = <Hardware as Platform>::U32;
-    type U64 = <Hardware as Platform>::U64;
-    type Ptr<T: 'static> = <Hardware as Platform>::Ptr<T>;
+    ondeck_platform::as_on_hardware! {
+        types, pause, yield_now, now_ns, ticks, ns_to_ticks, thread_id, thread_index, current_core,
+        parallelism, may_spin, memory_nodes, atomics_may_be_far, is_running
+    }
 
     #[inline]
     fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
@@ -204,75 +204,10 @@ impl Platform for Recorded {
         Hardware::wake_upper(word, n);
     }
 
-    #[inline(always)]
-    fn pause() {
-        Hardware::pause();
-    }
-
     #[inline]
     fn pause_ns(ns: u32) {
         ondeck_record::spun();
         Hardware::pause_ns(ns);
-    }
-
-    #[inline]
-    fn yield_now() {
-        Hardware::yield_now();
-    }
-
-    #[inline]
-    fn now_ns() -> u64 {
-        Hardware::now_ns()
-    }
-
-    #[inline(always)]
-    fn ticks() -> u64 {
-        Hardware::ticks()
-    }
-
-    #[inline]
-    fn ns_to_ticks(ns: u64) -> u64 {
-        Hardware::ns_to_ticks(ns)
-    }
-
-    #[inline]
-    fn thread_id() -> ThreadId {
-        Hardware::thread_id()
-    }
-
-    #[inline]
-    fn thread_index() -> Option<NonZeroU32> {
-        Hardware::thread_index()
-    }
-
-    #[inline]
-    fn current_core() -> u32 {
-        Hardware::current_core()
-    }
-
-    #[inline]
-    fn parallelism() -> u32 {
-        Hardware::parallelism()
-    }
-
-    #[inline]
-    fn may_spin() -> bool {
-        Hardware::may_spin()
-    }
-
-    #[inline]
-    fn memory_nodes() -> u32 {
-        Hardware::memory_nodes()
-    }
-
-    #[inline(always)]
-    fn atomics_may_be_far() -> bool {
-        Hardware::atomics_may_be_far()
-    }
-
-    #[inline]
-    fn is_running(thread: ThreadId) -> Running {
-        Hardware::is_running(thread)
     }
 
     /// As in the preloaded library: a thread that accepts a lock that was passed on has come on deck in another's

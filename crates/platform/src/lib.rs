@@ -52,6 +52,38 @@ macro_rules! where_recordable {
     ({ $($there:item)* } else { $($elsewhere:item)* }) => { $($elsewhere)* };
 }
 
+/// The named methods of [`Platform`] as [`Hardware`] has them, and with `types` its atomics: for a platform that is this
+/// machine but for a few methods.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! as_on_hardware {
+    ($($method:ident),* $(,)?) => { $($crate::as_on_hardware!(@$method);)* };
+    (@types) => {
+        type U32 = <$crate::Hardware as $crate::Platform>::U32;
+        type U64 = <$crate::Hardware as $crate::Platform>::U64;
+        type Ptr<T: 'static> = <$crate::Hardware as $crate::Platform>::Ptr<T>;
+    };
+    (@pause) => { $crate::as_on_hardware!(@@pause()); };
+    (@yield_now) => { $crate::as_on_hardware!(@@yield_now()); };
+    (@now_ns) => { $crate::as_on_hardware!(@@now_ns() -> u64); };
+    (@ticks) => { $crate::as_on_hardware!(@@ticks() -> u64); };
+    (@ns_to_ticks) => { $crate::as_on_hardware!(@@ns_to_ticks(ns: u64) -> u64); };
+    (@thread_id) => { $crate::as_on_hardware!(@@thread_id() -> $crate::ThreadId); };
+    (@thread_index) => { $crate::as_on_hardware!(@@thread_index() -> Option<::core::num::NonZeroU32>); };
+    (@current_core) => { $crate::as_on_hardware!(@@current_core() -> u32); };
+    (@parallelism) => { $crate::as_on_hardware!(@@parallelism() -> u32); };
+    (@may_spin) => { $crate::as_on_hardware!(@@may_spin() -> bool); };
+    (@memory_nodes) => { $crate::as_on_hardware!(@@memory_nodes() -> u32); };
+    (@atomics_may_be_far) => { $crate::as_on_hardware!(@@atomics_may_be_far() -> bool); };
+    (@is_running) => { $crate::as_on_hardware!(@@is_running(thread: $crate::ThreadId) -> $crate::Running); };
+    (@@$method:ident($($name:ident: $kind:ty)?) $(-> $answer:ty)?) => {
+        #[inline(always)]
+        fn $method($($name: $kind)?) $(-> $answer)? {
+            <$crate::Hardware as $crate::Platform>::$method($($name)?)
+        }
+    };
+}
+
 mod atomic;
 mod hardware;
 mod token;

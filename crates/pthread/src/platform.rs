@@ -7,7 +7,7 @@
 use crate::probes;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use ondeck_platform::{Hardware, Platform, Running, Step, ThreadId, Waited};
+use ondeck_platform::{Hardware, Platform, Step, ThreadId, Waited};
 
 /// This machine, for programs that know nothing of us.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +48,10 @@ fn count_cores() -> u32 {
 }
 
 impl Platform for Preloaded {
-    type U32 = <Hardware as Platform>::U32;
-    type U64 = <Hardware as Platform>::U64;
-    type Ptr<T: 'static> = <Hardware as Platform>::Ptr<T>;
+    ondeck_platform::as_on_hardware! {
+        types, pause, yield_now, now_ns, ticks, ns_to_ticks, current_core, memory_nodes,
+        atomics_may_be_far, is_running
+    }
 
     #[inline]
     fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
@@ -78,35 +79,10 @@ impl Platform for Preloaded {
         Hardware::wake_upper(word, n);
     }
 
-    #[inline(always)]
-    fn pause() {
-        Hardware::pause();
-    }
-
     #[inline]
     fn pause_ns(ns: u32) {
         ondeck_record::spun();
         Hardware::pause_ns(ns);
-    }
-
-    #[inline]
-    fn yield_now() {
-        Hardware::yield_now();
-    }
-
-    #[inline]
-    fn now_ns() -> u64 {
-        Hardware::now_ns()
-    }
-
-    #[inline(always)]
-    fn ticks() -> u64 {
-        Hardware::ticks()
-    }
-
-    #[inline]
-    fn ns_to_ticks(ns: u64) -> u64 {
-        Hardware::ns_to_ticks(ns)
     }
 
     #[inline]
@@ -121,11 +97,6 @@ impl Platform for Preloaded {
     }
 
     #[inline]
-    fn current_core() -> u32 {
-        Hardware::current_core()
-    }
-
-    #[inline]
     fn parallelism() -> u32 {
         const REFRESH_NS: u64 = 1_000_000_000;
         let (cores, age) = (CORES.load(Relaxed), Hardware::ticks().abs_diff(COUNTED_AT.load(Relaxed)));
@@ -137,21 +108,6 @@ impl Platform for Preloaded {
     #[inline]
     fn may_spin() -> bool {
         IS_OFF.load(Relaxed) == 0 && Self::parallelism() > 1
-    }
-
-    #[inline]
-    fn memory_nodes() -> u32 {
-        Hardware::memory_nodes()
-    }
-
-    #[inline(always)]
-    fn atomics_may_be_far() -> bool {
-        Hardware::atomics_may_be_far()
-    }
-
-    #[inline]
-    fn is_running(thread: ThreadId) -> Running {
-        Hardware::is_running(thread)
     }
 
     /// Who accepts a lock that was passed on has been put on deck in another's place. The name is a constant, so nothing is

@@ -4,26 +4,13 @@
 //! They are in C and C++, and need `cc` and `c++`. Without a compiler for C++ those in C++ are left out, and named.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
+#[path = "../../../testprograms/library.rs"]
+mod library;
+
+use library::library;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-
-/// The library as its users have it. Cargo makes none for tests, since they could not be linked with it.
-fn library() -> &'static str {
-    static LIBRARY: OnceLock<String> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        // Beside what else is built: the tests hold no lock of cargo's.
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--package", "ondeck-pthread", "--target-dir"])
-            .arg(&target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .unwrap();
-        assert!(status.success(), "the library cannot be built");
-        target.join("release/libondeck_pthread.so").to_str().unwrap().to_owned()
-    })
-}
 
 fn script() -> Command {
     Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testprograms/run"))
@@ -74,15 +61,14 @@ fn the_programs_pass_with_ondecks_locks() {
 /// Those that fork for their whole time are left out, as each child has a file.
 #[test]
 fn the_programs_pass_while_they_are_recorded() {
-    let only = "kinds exclusion exclusion_cpp cancel cancel_cpp cond_destroy timeouts eintr errno signal_handler many_threads \
-                lost_wakeups destroy_after_unlock fork fork_threads robust shared unlock_in_handler c11";
+    let only = include_str!("../../../testprograms/recorded.txt").split_whitespace().collect::<Vec<&str>>().join(" ");
     let records = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
     let directory = records.to_str().unwrap();
     for (lock, rate) in [("glibc", "1000"), ("glibc", "1"), ("ondeck", "1")] {
         let _ = std::fs::remove_dir_all(&records);
         std::fs::create_dir_all(&records).unwrap();
         let environment = [
-            ("ONLY", only),
+            ("ONLY", only.as_str()),
             ("ONDECK_LOCK", lock),
             ("ONDECK_RECORD", directory),
             ("ONDECK_RECORD_RATE", rate),

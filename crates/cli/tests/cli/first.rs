@@ -5,7 +5,7 @@ use crate::common::{Scratch, ondeck};
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 fn the_demo_finds_its_lock_and_replaces_it() {
-    let demo = ondeck(&["demo", "--library", crate::launch::library()]);
+    let demo = ondeck(&["demo", "--library", crate::library::library()]);
     assert_eq!(demo.code, Some(0), "{}", demo.stderr);
     // Where a thread is never interrupted inside, nobody waits.
     assert!(["demo_cache", "of 2 locks"].iter().any(|words| demo.stderr.contains(words)), "{}", demo.stderr);
@@ -22,7 +22,7 @@ fn the_demo_finds_its_lock_and_replaces_it() {
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 fn the_demos_locks_have_their_names() {
     let server = env!("CARGO_BIN_EXE_ondeck");
-    let words = ["profile", "--library", crate::launch::library(), "--rate", "1", "--format", "json", "--"];
+    let words = ["profile", "--library", crate::library::library(), "--rate", "1", "--format", "json", "--"];
     let profile = ondeck(&[&words[..], &[server, "demo-server"]].concat());
     // What the server prints comes first.
     let (_, json) = profile.stdout.split_once('\n').unwrap();

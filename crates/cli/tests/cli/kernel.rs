@@ -165,7 +165,7 @@ fn a_static_program_is_refused_with_the_command_that_sees_it() {
     let test = "a_static_program_is_refused_with_the_command_that_sees_it";
     let scratch = Scratch::new("kernel-static");
     let program = c_program(&scratch, &["-static"]);
-    let library = crate::launch::library();
+    let library = crate::library::library();
     let refused = ondeck(&["profile", "--library", library, "--", &program, "60"]);
     assert_eq!(refused.code, Some(126));
     assert!(refused.stderr.contains(&format!("ondeck profile --futex -- {program} 60")), "{}", refused.stderr);

@@ -3,30 +3,12 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::common::{Run, Scratch, command, ondeck};
+use crate::library::library;
 use crate::usage::refused;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-
-/// The library, which cargo does not make for the tests of this crate.
-pub(crate) fn library() -> &'static str {
-    static LIBRARY: OnceLock<String> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        // Beside what else is built: the tests hold no lock of cargo's.
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--package", "ondeck-pthread", "--target-dir"])
-            .arg(&target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .unwrap();
-        assert!(status.success(), "the library cannot be built");
-        target.join("release/libondeck_pthread.so").to_str().unwrap().to_owned()
-    })
-}
 
 /// `ondeck run` with the library, and what it is to run.
 fn run(arguments: &[&str]) -> Run {

@@ -5,6 +5,9 @@ mod common;
 mod first;
 mod kernel;
 mod launch;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[path = "../../../../testprograms/library.rs"]
+mod library;
 mod partial;
 mod profiled;
 mod profiles;

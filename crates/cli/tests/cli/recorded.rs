@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::common::{Scratch, ondeck};
-use crate::launch::library;
+use crate::library::library;
 use ondeck_profile::{Lock, Profile, Site, json};
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::common::{Scratch, command, ondeck, takes, until};
-use crate::launch::library;
+use crate::library::library;
 use crate::profiled::waiters;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};

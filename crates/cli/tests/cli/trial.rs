@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::common::{Run, Scratch, command, ondeck, takes, until};
-use crate::launch::library;
+use crate::library::library;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;

@@ -7,6 +7,8 @@
 mod compare;
 mod consistent;
 mod kinds;
+#[path = "../../../../testprograms/library.rs"]
+mod library;
 mod perfect;
 mod run;
 mod stacks;

@@ -1,5 +1,6 @@
 //! Building the programs, and running them with and without the recorder.
 
+use crate::library::library;
 use crate::truth::Truth;
 use ondeck_profile::Profile;
 use std::path::{Path, PathBuf};
@@ -8,23 +9,6 @@ use std::sync::OnceLock;
 
 /// Who answers the program's calls.
 pub(crate) const LOCKS: [&str; 2] = ["glibc", "ondeck"];
-
-/// The library, which cargo does not make for the tests of this crate.
-fn library() -> &'static str {
-    static LIBRARY: OnceLock<String> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        // Beside what else is built: the tests hold no lock of cargo's.
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--package", "ondeck-pthread", "--target-dir"])
-            .arg(&target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .unwrap();
-        assert!(status.success(), "the library cannot be built");
-        target.join("release/libondeck_pthread.so").to_str().unwrap().to_owned()
-    })
-}
 
 /// Where the programs are, built.
 fn programs() -> &'static Path {
