@@ -1,5 +1,7 @@
 //! What users of `parking_lot::Condvar` rely on.
 
+mod limit;
+
 use ondeck::{Condvar, Mutex, MutexGuard, low_latency, throughput};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -1,6 +1,8 @@
 //! Races of the condition variable that only many repetitions show. Each test runs for two seconds, and on a busy machine
 //! until it has done enough.
 
+mod limit;
+
 use lock_api::{RawCondvar as _, RawMutex as _};
 use ondeck::{Condvar, Mutex, RawCondvar, RawMutex};
 use std::mem::MaybeUninit;

@@ -1,6 +1,8 @@
 //! A mutex and a condition variable inside the global allocator of a whole program. A monitor has no place there, since
 //! it allocates when it is first contended.
 
+mod limit;
+
 use ondeck::{Condvar, Mutex};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,5 +1,7 @@
 //! `ondeck::Monitor` as its users see it.
 
+mod limit;
+
 use ondeck::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

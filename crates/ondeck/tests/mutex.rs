@@ -1,5 +1,7 @@
 //! What users of `parking_lot::Mutex` rely on.
 
+mod limit;
+
 use ondeck::{MappedMutexGuard, Mutex, MutexGuard, low_latency, throughput};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

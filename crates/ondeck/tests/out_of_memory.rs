@@ -1,5 +1,7 @@
 //! A monitor without memory for its side object: leaving makes do, waiting and going too deep panic and change nothing.
 
+mod limit;
+
 use ondeck::{Monitor, MonitorGuard, WaitEnd};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;

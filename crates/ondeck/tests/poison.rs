@@ -1,5 +1,7 @@
 //! What users of `std::sync::Mutex` and `Condvar` rely on beyond what `swap.rs` runs against both.
 
+mod limit;
+
 use ondeck::poison::{Condvar, Mutex, TryLockError};
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::Arc;

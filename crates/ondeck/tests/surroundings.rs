@@ -2,6 +2,8 @@
 //! a storm of signals.
 #![cfg(target_os = "linux")]
 
+mod limit;
+
 use ondeck::{Condvar, Monitor, MonitorGuard, Mutex, WaitEnd};
 use std::cell::Cell;
 use std::time::{Duration, Instant};

@@ -1,6 +1,8 @@
 //! A program that uses every method compiles and runs the same against both of two libraries: only its `use` line
 //! differs.
 
+mod limit;
+
 mod std_sync {
     mod theirs {
         use std::sync::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, TryLockError, WaitTimeoutResult};
