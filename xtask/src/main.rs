@@ -56,7 +56,7 @@ usage: cargo xtask TOOL
              [--machine NAME]... [--lock NAME]... [--missing] [--shard i/n | --gather]
   models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
   mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
-  net        breaks the flagship in every way that an operator can [--kind orderings|decisions] [--file NAME]
+  net        breaks the flagship, or what is preloaded, in every way that an operator can [--subject lock|preloaded]
              [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
   package    the crates that are published, as their users get them
   patched    crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and

@@ -341,7 +341,8 @@ pub(crate) fn mirror(original: &Path, copy: &Path, but: &[PathBuf]) -> Result<()
         if fs::read(copy).is_ok_and(|old| old == text) {
             return Ok(());
         }
-        return fs::write(copy, text).map_err(|error| format!("{}: {error}", copy.display()));
+        // With its rights: some are programs.
+        return fs::copy(original, copy).map(|_| ()).map_err(|error| format!("{}: {error}", copy.display()));
     }
     fs::create_dir_all(copy).map_err(|error| format!("{}: {error}", copy.display()))?;
     let originals = names(original)?;

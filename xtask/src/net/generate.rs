@@ -4,7 +4,9 @@
 //! (`schemata.rs`). What is found where is the same each time, and a mutant is named by what it changes, not by a line, so
 //! that a list of names survives other changes of the file.
 
+use crate::lexer;
 use proc_macro2::Span;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use syn::spanned::Spanned;
@@ -37,6 +39,8 @@ pub(super) struct Mutant {
     pub(super) kind: Kind,
     pub(super) range: Range<usize>,
     pub(super) change: Change,
+    /// A hash of the function that it is in, without comments: what became of it is believed while that is as it was.
+    pub(super) function: String,
 }
 
 /// What can be broken in one file, and the places of `const` in the functions where that is: a mutant asks at run time.
@@ -45,10 +49,11 @@ pub(super) struct Found {
     pub(super) consts: Vec<Range<usize>>,
 }
 
-/// Reads the file called `name`, whose content is `text`.
-pub(super) fn find(name: &str, text: &str) -> Result<Found, String> {
+/// Reads the file called `name`, whose content is `text`. Constant functions are left alone if they have to stay constant.
+pub(super) fn find(name: &str, text: &str, keeps_const: bool) -> Result<Found, String> {
     let file = syn::parse_file(text).map_err(|error| format!("{name}: {error}"))?;
-    let mut finder = Finder { text, file: name, function: String::new(), mutants: Vec::new(), consts: Vec::new() };
+    let (mutants, consts) = (Vec::new(), Vec::new());
+    let mut finder = Finder { text, file: name, function: String::new(), keeps_const, mutants, consts };
     finder.visit_file(&file);
     let mut times: BTreeMap<String, u32> = BTreeMap::new();
     for mutant in &mut finder.mutants {
@@ -65,6 +70,7 @@ struct Finder<'a> {
     text: &'a str,
     file: &'a str,
     function: String,
+    keeps_const: bool,
     mutants: Vec<Mutant>,
     consts: Vec<Range<usize>>,
 }
@@ -88,7 +94,7 @@ impl Finder<'_> {
 
     fn add_named(&mut self, kind: Kind, span: Span, change: Change, what: String) {
         let name = format!("{} {}: {what}", self.file, self.function);
-        self.mutants.push(Mutant { name, kind, range: span.byte_range(), change });
+        self.mutants.push(Mutant { name, kind, range: span.byte_range(), change, function: String::new() });
     }
 
     fn instead(&mut self, span: Span, text: impl Into<String>) {
@@ -104,6 +110,9 @@ impl Finder<'_> {
     }
 
     fn function(&mut self, signature: &syn::Signature, block: &syn::Block, body: impl FnOnce(&mut Self)) {
+        if self.keeps_const && signature.constness.is_some() {
+            return;
+        }
         let outer = std::mem::replace(&mut self.function, signature.ident.to_string());
         let before = self.mutants.len();
         let first = |text: &str| Change::First(text.to_owned());
@@ -118,6 +127,11 @@ impl Finder<'_> {
         body(self);
         if let (Some(word), true) = (signature.constness, self.mutants.len() > before) {
             self.consts.push(word.span().byte_range());
+        }
+        let whole = signature.span().byte_range().start..block.span().byte_range().end;
+        let hash = hash(&self.text[whole]);
+        for mutant in self.mutants[before..].iter_mut().filter(|mutant| mutant.function.is_empty()) {
+            mutant.function.clone_from(&hash);
         }
         self.function = outer;
     }
@@ -146,6 +160,18 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
 
     fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
+
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+
+    fn visit_expr_repeat(&mut self, array: &'ast syn::ExprRepeat) {
+        self.visit_expr(&array.expr);
+    }
+
+    fn visit_type(&mut self, _: &'ast syn::Type) {}
+
+    fn visit_pat(&mut self, _: &'ast syn::Pat) {}
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
         self.function(&item.sig, &item.block, |this| visit::visit_item_fn(this, item));
@@ -223,7 +249,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         const CHANGES_OF_STATE: [&str; 10] =
             ["with", "without", "settled", "ceded", "wanted", "released", "passed", "saturating_sub", "min", "max"];
-        if CHANGES_OF_STATE.iter().any(|name| call.method == name) {
+        // With a closure, or without an argument, these are functions of something else.
+        let changes = matches!(call.args.first(), Some(argument) if !matches!(argument, Expr::Closure(_)))
+            || !["with", "min", "max"].iter().any(|name| call.method == name);
+        if changes && CHANGES_OF_STATE.iter().any(|name| call.method == name) {
             let receiver = self.source(call.receiver.span()).to_owned();
             self.instead(call.span(), receiver);
         }
@@ -239,6 +268,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
         visit::visit_stmt(self, statement);
     }
+}
+
+fn hash(text: &str) -> String {
+    let text = lexer::without_comments(text);
+    let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    Sha256::digest(text.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A call, perhaps in an `unsafe` block of its own, or an assignment.

@@ -24,8 +24,9 @@ pub(super) fn weave(text: &str, found: &Found, first: usize) -> String {
         let number = first + index;
         let suffix = match &mutant.change {
             Change::Instead(other) => {
-                woven.out += &format!("(if crate::mutant::is({number}) {{ {other} }} else {{ ");
-                " })"
+                // In brackets, as an expression that begins with a block would end with that.
+                woven.out += &format!("(if crate::mutant::is({number}) {{ ({other}) }} else {{ (");
+                ") })"
             }
             Change::LeftOut => {
                 woven.out += &format!("if !crate::mutant::is({number}) {{ ");
@@ -74,23 +75,29 @@ impl Woven<'_> {
     }
 }
 
-/// The module that the mutants ask, for the crate that they are in. Bare C, as it is asked inside allocators and models.
+/// The module that the mutants ask, for the crate that they are in. Bare C, as it is asked inside allocators, models and
+/// programs that somebody else wrote; which mutants are met goes to a file that all processes of a test have in common.
 pub(super) const MODULE: &str = r#"
-use core::ffi::{c_char, c_int};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
     fn atoi(text: *const c_char) -> c_int;
-    fn atexit(at_exit: extern "C" fn()) -> c_int;
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn close(file: c_int) -> c_int;
+    fn ftruncate(file: c_int, length: i64) -> c_int;
+    fn mmap(at: *mut c_void, length: usize, rights: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+    fn __errno_location() -> *mut c_int;
 }
 
 const UNASKED: u32 = u32::MAX;
 const NONE: u32 = u32::MAX - 1;
 const RECORDING: u32 = u32::MAX - 2;
+const LENGTH: usize = 512;
 
 static ACTIVE: AtomicU32 = AtomicU32::new(UNASKED);
-static REACHED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+static REACHED: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Whether the mutant `number` is the one that runs.
 #[inline]
@@ -102,29 +109,41 @@ pub fn is(number: u32) -> bool {
 #[cold]
 fn special(active: u32, number: u32) -> bool {
     if active == UNASKED {
-        let mutant = unsafe { getenv(c"ONDECK_MUTANT".as_ptr()) };
-        let file = unsafe { getenv(c"ONDECK_REACHED".as_ptr()) };
-        let answer = if !mutant.is_null() {
-            unsafe { atoi(mutant) as u32 }
-        } else if !file.is_null() {
-            unsafe { atexit(write) };
-            RECORDING
-        } else {
-            NONE
-        };
-        ACTIVE.store(answer, Relaxed);
+        let errno = unsafe { *__errno_location() };
+        ACTIVE.store(unsafe { asked() }, Relaxed);
+        unsafe { *__errno_location() = errno };
         return is(number);
     }
     if active == RECORDING {
-        REACHED[number as usize / 64].fetch_or(1 << (number % 64), Relaxed);
+        let word = unsafe { &*REACHED.load(Relaxed).add(number as usize / 64) };
+        word.fetch_or(1 << (number % 64), Relaxed);
     }
     false
 }
 
-extern "C" fn write() {
-    let Ok(file) = std::env::var("ONDECK_REACHED") else { return };
-    let words = REACHED.iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
-    let _ = std::fs::write(file, words.collect::<Vec<u8>>());
+unsafe fn asked() -> u32 {
+    const READ_WRITE_CREATE: c_int = 2 | 0o100;
+    unsafe {
+        let mutant = getenv(c"ONDECK_MUTANT".as_ptr());
+        let path = getenv(c"ONDECK_REACHED".as_ptr());
+        if !mutant.is_null() {
+            return atoi(mutant) as u32;
+        }
+        if path.is_null() {
+            return NONE;
+        }
+        let file = open(path, READ_WRITE_CREATE, 0o600 as c_int);
+        if file < 0 || ftruncate(file, LENGTH as i64) != 0 {
+            return NONE;
+        }
+        let words = mmap(core::ptr::null_mut(), LENGTH, 1 | 2, 1, file, 0);
+        close(file);
+        if words as isize == -1 {
+            return NONE;
+        }
+        REACHED.store(words.cast(), Relaxed);
+        RECORDING
+    }
 }
 "#;
 
@@ -148,7 +167,7 @@ mod tests {
 
     #[test]
     fn mutants_are_named_by_what_they_change() {
-        let found = find("f.rs", FILE).expect("parses");
+        let found = find("f.rs", FILE, false).expect("parses");
         let names: Vec<&str> = found.mutants.iter().map(|mutant| mutant.name.as_str()).collect();
         assert_eq!(
             names,
@@ -173,15 +192,40 @@ mod tests {
     }
 
     #[test]
+    fn a_mutant_knows_its_function_whatever_the_comments_say() {
+        let hashes = |text: &str| -> Vec<String> {
+            find("f.rs", text, false).expect("parses").mutants.into_iter().map(|mutant| mutant.function).collect()
+        };
+        let before = hashes("fn f() { g(); }\nfn h() { g(); }");
+        assert_eq!(before, hashes("fn f() {\n    // Why.\n    g();\n}\n/// What.\nfn h() { g(); }"));
+        let after = hashes("fn f() { g(1); }\nfn h() { g(); }");
+        assert_ne!(before[0], after[0]);
+        assert_eq!(before[before.len() - 1], after[after.len() - 1]);
+    }
+
+    #[test]
+    fn an_expression_may_begin_with_a_block() {
+        let text = "fn f() -> bool { a && unsafe { *b } == 2 }";
+        let woven = weave(text, &find("f.rs", text, false).expect("parses"), 0);
+        assert!(syn::parse_file(&woven).is_ok(), "{woven}");
+    }
+
+    #[test]
+    fn constant_functions_may_have_to_stay() {
+        let found = find("f.rs", FILE, true).expect("parses");
+        assert!(found.mutants.is_empty() && weave(FILE, &found, 0).contains("const fn"));
+    }
+
+    #[test]
     fn all_mutants_of_a_text_nest() {
-        let found = find("f.rs", FILE).expect("parses");
+        let found = find("f.rs", FILE, false).expect("parses");
         let woven = weave(FILE, &found, 100);
         assert!(syn::parse_file(&woven).is_ok(), "{woven}");
         assert!(!woven.contains("const fn"), "asks at run time");
         for index in 0..found.mutants.len() {
             assert_eq!(woven.matches(&format!("is({})", 100 + index)).count(), 1, "{woven}");
         }
-        let condition = "(if crate::mutant::is(107) { (a) >= (3) } else { a < 3 })";
+        let condition = "(if crate::mutant::is(107) { ((a) >= (3)) } else { (a < 3) })";
         assert!(woven.contains(condition), "{woven}");
     }
 }

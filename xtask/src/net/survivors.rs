@@ -1,6 +1,7 @@
 //! The list of mutants that are known to survive and why; the record of what became of all, and the page about it.
 
 use super::generate::{Kind, Mutant};
+use super::subject::Subject;
 use super::trial::Fate;
 use crate::mutants::{read, write};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,21 @@ impl Survivors {
         Ok(Survivors(reasons))
     }
 
+    pub(super) fn know(&self, mutant: &Mutant) -> bool {
+        self.0.contains_key(&mutant.name)
+    }
+
+    /// Names that are no mutant's any more.
+    pub(super) fn unknown_to(&self, root: &Path) -> Result<Vec<String>, String> {
+        let mut names: BTreeSet<&String> = self.0.keys().collect();
+        for subject in Subject::ALL {
+            for mutant in subject.mutants(root)? {
+                names.remove(&mutant.name);
+            }
+        }
+        Ok(names.into_iter().cloned().collect())
+    }
+
     /// An error if somebody survived that the list does not name, or the other way round.
     pub(super) fn compare(&self, mutants: &[&(usize, Mutant)], fates: &[Fate]) -> Result<(), String> {
         let mut faults = Vec::new();
@@ -51,7 +67,7 @@ impl Survivors {
     }
 }
 
-/// What became of a mutant, as it is kept in `results/net-orderings.csv` or `-decisions.csv`.
+/// What became of a mutant, as it is kept in a file of results/.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Line {
     mutant: String,
@@ -61,6 +77,8 @@ struct Line {
     by: String,
     /// Tests that reach it and that there was no time for.
     left_out: usize,
+    /// The function that it was in, as a hash.
+    function: String,
 }
 
 impl Line {
@@ -72,7 +90,41 @@ impl Line {
             Fate::Unreached => ("unreached", "", 0),
             Fate::Untried => ("", "", 0),
         };
-        Line { mutant: mutant.name.clone(), fate: fate.to_owned(), by: by.to_owned(), left_out }
+        let function = mutant.function.clone();
+        Line { mutant: mutant.name.clone(), fate: fate.to_owned(), by: by.to_owned(), left_out, function }
+    }
+}
+
+/// What became of a subject's mutants when they were tried last.
+pub(super) struct Records(BTreeMap<String, Line>);
+
+impl Records {
+    pub(super) fn read(root: &Path, subject: Subject) -> Result<Self, String> {
+        let mut lines = BTreeMap::new();
+        for &kind in subject.kinds() {
+            let file = record_file(root, subject, kind);
+            if file.exists() {
+                let fail = |error: csv::Error| format!("{}: {error}", file.display());
+                for line in csv::Reader::from_path(&file).map_err(fail)?.into_deserialize() {
+                    let line: Line = line.map_err(fail)?;
+                    lines.insert(line.mutant.clone(), line);
+                }
+            }
+        }
+        Ok(Records(lines))
+    }
+
+    /// The line of a mutant, if it was tried in the function as it is.
+    fn line(&self, mutant: &Mutant) -> Option<&Line> {
+        self.0.get(&mutant.name).filter(|line| line.function == mutant.function && !line.fate.is_empty())
+    }
+
+    pub(super) fn has_tried(&self, mutant: &Mutant) -> bool {
+        self.line(mutant).is_some()
+    }
+
+    pub(super) fn has_survived(&self, mutant: &Mutant) -> bool {
+        self.line(mutant).is_some_and(|line| ["survived", "unreached"].contains(&line.fate.as_str()))
     }
 }
 
@@ -80,79 +132,59 @@ impl Line {
 /// numbers by file, and each survivor with its reason.
 pub(super) fn write_pages(
     root: &Path,
+    subject: Subject,
     all: &[(usize, Mutant)],
     tried: &[&(usize, Mutant)],
     fates: &[Fate],
     survivors: &Survivors,
 ) -> Result<(), String> {
-    for kind in [Kind::Ordering, Kind::Decision] {
-        let mut lines = record(root, kind)?;
-        for ((_, mutant), fate) in tried.iter().zip(fates).filter(|((_, mutant), _)| mutant.kind == kind) {
-            if !matches!(fate, Fate::Untried) {
-                lines.insert(mutant.name.clone(), Line::new(mutant, fate));
-            }
+    let mut records = Records::read(root, subject)?;
+    for ((_, mutant), fate) in tried.iter().zip(fates) {
+        if !matches!(fate, Fate::Untried) {
+            records.0.insert(mutant.name.clone(), Line::new(mutant, fate));
         }
-        let of_kind = all.iter().filter(|(_, mutant)| mutant.kind == kind);
-        let line = |(_, mutant): &(usize, Mutant)| {
-            lines.get(&mutant.name).cloned().unwrap_or_else(|| Line::new(mutant, &Fate::Untried))
-        };
+    }
+    for &kind in subject.kinds() {
+        let of_kind = all.iter().map(|(_, mutant)| mutant).filter(|mutant| mutant.kind == kind);
+        let line = |mutant| records.line(mutant).cloned().unwrap_or_else(|| Line::new(mutant, &Fate::Untried));
         let lines: Vec<Line> = of_kind.map(line).collect();
         if lines.iter().any(|line| !line.fate.is_empty()) {
-            write_record(root, kind, &lines)?;
-            write(&root.join(format!("results/net-{}.md", name(kind))), &page(kind, &lines, survivors))?;
+            write_record(&record_file(root, subject, kind), &lines)?;
+            let page = page(subject, kind, &lines, survivors);
+            write(&root.join(format!("results/net-{}.md", name(subject, kind))), &page)?;
         }
     }
     Ok(())
 }
 
-/// Those that the record has as survivors.
-pub(super) fn survived(root: &Path) -> Result<BTreeSet<String>, String> {
-    let mut names = BTreeSet::new();
-    for kind in [Kind::Ordering, Kind::Decision] {
-        names.extend(record(root, kind)?.into_values().filter(|line| line.fate == "survived").map(|line| line.mutant));
-    }
-    Ok(names)
-}
-
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Ordering => "orderings",
-        Kind::Decision => "decisions",
+fn name(subject: Subject, kind: Kind) -> &'static str {
+    match (subject, kind) {
+        (Subject::Lock, Kind::Ordering) => "orderings",
+        (Subject::Lock, Kind::Decision) => "decisions",
+        (Subject::Preloaded, _) => "preloaded",
     }
 }
 
-fn record_file(root: &Path, kind: Kind) -> PathBuf {
-    root.join(format!("results/net-{}.csv", name(kind)))
+fn record_file(root: &Path, subject: Subject, kind: Kind) -> PathBuf {
+    root.join(format!("results/net-{}.csv", name(subject, kind)))
 }
 
-/// The record, by mutant.
-fn record(root: &Path, kind: Kind) -> Result<BTreeMap<String, Line>, String> {
-    let file = record_file(root, kind);
-    if !file.exists() {
-        return Ok(BTreeMap::new());
-    }
+fn write_record(file: &Path, lines: &[Line]) -> Result<(), String> {
     let fail = |error: csv::Error| format!("{}: {error}", file.display());
-    let lines = csv::Reader::from_path(&file).map_err(fail)?.into_deserialize();
-    lines.map(|line: Result<Line, csv::Error>| line.map(|line| (line.mutant.clone(), line)).map_err(fail)).collect()
-}
-
-fn write_record(root: &Path, kind: Kind, lines: &[Line]) -> Result<(), String> {
-    let file = record_file(root, kind);
-    let fail = |error: csv::Error| format!("{}: {error}", file.display());
-    let mut writer = csv::Writer::from_path(&file).map_err(fail)?;
+    let mut writer = csv::Writer::from_path(file).map_err(fail)?;
     lines.iter().try_for_each(|line| writer.serialize(line)).map_err(fail)?;
     writer.flush().map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn page(kind: Kind, lines: &[Line], survivors: &Survivors) -> String {
+fn page(subject: Subject, kind: Kind, lines: &[Line], survivors: &Survivors) -> String {
     let what = match kind {
-        Kind::Ordering => "ordering of the flagship, its condition variable and the monitor weakened by one step",
-        Kind::Decision => "decision of the flagship, its condition variable and the monitor changed",
+        Kind::Ordering => format!("ordering of {} weakened by one step", subject.about()),
+        Kind::Decision => format!("decision of {} changed", subject.about()),
     };
-    let name = name(kind);
+    let (name, title) = (name(subject, kind), subject.name());
     format!(
-        "# The net: {name}\n\nEvery {what}, one at a time.\nWritten by `cargo xtask net --kind {name} --write`, in pieces \
-         (`--file`), on a virtual machine with 2 CPUs;\nwhat became of each is in [net-{name}.csv](net-{name}.csv).\n\n{}{}{}",
+        "# The net: {name}\n\nEvery {what}, one at a time.\nWritten by `cargo xtask net --subject {title} --write`, in \
+         pieces, on a virtual machine with 2 CPUs;\nwhat became of each is in [net-{name}.csv](net-{name}.csv).\n\n{}{}{}",
         by_file(lines),
         by_reason(lines, survivors),
         by_killer(lines)

@@ -1,0 +1,297 @@
+//! The tests of the woven workspace, what each reaches, and running one.
+
+use super::generate::Kind;
+use super::subject::Subject;
+use super::trial::each;
+use crate::mutants::{read, write};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::RwLock;
+use std::time::{Duration, Instant};
+
+/// Test targets of the conformance crate. Those of minutes are asked for.
+const TARGETS: [&str; 8] =
+    ["loom_ondeck", "fair", "condvar", "condvar_races", "monitor", "schedule", "simulated", "hardware"];
+const LONG: &str = "loom_deep";
+/// Those of the crate that users have.
+const FACADE: [&str; 4] = ["mutex", "condvar", "monitor", "out_of_memory"];
+
+type Setting = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Settings of the preloaded library in which the test programs run: what stands behind a program's name, and the variables.
+const SETTINGS: [Setting; 4] = [
+    ("", &[]),
+    (" recorded", &[("ONDECK_LOCK", "glibc"), ("ONDECK_RECORD_RATE", "1")]),
+    (" recorded, ondeck", &[("ONDECK_LOCK", "ondeck"), ("ONDECK_RECORD_RATE", "1")]),
+    (" std-port", &[("ONDECK_LOCK", "std-port")]),
+];
+/// The programs that also run in the other settings, as the crate's own tests do it.
+const RECORDED: &str = include_str!("../../../testprograms/recorded.txt");
+
+/// One test, to be run in a process of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Test {
+    /// Target and path, or program and setting.
+    pub(super) name: String,
+    binary: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    /// A program runs in a directory of its own with all that is in this one.
+    beside: Option<PathBuf>,
+    /// Whether nothing else may run meanwhile, as it looks at times.
+    is_alone: bool,
+    is_loom: bool,
+}
+
+/// A test that passes while nothing is broken: how long that takes, and which mutants it meets.
+pub(super) struct Known {
+    pub(super) test: Test,
+    pub(super) takes: Duration,
+    pub(super) reached: BTreeSet<usize>,
+}
+
+/// All tests that a mutant may be tried with, the shortest first.
+pub(super) struct Tests(pub(super) Vec<Known>);
+
+impl Tests {
+    /// Builds the tests, and runs each once.
+    pub(super) fn build(subject: Subject, work: &Path, target: &Path, is_long: bool) -> Result<Self, String> {
+        let tests = match subject {
+            Subject::Lock => of_lock(work, target, is_long)?,
+            Subject::Preloaded => of_preloaded(work, target)?,
+        };
+        println!("{} tests, each run once", tests.len());
+        let reached = target.join("reached");
+        std::fs::create_dir_all(&reached).map_err(|error| format!("{}: {error}", reached.display()))?;
+        let known = each(&tests, |_, test| learn(test, &reached.join(test.name.replace([' ', ':', '/'], "_"))));
+        let mut known = known.into_iter().collect::<Result<Vec<Known>, String>>()?;
+        known.sort_by_key(|known| (known.test.is_alone, known.takes));
+        let all: Duration = known.iter().map(|known| known.takes).sum();
+        println!("together {:.0} s", all.as_secs_f64());
+        Ok(Tests(known))
+    }
+}
+
+fn of_lock(work: &Path, target: &Path, is_long: bool) -> Result<Vec<Test>, String> {
+    let mut targets = TARGETS.to_vec();
+    targets.extend(is_long.then_some(LONG));
+    let mut tests = Vec::new();
+    for name in targets {
+        let binary = build(work, target, &["--package", "ondeck-conformance", "--test", name])?;
+        tests.extend(list(name, &binary, name == LONG)?);
+    }
+    for name in FACADE {
+        let binary = build(work, target, &["--package", "ondeck", "--test", name])?;
+        tests.extend(list(&format!("ondeck/{name}"), &binary, false)?);
+    }
+    for package in ["ondeck", "ondeck-locks"] {
+        let binary = build(work, target, &["--package", package, "--lib"])?;
+        tests.extend(list(package, &binary, false)?);
+    }
+    // Some of the lock only the preloaded library asks for.
+    tests.extend(programs(work, target, &SETTINGS[..1])?);
+    Ok(tests)
+}
+
+/// The recorder's own tests, the programs with the library, and what profiles say of programs whose use of locks is known.
+fn of_preloaded(work: &Path, target: &Path) -> Result<Vec<Test>, String> {
+    let mut tests = list("record", &build(work, target, &["--package", "ondeck-record", "--lib"])?, false)?;
+    tests.extend(programs(work, target, &SETTINGS)?);
+    let known = list("known", &build(work, target, &["--package", "ondeck-cli", "--test", "known"])?, false)?;
+    tests.extend(known.into_iter().map(|test| Test { is_alone: true, ..test }));
+    Ok(tests)
+}
+
+/// The test programs with the library, in each of the settings.
+fn programs(work: &Path, target: &Path, settings: &[Setting]) -> Result<Vec<Test>, String> {
+    cargo(work, target, &["build", "--quiet", "--release", "--package", "ondeck-pthread"])?;
+    let library = target.join("release/libondeck_pthread.so");
+    let programs = target.join("programs");
+    let script = work.join("testprograms/run");
+    let status = Command::new(&script).arg(&programs).arg("--build").status();
+    if !status.map_err(|error| format!("{}: {error}", script.display()))?.success() {
+        return Err("the test programs cannot be built".to_owned());
+    }
+    let entries = std::fs::read_dir(&programs).map_err(|error| format!("{}: {error}", programs.display()))?;
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.retain(|name| !name.contains('.'));
+    names.sort();
+    let mut tests = Vec::new();
+    for (setting, variables) in settings {
+        let wanted = |name: &&String| setting.is_empty() || RECORDED.split_whitespace().any(|one| one == *name);
+        let tests_of_it =
+            names.iter().filter(wanted).map(|name| program(&programs, name, setting, &library, variables));
+        tests.extend(tests_of_it);
+    }
+    Ok(tests)
+}
+
+fn program(programs: &Path, name: &str, setting: &str, library: &Path, variables: &[(&str, &str)]) -> Test {
+    let mut environment: Vec<(String, String)> =
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    environment.push(("LD_PRELOAD".to_owned(), library.display().to_string()));
+    Test {
+        name: format!("program {name}{setting}"),
+        binary: programs.join(name),
+        arguments: Vec::new(),
+        environment,
+        beside: Some(programs.to_owned()),
+        is_alone: false,
+        is_loom: false,
+    }
+}
+
+impl Test {
+    /// Whether the test could tell such a mutant from the healthy lock: a weaker ordering shows under loom only.
+    pub(super) fn can_see(&self, kind: Kind) -> bool {
+        kind == Kind::Decision || self.is_loom
+    }
+
+    /// Whether it passes; `None` if it did not end in time and was killed.
+    pub(super) fn run(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
+        static MACHINE: RwLock<()> = RwLock::new(());
+        const UNPOISONED: &str = "nobody panics while holding it";
+        let _all = self.is_alone.then(|| MACHINE.write().expect(UNPOISONED));
+        let _part = (!self.is_alone).then(|| MACHINE.read().expect(UNPOISONED));
+        let place = self.beside.as_ref().map(|programs| Place::with(programs)).transpose()?;
+        let mut command = self.command();
+        command.env(variable, value);
+        if let Some(Place(place)) = &place {
+            command.current_dir(place);
+            if self.environment.iter().any(|(name, _)| name == "ONDECK_RECORD_RATE") {
+                command.env("ONDECK_RECORD", place).env("ONDECK_RECORD_MAX_MB", "1");
+            }
+        }
+        Ok(end(command.spawn().map_err(|error| format!("{}: {error}", self.name))?, patience))
+    }
+
+    /// Whoever is broken may ask for memory and write without end.
+    fn command(&self) -> Command {
+        const LIMITED: &str = "ulimit -f 1000000 -c 0; exec \"$@\"";
+        let mut command = Command::new("bash");
+        // What is preloaded is for the program alone.
+        let variables = self.environment.iter().map(|(name, value)| format!("{name}={value}"));
+        command.args(["-c", LIMITED, "bash", "env"]).args(variables).arg(&self.binary).args(&self.arguments);
+        command.env("RUST_BACKTRACE", "0").env("ONDECK_LONG", "1");
+        // A group of its own, so that the children of a test end with it.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        command
+    }
+}
+
+/// A directory of its own for one run of a program.
+struct Place(PathBuf);
+
+impl Place {
+    fn with(programs: &Path) -> Result<Self, String> {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let place = Place(programs.with_file_name(format!("place-{}-{number}", std::process::id())));
+        let fail = |error: std::io::Error| format!("{}: {error}", place.0.display());
+        std::fs::create_dir_all(&place.0).map_err(fail)?;
+        for entry in std::fs::read_dir(programs).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            std::fs::hard_link(entry.path(), place.0.join(entry.file_name())).map_err(fail)?;
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What is left is below `target`, and in nobody's way.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a test with nothing broken, unless that was done since it was built.
+fn learn(test: &Test, file: &Path) -> Result<Known, String> {
+    let age = |file: &Path| std::fs::metadata(file).and_then(|data| data.modified()).ok();
+    let seconds = file.with_extension("seconds");
+    let library = test.environment.iter().find(|(name, _)| name == "LD_PRELOAD").map(|(_, path)| Path::new(path));
+    let is_old = [Some(test.binary.as_path()), library].into_iter().flatten().any(|built| age(&seconds) < age(built));
+    if is_old {
+        // What is left there by another run would be believed.
+        let _ = std::fs::remove_file(file);
+        let begin = Instant::now();
+        if test.run("ONDECK_REACHED", file.as_os_str(), Duration::from_secs(3_000))? != Some(true) {
+            return Err(format!("`{}` fails before anything is broken", test.name));
+        }
+        write(&seconds, &begin.elapsed().as_secs_f64().to_string())?;
+    }
+    let takes = read(&seconds)?.parse().map_err(|error| format!("{}: {error}", seconds.display()))?;
+    let bits = std::fs::read(file).unwrap_or_default();
+    let is_set = |at: &usize| bits[at / 8] >> (at % 8) & 1 == 1;
+    let reached = (0..8 * bits.len()).filter(is_set).collect();
+    Ok(Known { test: test.clone(), takes: Duration::from_secs_f64(takes), reached })
+}
+
+/// Waits for a test: whether it passed, `None` if it did not end in time and was killed.
+fn end(mut test: Child, patience: Duration) -> Option<bool> {
+    let begin = Instant::now();
+    let outcome = loop {
+        match test.try_wait() {
+            Ok(Some(status)) => break Some(status.success()),
+            Ok(None) if begin.elapsed() < patience => std::thread::sleep(Duration::from_millis(5)),
+            _ => break None,
+        }
+    };
+    if outcome.is_none() {
+        // The group has the number of its first process, which we have not waited for: it is still ours.
+        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", test.id())]).status();
+        let _ = test.wait();
+    }
+    outcome
+}
+
+fn cargo(work: &Path, target: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(words).current_dir(work).env("CARGO_TARGET_DIR", target).env("RUSTFLAGS", "-Awarnings");
+    let output = cargo.output().map_err(|error| format!("cargo: {error}"))?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(format!("{words:?} does not compile:\n{}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+/// Builds one test binary.
+fn build(work: &Path, target: &Path, what: &[&str]) -> Result<PathBuf, String> {
+    let words = [&["test", "--quiet", "--no-run", "--message-format=json-render-diagnostics"], what].concat();
+    let output = cargo(work, target, &words)?;
+    let text = String::from_utf8_lossy(&output);
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut executables = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    executables.next_back().ok_or_else(|| format!("cargo names no executable for {what:?}"))
+}
+
+/// The tests of a binary: those that are ignored, if so, or those that are not.
+fn list(target: &str, binary: &Path, is_ignored: bool) -> Result<Vec<Test>, String> {
+    let ignored = paths(binary, &["--ignored"])?;
+    let paths = if is_ignored { ignored } else { &paths(binary, &[])? - &ignored };
+    let test = |path: String| {
+        let mut arguments = vec!["--exact".to_owned(), path.clone(), "--test-threads=1".to_owned()];
+        arguments.extend(is_ignored.then(|| "--ignored".to_owned()));
+        let is_loom = target.starts_with("loom") || ["small::", "loom::"].iter().any(|part| path.starts_with(part));
+        Test {
+            name: format!("{target} {path}"),
+            binary: binary.to_path_buf(),
+            arguments,
+            environment: Vec::new(),
+            beside: None,
+            is_alone: false,
+            is_loom,
+        }
+    };
+    Ok(paths.into_iter().map(test).collect())
+}
+
+fn paths(binary: &Path, words: &[&str]) -> Result<BTreeSet<String>, String> {
+    let output = Command::new(binary).args(["--list", "--format", "terse"]).args(words).output();
+    let output = output.map_err(|error| format!("{}: {error}", binary.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
