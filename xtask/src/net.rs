@@ -26,7 +26,7 @@ use tests::Tests;
 use trial::Fate;
 
 const USAGE: &str = "\
-usage: cargo xtask net [--subject lock|preloaded] [--kind orderings|decisions] [--file NAME] [--only TEXT]
+usage: cargo xtask net [--subject lock|preloaded] [--kind orderings|decisions] [--file NAME] [--only TEXT]...
                        [--stale] [--survivors] [--sample N] [--budget SECONDS] [--minutes N] [--long] [--write]
        cargo xtask net --check";
 
@@ -34,7 +34,8 @@ struct Options {
     subject: Subject,
     kind: Option<Kind>,
     file: Option<String>,
-    only: Option<String>,
+    /// Those whose name has one of these in it; all if there are none.
+    only: Vec<String>,
     /// How long a survivor is tried.
     budget: Duration,
     /// How long the trials of all may take; who is left then is not tried.
@@ -86,7 +87,7 @@ fn wanted<'a>(
     let is_wanted = |mutant: &Mutant| {
         options.kind.is_none_or(|kind| mutant.kind == kind)
             && options.file.as_ref().is_none_or(|file| mutant.name.starts_with(&format!("{file} ")))
-            && options.only.as_ref().is_none_or(|only| mutant.name.contains(only.as_str()))
+            && (options.only.is_empty() || options.only.iter().any(|only| mutant.name.contains(only.as_str())))
             && (!options.are_survivors || records.has_survived(mutant))
             && (!options.are_stale || !records.has_tried(mutant))
     };
@@ -125,7 +126,7 @@ fn options(words: &[String]) -> Option<Options> {
         subject: Subject::Lock,
         kind: None,
         file: None,
-        only: None,
+        only: Vec::new(),
         budget: Duration::from_secs(60),
         most: Duration::MAX,
         are_survivors: false,
@@ -148,7 +149,7 @@ fn options(words: &[String]) -> Option<Options> {
                 options.subject = Subject::ALL.into_iter().find(|subject| subject.name() == name)?;
             }
             "--file" => options.file = Some(words.next()?.clone()),
-            "--only" => options.only = Some(words.next()?.clone()),
+            "--only" => options.only.push(words.next()?.clone()),
             "--sample" => options.sample = Some(words.next()?.parse().ok()?),
             "--budget" => options.budget = Duration::from_secs(words.next()?.parse().ok()?),
             "--minutes" => options.most = Duration::from_secs(60 * words.next()?.parse::<u64>().ok()?),
