@@ -20,6 +20,8 @@ static struct {
         cnd_t cnd;
     };
     int n_waiting, n_cleaned, n_tokens, is_recursive;
+    // The thread that came first.
+    int first;
 } room;
 
 static void make_room(int type)
@@ -69,7 +71,8 @@ static void *wait_for_a_token(void *argument)
 {
     enum wait wait = (enum wait)(long)argument;
     OK(pthread_mutex_lock(&room.mutex));
-    room.n_waiting++;
+    if (room.n_waiting++ == 0)
+        room.first = gettid();
     pthread_cleanup_push(clean_up, NULL);
     while (room.n_tokens == 0)
         wait_by(wait);
@@ -161,6 +164,24 @@ static void each_wait(enum wait wait, int type)
     OK(pthread_mutex_destroy(&room.mutex));
 }
 
+// The younger of two waiters is cancelled, and is nobody's any more: the next signal is the older one's.
+static void cancel_the_younger(enum wait wait)
+{
+    make_room(PTHREAD_MUTEX_NORMAL);
+    void *argument = (void *)(long)wait;
+    pthread_t older = start(wait_for_a_token, argument);
+    until_waiting(1);
+    pthread_t younger = start(wait_for_a_token, argument);
+    until_waiting(2);
+    OK(pthread_cancel(younger));
+    CHECK(join_soon(younger, "a cancelled wait behind another") == PTHREAD_CANCELED);
+    until_asleep(&room.first);
+    give_a_token();
+    CHECK(join_soon(older, "a wait before a cancelled one") == NULL);
+    OK(pthread_cond_destroy(&room.cond));
+    OK(pthread_mutex_destroy(&room.mutex));
+}
+
 // One of two waiters is cancelled while a signal is given: the signal may not go with it.
 static void cancel_meets_signal(enum wait wait, int n_rounds)
 {
@@ -235,6 +256,7 @@ int main(void)
     for (enum wait wait = 0; wait < N_WAITS; wait++) {
         each_wait(wait, PTHREAD_MUTEX_NORMAL);
         each_wait(wait, PTHREAD_MUTEX_ERRORCHECK);
+        cancel_the_younger(wait);
         cancel_meets_signal(wait, 160);
     }
     locks_are_no_points();

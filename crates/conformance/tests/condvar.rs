@@ -118,6 +118,34 @@ mod broad {
 
 mod hardware {
     use super::*;
+    use ondeck_locks::ondeck::RawCondvar;
+    use ondeck_locks::{RawLock, RawOndeck};
+
+    /// Whoever destroys a condition variable asks it this.
+    #[test]
+    fn condvar_knows_whether_anybody_waits() {
+        let (mutex, changed) = (RawOndeck::<Hardware>::new(), RawCondvar::<Hardware>::new());
+        // Twice, as the look leaves nothing behind.
+        assert!(changed.is_idle() && changed.is_idle());
+        let wait = || {
+            mutex.acquire();
+            // SAFETY: acquired.
+            let is_notified = unsafe { changed.wait(&mutex, None) };
+            // SAFETY: acquired by the wait.
+            unsafe { mutex.release() };
+            is_notified
+        };
+        within(PATIENCE, "condvar", || {
+            std::thread::scope(|scope| {
+                let waiter = scope.spawn(wait);
+                while changed.is_idle() {
+                    Hardware::yield_now();
+                }
+                assert!(changed.notify_one() && changed.is_idle());
+                assert!(waiter.join().expect("the waiter does not panic"));
+            });
+        });
+    }
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {

@@ -110,9 +110,11 @@ impl Subject {
                 texts.insert(format!("{}/mutant.rs", part.sources), schemata::MODULE.to_owned());
             }
         }
-        // Only the flagship's tests.
-        texts
-            .insert(table::PATH.to_owned(), table::with_only(&read(&root.join(table::PATH))?, |file| file == "ondeck"));
+        if self == Subject::Lock {
+            // Only the flagship's tests.
+            let table = table::with_only(&read(&root.join(table::PATH))?, |file| file == "ondeck");
+            texts.insert(table::PATH.to_owned(), table);
+        }
         let ours: Vec<PathBuf> = texts.keys().map(|path| work.join(path)).collect();
         for part in ["Cargo.toml", "Cargo.lock", "crates", "testprograms", "xtask"] {
             mirror(&root.join(part), &work.join(part), &ours)?;

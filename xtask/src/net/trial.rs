@@ -2,6 +2,7 @@
 
 use super::generate::Mutant;
 use super::tests::{Known, Tests};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -21,16 +22,20 @@ pub(super) enum Fate {
 /// Tries the mutants, as many at once as there are cores. Says what became of each as it does.
 pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration, most: Duration) -> Vec<Fate> {
     let start = Instant::now();
+    let killers = Mutex::new(Killers::default());
     each(mutants, |_, (number, mutant)| {
         let begin = Instant::now();
         if begin - start > most {
             return Fate::Untried;
         }
-        let fate = tests.try_mutant(*number, mutant, budget);
+        let order = killers.lock().expect("nobody panics while holding it").order(tests, *number, mutant);
+        let fate = tests.try_mutant(*number, order, budget);
         let seconds = begin.elapsed().as_secs_f64();
         let verdict = match &fate {
-            Fate::Killed { by, has_no_end: false } => format!("killed by {by}"),
-            Fate::Killed { by, has_no_end: true } => format!("no end of {by}"),
+            Fate::Killed { by, has_no_end } => {
+                killers.lock().expect("nobody panics while holding it").note(mutant, by);
+                format!("{} {by}", if *has_no_end { "no end of" } else { "killed by" })
+            }
             Fate::Survived { n_left_out: 0 } => "SURVIVED".to_owned(),
             Fate::Survived { n_left_out } => format!("SURVIVED, {n_left_out} tests left out"),
             Fate::Unreached => "UNREACHED".to_owned(),
@@ -41,10 +46,34 @@ pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration,
     })
 }
 
+/// The tests that have noticed a mutant, by its function and by its file: they may notice the next one there too.
+#[derive(Default)]
+struct Killers(BTreeMap<String, BTreeSet<String>>);
+
+impl Killers {
+    fn places(mutant: &Mutant) -> [&str; 2] {
+        let function = mutant.name.split(':').next().unwrap_or_default();
+        [function, function.split(' ').next().unwrap_or_default()]
+    }
+
+    fn note(&mut self, mutant: &Mutant, by: &str) {
+        for place in Self::places(mutant) {
+            self.0.entry(place.to_owned()).or_default().insert(by.to_owned());
+        }
+    }
+
+    /// The tests that reach a mutant: first those that know its function, then those that know its file, the shortest first.
+    fn order<'a>(&self, tests: &'a Tests, number: usize, mutant: &Mutant) -> Vec<&'a Known> {
+        let reaching = tests.0.iter().filter(|known| known.reached.contains(&number));
+        let mut able: Vec<&Known> = reaching.filter(|known| known.test.can_see(mutant.kind)).collect();
+        let knows = |place: &str, known: &Known| self.0.get(place).is_some_and(|by| by.contains(&known.test.name));
+        able.sort_by_key(|known| Self::places(mutant).map(|place| !knows(place, known)));
+        able
+    }
+}
+
 impl Tests {
-    fn try_mutant(&self, number: usize, mutant: &Mutant, budget: Duration) -> Fate {
-        let reaching = self.0.iter().filter(|known| known.reached.contains(&number));
-        let able: Vec<&Known> = reaching.filter(|known| known.test.can_see(mutant.kind)).collect();
+    fn try_mutant(&self, number: usize, able: Vec<&Known>, budget: Duration) -> Fate {
         if able.is_empty() {
             return Fate::Unreached;
         }
