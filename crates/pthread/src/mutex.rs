@@ -88,6 +88,19 @@ pub(crate) enum Kind {
     ErrorCheck,
 }
 
+impl Kind {
+    /// `None` if one of that kind is the C library's.
+    #[inline(always)]
+    const fn of(kind: u32) -> Option<Self> {
+        match kind & WHOSE {
+            NORMAL | ADAPTIVE => Some(Kind::Normal),
+            RECURSIVE => Some(Kind::Recursive),
+            ERRORCHECK => Some(Kind::ErrorCheck),
+            _ => None,
+        }
+    }
+}
+
 const NORMAL: u32 = 0;
 const RECURSIVE: u32 = 1;
 const ERRORCHECK: u32 = 2;
@@ -108,12 +121,7 @@ impl Mutex {
         if process::is_theirs() {
             return None;
         }
-        match self.shape.load(Relaxed) as u32 & WHOSE {
-            NORMAL | ADAPTIVE => Some(Kind::Normal),
-            RECURSIVE => Some(Kind::Recursive),
-            ERRORCHECK => Some(Kind::ErrorCheck),
-            _ => None,
-        }
+        Kind::of(self.shape.load(Relaxed) as u32)
     }
 
     /// Makes a free mutex of that type, one of the four, out of anything.
@@ -304,21 +312,28 @@ impl Mutex {
         self.shape.load(Acquire) & shape(WHOSE, u32::MAX) == shape(NORMAL, process::generation_of(state))
     }
 
-    /// Locks a mutex of the most frequent kind; `None` if nothing has been done.
+    /// Locks a mutex of the most frequent kind, or another of ours that is not recorded; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn lock_plain(&self) -> Option<Answer> {
-        let (id, state) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
+        let (id, state) = thread::id_in_ondeck()?;
+        if !self.is_plain(state) {
+            return self.lock_unrecorded(id, state);
+        }
         if process::is_recorded(state) && ondeck_record::is_due() {
             return None;
         }
-        // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
-        let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() };
-        if is_in {
+        if self.grab() {
             self.owner.store(id, Relaxed);
             self.note_taken(state);
             return Some(0);
         }
         Some(self.wait_plain())
+    }
+
+    #[inline(always)]
+    fn grab(&self) -> bool {
+        // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
+        if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() }
     }
 
     /// Tries to lock a mutex of the most frequent kind; `None` if nothing has been done.
@@ -342,14 +357,25 @@ impl Mutex {
         self.enter()
     }
 
-    /// Unlocks a mutex of the most frequent kind; `None` if nothing has been done.
+    /// Unlocks a mutex of the most frequent kind, or another of ours that is not recorded; `None` if nothing has been done.
     #[inline(always)]
     pub(crate) fn unlock_plain(&self) -> Option<Answer> {
         let state = process::state();
-        let is_usual = process::is_ondeck_in(state) && self.is_plain(state) && self.theirs.load(Relaxed) == 0;
-        if !is_usual || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
+        if !process::is_ondeck_in(state) {
             return None;
         }
+        if !self.is_plain(state) {
+            return self.unlock_unrecorded(state);
+        }
+        if self.theirs.load(Relaxed) != 0 || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
+            return None;
+        }
+        self.set_free();
+        Some(0)
+    }
+
+    #[inline(always)]
+    fn set_free(&self) {
         self.owner.store(0, Relaxed);
         if thread::is_alone() {
             // SAFETY: there is no other thread, and one that has an owner is taken.
@@ -358,6 +384,41 @@ impl Mutex {
             // SAFETY: one that has an owner is taken. If by another thread, the program unlocks for that one, as it may do
             // with normal mutexes.
             unsafe { self.raw.release() };
+        }
+    }
+
+    /// The kind, if the process is not recorded, and the mutex is one of ours that has been touched in it before.
+    #[inline(always)]
+    fn unrecorded(&self, state: u32) -> Option<Kind> {
+        let shape = self.shape.load(Acquire);
+        let is_ready = (shape >> 32) as u32 == process::generation_of(state) && !process::is_recorded(state);
+        if is_ready { Kind::of(shape as u32) } else { None }
+    }
+
+    /// Locks one of any kind that is ours; not inlined, as the calls above are for plain ones.
+    #[inline(never)]
+    fn lock_unrecorded(&self, id: u32, state: u32) -> Option<Answer> {
+        let kind = self.unrecorded(state)?;
+        if kind != Kind::Normal && self.owner.load(Relaxed) == id {
+            return Some(self.lock_again(kind));
+        }
+        if !self.grab() {
+            return Some(self.wait_plain());
+        }
+        self.owner.store(id, Relaxed);
+        Some(0)
+    }
+
+    /// Unlocks one of any kind that is ours and the calling thread's.
+    #[inline(never)]
+    fn unlock_unrecorded(&self, state: u32) -> Option<Answer> {
+        let kind = self.unrecorded(state)?;
+        if self.owner.load(Relaxed) != thread::id() || self.theirs.load(Relaxed) != 0 {
+            return None;
+        }
+        match self.count.load(Relaxed) {
+            count if kind == Kind::Recursive && count > 0 => self.count.store(count - 1, Relaxed),
+            _ => self.set_free(),
         }
         Some(0)
     }
