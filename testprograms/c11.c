@@ -135,6 +135,7 @@ static void with_type(int type)
     signal_one();
     cnd_destroy(&cond);
     mtx_destroy(&mutex);
+    CHECK(mtx_trylock(&mutex) == thrd_error);
 }
 
 static void mixed_with_pthread(void)

@@ -24,15 +24,21 @@ static struct {
     int first;
 } room;
 
+// Of the condition variable: PTHREAD_PROCESS_PRIVATE or SHARED.
+static int sharing;
+
 static void make_room(int type)
 {
+    pthread_condattr_t cond_attr;
+    OK(pthread_condattr_init(&cond_attr));
+    OK(pthread_condattr_setpshared(&cond_attr, sharing));
     pthread_mutexattr_t attr;
     OK(pthread_mutexattr_init(&attr));
     OK(pthread_mutexattr_settype(&attr, type));
     memset(&room, 0, sizeof room);
     room.is_recursive = type == PTHREAD_MUTEX_RECURSIVE;
     OK(pthread_mutex_init(&room.mutex, &attr));
-    OK(pthread_cond_init(&room.cond, NULL));
+    OK(pthread_cond_init(&room.cond, &cond_attr));
 }
 
 static void wait_by(enum wait wait)
@@ -258,6 +264,11 @@ int main(void)
         each_wait(wait, PTHREAD_MUTEX_ERRORCHECK);
         cancel_the_younger(wait);
         cancel_meets_signal(wait, 160);
+        sharing = PTHREAD_PROCESS_SHARED;
+        each_wait(wait, PTHREAD_MUTEX_NORMAL);
+        cancel_the_younger(wait);
+        cancel_meets_signal(wait, 16);
+        sharing = PTHREAD_PROCESS_PRIVATE;
     }
     locks_are_no_points();
     return 0;
