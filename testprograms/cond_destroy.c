@@ -111,11 +111,14 @@ int main(void)
     pthread_t threads[N_WAITERS];
     for (long i = 0; i < N_WAITERS; i++)
         threads[i] = start(wait_each_round, (void *)i);
+    pthread_condattr_t attr;
+    OK(pthread_condattr_init(&attr));
     for (with_deadlines = 0; with_deadlines < 2; with_deadlines++) {
         doing = with_deadlines ? "destroy after time-outs" : "destroy after a broadcast";
         for (int round = 0; round < N_ROUNDS; round++) {
             room = calloc(1, sizeof *room);
-            OK(pthread_cond_init(&room->cond, NULL));
+            OK(pthread_condattr_setpshared(&attr, round % 4 < 2 ? PTHREAD_PROCESS_PRIVATE : PTHREAD_PROCESS_SHARED));
+            OK(pthread_cond_init(&room->cond, &attr));
             n_waiting = n_left = 0;
             pthread_barrier_wait(&begin);
             if (with_deadlines)
