@@ -59,7 +59,7 @@ impl Survivors {
                 (Fate::Killed { .. }, true) => {
                     faults.push(format!("on the list of survivors, but killed: {}", mutant.name))
                 }
-                (Fate::Survived { .. }, false) => faults.push(format!("survived: {}", mutant.name)),
+                (Fate::Survived { .. } | Fate::Unreached, false) => faults.push(format!("survived: {}", mutant.name)),
                 _ => {}
             }
         }
