@@ -96,10 +96,13 @@ fn of_lock(work: &Path, target: &Path, is_long: bool) -> Result<Vec<Test>, Strin
     Ok(tests)
 }
 
-/// The recorder's own tests, the programs with the library, and what profiles say of programs whose use of locks is known.
+/// The recorder's own tests, the programs with the library, how it comes into programs, and what profiles say of programs
+/// whose use of locks is known.
 fn of_preloaded(work: &Path, target: &Path) -> Result<Vec<Test>, String> {
     let mut tests = list("record", &build(work, target, &["--package", "ondeck-record", "--lib"])?, false)?;
     tests.extend(programs(work, target, &SETTINGS)?);
+    let cli = list("cli", &build(work, target, &["--package", "ondeck-cli", "--test", "cli"])?, false)?;
+    tests.extend(cli.into_iter().filter(|test| test.name.starts_with("cli launch::")));
     let known = list("known", &build(work, target, &["--package", "ondeck-cli", "--test", "known"])?, false)?;
     tests.extend(known.into_iter().map(|test| Test { is_alone: true, ..test }));
     Ok(tests)
