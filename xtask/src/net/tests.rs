@@ -267,8 +267,10 @@ fn build(work: &Path, target: &Path, what: &[&str]) -> Result<PathBuf, String> {
     let output = cargo(work, target, &words)?;
     let text = String::from_utf8_lossy(&output);
     let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut executables = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
-    executables.next_back().ok_or_else(|| format!("cargo names no executable for {what:?}"))
+    // Programs that the test starts are named too.
+    let mut tests = messages.filter(|message| message["profile"]["test"] == true);
+    let executable = tests.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    executable.ok_or_else(|| format!("cargo names no executable for {what:?}"))
 }
 
 /// The tests of a binary: those that are ignored, if so, or those that are not.
