@@ -28,6 +28,7 @@ use trial::Fate;
 const USAGE: &str = "\
 usage: cargo xtask net [--subject lock|preloaded] [--kind orderings|decisions] [--file NAME] [--only TEXT]...
                        [--stale] [--survivors] [--sample N] [--budget SECONDS] [--minutes N] [--long] [--write]
+       cargo xtask net --again N [--subject lock|preloaded]
        cargo xtask net --check [--subject lock|preloaded]";
 
 struct Options {
@@ -49,6 +50,8 @@ struct Options {
     /// With the models of minutes.
     is_long: bool,
     is_written: bool,
+    /// So many of those that a test has killed, by chance, are tried with that test alone.
+    again: Option<usize>,
     /// Nothing is tried; the records are compared with the sources.
     is_check: bool,
 }
@@ -62,6 +65,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let place = root.join("target/net").join(subject.name());
     let work = place.join("work");
     let mutants: Vec<(usize, Mutant)> = subject.copy(root, &work)?.into_iter().enumerate().collect();
+    if let Some(n) = options.again {
+        return again(root, subject, &place, &mutants, n);
+    }
     let wanted = wanted(root, &options, &mutants)?;
     println!("{} mutants, {} of them are tried", mutants.len(), wanted.len());
     let survivors = Survivors::read(root)?;
@@ -98,11 +104,42 @@ fn wanted<'a>(
     };
     let mut wanted: Vec<_> = mutants.iter().filter(|(_, mutant)| is_wanted(mutant)).collect();
     if let Some(n) = options.sample {
-        let chance = std::hash::RandomState::new();
-        wanted.sort_by_cached_key(|(number, _)| std::hash::BuildHasher::hash_one(&chance, number));
-        wanted.truncate(n);
+        choose(&mut wanted, n);
     }
     Ok(wanted)
+}
+
+/// Leaves `n` of them, by chance.
+fn choose<T>(items: &mut Vec<T>, n: usize) {
+    let chance = std::hash::RandomState::new();
+    let mut place = 0_usize;
+    items.sort_by_cached_key(|_| {
+        place += 1;
+        std::hash::BuildHasher::hash_one(&chance, place)
+    });
+    items.truncate(n);
+}
+
+/// Tries `n` of those that the record calls killed, each with the test that killed it: a record that says what is not so is
+/// found sooner or later, for the price of building the tests.
+fn again(root: &Path, subject: Subject, place: &Path, mutants: &[(usize, Mutant)], n: usize) -> Result<(), String> {
+    let records = survivors::Records::read(root, subject)?;
+    let mut killed: Vec<(usize, &Mutant, &str)> =
+        mutants.iter().filter_map(|(number, mutant)| Some((*number, mutant, records.killer(mutant)?))).collect();
+    choose(&mut killed, n);
+    let names: Vec<&str> = killed.iter().map(|(_, _, by)| *by).collect();
+    let tests = tests::named(subject, &place.join("work"), &place.join("target"), &names)?;
+    let mut faults = Vec::new();
+    for (number, mutant, by) in &killed {
+        let test = tests.get(*by).ok_or_else(|| format!("`{by}` has killed mutants, and is no test now"))?;
+        let has_passed = test.run("ONDECK_MUTANT", number.to_string().as_ref(), Duration::from_secs(60))?;
+        println!("{}  {} by {by}", mutant.name, if has_passed == Some(true) { "SURVIVED" } else { "killed" });
+        if has_passed == Some(true) {
+            faults.push(format!("the record says that `{by}` kills it, and it does not: {}", mutant.name));
+        }
+    }
+    println!("{} of {} killed again", killed.len() - faults.len(), killed.len());
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
 /// Fails if somebody was not tried since its function has changed, or survived without a reason.
@@ -133,6 +170,7 @@ fn options(words: &[String]) -> Option<Options> {
         are_survivors: false,
         are_stale: false,
         sample: None,
+        again: None,
         is_long: false,
         is_written: false,
         is_check: false,
@@ -152,6 +190,7 @@ fn options(words: &[String]) -> Option<Options> {
             "--file" => options.file = Some(words.next()?.clone()),
             "--only" => options.only.push(words.next()?.clone()),
             "--sample" => options.sample = Some(words.next()?.parse().ok()?),
+            "--again" => options.again = Some(words.next()?.parse().ok()?),
             "--budget" => options.budget = Duration::from_secs(words.next()?.parse().ok()?),
             "--minutes" => options.most = Duration::from_secs(60 * words.next()?.parse::<u64>().ok()?),
             "--kind" => {

@@ -123,6 +123,11 @@ impl Records {
         self.line(mutant).is_some()
     }
 
+    /// The test that has killed a mutant, if it did by failing.
+    pub(super) fn killer(&self, mutant: &Mutant) -> Option<&str> {
+        self.line(mutant).filter(|line| line.fate == "killed").map(|line| line.by.as_str())
+    }
+
     pub(super) fn has_survived(&self, mutant: &Mutant) -> bool {
         self.line(mutant).is_some_and(|line| ["survived", "unreached"].contains(&line.fate.as_str()))
     }

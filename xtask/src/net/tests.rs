@@ -4,12 +4,12 @@ use super::generate::Kind;
 use super::subject::Subject;
 use super::trial::each;
 use crate::mutants::{read, write};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::RwLock;
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// Test targets of the conformance crate. Those of minutes are asked for.
@@ -31,6 +31,9 @@ const SETTINGS: [Setting; 4] = [
 /// The programs that also run in the other settings, as the crate's own tests do it.
 const RECORDED: &str = include_str!("../../../testprograms/recorded.txt");
 
+/// Read by whoever runs a test, written by whoever must be the only one.
+static MACHINE: RwLock<()> = RwLock::new(());
+
 /// One test, to be run in a process of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Test {
@@ -41,8 +44,8 @@ pub(super) struct Test {
     environment: Vec<(String, String)>,
     /// A program runs in a directory of its own with all that is in this one.
     beside: Option<PathBuf>,
-    /// Whether nothing else may run meanwhile, as it looks at times.
-    is_alone: bool,
+    /// Whether a failure counts only if nothing else runs meanwhile.
+    pub(super) looks_at_times: bool,
     is_loom: bool,
 }
 
@@ -59,54 +62,116 @@ pub(super) struct Tests(pub(super) Vec<Known>);
 impl Tests {
     /// Builds the tests, and runs each once.
     pub(super) fn build(subject: Subject, work: &Path, target: &Path, is_long: bool) -> Result<Self, String> {
-        let tests = match subject {
-            Subject::Lock => of_lock(work, target, is_long)?,
-            Subject::Preloaded => of_preloaded(work, target)?,
-        };
+        let tests: Vec<Test> = build_all(subject, work, target, is_long, |_| true)?;
         println!("{} tests, each run once", tests.len());
         let reached = target.join("reached");
         std::fs::create_dir_all(&reached).map_err(|error| format!("{}: {error}", reached.display()))?;
         let known = each(&tests, |_, test| learn(test, &reached.join(test.name.replace([' ', ':', '/'], "_"))));
         let mut known = known.into_iter().collect::<Result<Vec<Known>, String>>()?;
-        known.sort_by_key(|known| (known.test.is_alone, known.takes));
+        known.sort_by_key(|known| (known.test.looks_at_times, known.takes));
         let all: Duration = known.iter().map(|known| known.takes).sum();
         println!("together {:.0} s", all.as_secs_f64());
         Ok(Tests(known))
     }
 }
 
-fn of_lock(work: &Path, target: &Path, is_long: bool) -> Result<Vec<Test>, String> {
-    let mut targets = TARGETS.to_vec();
-    targets.extend(is_long.then_some(LONG));
+/// The tests of all sources that are wanted.
+fn build_all(
+    subject: Subject,
+    work: &Path,
+    target: &Path,
+    is_long: bool,
+    is_wanted: impl Fn(&Source) -> bool,
+) -> Result<Vec<Test>, String> {
+    let sources = match subject {
+        Subject::Lock => Source::of_lock(is_long),
+        Subject::Preloaded => Source::of_preloaded(),
+    };
     let mut tests = Vec::new();
-    for name in targets {
-        let binary = build(work, target, &["--package", "ondeck-conformance", "--test", name])?;
-        tests.extend(list(name, &binary, name == LONG)?);
+    for source in sources.iter().filter(|source| is_wanted(source)) {
+        tests.extend(source.build(work, target)?);
     }
-    for name in FACADE {
-        let binary = build(work, target, &["--package", "ondeck", "--test", name])?;
-        tests.extend(list(&format!("ondeck/{name}"), &binary, false)?);
-    }
-    for package in ["ondeck", "ondeck-locks"] {
-        let binary = build(work, target, &["--package", package, "--lib"])?;
-        tests.extend(list(package, &binary, false)?);
-    }
-    // Some of the lock only the preloaded library asks for.
-    tests.extend(programs(work, target, &SETTINGS[..1])?);
     Ok(tests)
 }
 
-/// The recorder's own tests, the programs with the library, how it comes into programs, and what profiles say of programs
-/// whose use of locks is known.
-fn of_preloaded(work: &Path, target: &Path) -> Result<Vec<Test>, String> {
-    let mut tests = list("record", &build(work, target, &["--package", "ondeck-record", "--lib"])?, false)?;
-    tests.extend(programs(work, target, &SETTINGS)?);
-    let cli = list("cli", &build(work, target, &["--package", "ondeck-cli", "--test", "cli"])?, false)?;
-    tests.extend(cli.into_iter().filter(|test| test.name.starts_with("cli launch::")));
-    let known = list("known", &build(work, target, &["--package", "ondeck-cli", "--test", "known"])?, false)?;
-    tests.extend(known.into_iter().map(|test| Test { is_alone: true, ..test }));
-    Ok(tests)
+/// Builds the tests of these names, and leaves out the others.
+pub(super) fn named(
+    subject: Subject,
+    work: &Path,
+    target: &Path,
+    names: &[&str],
+) -> Result<BTreeMap<String, Test>, String> {
+    let is_wanted = |source: &Source| names.iter().any(|name| source.has(name));
+    let tests = build_all(subject, work, target, true, is_wanted)?;
+    Ok(tests.into_iter().map(|test| (test.name.clone(), test)).collect())
 }
+
+/// Where tests come from: a binary of cargo's, or the test programs in some settings.
+enum Source {
+    Binary { name: String, words: Vec<&'static str>, is_ignored: bool, only: &'static str, looks_at_times: bool },
+    Programs(&'static [Setting]),
+}
+
+impl Source {
+    fn binary(name: &str, package: &'static str, target: &[&'static str]) -> Self {
+        let words = [&["--package", package], target].concat();
+        Source::Binary { name: name.to_owned(), words, is_ignored: false, only: "", looks_at_times: false }
+    }
+
+    fn of_lock(is_long: bool) -> Vec<Source> {
+        let conformance = |name| Source::binary(name, "ondeck-conformance", &["--test", name]);
+        let mut sources: Vec<Source> = TARGETS.into_iter().map(conformance).collect();
+        if is_long {
+            let words = vec!["--package", "ondeck-conformance", "--test", LONG];
+            let (name, only) = (LONG.to_owned(), "");
+            sources.push(Source::Binary { name, words, is_ignored: true, only, looks_at_times: false });
+        }
+        sources.extend(FACADE.map(|name| Source::binary(&format!("ondeck/{name}"), "ondeck", &["--test", name])));
+        sources.extend(["ondeck", "ondeck-locks"].map(|name| Source::binary(name, name, &["--lib"])));
+        // Some of the lock only the preloaded library asks for.
+        sources.push(Source::Programs(&SETTINGS[..1]));
+        sources
+    }
+
+    /// The recorder's own tests, the programs with the library, how it comes into programs, and what profiles say of programs
+    /// whose use of locks is known.
+    fn of_preloaded() -> Vec<Source> {
+        let cli = |name: &str, only, looks_at_times, words: [&'static str; 2]| {
+            let words = [&["--package", "ondeck-cli"][..], &words].concat();
+            Source::Binary { name: name.to_owned(), words, is_ignored: false, only, looks_at_times }
+        };
+        vec![
+            Source::binary("record", "ondeck-record", &["--lib"]),
+            Source::Programs(&SETTINGS),
+            cli("cli", "launch::", false, ["--test", "cli"]),
+            cli("known", "", true, ["--test", "known"]),
+        ]
+    }
+
+    /// Whether the test of that name is one of these.
+    fn has(&self, test: &str) -> bool {
+        let first = test.split(' ').next();
+        match self {
+            Source::Binary { name, .. } => first == Some(name),
+            Source::Programs(_) => first == Some(PROGRAM),
+        }
+    }
+
+    fn build(&self, work: &Path, target: &Path) -> Result<Vec<Test>, String> {
+        match self {
+            Source::Binary { name, words, is_ignored, only, looks_at_times } => {
+                let mut tests = list(name, &build(work, target, words)?, *is_ignored)?;
+                tests.retain(|test| test.arguments[1].starts_with(only));
+                tests.iter_mut().for_each(|test| test.looks_at_times = *looks_at_times);
+                Ok(tests)
+            }
+            Source::Programs(settings) => programs(work, target, settings),
+        }
+    }
+}
+
+/// How the names of the test programs begin.
+const PROGRAM: &str = "program";
 
 /// The test programs with the library, in each of the settings.
 fn programs(work: &Path, target: &Path, settings: &[Setting]) -> Result<Vec<Test>, String> {
@@ -137,12 +202,12 @@ fn program(programs: &Path, name: &str, setting: &str, library: &Path, variables
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     environment.push(("LD_PRELOAD".to_owned(), library.display().to_string()));
     Test {
-        name: format!("program {name}{setting}"),
+        name: format!("{PROGRAM} {name}{setting}"),
         binary: programs.join(name),
         arguments: Vec::new(),
         environment,
         beside: Some(programs.to_owned()),
-        is_alone: false,
+        looks_at_times: false,
         is_loom: false,
     }
 }
@@ -153,12 +218,23 @@ impl Test {
         kind == Kind::Decision || self.is_loom
     }
 
+    pub(super) fn is_program(&self) -> bool {
+        self.beside.is_some()
+    }
+
     /// Whether it passes; `None` if it did not end in time and was killed.
     pub(super) fn run(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
-        static MACHINE: RwLock<()> = RwLock::new(());
-        const UNPOISONED: &str = "nobody panics while holding it";
-        let _all = self.is_alone.then(|| MACHINE.write().expect(UNPOISONED));
-        let _part = (!self.is_alone).then(|| MACHINE.read().expect(UNPOISONED));
+        let _part = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+        self.run_now(variable, value, patience)
+    }
+
+    /// Like [`Test::run`], while no other test runs.
+    pub(super) fn run_alone(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
+        let _all = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        self.run_now(variable, value, patience)
+    }
+
+    fn run_now(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
         let place = self.beside.as_ref().map(|programs| Place::with(programs)).transpose()?;
         let mut command = self.command();
         command.env(variable, value);
@@ -220,7 +296,12 @@ fn learn(test: &Test, file: &Path) -> Result<Known, String> {
         // What is left there by another run would be believed.
         let _ = std::fs::remove_file(file);
         let begin = Instant::now();
-        if test.run("ONDECK_REACHED", file.as_os_str(), Duration::from_secs(3_000))? != Some(true) {
+        let patience = Duration::from_secs(3_000);
+        let passes = |result: Result<Option<bool>, String>| result.map(|passed| passed == Some(true));
+        let (variable, value) = ("ONDECK_REACHED", file.as_os_str());
+        let passed = passes(test.run(variable, value, patience))?
+            || test.looks_at_times && passes(test.run_alone(variable, value, patience))?;
+        if !passed {
             return Err(format!("`{}` fails before anything is broken", test.name));
         }
         write(&seconds, &begin.elapsed().as_secs_f64().to_string())?;
@@ -287,7 +368,7 @@ fn list(target: &str, binary: &Path, is_ignored: bool) -> Result<Vec<Test>, Stri
             arguments,
             environment: Vec::new(),
             beside: None,
-            is_alone: false,
+            looks_at_times: false,
             is_loom,
         }
     };
