@@ -42,8 +42,8 @@ pub(super) struct Test {
     binary: PathBuf,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
-    /// A program runs in a directory of its own with all that is in this one.
-    beside: Option<PathBuf>,
+    /// Whether it is a program with the library, and no test of cargo's.
+    pub(super) is_program: bool,
     /// Whether a failure counts only if nothing else runs meanwhile.
     pub(super) looks_at_times: bool,
     is_loom: bool,
@@ -206,7 +206,7 @@ fn program(programs: &Path, name: &str, setting: &str, library: &Path, variables
         binary: programs.join(name),
         arguments: Vec::new(),
         environment,
-        beside: Some(programs.to_owned()),
+        is_program: true,
         looks_at_times: false,
         is_loom: false,
     }
@@ -218,30 +218,32 @@ impl Test {
         kind == Kind::Decision || self.is_loom
     }
 
-    pub(super) fn is_program(&self) -> bool {
-        self.beside.is_some()
-    }
-
     /// Whether it passes; `None` if it did not end in time and was killed.
     pub(super) fn run(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
         let _part = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-        self.run_now(variable, value, patience)
+        self.run_now(variable, value, patience, "1")
     }
 
-    /// Like [`Test::run`], while no other test runs.
+    /// Like [`Test::run`], while no other test runs, with as many attempts as a test makes that looks at times.
     pub(super) fn run_alone(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
         let _all = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        self.run_now(variable, value, patience)
+        self.run_now(variable, value, patience, "30")
     }
 
-    fn run_now(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
-        let place = self.beside.as_ref().map(|programs| Place::with(programs)).transpose()?;
+    fn run_now(
+        &self,
+        variable: &str,
+        value: &OsStr,
+        patience: Duration,
+        attempts: &str,
+    ) -> Result<Option<bool>, String> {
+        let place = Place::new(self)?;
         let mut command = self.command();
-        command.env(variable, value);
-        if let Some(Place(place)) = &place {
-            command.current_dir(place);
+        command.env(variable, value).env("ONDECK_GROUND", &place.0).env("ONDECK_ATTEMPTS", attempts);
+        if self.is_program {
+            command.current_dir(&place.0);
             if self.environment.iter().any(|(name, _)| name == "ONDECK_RECORD_RATE") {
-                command.env("ONDECK_RECORD", place).env("ONDECK_RECORD_MAX_MB", "1");
+                command.env("ONDECK_RECORD", &place.0).env("ONDECK_RECORD_MAX_MB", "1");
             }
         }
         Ok(end(command.spawn().map_err(|error| format!("{}: {error}", self.name))?, patience))
@@ -261,19 +263,22 @@ impl Test {
     }
 }
 
-/// A directory of its own for one run of a program.
+/// A directory of its own for one run of a test. A program finds there what it was built with.
 struct Place(PathBuf);
 
 impl Place {
-    fn with(programs: &Path) -> Result<Self, String> {
+    fn new(test: &Test) -> Result<Self, String> {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let place = Place(programs.with_file_name(format!("place-{}-{number}", std::process::id())));
+        let directory = test.binary.parent().unwrap_or(Path::new("/"));
+        let place = Place(directory.with_file_name(format!("place-{}-{number}", std::process::id())));
         let fail = |error: std::io::Error| format!("{}: {error}", place.0.display());
         std::fs::create_dir_all(&place.0).map_err(fail)?;
-        for entry in std::fs::read_dir(programs).map_err(fail)? {
-            let entry = entry.map_err(fail)?;
-            std::fs::hard_link(entry.path(), place.0.join(entry.file_name())).map_err(fail)?;
+        if test.is_program {
+            for entry in std::fs::read_dir(directory).map_err(fail)? {
+                let entry = entry.map_err(fail)?;
+                std::fs::hard_link(entry.path(), place.0.join(entry.file_name())).map_err(fail)?;
+            }
         }
         Ok(place)
     }
@@ -367,7 +372,7 @@ fn list(target: &str, binary: &Path, is_ignored: bool) -> Result<Vec<Test>, Stri
             binary: binary.to_path_buf(),
             arguments,
             environment: Vec::new(),
-            beside: None,
+            is_program: false,
             looks_at_times: false,
             is_loom,
         }

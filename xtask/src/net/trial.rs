@@ -70,7 +70,7 @@ impl Killers {
         let knows = |place: &str, known: &Known| self.0.get(place).is_some_and(|by| by.contains(&known.test.name));
         let is_recorder = mutant.name.starts_with("record/");
         able.sort_by_key(|known| {
-            (Self::places(mutant).map(|place| !knows(place, known)), is_recorder && known.test.is_program())
+            (Self::places(mutant).map(|place| !knows(place, known)), is_recorder && known.test.is_program)
         });
         able
     }
@@ -92,7 +92,7 @@ impl Tests {
             let by = known.test.name.clone();
             match known.test.run("ONDECK_MUTANT", number.to_string().as_ref(), patience) {
                 Ok(Some(true)) => spent += begin.elapsed(),
-                Ok(Some(false)) | Err(_) if self.passes_alone(known, number, patience) => spent += begin.elapsed(),
+                Ok(_) | Err(_) if self.passes_alone(known, number, patience) => spent += begin.elapsed(),
                 Ok(Some(false)) | Err(_) => return Fate::Killed { by, has_no_end: false },
                 Ok(None) => return Fate::Killed { by, has_no_end: true },
             }
