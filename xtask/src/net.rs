@@ -76,7 +76,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
         Vec::new()
     } else {
         let tests = Tests::build(subject, &work, &place.join("target"), options.is_long)?;
-        trial::run(&tests, &wanted, options.budget, options.most)
+        let records = survivors::Records::read(root, subject)?;
+        let killed = mutants.iter().filter_map(|(_, mutant)| Some((mutant, records.killer(mutant)?)));
+        trial::run(&tests, &wanted, &killed.collect::<Vec<_>>(), options.budget, options.most)
     };
     let verdict = survivors.compare(&wanted, &fates);
     if options.is_written {

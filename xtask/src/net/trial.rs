@@ -2,7 +2,8 @@
 
 use super::generate::Mutant;
 use super::tests::{Known, Tests};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -19,10 +20,19 @@ pub(super) enum Fate {
     Untried,
 }
 
-/// Tries the mutants, as many at once as there are cores. Says what became of each as it does.
-pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration, most: Duration) -> Vec<Fate> {
+/// Tries the mutants, as many at once as there are cores. Says what became of each as it does. `before` are mutants that tests
+/// have killed earlier.
+pub(super) fn run(
+    tests: &Tests,
+    mutants: &[&(usize, Mutant)],
+    before: &[(&Mutant, &str)],
+    budget: Duration,
+    most: Duration,
+) -> Vec<Fate> {
     let start = Instant::now();
-    let killers = Mutex::new(Killers::default());
+    let mut killers = Killers::default();
+    before.iter().for_each(|(mutant, by)| killers.note(mutant, by));
+    let killers = Mutex::new(killers);
     each(mutants, |_, (number, mutant)| {
         let begin = Instant::now();
         if begin - start > most {
@@ -46,9 +56,9 @@ pub(super) fn run(tests: &Tests, mutants: &[&(usize, Mutant)], budget: Duration,
     })
 }
 
-/// The tests that have noticed a mutant, by its function and by its file: they may notice the next one there too.
+/// How many mutants each test has noticed, by function and by file: those that noticed most may notice the next one there too.
 #[derive(Default)]
-struct Killers(BTreeMap<String, BTreeSet<String>>);
+struct Killers(BTreeMap<String, BTreeMap<String, usize>>);
 
 impl Killers {
     fn places(mutant: &Mutant) -> [&str; 2] {
@@ -58,7 +68,7 @@ impl Killers {
 
     fn note(&mut self, mutant: &Mutant, by: &str) {
         for place in Self::places(mutant) {
-            self.0.entry(place.to_owned()).or_default().insert(by.to_owned());
+            *self.0.entry(place.to_owned()).or_default().entry(by.to_owned()).or_default() += 1;
         }
     }
 
@@ -67,10 +77,10 @@ impl Killers {
     fn order<'a>(&self, tests: &'a Tests, number: usize, mutant: &Mutant) -> Vec<&'a Known> {
         let reaching = tests.0.iter().filter(|known| known.reached.contains(&number));
         let mut able: Vec<&Known> = reaching.filter(|known| known.test.can_see(mutant.kind)).collect();
-        let knows = |place: &str, known: &Known| self.0.get(place).is_some_and(|by| by.contains(&known.test.name));
+        let n_killed = |place: &str, known: &Known| self.0.get(place).and_then(|by| by.get(&known.test.name)).copied();
         let is_recorder = mutant.name.starts_with("record/");
         able.sort_by_key(|known| {
-            (Self::places(mutant).map(|place| !knows(place, known)), is_recorder && known.test.is_program)
+            (Self::places(mutant).map(|place| Reverse(n_killed(place, known))), is_recorder && known.test.is_program)
         });
         able
     }
