@@ -142,6 +142,7 @@ impl Source {
         };
         vec![
             Source::binary("record", "ondeck-record", &["--lib"]),
+            Source::binary("record/truth", "ondeck-record", &["--test", "truth"]),
             Source::Programs(&SETTINGS),
             cli("cli", "launch::", false, ["--test", "cli"]),
             cli("known", "", true, ["--test", "known"]),

@@ -1,0 +1,290 @@
+//! The file: what it says of the process, what happens where there is no room, and files that are none.
+
+use crate::ground::{files, from_here, in_its_own_process, reader, samples, start};
+use ondeck_record::Charging::Exact;
+use ondeck_record::layout::{NONE, kind};
+use ondeck_record::read::Reader;
+use ondeck_record::{Marks, Opaque, Source, Wish};
+use std::os::unix::fs::FileExt;
+
+const LOCK: u64 = 0x5000;
+
+#[test]
+fn a_recording_says_whose_it_is() {
+    in_its_own_process("files::a_recording_says_whose_it_is", 7, |directory| {
+        assert!(!ondeck_record::is_on());
+        let began = std::time::SystemTime::now();
+        start(Exact);
+        assert!(ondeck_record::is_on());
+        let reader = reader(directory);
+        let about = &reader.about;
+        assert_eq!((about.pid, about.parent), (std::process::id(), std::os::unix::process::parent_id()));
+        assert_eq!(about.program, std::env::current_exe().unwrap());
+        assert_eq!((about.lock.as_str(), about.rate, about.source), ("a lock", 7, 1));
+        let since = std::time::Duration::from_nanos(about.started_realtime_ns);
+        let since = (std::time::UNIX_EPOCH + since).duration_since(began).unwrap_or_default();
+        assert!(since.as_secs() < 100);
+        assert!(about.started_ns > 0);
+        assert!(!reader.has_locked().unwrap() && !reader.has_exited().unwrap());
+        ondeck_record::exit();
+        assert!(reader.has_exited().unwrap());
+    });
+}
+
+#[test]
+fn the_programs_files_are_known() {
+    in_its_own_process("files::the_programs_files_are_known", 1, |directory| {
+        start(Exact);
+        let reader = reader(directory);
+        let modules = reader.modules().unwrap();
+        let own = modules.iter().find(|module| module.path == reader.about.program).unwrap();
+        let here = start as *const () as u64;
+        assert!((own.start..own.end).contains(&here) && own.bias > 0, "{own:?}");
+        let c = modules.iter().find(|module| module.path.to_str().unwrap().contains("libc.so")).unwrap();
+        assert!((c.start..c.end).contains(&(libc::getpid as *const () as u64)));
+        assert!(c.build_id.len() >= 16, "{c:?}");
+        assert!(modules.iter().all(|module| module.start < module.end));
+    });
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    in_its_own_process("files::what_finds_no_room_is_counted", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let mut reader = reader(directory);
+        // The ring of a file of 1 MB has room for less than that.
+        const N: u64 = 30_000;
+        for _ in 0..N {
+            marks.taken(LOCK);
+            marks.release(LOCK).unwrap().done();
+        }
+        let dropped = reader.dropped().unwrap();
+        let n = samples(&mut reader).len() as u64;
+        assert!(n > 1000 && dropped.samples > 0 && n + dropped.samples == N, "{n}, {dropped:?}");
+        // There is room again.
+        for _ in 0..n {
+            marks.taken(LOCK);
+            marks.release(LOCK).unwrap().done();
+        }
+        assert_eq!(samples(&mut reader).len() as u64, n);
+        assert_eq!(reader.dropped().unwrap(), dropped);
+        // Locks: an eighth of the file, 128 bytes each.
+        let room = (1 << 20) / 8 / 128;
+        for address in 1..=room {
+            Opaque::begin(address * 64, kind::SEMAPHORE).unwrap().end();
+        }
+        let n_locks = reader.locks().unwrap().len() as u64;
+        assert_eq!(n_locks, room - 1);
+        assert_eq!(reader.dropped().unwrap().locks, 2);
+        let (one, other) = (Marks::default(), Marks::default());
+        one.taken(1);
+        assert!(other.wait(2).is_none());
+        assert_eq!(reader.dropped().unwrap().locks, 4);
+    });
+}
+
+/// Calls itself from one of two places, as the bits say, and then does `last`: two to the power of `depth` stacks.
+#[inline(never)]
+fn by_ways(bits: u32, depth: u32, last: &mut dyn FnMut()) -> u32 {
+    if depth == 0 {
+        last();
+        return 0;
+    }
+    // No jumps: each call has a frame.
+    if bits & 1 == 0 {
+        std::hint::black_box(by_ways(bits >> 1, depth - 1, last)) + 1
+    } else {
+        std::hint::black_box(by_ways(bits >> 1, depth - 1, last)) + 2
+    }
+}
+
+#[test]
+fn each_stack_is_there_once_until_there_is_no_room() {
+    in_its_own_process("files::each_stack_is_there_once_until_there_is_no_room", 1, |directory| {
+        start(Exact);
+        let mut reader = reader(directory);
+        let marks = Marks::default();
+        let mut walked = |bits, depth| {
+            by_ways(bits, depth, &mut || from_here(|| marks.taken(LOCK)));
+            marks.release(LOCK).unwrap().done();
+            let samples = samples(&mut reader);
+            assert_eq!(samples.len(), 1);
+            (samples[0].stack, reader.stack(samples[0].stack).unwrap(), reader.dropped().unwrap().stacks)
+        };
+        let (_, short, _) = walked(0, 0);
+        let mut known = std::collections::BTreeMap::new();
+        let (mut n_without, mut last) = (0, NONE);
+        // 11 calls of each: with what is around them more words than an eighth of a MB has.
+        // The first once more, at the end.
+        for bits in (0..4096).chain([0]) {
+            let (number, stack, n_dropped) = walked(bits, 12);
+            n_without += u64::from(number == NONE);
+            assert_eq!(n_dropped, n_without);
+            if number != NONE {
+                assert_eq!(stack.len(), short.len() + 12);
+                assert!(stack.ends_with(&short[short.len() - 6..]), "{stack:x?} {short:x?}");
+                let before = known.insert(bits, (number, stack.clone()));
+                assert!(before.is_none_or(|before| bits == 0 && before == (number, stack)));
+            }
+            last = number;
+        }
+        assert_eq!(last, known[&0].0);
+        let n_different = known.values().collect::<std::collections::BTreeSet<_>>().len();
+        assert!(n_without > 100 && known.len() > 500 && n_different == known.len(), "{n_without}, {n_different}");
+    });
+}
+
+#[test]
+fn a_deep_stack_is_cut_at_its_outer_end() {
+    in_its_own_process("files::a_deep_stack_is_cut_at_its_outer_end", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        by_ways(0, 300, &mut || from_here(|| marks.taken(LOCK)));
+        marks.release(LOCK).unwrap().done();
+        let mut reader = reader(directory);
+        let number = samples(&mut reader)[0].stack;
+        let stack = reader.stack(number).unwrap();
+        assert_eq!(stack.len(), ondeck_record::layout::DEPTH);
+        assert!(stack[2..].iter().all(|address| *address == stack[2]), "{stack:x?}");
+    });
+}
+
+#[test]
+fn a_second_recording_of_a_process_is_a_second_file() {
+    in_its_own_process("files::a_second_recording_of_a_process_is_a_second_file", 1, |directory| {
+        start(Exact);
+        start(Exact);
+        let names: Vec<String> =
+            files(directory).iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+        let pid = std::process::id();
+        assert_eq!(names, [format!("{pid}-0.ondeck"), format!("{pid}-1.ondeck")]);
+    });
+}
+
+#[test]
+fn without_a_file_nothing_is_recorded() {
+    in_its_own_process("files::without_a_file_nothing_is_recorded", 1, |directory| {
+        let limit = libc::rlimit { rlim_cur: 1 << 19, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: of this process.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
+        let wish = Wish::of_environment().unwrap();
+        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Library));
+        assert!(!ondeck_record::is_on() && files(directory).is_empty());
+        // Nothing of this does anything.
+        let marks = Marks::default();
+        marks.initialised();
+        marks.taken(LOCK);
+        assert!(marks.wait(LOCK).is_none() && marks.release(LOCK).is_none() && !marks.is_marked());
+        assert!(Opaque::begin(LOCK, kind::SEMAPHORE).is_none());
+        ondeck_record::forget(LOCK);
+        ondeck_record::exit();
+        // SAFETY: this process has one thread that reads it.
+        unsafe { std::env::set_var("ONDECK_RECORD", "/does/not/exist") };
+        let wish = Wish::of_environment().unwrap();
+        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Library));
+    });
+}
+
+#[test]
+fn wishes_are_read_or_are_none() {
+    in_its_own_process("files::wishes_are_read_or_are_none", 1, |directory| {
+        let set = |name: &std::ffi::CStr, value: &str| {
+            // SAFETY: this process has one thread that reads it.
+            unsafe { std::env::set_var(name.to_str().unwrap(), value) };
+        };
+        for (rate, expected) in [("0", 1), ("nonsense", 1000), ("99999999999", u64::from(u32::MAX)), ("12", 12)] {
+            set(Wish::RATE, rate);
+            start(Exact);
+            let file = files(directory).pop().unwrap();
+            assert_eq!(Reader::open(&file).unwrap().about.rate, expected);
+            std::fs::remove_file(&file).unwrap();
+        }
+        for (max_mb, expected) in [("0", 1), ("3", 3)] {
+            set(Wish::MAX_MB, max_mb);
+            start(Exact);
+            let file = files(directory).pop().unwrap();
+            assert_eq!(std::fs::metadata(&file).unwrap().len(), expected << 20);
+            std::fs::remove_file(&file).unwrap();
+        }
+        for none in ["", &"x".repeat(Wish::LONGEST)] {
+            set(Wish::DIRECTORY, none);
+            assert!(Wish::of_environment().is_none());
+        }
+    });
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    in_its_own_process("files::what_is_no_recording_is_refused", 1, |directory| {
+        start(Exact);
+        let file = files(directory).pop().unwrap();
+        let whole = std::fs::read(&file).unwrap();
+        let refused = |bytes: &[u8], why: &str| {
+            let other = directory.join("other");
+            std::fs::write(&other, bytes).unwrap();
+            let error = Reader::open(&other).expect_err(why).to_string();
+            assert!(error.contains("other: ") && error.contains(why), "{error}");
+        };
+        refused(&whole[..100], "it ends within its first part");
+        refused(&whole[..whole.len() - 1], "it has been cut short: 1048575 bytes of 1048576");
+        let changed = |at: usize, word: u64| {
+            let mut bytes = whole.clone();
+            bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+            bytes
+        };
+        refused(&changed(0, 0), "it is no recording of this version");
+        use ondeck_record::layout::Header;
+        let modules = std::mem::offset_of!(Header, modules);
+        // Nobody reads the index of stacks, which is the third.
+        for part in [0, 1, 3, 4] {
+            for wrong in [(0, 1 << 20), (8, 1 << 40), (8, 0), (0, u64::MAX)] {
+                refused(&changed(modules + 16 * part + wrong.0, wrong.1), "its parts lie outside of it");
+            }
+        }
+        assert!(Reader::open(&directory.join("nowhere")).is_err());
+    });
+}
+
+/// A sample that is begun and not written yet is waited for, and left out when the process is gone.
+#[test]
+fn a_sample_that_is_being_written_is_waited_for() {
+    in_its_own_process("files::a_sample_that_is_being_written_is_waited_for", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        for n in 0..3 {
+            marks.taken(LOCK + n * 64);
+            marks.release(LOCK + n * 64).unwrap().done();
+        }
+        use ondeck_record::layout::Header;
+        let file = std::fs::File::options().read(true).write(true).open(&files(directory)[0]).unwrap();
+        let mut start = [0; 8];
+        file.read_exact_at(&mut start, std::mem::offset_of!(Header, ring) as u64).unwrap();
+        let second = u64::from_le_bytes(start) + 48;
+        file.write_all_at(&0_u64.to_le_bytes(), second).unwrap();
+        let mut reader = reader(directory);
+        let mut take = |is_over| {
+            let mut locks = Vec::new();
+            reader.take(is_over, |sample| locks.push(sample.lock)).unwrap();
+            locks
+        };
+        assert_eq!(take(false), [1]);
+        assert_eq!(take(false), []);
+        file.write_all_at(&2_u64.to_le_bytes(), second).unwrap();
+        assert_eq!(take(false), [2, 3]);
+        assert_eq!(take(true), []);
+        // Whoever reads later begins where this one has ended.
+        let mut later = Reader::open(&files(directory)[0]).unwrap();
+        assert_eq!(samples(&mut later).len(), 0);
+        // Events that there are not, and weights that none has, are left out.
+        for (at, word) in [(8, 7_u64), (8, 0), (40, f64::NAN.to_bits()), (40, 0), (0, 0)] {
+            file.write_all_at(&0_u64.to_le_bytes(), std::mem::offset_of!(Header, tail) as u64).unwrap();
+            let mut kept = [0; 8];
+            file.read_exact_at(&mut kept, second + at).unwrap();
+            file.write_all_at(&word.to_le_bytes(), second + at).unwrap();
+            let mut again = Reader::open(&files(directory)[0]).unwrap();
+            assert_eq!(samples(&mut again).len(), 2, "{at} {word}");
+            file.write_all_at(&kept, second + at).unwrap();
+        }
+    });
+}

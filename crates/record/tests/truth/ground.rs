@@ -1,0 +1,103 @@
+//! A process of its own for each test, a recording in it, and clocks that say between which instants something happened.
+
+use ondeck_record::read::{Lock, Reader, Sample};
+use ondeck_record::{Charging, Source, Wish};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Names the test that this process is for.
+const CASE: &str = "ONDECK_RECORD_CASE";
+
+/// Runs `body` in a process of its own, whose environment asks for a recording of 1 MB with that rate: what a recorder writes
+/// down is of a whole process. `name` is the test's.
+#[track_caller]
+pub(crate) fn in_its_own_process(name: &str, rate: u64, body: impl FnOnce(&Path)) {
+    if std::env::var(CASE).is_ok_and(|case| case == name) {
+        return body(Path::new(&std::env::var_os("ONDECK_RECORD").unwrap()));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+    command.env(CASE, name).env("ONDECK_RECORD", directory.path());
+    command.env("ONDECK_RECORD_RATE", rate.to_string()).env("ONDECK_RECORD_MAX_MB", "1");
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success(), "{name}: {}\n{text}", output.status);
+    assert!(text.contains("1 passed"), "no test is called {name}:\n{text}");
+}
+
+/// Begins to record this process.
+pub(crate) fn start(charging: Charging) {
+    let wish = Wish::of_environment().expect("the environment asks");
+    ondeck_record::ask_loader();
+    assert!(ondeck_record::start(&wish, "a lock", charging, Source::Program));
+}
+
+/// The recordings in a directory, in the order of their names.
+pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// The one recording in the directory.
+pub(crate) fn reader(directory: &Path) -> Reader {
+    let files = files(directory);
+    assert_eq!(files.len(), 1, "{files:?}");
+    Reader::open(&files[0]).unwrap()
+}
+
+/// All samples that were not taken yet.
+pub(crate) fn samples(reader: &mut Reader) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    reader.take(true, |sample| samples.push(sample)).unwrap();
+    samples
+}
+
+/// The entry of the lock that was seen last at that address.
+#[track_caller]
+pub(crate) fn lock_at(reader: &Reader, address: u64) -> Lock {
+    let locks = reader.locks().unwrap();
+    *locks.iter().rfind(|lock| lock.address == address).unwrap_or_else(|| panic!("none at {address:#x}: {locks:?}"))
+}
+
+/// Between which instants something happened.
+#[derive(Clone, Copy)]
+pub(crate) struct When {
+    before: Instant,
+    after: Instant,
+}
+
+/// Does it as the recorder of a program does: the stack is that of who calls this.
+#[inline(never)]
+pub(crate) fn from_here<T>(act: impl FnOnce() -> T) -> T {
+    ondeck_record::bare::within(act)
+}
+
+/// Does it from here, and says when.
+pub(crate) fn when<T>(act: impl FnOnce() -> T) -> (T, When) {
+    let before = Instant::now();
+    let result = from_here(act);
+    (result, When { before, after: Instant::now() })
+}
+
+impl When {
+    /// How many ns may have passed from this to the other.
+    pub(crate) fn until(self, end: When) -> RangeInclusive<u64> {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap();
+        // The other clock has the same source, and may be cut to a whole number elsewhere.
+        ns(end.before.saturating_duration_since(self.after)).saturating_sub(1)..=ns(end.after - self.before) + 1
+    }
+}
+
+/// The sum of two such times.
+pub(crate) fn sum(one: &RangeInclusive<u64>, other: &RangeInclusive<u64>) -> RangeInclusive<u64> {
+    one.start() + other.start()..=one.end() + other.end()
+}
+
+/// Lets time pass, so that what is measured is told apart from nothing.
+pub(crate) fn pass(us: u64) {
+    std::thread::sleep(Duration::from_micros(us));
+}

@@ -1,0 +1,186 @@
+//! Which lock is which, and waits on what has no marks.
+
+use crate::ground::{files, from_here, in_its_own_process, lock_at, pass, reader, samples, start, when};
+use ondeck_record::Charging::Exact;
+use ondeck_record::layout::{event, kind};
+use ondeck_record::{Access, Marks, Opaque, bare, forget};
+use std::path::Path;
+
+const LOCK: u64 = 0x5000;
+
+fn use_once(marks: &Marks, address: u64) {
+    marks.taken(address);
+    marks.release(address).unwrap().done();
+}
+
+#[test]
+fn a_lock_is_known_by_where_it_was_initialised() {
+    in_its_own_process("locks::a_lock_is_known_by_where_it_was_initialised", 1, |directory| {
+        start(Exact);
+        let (told, untold) = (Marks::default(), Marks::default());
+        from_here(|| told.initialised());
+        for _ in 0..2 {
+            from_here(|| use_once(&told, LOCK));
+            from_here(|| use_once(&untold, LOCK + 64));
+        }
+        let reader = reader(directory);
+        assert_eq!(reader.locks().unwrap().len(), 2);
+        let (told, untold) = (lock_at(&reader, LOCK), lock_at(&reader, LOCK + 64));
+        assert_eq!((told.kind, untold.kind), (kind::INITIALISED, kind::SEEN));
+        let origins = [told.origin, untold.origin].map(|origin| reader.stack(origin).unwrap());
+        assert!(origins.iter().all(|origin| origin.len() > 3) && origins[0] != origins[1]);
+    });
+}
+
+#[test]
+fn what_is_initialised_again_or_has_moved_is_another_lock() {
+    in_its_own_process("locks::what_is_initialised_again_or_has_moved_is_another_lock", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        use_once(&marks, LOCK);
+        marks.initialised();
+        use_once(&marks, LOCK);
+        use_once(&marks, LOCK + 64);
+        let mut reader = reader(directory);
+        let locks = reader.locks().unwrap();
+        let addresses: Vec<u64> = locks.iter().map(|lock| lock.address).collect();
+        assert_eq!(addresses, [LOCK, LOCK, LOCK + 64]);
+        let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();
+        assert_eq!(numbers, [1, 2, 3]);
+    });
+}
+
+/// In the child of a fork marks are the parent's, and mean nothing.
+#[test]
+fn a_child_finds_nothing_of_its_parent() {
+    in_its_own_process("locks::a_child_finds_nothing_of_its_parent", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        use_once(&marks, LOCK + 64);
+        use_once(&Marks::default(), LOCK + 128);
+        marks.taken(LOCK);
+        let waiting = marks.wait(LOCK);
+        // SAFETY: the child only does what follows.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let is_right = std::panic::catch_unwind(|| in_the_child(&marks, directory)).is_ok();
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(i32::from(!is_right)) };
+        }
+        let mut status = 0;
+        // SAFETY: our child.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "see what the child has said");
+        assert!(waiting.is_some() && marks.release(LOCK).is_some());
+    });
+}
+
+fn in_the_child(marks: &Marks, directory: &Path) {
+    ondeck_record::in_child();
+    assert!(!ondeck_record::is_on());
+    assert!(marks.release(LOCK).is_none() && marks.wait(LOCK).is_none());
+    start(Exact);
+    assert_eq!(files(directory).len(), 2);
+    // What the parent had begun is not of this recording.
+    assert!(marks.release(LOCK).is_none() && !marks.is_marked());
+    use_once(marks, LOCK);
+    let files = files(directory);
+    let own = files.iter().find(|file| file.to_str().unwrap().contains(&format!("/{}-", std::process::id())));
+    let mut reader = ondeck_record::read::Reader::open(own.unwrap()).unwrap();
+    assert_eq!(reader.about.parent, std::os::unix::process::parent_id());
+    assert_eq!(samples(&mut reader).len(), 1);
+    let locks = reader.locks().unwrap();
+    assert_eq!(locks.iter().map(|lock| (lock.number, lock.address)).collect::<Vec<_>>(), [(1, LOCK)]);
+}
+
+#[test]
+fn waits_on_what_has_no_marks_are_told_by_kind() {
+    in_its_own_process("locks::waits_on_what_has_no_marks_are_told_by_kind", 1, |directory| {
+        start(Exact);
+        let kinds = [
+            (kind::CONDITION, event::CONDITION),
+            (kind::OPAQUE, event::WAIT),
+            (kind::SEMAPHORE, event::CONDITION),
+            (kind::SPIN, event::WAIT),
+        ];
+        let mut spans = Vec::new();
+        for (kind, _) in kinds {
+            let (wait, begun) = when(|| Opaque::begin(LOCK + u64::from(kind), kind).unwrap());
+            from_here(|| wait.look());
+            pass(300);
+            spans.push(begun.until(when(|| wait.end()).1));
+        }
+        let several = Opaque::begin_for_one_of_several(LOCK, Access::Reading).unwrap();
+        several.end();
+        let mut reader = reader(directory);
+        let samples = samples(&mut reader);
+        for ((sample, span), (kind, event)) in samples.iter().zip(&spans).zip(kinds) {
+            let lock = lock_at(&reader, LOCK + u64::from(kind));
+            assert_eq!((lock.kind, lock.number, sample.event), (kind, sample.lock, event));
+            assert!(span.contains(&sample.ns), "{sample:?}, and not {span:?}");
+            assert_eq!(reader.stack(sample.stack).unwrap(), reader.stack(lock.origin).unwrap());
+            assert!(reader.stack(sample.stack).unwrap().len() > 3);
+        }
+        assert_eq!(samples[4].event, event::WAIT | event::READING);
+        assert_eq!(lock_at(&reader, LOCK).kind, kind::OPAQUE | kind::SEVERAL);
+    });
+}
+
+#[test]
+fn an_address_is_of_one_thing_until_it_is_forgotten() {
+    in_its_own_process("locks::an_address_is_of_one_thing_until_it_is_forgotten", 1, |directory| {
+        start(Exact);
+        // Far more than a few share a place in the table.
+        for turn in 0..3 {
+            for n in 1..=500_u64 {
+                Opaque::begin(n * 8, kind::SEMAPHORE).unwrap().end();
+                if turn == 1 && n % 100 == 0 {
+                    forget(n * 8);
+                }
+            }
+        }
+        Opaque::begin(8, kind::CONDITION).unwrap().end();
+        // Of joins the place in the program counts.
+        for n in 0..3 {
+            Opaque::begin(n, kind::JOIN).unwrap().end();
+        }
+        let reader = reader(directory);
+        let locks = reader.locks().unwrap();
+        let n_of = |kind| locks.iter().filter(|lock| lock.kind == kind).count();
+        assert_eq!((n_of(kind::SEMAPHORE), n_of(kind::CONDITION), n_of(kind::JOIN)), (505, 1, 1));
+        assert_eq!(reader.dropped().unwrap(), ondeck_record::read::Dropped::default());
+    });
+}
+
+/// A lock of the program itself, whose marks are in a table.
+#[test]
+fn a_lock_without_marks_is_found_by_its_address() {
+    in_its_own_process("locks::a_lock_without_marks_is_found_by_its_address", 1, |directory| {
+        bare::prepare();
+        bare::within(|| bare::taken(LOCK, Some(1), bare::is_due(), false));
+        assert!(bare::remembers());
+        let (waiting, came) = when(|| bare::within(|| bare::wait(LOCK).unwrap()));
+        pass(300);
+        let (_, released) = when(|| bare::within(|| bare::release(LOCK, Some(1), true).unwrap().done()));
+        assert!(!bare::remembers());
+        pass(300);
+        let (_, got) = when(|| bare::within(|| bare::waited(&waiting, true, LOCK, Some(2))));
+        bare::within(|| bare::release(LOCK, Some(2), false).unwrap().done());
+        // Taken here, given back by another: what is remembered is of an earlier turn.
+        bare::within(|| bare::taken(LOCK, Some(3), bare::is_due(), false));
+        assert!(bare::within(|| bare::release(LOCK, Some(5), false)).is_none());
+        // A lock that does not know its turn.
+        bare::within(|| bare::taken(LOCK, None, bare::is_due(), false));
+        bare::within(|| bare::release(LOCK, Some(9), false).unwrap().done());
+        let mut reader = reader(directory);
+        assert_eq!((reader.about.source, reader.about.lock.as_str()), (1, "ondeck"));
+        let samples = samples(&mut reader);
+        let events: Vec<u32> = samples.iter().map(|sample| sample.event).collect();
+        let (take, charge) = (event::TAKE, event::CHARGE);
+        assert_eq!(events, [take, charge, event::HANDING_ON, event::WAIT, take, take]);
+        assert!(came.until(released).contains(&samples[1].ns));
+        assert!(released.until(got).contains(&samples[2].ns));
+        assert!(came.until(got).contains(&samples[3].ns));
+        assert_eq!(reader.locks().unwrap().len(), 1);
+    });
+}

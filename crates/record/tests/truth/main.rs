@@ -1,0 +1,11 @@
+//! What a recording says of a process that knows what it did. One thread plays all parts here: it begins several waits,
+//! takes and releases, and each figure must lie between the clock's readings around those calls. So the tests hold on a busy
+//! machine too.
+#![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+
+mod chances;
+mod charges;
+mod files;
+mod ground;
+mod locks;
+mod readers;
