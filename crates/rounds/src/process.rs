@@ -96,6 +96,11 @@ impl Running {
         self.has_ended
     }
 
+    /// How long ago it was started.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
     pub fn is_over(&self, within: Duration) -> bool {
         // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.
@@ -307,8 +312,11 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_too_long_is_killed() {
-        let end = start(&mut sh("sleep 600")).finish(Some(Duration::from_millis(10)), || None);
+    fn who_takes_too_long_is_killed_with_its_children() {
+        let (running, mut output) = piped("sleep 600 & sleep 600");
+        let end = running.finish(Some(Duration::from_millis(10)), || None);
         assert!(matches!(end, Err(NotEnded::TooLong(_))), "{end:?}");
+        // Ends once nobody can write any more.
+        assert_eq!(output.read_to_string(&mut String::new()).unwrap(), 0);
     }
 }

@@ -3,13 +3,13 @@
 //! Each program runs once under `ondeck profile`, whose advice is taken as users see it, and then in turn with glibc's locks and
 //! with ours.
 
+use super::ground::{Ground, Run};
 use super::preload::{self, Variant};
-use super::table::{Program, Setting};
+use super::table::{List, Setting};
 use super::wish::Wish;
-use super::{Ground, List, each_of, measure, record};
-use crate::docs;
+use super::{Fault, attempt, each, measure, profiles, record};
 use crate::docs::advice::{FILE, Row};
-use crate::docs::programs::{Spread, to_csv};
+use crate::docs::programs::Spread;
 use ondeck_profile::{Profile, advice, predictions, verdict};
 use std::path::Path;
 
@@ -33,47 +33,31 @@ const PREDICTED: usize = 3;
 const ROUNDS: u32 = 5;
 
 /// All of them, or those that are named.
-pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
+pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let (ondeck, library) = preload::with_command(root)?;
     let mut rows = Vec::new();
-    let skipped = each_of(root, ADVISED, wish, |ground, program, settings| {
+    let skipped = each(root, wish, ADVISED, |ground, settings| {
+        let recorded = Variant::profiled(&ondeck, "glibc", &ground.file(profiles::OUT));
+        let variants = [Variant::plain(), Variant::preloaded(&library, None)];
         for setting in settings {
-            let row = advised(ground, &ondeck, &library, program, setting, wish.rounds.unwrap_or(ROUNDS))?;
+            attempt(&Run { ground, setting, variant: &recorded })?;
+            let row = advised(ground, setting, &variants, wish.rounds.unwrap_or(ROUNDS))?;
             println!("{}", row.cells().join(" | "));
             rows.push(row);
         }
         Ok(())
     })?;
-    record::keep(root, wish.is_whole(), FILE, &to_csv(&rows)?, &record::command(words), &skipped)?;
-    if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
+    record::keep(root, wish, FILE, &rows, &skipped)
 }
 
-fn advised(
-    ground: &Ground,
-    ondeck: &Path,
-    library: &Path,
-    program: &Program,
-    setting: &Setting,
-    rounds: u32,
-) -> Result<Row, String> {
-    let out = ground.file("profile.json");
-    (program.run)(ground, setting, &Variant::profiled(ondeck, "glibc", &out))?;
-    let text = std::fs::read_to_string(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    let profile = ondeck_profile::json::from_json(&text).map_err(|what| format!("the profile {what}"))?;
-    let mut variants = [Variant::plain(), Variant::preloaded(library, None)];
-    let measured = measure(ground, program, &[setting], &mut variants, rounds)?;
-    let measured = Spread::of_ratios(&measured.iter().collect::<Vec<_>>(), |row| row.ops_per_s());
-    let measured = measured.ok_or_else(|| format!("{}: no round has both", program.name))?;
-    let (finding, predicted) = said(&profile);
-    Ok(Row {
-        program: program.name.to_owned(),
-        setting: setting.label.to_owned(),
-        finding,
-        predicted,
-        measured: measured.median,
-        low: measured.low,
-        high: measured.high,
-    })
+/// What the last profile advises, and what is so.
+fn advised(ground: &Ground, setting: &'static Setting, variants: &[Variant], n_rounds: u32) -> Result<Row, Fault> {
+    let (finding, predicted) = said(&profiles::read(ground)?);
+    let rows = measure(ground, &[setting], variants, n_rounds)?;
+    let measured = Spread::of_ratios(&rows.iter().collect::<Vec<_>>(), |row| row.ops_per_s());
+    let Spread { median: measured, low, high } = measured.ok_or_else(|| "no round has both".to_owned())?;
+    let (program, setting) = (ground.program.name.to_owned(), setting.label.to_owned());
+    Ok(Row { program, setting, finding, predicted, measured, low, high })
 }
 
 /// Which verdict it is, and how much faster the lock that is meant would be here; without that if the simulation is not like

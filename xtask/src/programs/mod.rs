@@ -1,16 +1,17 @@
 //! `cargo xtask programs`: programs of others, unmodified, with glibc's locks and with ours preloaded, in turn.
 //!
 //! Each program (`table.rs`) has settings, mostly numbers of threads, and a check of what it has computed. A round runs each
-//! setting with both kinds of locks in an order drawn anew, so that what the machine does in the meantime meets both; ratios
-//! are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which `cargo xtask docs` makes the table in
-//! `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes out is compared. `--predict`,
-//! `--profiles`, `--advice`, `--overhead` and `--responses` run the same programs for other figures, and `--small` one program of ours in
-//! many settings.
+//! setting with both kinds of locks, each of which comes first in every other round, so that what the machine does in the
+//! meantime meets both; ratios are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which
+//! `cargo xtask docs` makes the table in `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes
+//! out is compared. `--predict`, `--profiles`, `--advice`, `--overhead` and `--responses` run the same programs for other
+//! figures, and `--small` one program of ours in many settings.
 
 mod advice;
 mod batch;
 mod correct;
 mod expected;
+mod ground;
 mod needs;
 mod overhead;
 mod predict;
@@ -24,74 +25,18 @@ mod small;
 mod table;
 mod wish;
 
-use crate::docs;
-use crate::docs::programs::{Row, Spread};
+use crate::docs::programs::{FILE, Row, Spread};
+use ground::{Ground, Run};
+use ondeck_rounds::order;
 use preload::Variant;
 use process::Usage;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-use table::{PROGRAMS, Program, Setting};
-use wish::{Mode, Wish};
-
-/// Where a program runs.
-struct Ground {
-    /// The workspace.
-    root: PathBuf,
-    /// For its files; empty at first, and gone afterwards.
-    place: PathBuf,
-    /// Whether only what comes out matters, not the figures.
-    is_short: bool,
-    /// Whether clients are to tell how long they waited.
-    has_times: bool,
-}
-
-impl Ground {
-    fn new(root: &Path, name: &str, is_short: bool) -> Result<Ground, String> {
-        let memory = Path::new("/dev/shm");
-        // In memory, so that no disk is measured.
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        sweep(&parent);
-        let place = parent.join(format!("{PLACE}{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-        Ok(Ground { root: root.to_owned(), place, is_short, has_times: false })
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.place.join(name)
-    }
-
-    /// The one when figures are wanted, else the other.
-    fn either<T>(&self, long: T, short: T) -> T {
-        if self.is_short { short } else { long }
-    }
-
-    /// How long a program may take that takes seconds alone: it may have a slow machine, and others beside it.
-    fn limit(&self) -> Duration {
-        Duration::from_secs(self.either(90, 45))
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.place);
-    }
-}
-
-/// What places are called, before the number of the process that uses one.
-const PLACE: &str = "ondeck-programs-";
-
-/// Removes the places of processes that were killed, and so left theirs behind.
-fn sweep(parent: &Path) {
-    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix(PLACE).and_then(|rest| rest.split('-').next());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
+use responses::Times;
+use std::path::Path;
+use table::{List, PROGRAMS, Setting};
+use wish::Wish;
 
 /// What one run has shown.
+#[derive(Default)]
 struct Sample {
     seconds: f64,
     ops: f64,
@@ -99,232 +44,158 @@ struct Sample {
     /// What must be the same with every lock.
     result: String,
     /// How long clients waited, if that was asked for.
-    times: Option<responses::Times>,
+    times: Option<Times>,
+}
+
+impl Sample {
+    fn new(seconds: f64, ops: f64, usage: Usage) -> Sample {
+        Sample { seconds, ops, usage, ..Sample::default() }
+    }
 }
 
 /// Why a program gave no figures.
+#[derive(Debug, PartialEq)]
 enum Fault {
     /// It cannot run here, with glibc's locks either.
     Skipped(String),
-    /// It cannot run with the library, or does something else then.
+    /// It cannot run with what is ours, or does something else then.
     Failed(String),
 }
 
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let wish = Wish::parse(words)?;
-    match wish.mode {
-        Mode::Compare => compare(root, words, &wish),
-        Mode::Predict => predict::run(root, &wish.only),
-        Mode::Profiles => profiles::run(root, words, &wish),
-        Mode::Advice => advice::run(root, words, &wish),
-        Mode::Overhead => overhead::run(root, words, &wish),
-        Mode::Responses => responses::run(root, words, &wish),
-        Mode::Small => small::run(root, words, &wish),
+impl From<String> for Fault {
+    fn from(reason: String) -> Fault {
+        Fault::Failed(reason)
     }
+}
+
+pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
+    let (mode, wish) = Wish::parse(words)?;
+    (mode.run)(root, &wish)
 }
 
 /// Runs with glibc's locks and with ours.
-fn compare(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
+fn compare(root: &Path, wish: &Wish) -> Result<(), String> {
     let library = preload::library(root, wish)?;
     let variants = [Variant::plain(), Variant::preloaded(&library, wish.lock.as_deref())];
-    let n_rounds = if wish.is_check { 1 } else { wish.rounds.unwrap_or(5) };
-    let (mut rows, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    for program in PROGRAMS.iter().filter(|program| wish.wants(program.name)) {
-        match run_program(root, program, &variants, n_rounds, wish.is_check) {
-            Ok(new) => rows.extend(new),
-            Err(Fault::Skipped(reason)) => skipped.push(format!("{}: {}", program.name, one_line(&reason))),
-            Err(Fault::Failed(reason)) => failed.push(format!("{}: {reason}", program.name)),
-        }
-    }
-    for line in &skipped {
-        println!("skipped {line}");
-    }
-    if !failed.is_empty() {
-        return Err(format!("{}\n{} of the programs fail with {}", failed.join("\n"), failed.len(), library.display()));
-    }
-    if wish.is_check {
-        return Ok(());
-    }
-    record::write(root, wish.is_whole(), docs::programs::FILE, rows, &record::command(words), &skipped)?;
-    if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// All rounds of a program; prints a line for each of its settings.
-fn run_program(
-    root: &Path,
-    program: &Program,
-    variants: &[Variant; 2],
-    n_rounds: u32,
-    is_check: bool,
-) -> Result<Vec<Row>, Fault> {
-    needs::provide(program.needs).map_err(Fault::Skipped)?;
-    let ground = Ground::new(root, program.name, is_check).map_err(Fault::Skipped)?;
-    (program.prepare)(&ground).map_err(Fault::Skipped)?;
+    let list: Vec<_> = PROGRAMS.iter().map(|program| (program.name, &[][..])).collect();
     let mut rows = Vec::new();
-    let mut dice = Dice::new();
-    // What has no figures needs no second look.
-    for round in 0..if program.is_measured { n_rounds } else { 1 } {
-        for setting in program.settings {
-            let pair = run_pair(&ground, program, setting, variants, dice.is_tail())?;
-            if program.is_measured {
-                let samples = pair.iter().zip(variants);
-                rows.extend(samples.map(|(sample, variant)| row(program, setting, variant, round, sample)));
-            }
+    let skipped = each(root, wish, &list, |ground, settings| {
+        let is_measured = ground.program.is_measured && !wish.is_check;
+        // What has no figures needs no second look.
+        let n_rounds = if is_measured { wish.rounds.unwrap_or(5) } else { 1 };
+        let new = measure(ground, settings, &variants, n_rounds)?;
+        for setting in settings {
+            let name = format!("{} {}", ground.program.name, setting.label);
+            let said = if is_measured { ratios(setting, &new) } else { "the same results".to_owned() };
+            println!("{}: {said}", name.trim_end());
         }
-    }
-    for setting in program.settings {
-        println!("{}", line(program, setting, &rows, is_check));
-    }
-    Ok(rows)
+        if is_measured {
+            rows.extend(new);
+        }
+        Ok(())
+    })?;
+    if wish.is_check { Ok(()) } else { record::keep(root, wish, FILE, &rows, &skipped) }
 }
 
-fn row(program: &Program, setting: &Setting, variant: &Variant, round: u32, sample: &Sample) -> Row {
-    Row::new(program.name, (setting.label, setting.threads), &variant.name, round)
-        .with((sample.seconds, sample.ops), (sample.usage.cpu_s, sample.usage.voluntary, sample.usage.involuntary))
+fn ratios(setting: &Setting, rows: &[Row]) -> String {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.setting == setting.label).collect();
+    let ratio = |figure: fn(&Row) -> f64| Spread::of_ratios(&rows, figure).map_or("-".into(), |spread| spread.text());
+    format!("throughput {}, CPU time per operation {}", ratio(Row::ops_per_s), ratio(Row::cpu_us_per_op))
 }
 
-/// Where a program can run for figures, with all that it needs.
-fn prepared(root: &Path, program: &Program) -> Result<Ground, String> {
-    needs::provide(program.needs)?;
-    let ground = Ground::new(root, program.name, false)?;
-    (program.prepare)(&ground)?;
-    Ok(ground)
-}
-
-/// Programs, and settings of each.
-type List = [(&'static str, &'static [&'static str])];
-
-/// Does that with each of the programs that is wanted, in its settings. Gives those that cannot run here, with the reason.
-fn each_of(
+/// Does that with each listed program that is wanted, in its settings. Gives those that cannot run here, with the reason; an
+/// error names those that have failed.
+fn each(
     root: &Path,
-    list: &List,
     wish: &Wish,
-    mut act: impl FnMut(&Ground, &'static Program, &[&'static Setting]) -> Result<(), String>,
+    list: &List,
+    mut act: impl FnMut(&mut Ground, &[&'static Setting]) -> Result<(), Fault>,
 ) -> Result<Vec<String>, String> {
     if let Some(name) = wish.only.iter().find(|name| list.iter().all(|(listed, _)| listed != name)) {
         let names: Vec<&str> = list.iter().map(|(name, _)| *name).collect();
         return Err(format!("{name} has no such figures; these have: {}", names.join(", ")));
     }
-    let mut skipped = Vec::new();
+    let (mut skipped, mut failed) = (Vec::new(), Vec::new());
     for (name, labels) in list.iter().filter(|(name, _)| wish.wants(name)) {
-        let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
-        let settings: Vec<&Setting> = program.settings.iter().filter(|it| labels.contains(&it.label)).collect();
-        match prepared(root, program) {
-            Ok(ground) => act(&ground, program, &settings)?,
-            Err(reason) => skipped.push(format!("{name}: {}", one_line(&reason))),
+        let program = table::program(name).ok_or_else(|| format!("{name} is in no table"))?;
+        let is_listed = |setting: &&Setting| labels.is_empty() || labels.contains(&setting.label);
+        let settings: Vec<&Setting> = program.settings.iter().filter(is_listed).collect();
+        let ground = Ground::new(root, program, wish.is_check).map_err(Fault::Skipped);
+        match ground.and_then(|mut ground| act(&mut ground, &settings)) {
+            Ok(()) => {}
+            Err(Fault::Failed(reason)) => failed.push(format!("{name}: {reason}")),
+            Err(Fault::Skipped(reason)) => {
+                let words: Vec<&str> = reason.split_whitespace().collect();
+                skipped.push(format!("{name}: {}", words.join(" ")));
+            }
         }
     }
     for line in &skipped {
         println!("skipped {line}");
     }
-    Ok(skipped)
+    if failed.is_empty() {
+        return Ok(skipped);
+    }
+    Err(format!("{}\n{} of the programs fail", failed.join("\n"), failed.len()))
 }
 
-/// All rounds of a program with any variants, each once in each setting of a round, in an order drawn anew. Nothing is compared.
-fn measure(
+/// All rounds of a program, in each of which every setting runs with every variant. All of them must compute the same.
+fn measure(ground: &Ground, settings: &[&Setting], variants: &[Variant], n_rounds: u32) -> Result<Vec<Row>, Fault> {
+    Ok(measure_times(ground, settings, variants, n_rounds)?.into_iter().map(|(row, _)| row).collect())
+}
+
+/// The same, with how long clients waited.
+fn measure_times(
     ground: &Ground,
-    program: &Program,
     settings: &[&Setting],
-    variants: &mut [Variant],
+    variants: &[Variant],
     n_rounds: u32,
-) -> Result<Vec<Row>, String> {
-    let (mut rows, mut dice) = (Vec::new(), Dice::new());
+) -> Result<Vec<(Row, Option<Times>)>, Fault> {
+    let mut rows = Vec::new();
     for round in 0..n_rounds {
         for setting in settings {
-            dice.shuffle(variants);
-            for variant in &*variants {
-                let failed = |what| format!("{}: {}{}: {what}", program.name, title(setting), variant.name);
-                let sample = (program.run)(ground, setting, variant).map_err(failed)?;
-                rows.push(row(program, setting, variant, round, &sample));
+            let mut others: Option<(&str, String)> = None;
+            for variant in order(variants.len(), round as usize).map(|idx| &variants[idx]) {
+                let Sample { seconds, ops, usage, result, times } = attempt(&Run { ground, setting, variant })?;
+                let (name, other) = others.get_or_insert((&variant.name, result.clone()));
+                if result != *other {
+                    let text = format!("{} gives\n{result}\nand {name}\n{other}", title(setting, variant));
+                    return Err(Fault::Failed(text));
+                }
+                let row = Row::new(ground.program.name, (setting.label, setting.threads), &variant.name, round)
+                    .with((seconds, ops), (usage.cpu_s, usage.voluntary, usage.involuntary));
+                rows.push((Row { machine: ground.machine.clone(), ..row }, times));
             }
         }
     }
     Ok(rows)
 }
 
-/// Both kinds of locks in one setting, in that order of `variants` or, if `is_swapped`, the other.
-fn run_pair(
-    ground: &Ground,
-    program: &Program,
-    setting: &Setting,
-    variants: &[Variant; 2],
-    is_swapped: bool,
-) -> Result<[Sample; 2], Fault> {
-    let plain = || (program.run)(ground, setting, &variants[0]).map_err(Fault::Skipped);
-    let ours = || {
-        let failed = |reason| Fault::Failed(format!("{}{reason}", title(setting)));
-        (program.run)(ground, setting, &variants[1]).map_err(failed)
-    };
-    let pair = if is_swapped {
-        // A program that fails so is tried without the library too: only then it is known whose fault that is.
-        let ours = ours();
-        [plain()?, ours?]
-    } else {
-        [plain()?, ours()?]
-    };
-    let [before, after] = &pair;
-    if before.result == after.result {
-        return Ok(pair);
-    }
-    let text = format!("{}with the library it gives\n{}\nand without\n{}", title(setting), after.result, before.result);
-    Err(Fault::Failed(text))
+fn title(setting: &Setting, variant: &Variant) -> String {
+    format!("{} {}", setting.label, variant.name).trim_start().to_owned()
 }
 
-fn title(setting: &Setting) -> String {
-    if setting.label.is_empty() { String::new() } else { format!("{}: ", setting.label) }
-}
-
-fn line(program: &Program, setting: &Setting, rows: &[Row], is_check: bool) -> String {
-    let name = format!("{} {}", program.name, setting.label);
-    let name = name.trim_end();
-    if is_check || !program.is_measured {
-        return format!("{name}: the same results");
-    }
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.setting == setting.label).collect();
-    let ratio = |figure: fn(&Row) -> f64| Spread::of_ratios(&rows, figure).map_or("-".into(), |spread| spread.text());
-    format!("{name}: throughput {}, CPU time per operation {}", ratio(Row::ops_per_s), ratio(Row::cpu_us_per_op))
-}
-
-/// Which kind of locks comes first, and which next; Marsaglia's xorshift, begun with the clock.
-struct Dice(u64);
-
-impl Dice {
-    fn new() -> Dice {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Dice(now.as_nanos() as u64 | 1)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 >> 32
-    }
-
-    fn is_tail(&mut self) -> bool {
-        self.next() >> 31 == 1
-    }
-
-    /// Every order is as likely.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, (self.next() % (last as u64 + 1)) as usize);
-        }
-    }
+/// Runs a program once. If that fails, a run without anything of ours shows whose fault it is.
+fn attempt(run: &Run) -> Result<Sample, Fault> {
+    let program = run.ground.program;
+    (program.run)(run).map_err(|reason| {
+        let reason = format!("{}: {reason}", title(run.setting, run.variant));
+        let runs_without = || (program.run)(&Run { variant: &Variant::plain(), ..*run }).is_ok();
+        if !run.variant.is_plain() && runs_without() { Fault::Failed(reason) } else { Fault::Skipped(reason) }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::table::Program;
     use super::*;
 
     #[test]
     fn listed_programs_have_their_settings() {
-        for (name, labels) in overhead::MEASURED.iter().chain(advice::ADVISED) {
-            let program = PROGRAMS.iter().find(|program| program.name == *name).expect(name);
+        let known: Vec<_> = expected::EXPECTED.iter().map(|expected| expected.program).collect();
+        let lists = [overhead::MEASURED, advice::ADVISED, predict::MEASURED, responses::MEASURED, &known];
+        for (name, labels) in lists.into_iter().flatten() {
+            let program = table::program(name).expect(name);
             for label in *labels {
                 assert!(program.settings.iter().any(|setting| setting.label == *label), "{name} {label}");
             }
@@ -332,23 +203,31 @@ mod tests {
     }
 
     #[test]
+    fn a_program_without_such_figures_is_refused_with_those_that_have_them() {
+        let wish = Wish { only: vec!["rsyslog".to_owned()], ..Wish::default() };
+        let fault = each(&crate::root(), &wish, responses::MEASURED, |_, _| Ok(())).unwrap_err();
+        assert_eq!(fault, "rsyslog has no such figures; these have: node, mariadb, memcached");
+    }
+
+    const fn a_program(name: &'static str, run: fn(&Run) -> Result<Sample, String>) -> Program {
+        const ONE: &[Setting] = &[Setting { label: "", threads: 1, is_busy: false }];
+        Program { name, needs: &[], settings: ONE, is_measured: true, prepare: |_| Ok(()), run }
+    }
+    const DIFFERS: Program =
+        a_program("differs", |run| Ok(Sample { result: run.variant.name.clone(), ..Sample::default() }));
+    const NEVER: Program = a_program("never", |_| Err("no such thing".into()));
+    const WITHOUT: Program =
+        a_program("without", |run| if run.variant.is_plain() { Ok(Sample::default()) } else { Err("no".into()) });
+
+    #[test]
     fn results_that_differ_are_a_failure_and_no_run_a_skip() {
-        fn nothing(_: &Ground) -> Result<(), String> {
-            Ok(())
-        }
-        fn differs(_: &Ground, _: &Setting, variant: &Variant) -> Result<Sample, String> {
-            let result = variant.name.clone();
-            Ok(Sample { seconds: 1.0, ops: 1.0, usage: Usage::default(), result, times: None })
-        }
-        fn never(_: &Ground, _: &Setting, _: &Variant) -> Result<Sample, String> {
-            Err("no such thing".into())
-        }
         let variants = [Variant::plain(), Variant::preloaded(Path::new("/a.so"), None)];
-        let settings: &[Setting] = &[Setting { label: "", threads: 1, is_busy: false }];
-        let of = |run| Program { name: "test", needs: &[], settings, is_measured: true, prepare: nothing, run };
-        let fault = run_program(&crate::root(), &of(differs), &variants, 3, true).err();
-        assert!(matches!(fault, Some(Fault::Failed(text)) if text.contains("it gives\nondeck\nand without\nplain")));
-        let fault = run_program(&crate::root(), &of(never), &variants, 3, true).err();
-        assert!(matches!(fault, Some(Fault::Skipped(text)) if text == "no such thing"));
+        let fault = |program: &'static Program| {
+            let ground = Ground::new(&crate::root(), program, true).unwrap();
+            measure(&ground, &program.settings.iter().collect::<Vec<_>>(), &variants, 3).unwrap_err()
+        };
+        assert_eq!(fault(&DIFFERS), Fault::Failed("ondeck gives\nondeck\nand plain\nplain".into()));
+        assert_eq!(fault(&NEVER), Fault::Skipped("plain: no such thing".into()));
+        assert_eq!(fault(&WITHOUT), Fault::Failed("ondeck: no".into()));
     }
 }

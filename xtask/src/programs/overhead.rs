@@ -1,12 +1,12 @@
 //! `cargo xtask programs --overhead`: what it costs to be recorded at the default rate, with glibc's locks and with ours.
 //!
-//! Each program runs in four ways, in an order that is drawn anew in each round: with glibc's locks, with these recorded, with
-//! ours as `ondeck run` gives them, and with these recorded. Figures are compared within rounds.
+//! Each program runs in four ways in each round: with glibc's locks, with these recorded, with ours as `ondeck run` gives them,
+//! and with these recorded. Figures are compared within rounds.
 
 use super::preload::{self, Variant};
+use super::table::List;
 use super::wish::Wish;
-use super::{List, each_of, measure, record};
-use crate::docs;
+use super::{each, measure, record};
 use crate::docs::overhead::{FILE, line_of};
 use std::path::Path;
 
@@ -23,24 +23,23 @@ pub(super) const MEASURED: &List = &[
 const ROUNDS: u32 = 5;
 
 /// All of them, or those that are named.
-pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
+pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let (ondeck, library) = preload::with_command(root)?;
     let mut rows = Vec::new();
-    let skipped = each_of(root, MEASURED, wish, |ground, program, settings| {
+    let skipped = each(root, wish, MEASURED, |ground, settings| {
         let out = ground.file("profile.json");
-        let mut variants = [
+        let variants = [
             Variant::plain(),
             Variant::profiled(&ondeck, "glibc", &out),
             Variant::preloaded(&library, None),
             Variant::profiled(&ondeck, "ondeck", &out),
         ];
-        let new = measure(ground, program, settings, &mut variants, wish.rounds.unwrap_or(ROUNDS))?;
+        let new = measure(ground, settings, &variants, wish.rounds.unwrap_or(ROUNDS))?;
         for setting in settings {
-            println!("{}", line_of(program.name, setting.label, &new).join(" | "));
+            println!("{}", line_of(ground.program.name, setting.label, &new).join(" | "));
         }
         rows.extend(new);
         Ok(())
     })?;
-    record::write(root, wish.is_whole(), FILE, rows, &record::command(words), &skipped)?;
-    if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
+    record::keep(root, wish, FILE, &rows, &skipped)
 }

@@ -3,12 +3,13 @@
 //! Each program runs with glibc's locks and two threads on one CPU, so that no section is stretched by those who wait, under a
 //! library that measures sections (`measure_sections.c`). A simulated machine then runs glibc's mutex and ours with such sections.
 
+use super::ground::{Ground, Run};
 use super::preload::{self, Variant};
-use super::table::{PROGRAMS, Program, Setting};
-use super::{Ground, needs, one_line, record};
+use super::table::{List, Setting};
+use super::wish::Wish;
+use super::{Fault, each, record};
 use crate::docs::predicted::{FILE, Row};
-use crate::docs::programs::to_csv;
-use crate::{docs, scaling};
+use crate::scaling;
 use ondeck_lab::predict::{LOCKS, Sections, rates};
 use ondeck_lab::simulate;
 use ondeck_report::stats;
@@ -17,9 +18,17 @@ use std::path::Path;
 
 /// What is measured. Of the others, memcached has no hot mutex; rsyslog's and Python's threads spend their time at condition
 /// variables, of which nothing is known outside; and who yields inside the section is not described by its length.
-const MEASURED: &[&str] = &["sysbench-mutex", "leveldb", "sqlite", "rocksdb", "kyotocabinet", "node", "mariadb"];
-/// Threads, or clients: two, as a mutex that only one thread takes is of no interest.
-const FEW: u32 = 2;
+pub(super) const MEASURED: &List = &[
+    ("sysbench-mutex", &[]),
+    ("leveldb", &[]),
+    ("sqlite", &[]),
+    ("rocksdb", &[]),
+    ("kyotocabinet", &[]),
+    ("node", &[]),
+    ("mariadb", &[]),
+];
+/// Of threads, or clients, there are two, as a mutex that only one thread takes is of no interest.
+const FEW: &Setting = &Setting { label: "", threads: 2, is_busy: false };
 const RUNS: usize = 3;
 /// The simulated machine: one socket of 64 cores that have one thread each, so that only the lock can keep them waiting.
 const MACHINE: &str = "graviton3";
@@ -27,7 +36,6 @@ const THREADS: &str = "4,16,64";
 const SEEDS: u32 = 3;
 /// Where the rows of the simulator are until they are read.
 const FRESH: &str = "target/predictions.csv";
-const MEASURE: &str = "measure_sections.c";
 
 /// A line that `measure_sections.c` writes.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -40,44 +48,33 @@ struct Hot {
 }
 
 /// Measures, simulates and writes; all programs, or those that are named.
-pub(super) fn run(root: &Path, only: &[String]) -> Result<(), String> {
-    let (mut found, mut skipped) = (Vec::new(), Vec::new());
-    for name in MEASURED.iter().filter(|name| only.is_empty() || only.iter().any(|n| n == **name)) {
-        let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
-        match measure(root, program) {
-            Ok(sections) => found.push((*name, sections)),
-            Err(reason) => skipped.push(format!("{name}: {}", one_line(&reason))),
-        }
-    }
-    for line in &skipped {
-        println!("skipped {line}");
-    }
+pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
+    let mut found = Vec::new();
+    let skipped = each(root, wish, MEASURED, |ground, _| {
+        found.push((ground.program.name, sections(ground).map_err(Fault::Skipped)?));
+        Ok(())
+    })?;
     if found.is_empty() {
         return Err("no program could be measured".into());
     }
-    let text = to_csv(&predictions(root, &found)?)?;
-    record::keep(root, only.is_empty(), FILE, &text, "cargo xtask programs --predict", &skipped)?;
-    if only.is_empty() { docs::run(root, &[]) } else { Ok(()) }
+    record::keep(root, wish, FILE, &predictions(root, &found)?, &skipped)
 }
 
 /// Inside and outside of the program's hottest mutex: medians of its runs.
-fn measure(root: &Path, program: &Program) -> Result<Sections, String> {
-    needs::provide(program.needs)?;
-    let ground = Ground::new(root, program.name, false)?;
-    needs::compile(&ground, MEASURE, &["-shared", "-fPIC"])?;
-    let library = preload::loadable(&needs::compiled(&ground, MEASURE), None)?;
-    (program.prepare)(&ground)?;
+fn sections(ground: &Ground) -> Result<Sections, String> {
+    ground.compile("measure_sections.c", "-shared -fPIC")?;
+    let library = preload::loadable(&ground.file("measure_sections"), None)?;
     let (mut sections, mut outsides) = (Vec::new(), Vec::new());
     for run in 0..RUNS {
-        let setting = Setting { label: "", threads: FEW, is_busy: false };
         let files = format!("sections-{run}");
-        (program.run)(&ground, &setting, &Variant::measured(&library, &ground.file(&files)))?;
+        let variant = Variant::measured(&library, &ground.file(&files));
+        (ground.program.run)(&Run { ground, setting: FEW, variant: &variant })?;
         let hot = hottest(&ground.place, &files)?;
         sections.push(hot.section_ps as f64 / 1e3);
         outsides.push(hot.outside_ps as f64 / 1e3);
         println!(
             "{} {run}: {} acquisitions, {} contended, section {:.1} ns, outside {:.1} ns, first by {}",
-            program.name, hot.acquisitions, hot.contended, sections[run], outsides[run], hot.user
+            ground.program.name, hot.acquisitions, hot.contended, sections[run], outsides[run], hot.user
         );
     }
     let medians = stats::median(&sections).zip(stats::median(&outsides));
@@ -125,16 +122,4 @@ fn predictions(root: &Path, found: &[(&str, Sections)]) -> Result<Vec<Row>, Stri
         }
     }
     Ok(rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_program_is_there() {
-        for name in MEASURED {
-            assert!(PROGRAMS.iter().any(|program| program.name == *name), "{name}");
-        }
-    }
 }

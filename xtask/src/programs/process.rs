@@ -1,20 +1,17 @@
 //! A program that runs: with or without the library, watched until it ends, and what it has used.
 
-use super::Variant;
-use ondeck_rounds::Running;
+use super::preload::Variant;
 pub(super) use ondeck_rounds::Usage;
+use ondeck_rounds::{NotEnded, Running};
 use std::fs::{self, File};
-use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Tells the C library's loader to write down what it loads and begins, and where.
-const LOADER: [&str; 2] = ["LD_DEBUG", "LD_DEBUG_OUTPUT"];
-/// The beginning of the names of the files that it writes; their ends are numbers of processes.
-const LOADED: &str = "loaded";
+/// How long a program may take that takes seconds alone: it may have a slow machine, and others beside it.
+const LIMIT: Duration = Duration::from_secs(120);
 /// How long a server gets to end after it was asked to. MariaDB writes its pages then.
 const ENDING: Duration = Duration::from_secs(20);
 /// How many bytes of what a program wrote stand in an error.
@@ -28,128 +25,157 @@ pub(super) struct Ended {
     pub(super) text: String,
 }
 
+impl Ended {
+    /// The number after `name` in what it has printed.
+    pub(super) fn number(&self, name: &str) -> Result<f64, String> {
+        let rest = self.text.split_once(name).map(|(_, rest)| rest.trim_start());
+        let digits = rest.map(|rest| rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default());
+        let number = digits.and_then(|digits| digits.trim_end_matches('.').parse().ok());
+        number.ok_or_else(|| format!("no number after `{name}` in: {}", self.text))
+    }
+}
+
 /// A running process. Dropped, it is killed, with all that it has started.
 pub(super) struct Process {
-    name: String,
     running: Running,
-    log: PathBuf,
-    /// Where the loader writes, in this process and in those that it starts.
-    loader: PathBuf,
-    started: Instant,
-    /// The library that it must have loaded.
-    library: Option<PathBuf>,
+    traces: Traces,
     /// Whether the program is its child.
     is_wrapped: bool,
 }
 
-impl Process {
-    /// Starts `command` with the locks that `variant` says; what it writes goes to `log` and `log.err`.
-    pub(super) fn start(command: &mut Command, variant: &Variant, log: &Path) -> Result<Process, String> {
-        let name = command.get_program().to_string_lossy().into_owned();
-        let mut wrapped = variant.wrapped(command);
-        let command = wrapped.as_mut().unwrap_or(command);
-        let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
-        command.stdin(Stdio::null()).stdout(file(log)?).stderr(file(&errors_of(log))?);
-        variant.apply(command);
-        // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
-        command.env("HOME", log.parent().unwrap_or(log));
-        // With every lock, so that it costs all of them the same.
-        let loader = fresh_place_beside(log)?;
-        command.env(LOADER[0], "files").env(LOADER[1], loader.join(LOADED));
-        let (log, library, is_wrapped) = (log.to_owned(), variant.library.clone(), variant.is_wrapped());
-        // A profiler is asked to end, as it passes that on to the program: killed, it would leave it behind.
-        let last_signal = if is_wrapped { libc::SIGTERM } else { libc::SIGKILL };
-        let started = Instant::now();
-        let running = Running::start(command, last_signal).map_err(|error| format!("cannot run {name}: {error}"))?;
-        Ok(Process { name, running, log, loader, started, library, is_wrapped })
-    }
+/// What a process leaves, also when it has ended.
+struct Traces {
+    name: String,
+    log: PathBuf,
+    /// Where the loader has said what it loads and begins.
+    loader: PathBuf,
+    /// The library that it must have loaded.
+    library: Option<PathBuf>,
+}
 
-    /// The loader must have begun with the library that the program was started with. A look at what is mapped comes too
-    /// late for a short program on a busy machine.
-    fn must_have_library(&self) -> Result<(), String> {
-        let Some(library) = &self.library else { return Ok(()) };
-        let said = text_of(&self.loader.join(format!("{LOADED}.{}", self.running.pid())));
-        if has_begun_with(&said, library) {
-            return Ok(());
-        }
-        Err(format!("{} has run without {}: it was never loaded", self.name, library.display()))
+impl Process {
+    /// Starts a command that `variant` has made; what it writes goes to `log`, and to files beside it.
+    pub(super) fn start(mut command: Command, variant: &Variant, log: PathBuf) -> Result<Process, String> {
+        static N_STARTED: AtomicU64 = AtomicU64::new(0);
+        let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+        command.stdin(Stdio::null()).stdout(file(&log)?).stderr(file(&errors_of(&log))?);
+        // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
+        command.env("HOME", log.parent().unwrap_or(&log));
+        // With every lock, so that it costs all of them the same. The loader adds the number of the process, which another one
+        // may have had before.
+        let loader = log.with_extension(format!("loader-{}", N_STARTED.fetch_add(1, Relaxed)));
+        command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", &loader);
+        let name = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // A profiler is asked to end, as it passes that on to the program: killed, it would leave it behind.
+        let last_signal = if variant.is_profiled() { libc::SIGTERM } else { libc::SIGKILL };
+        let running =
+            Running::start(&mut command, last_signal).map_err(|error| format!("cannot run {name}: {error}"))?;
+        let loader = PathBuf::from(format!("{}.{}", loader.display(), running.pid()));
+        let traces = Traces { name, log, loader, library: variant.library.clone() };
+        Ok(Process { running, traces, is_wrapped: variant.is_profiled() })
     }
 
     /// The library must be mapped now, by a program that may have been run in the place of the one that was started.
     pub(super) fn must_have_mapped(&self) -> Result<(), String> {
-        let Some(library) = &self.library else { return Ok(()) };
+        let Traces { name, library: Some(library), .. } = &self.traces else { return Ok(()) };
         if maps_name(&text_of(Path::new(&format!("/proc/{}/maps", self.running.pid()))), library) {
             return Ok(());
         }
-        Err(format!("{} runs without {}: it is not mapped", self.name, library.display()))
+        Err(format!("{name} runs without {}: it is not mapped", library.display()))
     }
 
-    /// Whether it runs still.
-    pub(super) fn must_run(&self) -> Result<(), String> {
-        if self.running.is_over(Duration::ZERO) {
-            Err(format!("{} has ended: {}", self.name, self.tail()))
-        } else {
-            Ok(())
+    /// Waits until that is so, as long as it runs. Looks often, as a clock may stop then.
+    pub(super) fn until(&self, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
+        while !is_so() {
+            let fault = match self.running.is_over(Duration::from_millis(2)) {
+                true => "has ended too soon",
+                false if self.running.elapsed() > LIMIT => "is not where it should be by now",
+                false => continue,
+            };
+            return Err(format!("{} {fault}: {}", self.traces.name, self.traces.tail()));
         }
+        Ok(())
     }
 
     /// Waits until it ends by itself. Everything but success is an error, and so is an end without the library.
-    pub(super) fn finish(mut self, limit: Duration) -> Result<Ended, String> {
-        if !self.running.is_over(limit) {
-            return Err(format!("{} had not ended after {} s: {}", self.name, limit.as_secs(), self.tail()));
+    pub(super) fn finish(self) -> Result<Ended, String> {
+        let (ended, traces) = self.end(LIMIT)?;
+        if !ended.status.success() {
+            return Err(format!("{} failed with {}: {}", traces.name, ended.status, traces.tail()));
         }
-        let seconds = self.started.elapsed().as_secs_f64();
-        let (status, usage) = self.reap()?;
-        if !status.success() {
-            return Err(format!("{} failed with {status}: {}", self.name, self.tail()));
-        }
-        self.must_have_library()?;
-        Ok(Ended { seconds, usage, text: text_of(&self.log) })
+        traces.must_have_library()?;
+        Ok(Ended { seconds: ended.seconds, usage: ended.usage, text: text_of(&traces.log) })
     }
 
     /// Asks a server to end, and waits until it has.
-    pub(super) fn stop(mut self) -> Result<(), String> {
-        self.must_have_library()?;
-        self.must_run()?;
+    pub(super) fn stop(self) -> Result<(), String> {
+        self.traces.must_have_library()?;
+        if self.running.is_over(Duration::ZERO) {
+            return Err(format!("{} has ended by itself: {}", self.traces.name, self.traces.tail()));
+        }
         // SAFETY: takes numbers only; our child has not been waited for, so the number is its own.
         unsafe { libc::kill(self.running.pid(), libc::SIGTERM) };
-        if !self.running.is_over(ENDING) {
-            return Err(format!("{} had not ended {} s after SIGTERM: {}", self.name, ENDING.as_secs(), self.tail()));
-        }
-        let (status, _) = self.reap()?;
+        let (limit, is_wrapped) = (self.running.elapsed() + ENDING, self.is_wrapped);
+        let (ended, traces) = self.end(limit)?;
         // Who has no handler ends by the signal, which is as good; a profiler says it as a shell does.
-        let by_signal =
-            status.signal() == Some(libc::SIGTERM) || self.is_wrapped && status.code() == Some(128 + libc::SIGTERM);
-        if status.success() || by_signal {
-            Ok(())
-        } else {
-            Err(format!("{} failed with {status} after SIGTERM: {}", self.name, self.tail()))
+        let by_signal = ended.status.signal() == Some(libc::SIGTERM)
+            || is_wrapped && ended.status.code() == Some(128 + libc::SIGTERM);
+        if ended.status.success() || by_signal {
+            return Ok(());
         }
+        Err(format!("{} failed with {} after SIGTERM: {}", traces.name, ended.status, traces.tail()))
     }
 
-    /// Takes the status of the ended process.
-    fn reap(&mut self) -> Result<(ExitStatus, Usage), String> {
-        self.running.reap().map_err(|error| format!("{}: {error}", self.name))
+    fn end(self, limit: Duration) -> Result<(ondeck_rounds::Ended, Traces), String> {
+        let Process { running, traces, .. } = self;
+        match running.finish(Some(limit), || None) {
+            Ok(ended) => Ok((ended, traces)),
+            Err(NotEnded::TooLong(_)) => {
+                Err(format!("{} had not ended after {} s: {}", traces.name, limit.as_secs(), traces.tail()))
+            }
+            Err(other) => Err(format!("{}: {other:?}", traces.name)),
+        }
     }
 
     /// What it has used until now, by the kernel's books; of a program under the profiler, what the program has used.
     pub(super) fn usage(&self) -> Result<Usage, String> {
         let mut path = format!("/proc/{}", self.running.pid());
         if self.is_wrapped {
-            let children =
-                fs::read_to_string(format!("{path}/task/{}/children", self.running.pid())).unwrap_or_default();
-            let child = children.split_whitespace().next().ok_or(format!("{} has no child", self.name))?;
+            let children = text_of(Path::new(&format!("{path}/task/{}/children", self.running.pid())));
+            let child = children.split_whitespace().next().ok_or(format!("{} has no child", self.traces.name))?;
             path = format!("/proc/{child}");
         }
-        let stat = fs::read_to_string(format!("{path}/stat")).map_err(|error| format!("{path}/stat: {error}"))?;
+        let stat = text_of(Path::new(&format!("{path}/stat")));
         let mut usage = Usage { cpu_s: cpu_seconds(&stat).ok_or(format!("{path}/stat: {stat}"))?, ..Usage::default() };
         for task in fs::read_dir(format!("{path}/task")).map_err(|error| format!("{path}/task: {error}"))?.flatten() {
             // A thread may end between the two.
-            let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            let status = text_of(&task.path().join("status"));
             usage.voluntary += switches(&status, "voluntary_ctxt_switches:");
             usage.involuntary += switches(&status, "nonvoluntary_ctxt_switches:");
         }
         Ok(usage)
+    }
+
+    /// All that it has written to its standard error so far.
+    pub(super) fn errors(&self) -> String {
+        text_of(&errors_of(&self.traces.log))
+    }
+
+    /// All that it has written to its standard output so far.
+    pub(super) fn text(&self) -> String {
+        text_of(&self.traces.log)
+    }
+}
+
+impl Traces {
+    /// The loader must have begun with the library that the program was started with. A look at what is mapped comes too
+    /// late for a short program on a busy machine.
+    fn must_have_library(&self) -> Result<(), String> {
+        let Some(library) = &self.library else { return Ok(()) };
+        if has_begun_with(&text_of(&self.loader), library) {
+            return Ok(());
+        }
+        Err(format!("{} has run without {}: it was never loaded", self.name, library.display()))
     }
 
     /// The end of what it has written.
@@ -159,40 +185,6 @@ impl Process {
         let from = text.char_indices().rev().nth(TAIL).map_or(0, |(at, _)| at);
         if text.is_empty() { "it has written nothing".to_owned() } else { text[from..].to_owned() }
     }
-
-    /// All that it has written to its standard error so far.
-    pub(super) fn errors(&self) -> String {
-        text_of(&errors_of(&self.log))
-    }
-
-    /// All that it has written to its standard output so far.
-    pub(super) fn text(&self) -> String {
-        text_of(&self.log)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        if !self.running.has_ended() {
-            self.running.signal(libc::SIGKILL);
-            let _ = self.reap();
-        }
-        let _ = fs::remove_dir_all(&self.loader);
-    }
-}
-
-/// Runs a program without the library and without taking its figures: what prepares, or loads a server.
-pub(super) fn run_plain(command: &mut Command, log: &Path, limit: Duration) -> Result<Ended, String> {
-    Process::start(command, &Variant::plain(), log)?.finish(limit)
-}
-
-/// An empty directory for one process. A number is given to another process one day, and must not find what that one wrote.
-fn fresh_place_beside(log: &Path) -> Result<PathBuf, String> {
-    static N_STARTED: AtomicU64 = AtomicU64::new(0);
-    let place = log.with_extension(format!("loader-{}", N_STARTED.fetch_add(1, Relaxed)));
-    let _ = fs::remove_dir_all(&place);
-    fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-    Ok(place)
 }
 
 fn errors_of(log: &Path) -> PathBuf {
@@ -201,11 +193,7 @@ fn errors_of(log: &Path) -> PathBuf {
 
 /// As text whatever it is: some programs write bytes.
 fn text_of(file: &Path) -> String {
-    let mut bytes = Vec::new();
-    if let Ok(mut file) = File::open(file) {
-        let _ = file.read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned()
 }
 
 /// Whether the file is one of those in the text of a `/proc/PID/maps`.
@@ -235,65 +223,46 @@ fn switches(status: &str, name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    const MINUTE: Duration = Duration::from_secs(60);
-
-    fn log(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("ondeck-process-{name}-{}", std::process::id()))
-    }
-
-    fn sh(text: &str, log: &Path) -> Process {
-        Process::start(Command::new("sh").args(["-c", text]), &Variant::plain(), log).unwrap()
+    /// Runs a shell's line, or `true`, and removes what is left of it.
+    fn run(name: &str, variant: &Variant, script: &str) -> Result<Ended, String> {
+        let place = std::env::temp_dir().join(format!("ondeck-process-{name}-{}", std::process::id()));
+        fs::create_dir_all(&place).unwrap();
+        let mut command = variant.command(Path::new("sh"));
+        command.args(["-c", script]);
+        let ended = Process::start(command, variant, place.join("sh.out")).and_then(Process::finish);
+        fs::remove_dir_all(place).unwrap();
+        ended
     }
 
     #[test]
     fn an_end_has_its_output_and_its_cost() {
-        let log = log("end");
-        let ended = sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i", &log).finish(MINUTE * 2).unwrap();
+        let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i";
+        let ended = run("end", &Variant::plain(), script).unwrap();
         assert_eq!(ended.text, "100000\n");
         assert!(ended.usage.cpu_s > 0.0 && ended.seconds > 0.0);
-        let fault = sh("echo why >&2; exit 3", &log).finish(MINUTE).err().unwrap();
-        assert!(fault.contains("exit status: 3") && fault.contains("why"), "{fault}");
-        fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
-    }
-
-    #[test]
-    fn who_hangs_is_killed_with_its_children() {
-        let log = log("hang");
-        let process = sh("sleep 60 & echo $!; wait", &log);
-        let started = Instant::now();
-        while process.text().is_empty() {
-            assert!(started.elapsed() < MINUTE, "waited a minute for the shell's first line");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let child = process.text().trim().to_owned();
-        let fault = process.finish(Duration::from_millis(10)).err().unwrap();
-        assert!(fault.starts_with("sh had not ended"), "{fault}");
-        // Both are killed at once, and only the other is waited for.
-        let stat = || fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        let is_dead = || stat().is_empty() || stat().contains(") Z ") || stat().contains(") X ");
-        let killed = Instant::now();
-        while !is_dead() && killed.elapsed() < MINUTE {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert!(is_dead(), "{}", stat());
-        fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
+        let fault = run("fault", &Variant::plain(), "echo why >&2; exit 3").err().unwrap();
+        assert!(fault.starts_with("sh failed with exit status: 3") && fault.contains("why"), "{fault}");
     }
 
     #[test]
     fn a_program_that_is_over_at_once_has_had_its_library_or_fails() {
-        let log = log("short");
         let maps = text_of(Path::new("/proc/self/maps"));
         let libc =
             maps.lines().find_map(|line| line.find('/').filter(|_| line.ends_with("/libc.so.6")).map(|at| &line[at..]));
-        // Another library that is always there, and that `true` does not ask for.
+        // Another library that is always there, and that a shell does not ask for.
         let library = Path::new(libc.unwrap()).with_file_name("libm.so.6");
-        let run = |library: &Path| {
-            Process::start(&mut Command::new("true"), &Variant::preloaded(library, None), &log).unwrap().finish(MINUTE)
-        };
-        run(&library).unwrap();
-        let fault = run(Path::new("/nowhere/libm.so.6")).err().unwrap();
+        run("short", &Variant::preloaded(&library, None), "true").unwrap();
+        let fault = run("missing", &Variant::preloaded(Path::new("/nowhere/libm.so.6"), None), "true").err().unwrap();
         assert!(fault.contains("was never loaded"), "{fault}");
-        fs::remove_file(errors_of(&log)).and(fs::remove_file(log)).unwrap();
+    }
+
+    #[test]
+    fn outputs_are_read() {
+        let text = "    total time:                          2.0006s\n    total number of events:              63809\n";
+        let ended = Ended { seconds: 0.0, usage: Usage::default(), text: text.to_owned() };
+        assert_eq!(ended.number("total time:"), Ok(2.0006));
+        assert_eq!(ended.number("total number of events:"), Ok(63809.0));
+        assert!(ended.number("queries:").unwrap_err().starts_with("no number after `queries:`"));
     }
 
     #[test]

@@ -4,17 +4,15 @@
 //! figure is of a server at rest. Times are those that the clients see, each request counted.
 
 use super::preload::{self, Variant};
-use super::table::{PROGRAMS, Program};
+use super::table::List;
 use super::wish::Wish;
-use super::{Dice, Ground, Sample, one_line, prepared, record};
-use crate::docs;
-use crate::docs::programs::to_csv;
-use crate::docs::responses::{FILE, Row};
-use ondeck_lab::this_machine;
+use super::{each, measure_times, record};
+use crate::docs::programs;
+use crate::docs::responses::{FILE, Row, table_of};
 use std::path::Path;
 
 /// Those whose clients can tell. rsyslog answers nobody.
-const MEASURED: &[&str] = &["node", "mariadb", "memcached"];
+pub(super) const MEASURED: &List = &[("node", &[]), ("mariadb", &[]), ("memcached", &[])];
 const ROUNDS: u32 = 7;
 
 /// What a part of the answers took, in microseconds.
@@ -43,58 +41,25 @@ impl Times {
 }
 
 /// All of them, or those that are named.
-pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
-    if let Some(name) = wish.only.iter().find(|name| !MEASURED.contains(&name.as_str())) {
-        return Err(format!("nobody waits for answers of {name} here; these are: {}", MEASURED.join(", ")));
-    }
+pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let library = preload::library(root, wish)?;
     let variants = [Variant::plain(), Variant::preloaded(&library, None)];
-    let (mut rows, mut skipped) = (Vec::new(), Vec::new());
-    for program in PROGRAMS.iter().filter(|program| MEASURED.contains(&program.name) && wish.wants(program.name)) {
-        match prepared(root, program) {
-            Ok(mut ground) => {
-                ground.has_times = true;
-                rows.extend(measure(&ground, program, &variants, wish.rounds.unwrap_or(ROUNDS))?);
-            }
-            Err(reason) => skipped.push(format!("{}: {}", program.name, one_line(&reason))),
+    let mut rows = Vec::new();
+    let skipped = each(root, wish, MEASURED, |ground, settings| {
+        ground.has_times = true;
+        for (row, times) in measure_times(ground, settings, &variants, wish.rounds.unwrap_or(ROUNDS))? {
+            rows.push(of_run(row, times.ok_or_else(|| "it tells no times".to_owned())?));
         }
-    }
-    for line in &skipped {
-        println!("skipped {line}");
-    }
-    println!("{}", docs::responses::table_of(&rows));
-    let text = to_csv(&rows)?;
-    record::keep(root, wish.is_whole(), FILE, &text, &record::command(words), &skipped)?;
-    if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
+        Ok(())
+    })?;
+    println!("{}", table_of(&rows));
+    record::keep(root, wish, FILE, &rows, &skipped)
 }
 
-/// All rounds of a program.
-fn measure(ground: &Ground, program: &Program, variants: &[Variant; 2], n_rounds: u32) -> Result<Vec<Row>, String> {
-    let machine = this_machine::fingerprint().machine;
-    let (mut rows, mut dice) = (Vec::new(), Dice::new());
-    for round in 0..n_rounds {
-        for setting in program.settings {
-            let mut order = [&variants[0], &variants[1]];
-            dice.shuffle(&mut order);
-            for variant in order {
-                let failed = |what| format!("{} {} {}: {what}", program.name, setting.label, variant.name);
-                let sample = (program.run)(ground, setting, variant).map_err(failed)?;
-                let Sample { times: Some(times), .. } = sample else { return Err(failed("it tells no times".into())) };
-                rows.push(Row {
-                    machine: machine.clone(),
-                    program: program.name.to_owned(),
-                    setting: setting.label.to_owned(),
-                    variant: variant.name.clone(),
-                    round,
-                    ops_per_s: sample.ops / sample.seconds,
-                    p50_us: times.p50,
-                    p99_us: times.p99,
-                    p999_us: times.p999,
-                });
-            }
-        }
-    }
-    Ok(rows)
+fn of_run(run: programs::Row, Times { p50, p99, p999 }: Times) -> Row {
+    let ops_per_s = run.ops_per_s();
+    let programs::Row { machine, program, setting, variant, round, .. } = run;
+    Row { machine, program, setting, variant, round, ops_per_s, p50_us: p50, p99_us: p99, p999_us: p999 }
 }
 
 #[cfg(test)]
@@ -106,10 +71,5 @@ mod tests {
         let times = Times::of_counts(vec![(9.0, 1), (1.0, 990), (2.0, 8), (5.0, 1)]).unwrap();
         assert_eq!(times, Times { p50: 1.0, p99: 1.0, p999: 5.0 });
         assert_eq!(Times::of_counts(Vec::new()), None);
-    }
-
-    #[test]
-    fn each_name_is_a_program() {
-        assert!(MEASURED.iter().all(|name| PROGRAMS.iter().any(|program| program.name == *name)));
     }
 }

@@ -1,67 +1,25 @@
 //! Servers under load from programs that keep glibc's locks: only the server is measured.
 
-use super::batch::number;
+use super::Sample;
+use super::ground::{Ground, Run};
 use super::preload::Variant;
-use super::process::{Ended, Process, Usage, run_plain};
+use super::process::Process;
 use super::responses::Times;
-use super::table::Setting;
-use super::{Ground, Sample, needs};
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a server may take until it answers.
-const STARTING: Duration = Duration::from_secs(40);
 /// Lines that each sender gives to rsyslog.
 const LINES: u32 = 150_000;
 const SENDERS: u32 = 4;
 /// How much rsyslog keeps back before it writes to its file, in bytes.
 const BUFFER: usize = 65536;
 
-/// Other programs, as far as a server can tell: one for each CPU, until this is dropped.
-struct Burners(Arc<AtomicBool>, Vec<JoinHandle<()>>);
-
-impl Burners {
-    fn start() -> Burners {
-        let stop = Arc::new(AtomicBool::new(false));
-        let n_cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let burner = |_| {
-            let stop = stop.clone();
-            std::thread::spawn(move || while !stop.load(Ordering::Relaxed) {})
-        };
-        let threads = (0..n_cpus).map(burner).collect();
-        Burners(stop, threads)
-    }
-}
-
-impl Drop for Burners {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-        for thread in self.1.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Waits until somebody can connect.
-fn await_answer(server: &Process, connects: impl Fn() -> bool) -> Result<(), String> {
-    let start = Instant::now();
-    while !connects() {
-        server.must_run()?;
-        if start.elapsed() > STARTING {
-            return Err(format!("nobody answers after {} s: {}", STARTING.as_secs(), server.errors()));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
-}
+/// The client of MariaDB, which asks for one row at a time.
+const POINT_SELECTS: &str = "sysbench oltp_point_select --mysql-user=root --mysql-db=bench --mysql-socket=socket --tables=1 \
+                             --table-size=10000 --db-ps-mode=disable";
 
 /// A port that nobody listens at. Somebody may come between this look and the server's; then the server says so.
 fn free_port() -> Result<u16, String> {
@@ -69,26 +27,19 @@ fn free_port() -> Result<u16, String> {
     listener.map(|address| address.port()).map_err(|error| format!("127.0.0.1: {error}"))
 }
 
+/// The query cache's one mutex is what is hot here. Threads are kept, and with them their counts of switches.
 fn mariadbd(ground: &Ground, variant: &Variant) -> Result<Process, String> {
-    let (data, socket) = (ground.file("data"), ground.file("socket"));
-    let mut command = needs::command("mariadbd");
-    command.args(["--no-defaults", "--user=root", "--skip-grant-tables", "--skip-networking", "--max-connections=200"]);
-    // The query cache's one mutex is what is hot here. Threads are kept, and with them their counts of switches.
-    command.args(["--query-cache-type=1", "--query-cache-size=16M", "--thread-cache-size=100"]);
-    command.args(["--innodb-log-file-size=4M", "--innodb-buffer-pool-size=64M"]);
-    command.args([format!("--datadir={}", data.display()), format!("--socket={}", socket.display())]);
-    command.arg(format!("--pid-file={}", ground.file("pid").display()));
-    let server = Process::start(&mut command, variant, &ground.file("mariadbd.out"))?;
-    await_answer(&server, || UnixStream::connect(&socket).is_ok())?;
+    let place = ground.place.display();
+    let server = ground.start(
+        variant,
+        &format!(
+            "mariadbd --no-defaults --user=root --skip-grant-tables --skip-networking --max-connections=200 \
+             --query-cache-type=1 --query-cache-size=16M --thread-cache-size=100 --innodb-log-file-size=4M \
+             --innodb-buffer-pool-size=64M --datadir={place}/data --socket={place}/socket --pid-file={place}/pid"
+        ),
+    )?;
+    server.until(|| UnixStream::connect(ground.file("socket")).is_ok())?;
     Ok(server)
-}
-
-/// The client, which asks for one row at a time.
-fn point_selects(ground: &Ground, words: &[String]) -> Result<Ended, String> {
-    let mut command = needs::command("sysbench");
-    command.args(["oltp_point_select", "--mysql-user=root", "--mysql-db=bench", "--tables=1", "--table-size=10000"]);
-    command.arg("--db-ps-mode=disable").arg(format!("--mysql-socket={}", ground.file("socket").display())).args(words);
-    run_plain(&mut command, &ground.file("sysbench.out"), ground.limit())
 }
 
 /// A database without any account: the server makes its own files where it finds a directory.
@@ -97,32 +48,33 @@ pub(super) fn prepare_mariadb(ground: &Ground) -> Result<(), String> {
         fs::create_dir_all(ground.file(name)).map_err(|error| format!("{name}: {error}"))?;
     }
     let server = mariadbd(ground, &Variant::plain())?;
-    point_selects(ground, &["prepare".to_owned()])?;
+    ground.plain(&format!("{POINT_SELECTS} prepare"))?;
     server.stop()
 }
 
-pub(super) fn mariadb(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
-    let server = mariadbd(ground, variant)?;
-    let burners = setting.is_busy.then(Burners::start);
+pub(super) fn mariadb(run: &Run) -> Result<Sample, String> {
+    let Run { ground, setting, .. } = run;
+    let server = mariadbd(ground, run.variant)?;
+    // Other programs, one for each CPU.
+    let n_burners = if setting.is_busy { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 };
+    let burner = |_| ground.start(&Variant::plain(), "awk BEGIN{while(1);}");
+    let burners = (0..n_burners).map(burner).collect::<Result<Vec<_>, _>>()?;
     let before = server.usage()?;
-    let time = format!("--time={}", ground.either(3, 1));
-    let words = [format!("--threads={}", setting.threads), time, "--histogram=on".to_owned(), "run".to_owned()];
-    let ended = point_selects(ground, &words)?;
+    let words = format!("--threads={} --time={} --histogram=on", setting.threads, ground.either(3, 1));
+    let ended = ground.plain(&format!("{POINT_SELECTS} {words} run"))?;
     let usage = server.usage()?.since(before);
     drop(burners);
-    let of = |name| number(&ended.text, name);
     let times = ground.has_times.then(|| histogram(&ended.text)).transpose()?;
+    let of = |name| ended.number(name);
     let (ops, errors) = (of("queries:   ")?, of("ignored errors:")? + of("reconnects:")?);
-    let log = server.errors();
-    let complaint = log.lines().find(|line| line.contains("[ERROR]"));
-    if let Some(line) = complaint {
+    if let Some(line) = server.errors().lines().find(|line| line.contains("[ERROR]")) {
         return Err(format!("the server complains: {line}"));
     }
     server.stop()?;
     if errors != 0.0 || ops == 0.0 {
         return Err(format!("{errors} errors in {ops} queries"));
     }
-    Ok(Sample { seconds: of("total time:")?, ops, usage, result: String::new(), times })
+    Ok(Sample { times, ..Sample::new(of("total time:")?, ops, usage) })
 }
 
 /// The times that sysbench prints, a line for each: milliseconds, a bar, and how many queries.
@@ -134,28 +86,24 @@ fn histogram(text: &str) -> Result<Times, String> {
     Times::of_counts(text.lines().filter_map(count).collect()).ok_or(format!("no histogram in: {text}"))
 }
 
-pub(super) fn memcached(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
-    let port = free_port()?;
-    let mut command = needs::command("memcached");
-    // Under another name it would be nobody's child: the kernel forgets to end it with us.
-    command.args(["-l", "127.0.0.1", "-U", "0", "-m", "64", "-u", "root", "-t", &setting.threads.to_string()]);
-    let server = Process::start(command.args(["-p", &port.to_string()]), variant, &ground.file("memcached.out"))?;
-    await_answer(&server, || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+/// Under another user's name it would be nobody's child: the kernel forgets to end it with us.
+pub(super) fn memcached(run: &Run) -> Result<Sample, String> {
+    let (ground, port) = (run.ground, free_port()?);
+    let server =
+        run.start(&format!("memcached -l 127.0.0.1 -p {port} -U 0 -m 64 -u root -t {}", run.setting.threads))?;
+    server.until(|| TcpStream::connect(("127.0.0.1", port)).is_ok())?;
     let before = server.usage()?;
-    let mut load = needs::command("memcaslap");
-    load.args(["-s", &format!("127.0.0.1:{port}"), "-T", "2", "-c", "32", "-v", "0.1"]);
-    load.args(["-t", ground.either("2s", "1s")]);
-    let ended = run_plain(&mut load, &ground.file("memcaslap.out"), ground.limit())?;
+    let time = ground.either("2s", "1s");
+    let ended = ground.plain(&format!("memcaslap -s 127.0.0.1:{port} -T 2 -c 32 -v 0.1 -t {time}"))?;
     let usage = server.usage()?.since(before);
     let times = ground.has_times.then(|| readers(port)).transpose()?;
     server.stop()?;
-    let of = |name| number(&ended.text, name);
-    let wrong = of("get_misses:")? + of("verify_misses:")? + of("verify_failed:")?;
-    let ops = of(" Ops:")?;
+    let of = |name| ended.number(name);
+    let (ops, wrong) = (of(" Ops:")?, of("get_misses:")? + of("verify_misses:")? + of("verify_failed:")?);
     if wrong != 0.0 || ops == 0.0 {
         return Err(format!("{wrong} of {ops} answers are missing or wrong"));
     }
-    Ok(Sample { seconds: ops / of(" TPS:")?, ops, usage, result: String::new(), times })
+    Ok(Sample { times, ..Sample::new(ops / of(" TPS:")?, ops, usage) })
 }
 
 /// Clients that read one value again and again, as memcaslap tells times only by powers of two.
@@ -211,14 +159,12 @@ fn rsyslog_conf(ground: &Ground, port: u16, workers: u32) -> String {
     )
 }
 
-/// What one sender sends, and what shall stand in the file for it.
-fn messages(sender: u32, n_lines: u32) -> (String, String) {
-    let (mut sent, mut written) = (String::new(), String::new());
-    for line in 0..n_lines {
-        let _ = writeln!(sent, "<13>Nov 22 10:00:00 host tag: {sender} {line}");
-        let _ = writeln!(written, " {sender} {line}");
-    }
-    (sent, written)
+/// What stands before the message in a line, and is not written.
+const HEAD: &str = "<13>Nov 22 10:00:00 host tag:";
+
+/// What one sender sends.
+fn lines(sender: u32, n_lines: u32) -> String {
+    (0..n_lines).map(|line| format!("{HEAD} {sender} {line}\n")).collect()
 }
 
 fn send_all(port: u16, texts: &[String]) -> Result<(), String> {
@@ -233,53 +179,34 @@ fn send_all(port: u16, texts: &[String]) -> Result<(), String> {
     })
 }
 
-pub(super) fn rsyslog(ground: &Ground, setting: &Setting, variant: &Variant) -> Result<Sample, String> {
-    let (port, file) = (free_port()?, ground.file("lines"));
+pub(super) fn rsyslog(run: &Run) -> Result<Sample, String> {
+    let (ground, port, file) = (run.ground, free_port()?, run.ground.file("lines"));
     let _ = fs::remove_file(&file);
-    let conf = ground.file("rsyslog.conf");
-    fs::write(&conf, rsyslog_conf(ground, port, setting.threads)).map_err(|error| format!("rsyslog.conf: {error}"))?;
-    let mut command = needs::command("rsyslogd");
-    command.args(["-n", "-f"]).arg(&conf).arg("-i").arg(ground.file("pid"));
-    let server = Process::start(&mut command, variant, &ground.file("rsyslogd.out"))?;
-    await_answer(&server, || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+    ground.write("rsyslog.conf", &rsyslog_conf(ground, port, run.setting.threads))?;
+    let server = run.start(&format!("rsyslogd -n -f {0}/rsyslog.conf -i {0}/pid", ground.place.display()))?;
+    server.until(|| TcpStream::connect(("127.0.0.1", port)).is_ok())?;
     let n_lines = ground.either(LINES, LINES / 10);
-    let (sent, mut expected): (Vec<String>, Vec<String>) = (0..SENDERS).map(|sender| messages(sender, n_lines)).unzip();
-    let n_bytes: usize = expected.iter().map(String::len).sum();
+    let sent: Vec<String> = (0..SENDERS).map(|sender| lines(sender, n_lines)).collect();
+    let n_bytes: usize = sent.iter().map(|text| text.len() - n_lines as usize * HEAD.len()).sum();
     let (before, start) = (server.usage()?, Instant::now());
     send_all(port, &sent)?;
-    let seen = await_bytes(&server, &file, n_bytes.saturating_sub(BUFFER), ground.limit())?;
+    let mut seen = 0;
+    server.until(|| {
+        seen = fs::metadata(&file).map_or(0, |metadata| metadata.len() as usize);
+        seen >= n_bytes.saturating_sub(BUFFER)
+    })?;
     let (usage, seconds) = (server.usage()?.since(before), start.elapsed().as_secs_f64());
     server.stop()?;
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    compare_lines(&text, &mut expected)?;
-    let n_all = f64::from(n_lines * SENDERS);
-    Ok(rsyslog_sample(n_all * seen as f64 / n_bytes as f64, seconds, usage))
+    compare_lines(&text, &sent)?;
+    let ops = f64::from(n_lines * SENDERS) * seen as f64 / n_bytes as f64;
+    Ok(Sample::new(seconds, ops, usage))
 }
 
-fn rsyslog_sample(ops: f64, seconds: f64, usage: Usage) -> Sample {
-    Sample { seconds, ops, usage, result: "every line once".to_owned(), times: None }
-}
-
-/// Waits until the file is so long, and says how long it is then. Looks often, as that is when the clock stops.
-fn await_bytes(server: &Process, file: &Path, n_bytes: usize, limit: Duration) -> Result<usize, String> {
-    let start = Instant::now();
-    loop {
-        let seen = fs::metadata(file).map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
-        if seen >= n_bytes {
-            return Ok(seen);
-        }
-        server.must_run()?;
-        if start.elapsed() > limit {
-            return Err(format!("after {} s {seen} of {n_bytes} bytes are written", limit.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Whether every line is there once; their order is free, as many threads have written them.
-fn compare_lines(text: &str, expected: &mut [String]) -> Result<(), String> {
+/// Whether the message of every line is there once; their order is free, as many threads have written them.
+fn compare_lines(text: &str, sent: &[String]) -> Result<(), String> {
     let mut seen: Vec<&str> = text.lines().collect();
-    let mut wanted: Vec<&str> = expected.iter().flat_map(|text| text.lines()).collect();
+    let mut wanted: Vec<&str> = sent.iter().flat_map(|text| text.lines()).map(|line| &line[HEAD.len()..]).collect();
     seen.sort_unstable();
     wanted.sort_unstable();
     if seen == wanted {
@@ -296,11 +223,11 @@ mod tests {
 
     #[test]
     fn lines_are_compared_without_their_order() {
-        let mut expected = vec![messages(0, 2).1, messages(1, 1).1];
-        assert_eq!(compare_lines(" 1 0\n 0 1\n 0 0\n", &mut expected), Ok(()));
-        let fault = compare_lines(" 1 0\n 0 1\n 0 1\n", &mut expected).unwrap_err();
+        let sent = [lines(0, 2), lines(1, 1)];
+        assert_eq!(compare_lines(" 1 0\n 0 1\n 0 0\n", &sent), Ok(()));
+        let fault = compare_lines(" 1 0\n 0 1\n 0 1\n", &sent).unwrap_err();
         assert_eq!(fault, "3 lines of 3 are written; ` 0 1` where ` 0 0` is due");
-        assert!(messages(3, 1).0.ends_with("tag: 3 0\n"));
+        assert!(sent[1].ends_with("tag: 1 0\n"));
     }
 
     #[test]
@@ -308,10 +235,5 @@ mod tests {
         let text = "       value  -------- distribution -------- count\n       0.056 |**               990\n       1.210 |  10\n";
         assert_eq!(histogram(text).map(|times| (times.p50, times.p999)), Ok((56.0, 1210.0)));
         assert!(histogram("queries: 3").unwrap_err().starts_with("no histogram"));
-    }
-
-    #[test]
-    fn burners_end() {
-        drop(Burners::start());
     }
 }

@@ -1,20 +1,16 @@
 //! `cargo xtask programs --small`: short sections in many settings, with glibc's locks and with ours.
 //!
-//! One program of ours (`small_sections.c`), by two names. Each round has each setting three times, in an order drawn anew: twice
-//! with glibc's locks, so that it is seen how far these differ from themselves, and once with ours.
+//! One program of ours (`small_sections.c`), by two names. Each round has each setting three times: twice with glibc's locks, so
+//! that it is seen how far these differ from themselves, and once with ours.
 
 use super::preload::{self, Variant};
-use super::table::{PROGRAMS, Setting};
+use super::table::{List, Setting};
 use super::wish::Wish;
-use super::{measure, prepared, record};
-use crate::docs;
+use super::{each, measure, record};
 use crate::docs::small::{FILE, whole};
 use std::path::Path;
 
-type Maker = fn() -> Vec<Setting>;
-
-/// The names, each with what makes its settings.
-const FAMILY: [(&str, Maker); 2] = [("small-sections", small_sections), ("random-of-many", random_of_many)];
+const MEASURED: &List = &[("small-sections", &[]), ("random-of-many", &[])];
 const ROUNDS: u32 = 7;
 
 /// Increments, inside and outside.
@@ -29,24 +25,24 @@ const RANDOM_CROWDS: [u32; 4] = [1, 2, 8, 32];
 const MANY_MUTEXES: [u32; 4] = [1, 16, 64, 1024];
 
 /// Both of them, or the one that is named.
-pub(super) fn run(root: &Path, words: &[String], wish: &Wish) -> Result<(), String> {
-    if let Some(name) = wish.only.iter().find(|name| FAMILY.iter().all(|(member, _)| member != name)) {
-        return Err(format!("{name} is not measured so; these are: {}", FAMILY.map(|(name, _)| name).join(", ")));
-    }
+pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let library = preload::library(root, wish)?;
     let ours = Variant::preloaded(&library, wish.lock.as_deref());
-    let mut variants = [Variant::plain(), Variant::plain_again(), ours];
+    let variants = [Variant::plain(), Variant::plain_again(), ours];
     let mut rows = Vec::new();
-    for (name, settings) in FAMILY.iter().filter(|(name, _)| wish.wants(name)) {
-        let program = PROGRAMS.iter().find(|program| program.name == *name).ok_or("no such program")?;
-        let ground = prepared(root, program)?;
-        let settings = settings();
+    let skipped = each(root, wish, MEASURED, |ground, _| {
+        let settings = settings_of(ground.program.name);
         let settings: Vec<&Setting> = settings.iter().collect();
-        rows.extend(measure(&ground, program, &settings, &mut variants, wish.rounds.unwrap_or(ROUNDS))?);
-    }
+        rows.extend(measure(ground, &settings, &variants, wish.rounds.unwrap_or(ROUNDS))?);
+        Ok(())
+    })?;
     println!("{}", whole(&rows));
-    record::write(root, wish.is_whole(), FILE, rows, &record::command(words), &[])?;
-    if wish.is_whole() { docs::run(root, &[]) } else { Ok(()) }
+    record::keep(root, wish, FILE, &rows, &skipped)
+}
+
+/// Many more than in the table.
+fn settings_of(name: &str) -> Vec<Setting> {
+    if name == "small-sections" { small_sections() } else { random_of_many() }
 }
 
 /// All lengths inside with all outside, but for those that `MOST` leaves out; with each number of threads and of mutexes. Where
@@ -79,6 +75,7 @@ fn setting(threads: u32, words: &str) -> Setting {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::program;
     use super::*;
     use std::collections::BTreeSet;
 
@@ -98,10 +95,9 @@ mod tests {
 
     #[test]
     fn what_is_checked_is_also_measured() {
-        for (name, settings) in FAMILY {
-            let program = PROGRAMS.iter().find(|program| program.name == name).expect(name);
-            let checked = labels(program.settings);
-            let measured = labels(&settings());
+        for (name, _) in MEASURED {
+            let checked = labels(program(name).expect(name).settings);
+            let measured = labels(&settings_of(name));
             assert_eq!(checked.difference(&measured).next(), None, "{name}");
         }
     }

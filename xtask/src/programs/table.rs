@@ -1,8 +1,8 @@
-//! The programs: what each needs, in which settings it runs, and who prepares and runs it.
+//! The programs: what each needs, in which settings it runs, and what prepares and runs it.
 
+use super::ground::{Ground, Run};
 use super::needs::Need;
-use super::preload::Variant;
-use super::{Ground, Sample, batch, correct, servers};
+use super::{Sample, batch, correct, servers};
 
 /// One way to run a program.
 pub(super) struct Setting {
@@ -14,6 +14,11 @@ pub(super) struct Setting {
     pub(super) is_busy: bool,
 }
 
+/// Makes what all runs start from, with glibc's locks.
+type Prepare = fn(&Ground) -> Result<(), String>;
+/// Runs a program once, and looks at what it has computed.
+type RunIt = fn(&Run) -> Result<Sample, String>;
+
 /// A program that runs with glibc's locks and with ours.
 pub(super) struct Program {
     pub(super) name: &'static str,
@@ -21,11 +26,12 @@ pub(super) struct Program {
     pub(super) settings: &'static [Setting],
     /// Whether it has figures. Others are only known to compute the same.
     pub(super) is_measured: bool,
-    /// Makes what all runs start from, with glibc's locks.
-    pub(super) prepare: fn(&Ground) -> Result<(), String>,
-    /// Runs it once, and looks at what it has computed.
-    pub(super) run: fn(&Ground, &Setting, &Variant) -> Result<Sample, String>,
+    pub(super) prepare: Prepare,
+    pub(super) run: RunIt,
 }
+
+/// Programs, and of each the labels of settings; none for all that it has.
+pub(super) type List = [(&'static str, &'static [&'static str])];
 
 const fn threads(label: &'static str, threads: u32) -> Setting {
     Setting { label, threads, is_busy: false }
@@ -35,6 +41,7 @@ const ALONE: &[Setting] = &[threads("1", 1), threads("1 + 1 asleep", 2)];
 const UP_TO_64: &[Setting] = &[threads("2", 2), threads("16", 16), threads("64", 64)];
 const FROM_ONE: &[Setting] = &[threads("1", 1), threads("2", 2), threads("16", 16), threads("64", 64)];
 const POOLS: &[Setting] = &[threads("4", 4), threads("8", 8), threads("16", 16), threads("64", 64)];
+const EIGHT: &[Setting] = &[threads("8", 8)];
 const ONCE: &[Setting] = &[threads("", 8)];
 const CLIENTS: &[Setting] = &[threads("64", 64), Setting { label: "64, CPUs busy", threads: 64, is_busy: true }];
 
@@ -47,127 +54,61 @@ const A_FEW_SECTIONS: &[Setting] = &[
 ];
 const A_FEW_RANDOM: &[Setting] = &[threads("8 16 random 1 0 beside", 8), threads("32 1024 random 1 0 beside", 32)];
 
-const SYSBENCH: Need = Need::program("sysbench", "sysbench");
-const C: Need = Need::program("gcc", "cc");
-const CPP: Need = Need::program("g++", "c++");
+const C: Need = ("gcc", "cc");
+const CPP: Need = ("g++", "c++");
+const LEVELDB: Need = ("libleveldb-dev", "leveldb/db.h");
+const SQLITE: Need = ("libsqlite3-dev", "sqlite3.h");
+const SYSBENCH: Need = ("sysbench", "sysbench");
+const MARIADB: Need = ("mariadb-server-core", "mariadbd");
+const MEMCACHED: Need = ("memcached", "memcached");
+const MEMCASLAP: Need = ("libmemcached-tools", "memcaslap");
+
+/// In the order in which they run and are shown.
+pub(super) const PROGRAMS: &[Program] = &[
+    row("uncontended", &[C], ALONE, |ground| ground.compile("uncontended.c", ""), batch::uncontended),
+    row("sysbench-mutex", &[SYSBENCH], UP_TO_64, nothing, batch::sysbench_mutex),
+    row("sysbench-threads", &[SYSBENCH], UP_TO_64, nothing, batch::sysbench_threads),
+    row("leveldb", &[CPP, LEVELDB], FROM_ONE, batch::prepare_leveldb, batch::leveldb),
+    row("sqlite", &[C, SQLITE], UP_TO_64, |ground| ground.compile("sqlite_reader.c", "-lsqlite3"), batch::sqlite),
+    row("rocksdb", &[("rocksdb-tools", "db_bench")], &[threads("16", 16)], batch::prepare_rocksdb, batch::rocksdb),
+    row("kyotocabinet", &[("kyotocabinet-utils", "kccachetest")], EIGHT, nothing, batch::kyotocabinet),
+    row("node", &[("nodejs", "node")], POOLS, |ground| ground.write("file", "eleven byte"), batch::node),
+    row("python-queue", &[("python3", "python3")], &[threads("4 + 4", 8)], nothing, batch::python),
+    row("mariadb", &[SYSBENCH, MARIADB, ("mawk", "awk")], CLIENTS, servers::prepare_mariadb, servers::mariadb),
+    row("memcached", &[MEMCACHED, MEMCASLAP], EIGHT, nothing, servers::memcached),
+    row("rsyslog", &[("rsyslog", "rsyslogd")], EIGHT, nothing, servers::rsyslog),
+    row("small-sections", &[C], A_FEW_SECTIONS, batch::prepare_small, batch::small).unmeasured(),
+    row("random-of-many", &[C], A_FEW_RANDOM, batch::prepare_small, batch::small).unmeasured(),
+    row("pigz", &[("pigz", "pigz")], ONCE, correct::prepare_text, correct::pigz).unmeasured(),
+    row("xz", &[("xz-utils", "xz")], ONCE, correct::prepare_text, correct::xz).unmeasured(),
+    row("git", &[("git", "git")], ONCE, correct::prepare_git, correct::git).unmeasured(),
+    row("libstdc++", &[CPP], ONCE, |ground| ground.compile("standard_library.cpp", ""), correct::libstdcpp)
+        .unmeasured(),
+    row("valgrind", &[C, ("valgrind", "valgrind")], ONCE, correct::prepare_valgrind, correct::valgrind).unmeasured(),
+];
 
 fn nothing(_: &Ground) -> Result<(), String> {
     Ok(())
 }
 
-/// In the order in which they run and are shown.
-pub(super) const PROGRAMS: &[Program] = &[
-    Program {
-        name: "uncontended",
-        needs: &[C],
-        settings: ALONE,
-        is_measured: true,
-        prepare: batch::prepare_uncontended,
-        run: batch::uncontended,
-    },
-    Program {
-        name: "sysbench-mutex",
-        needs: &[SYSBENCH],
-        settings: UP_TO_64,
-        is_measured: true,
-        prepare: nothing,
-        run: batch::sysbench_mutex,
-    },
-    Program {
-        name: "sysbench-threads",
-        needs: &[SYSBENCH],
-        settings: UP_TO_64,
-        is_measured: true,
-        prepare: nothing,
-        run: batch::sysbench_threads,
-    },
-    Program {
-        name: "leveldb",
-        needs: &[CPP, Need::header("libleveldb-dev", "leveldb/db.h")],
-        settings: FROM_ONE,
-        is_measured: true,
-        prepare: batch::prepare_leveldb,
-        run: batch::leveldb,
-    },
-    Program {
-        name: "sqlite",
-        needs: &[C, Need::header("libsqlite3-dev", "sqlite3.h")],
-        settings: UP_TO_64,
-        is_measured: true,
-        prepare: batch::prepare_sqlite,
-        run: batch::sqlite,
-    },
-    Program {
-        name: "rocksdb",
-        needs: &[Need::program("rocksdb-tools", "db_bench")],
-        settings: &[threads("16", 16)],
-        is_measured: true,
-        prepare: batch::prepare_rocksdb,
-        run: batch::rocksdb,
-    },
-    Program {
-        name: "kyotocabinet",
-        needs: &[Need::program("kyotocabinet-utils", "kccachetest")],
-        settings: &[threads("8", 8)],
-        is_measured: true,
-        prepare: nothing,
-        run: batch::kyotocabinet,
-    },
-    Program {
-        name: "node",
-        needs: &[Need::program("nodejs", "node")],
-        settings: POOLS,
-        is_measured: true,
-        prepare: batch::prepare_node,
-        run: batch::node,
-    },
-    Program {
-        name: "python-queue",
-        needs: &[Need::program("python3", "python3")],
-        settings: &[threads("4 + 4", 8)],
-        is_measured: true,
-        prepare: nothing,
-        run: batch::python,
-    },
-    Program {
-        name: "mariadb",
-        needs: &[SYSBENCH, Need::program("mariadb-server-core", "mariadbd")],
-        settings: CLIENTS,
-        is_measured: true,
-        prepare: servers::prepare_mariadb,
-        run: servers::mariadb,
-    },
-    Program {
-        name: "memcached",
-        needs: &[Need::program("memcached", "memcached"), Need::program("libmemcached-tools", "memcaslap")],
-        settings: &[threads("8", 8)],
-        is_measured: true,
-        prepare: nothing,
-        run: servers::memcached,
-    },
-    Program {
-        name: "rsyslog",
-        needs: &[Need::program("rsyslog", "rsyslogd")],
-        settings: &[threads("8", 8)],
-        is_measured: true,
-        prepare: nothing,
-        run: servers::rsyslog,
-    },
-    Program { settings: A_FEW_SECTIONS, ..checked("small-sections", &[C], batch::prepare_small, batch::small) },
-    Program { settings: A_FEW_RANDOM, ..checked("random-of-many", &[C], batch::prepare_small, batch::small) },
-    checked("pigz", &[Need::program("pigz", "pigz")], correct::prepare_text, correct::pigz),
-    checked("xz", &[Need::program("xz-utils", "xz")], correct::prepare_text, correct::xz),
-    checked("git", &[Need::program("git", "git")], correct::prepare_git, correct::git),
-    checked("libstdc++", &[CPP], correct::prepare_libstdcpp, correct::libstdcpp),
-    checked("valgrind", &[C, Need::program("valgrind", "valgrind")], correct::prepare_valgrind, correct::valgrind),
-];
-
-/// One that hardly locks, or is too short for figures, or has them elsewhere.
-const fn checked(
+const fn row(
     name: &'static str,
     needs: &'static [Need],
-    prepare: fn(&Ground) -> Result<(), String>,
-    run: fn(&Ground, &Setting, &Variant) -> Result<Sample, String>,
+    settings: &'static [Setting],
+    prepare: Prepare,
+    run: RunIt,
 ) -> Program {
-    Program { name, needs, settings: ONCE, is_measured: false, prepare, run }
+    Program { name, needs, settings, is_measured: true, prepare, run }
+}
+
+impl Program {
+    /// Without figures: it hardly locks, or is too short for them, or has them elsewhere.
+    const fn unmeasured(self) -> Program {
+        Program { is_measured: false, ..self }
+    }
+}
+
+/// The program of that name.
+pub(super) fn program(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|program| program.name == name)
 }

@@ -1,7 +1,8 @@
 //! What the words after `cargo xtask programs` ask for.
 
-use super::table::PROGRAMS;
-use std::path::PathBuf;
+use super::table::{PROGRAMS, program};
+use super::{advice, compare, overhead, predict, profiles, responses, small};
+use std::path::{Path, PathBuf};
 
 pub(super) const USAGE: &str = "\
 usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check]
@@ -27,90 +28,71 @@ Runs programs with glibc's locks and with a preloaded library, in turn.
   --small           small-sections and random-of-many in all their settings, with glibc's locks twice in each round and with
                     ours; seven minutes";
 
-/// Which figures are wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// With glibc's locks and with ours.
-    #[default]
-    Compare,
-    Predict,
-    Profiles,
-    Advice,
-    Overhead,
-    Responses,
-    /// Of one small program, in many settings.
-    Small,
+/// Some figures of programs.
+#[derive(Debug)]
+pub(super) struct Mode {
+    /// What asks for them.
+    flag: &'static str,
+    /// The flags that it takes, beside `--only`.
+    takes: &'static [&'static str],
+    pub(super) run: fn(&Path, &Wish) -> Result<(), String>,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+/// The first is the one without a flag.
+const MODES: [Mode; 7] = [
+    Mode { flag: "", takes: &["--rounds", "--library", "--lock", "--check"], run: compare },
+    Mode { flag: "--predict", takes: &[], run: predict::run },
+    Mode { flag: "--profiles", takes: &["--check"], run: profiles::run },
+    Mode { flag: "--advice", takes: &["--rounds"], run: advice::run },
+    Mode { flag: "--overhead", takes: &["--rounds"], run: overhead::run },
+    Mode { flag: "--responses", takes: &["--rounds"], run: responses::run },
+    Mode { flag: "--small", takes: &["--rounds", "--library", "--lock"], run: small::run },
+];
+
+#[derive(Debug, Default)]
 pub(super) struct Wish {
-    pub(super) mode: Mode,
     pub(super) only: Vec<String>,
     pub(super) rounds: Option<u32>,
     pub(super) library: Option<PathBuf>,
     pub(super) lock: Option<String>,
     pub(super) is_check: bool,
+    /// The whole command, for the record.
+    pub(super) command: String,
 }
 
 impl Wish {
-    pub(super) fn parse(words: &[String]) -> Result<Wish, String> {
-        let mut wish = Wish::default();
+    pub(super) fn parse(words: &[String]) -> Result<(&'static Mode, Wish), String> {
+        let command = format!("cargo xtask programs {}", words.join(" ")).trim_end().to_owned();
+        let mut wish = Wish { command, ..Wish::default() };
+        let (mut modes, mut flags) = (Vec::new(), Vec::new());
         let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--check" => wish.is_check = true,
-                "--predict" => wish.choose(Mode::Predict)?,
-                "--profiles" => wish.choose(Mode::Profiles)?,
-                "--advice" => wish.choose(Mode::Advice)?,
-                "--overhead" => wish.choose(Mode::Overhead)?,
-                "--responses" => wish.choose(Mode::Responses)?,
-                "--small" => wish.choose(Mode::Small)?,
-                _ => wish.set(word, words.next())?,
+        while let Some(flag) = words.next() {
+            if let Some(mode) = MODES.iter().find(|mode| mode.flag == flag) {
+                modes.push(mode);
+                continue;
             }
+            let mut value = || words.next().ok_or(USAGE);
+            match flag.as_str() {
+                "--check" => wish.is_check = true,
+                "--only" => wish.only.extend(value()?.split(',').map(str::to_owned)),
+                "--rounds" => wish.rounds = Some(rounds(value()?)?),
+                "--library" => wish.library = Some(value()?.into()),
+                "--lock" => wish.lock = Some(value()?.clone()),
+                _ => return Err(USAGE.into()),
+            }
+            flags.push(flag.as_str());
         }
-        wish.must_fit()?;
-        let name = wish.only.iter().find(|name| PROGRAMS.iter().all(|program| program.name != **name));
-        match name {
-            None => Ok(wish),
+        let mode = modes.first().copied().unwrap_or(&MODES[0]);
+        if modes.len() > 1 || flags.iter().any(|flag| *flag != "--only" && !mode.takes.contains(flag)) {
+            return Err(USAGE.into());
+        }
+        match wish.only.iter().find(|name| program(name).is_none()) {
+            None => Ok((mode, wish)),
             Some(name) => {
                 let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
                 Err(format!("no program is called `{name}`; there are {}", names.join(", ")))
             }
         }
-    }
-
-    fn choose(&mut self, mode: Mode) -> Result<(), String> {
-        if self.mode != Mode::Compare {
-            return Err(USAGE.into());
-        }
-        self.mode = mode;
-        Ok(())
-    }
-
-    /// A flag that has a value.
-    fn set(&mut self, flag: &str, value: Option<&String>) -> Result<(), String> {
-        let value = value.ok_or(USAGE)?;
-        match flag {
-            "--only" => self.only.extend(value.split(',').map(str::to_owned)),
-            "--rounds" => self.rounds = Some(rounds(value)?),
-            "--library" => self.library = Some(value.into()),
-            "--lock" => self.lock = Some(value.clone()),
-            _ => return Err(USAGE.into()),
-        }
-        Ok(())
-    }
-
-    /// Whether the mode knows all the flags.
-    fn must_fit(&self) -> Result<(), String> {
-        let (has_rounds, is_ours) = (self.rounds.is_some(), self.library.is_none() && self.lock.is_none());
-        let fits = match self.mode {
-            Mode::Compare => true,
-            Mode::Predict => is_ours && !self.is_check && !has_rounds,
-            Mode::Profiles => is_ours && !has_rounds,
-            Mode::Advice | Mode::Overhead | Mode::Responses => is_ours && !self.is_check,
-            Mode::Small => !self.is_check,
-        };
-        if fits { Ok(()) } else { Err(USAGE.into()) }
     }
 
     /// Whether the program of this name shall run.
@@ -133,35 +115,39 @@ fn rounds(value: &str) -> Result<u32, String> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Wish, String> {
-        Wish::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    fn parse(text: &str) -> Result<(&'static str, Wish), String> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        Wish::parse(&words).map(|(mode, wish)| (mode.flag, wish))
     }
 
     #[test]
     fn words_are_understood_or_refused() {
-        assert_eq!(parse(""), Ok(Wish::default()));
-        let wish = parse("--only leveldb,node --rounds 3 --library a.so --lock std --check").unwrap();
+        let (mode, all) = parse("").unwrap();
+        assert!(mode.is_empty() && all.wants("sqlite") && all.is_whole() && all.command == "cargo xtask programs");
+        let (_, wish) = parse("--only leveldb,node --rounds 3 --library a.so --lock std --check").unwrap();
         assert_eq!((wish.only.len(), wish.rounds, wish.is_check), (2, Some(3), true));
         assert_eq!((wish.library.clone(), wish.lock.as_deref()), (Some("a.so".into()), Some("std")));
-        assert!(wish.wants("node") && !wish.wants("sqlite") && parse("").unwrap().wants("sqlite"));
-        assert!(parse("--only leveldb").is_ok_and(|wish| !wish.is_whole()));
+        assert!(wish.wants("node") && !wish.wants("sqlite"));
+        assert!(parse("--only leveldb").is_ok_and(|(_, wish)| !wish.is_whole()));
         assert!(parse("--only redis").unwrap_err().contains("`redis`; there are uncontended, sysbench-mutex"));
         assert!(parse("--rounds 0").unwrap_err().contains("from 1"));
-        for refused in ["--rounds", "--quick yes"] {
-            assert_eq!(parse(refused), Err(USAGE.into()));
-        }
     }
 
     #[test]
     fn each_mode_has_its_flags() {
-        let mode = |text| parse(text).map(|wish| wish.mode);
-        assert_eq!(mode("--predict --only node"), Ok(Mode::Predict));
-        assert_eq!(mode("--check --profiles"), Ok(Mode::Profiles));
-        assert_eq!(mode("--advice --rounds 2"), Ok(Mode::Advice));
-        assert_eq!(mode("--overhead --rounds 2"), Ok(Mode::Overhead));
-        assert_eq!(mode("--responses --only node"), Ok(Mode::Responses));
-        assert_eq!(mode("--small --rounds 2 --library a.so --lock std"), Ok(Mode::Small));
+        for (words, expected) in [
+            ("--predict --only node", "--predict"),
+            ("--check --profiles", "--profiles"),
+            ("--advice --rounds 2", "--advice"),
+            ("--overhead --rounds 2", "--overhead"),
+            ("--responses --only node", "--responses"),
+            ("--small --rounds 2 --library a.so --lock std", "--small"),
+        ] {
+            assert_eq!(parse(words).map(|(mode, _)| mode), Ok(expected));
+        }
         for refused in [
+            "--rounds",
+            "--quick yes",
             "--predict --rounds 3",
             "--predict --check",
             "--profiles --rounds 3",
@@ -172,7 +158,7 @@ mod tests {
             "--profiles --overhead",
             "--small --check",
         ] {
-            assert_eq!(mode(refused), Err(USAGE.into()), "{refused}");
+            assert_eq!(parse(refused).err().as_deref(), Some(USAGE), "{refused}");
         }
     }
 }
