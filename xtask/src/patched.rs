@@ -99,19 +99,22 @@ impl Ground {
     fn fetch(&self, package: &Package) -> Result<PathBuf, String> {
         let Package { key, name, version } = package;
         let directory = self.directory.join("fetch").join(key);
-        let manifest = format!(
-            "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n\
-             {name} = \"={version}\"\n"
-        );
-        write(&directory.join("Cargo.toml"), &manifest)?;
+        let tables = format!("[dependencies]\n{name} = \"={version}\"\n");
+        self.manifest(&directory, "fetch", Side::Original, &tables)?;
         write(&directory.join("src/lib.rs"), "")?;
-        let text = output(self.cargo(&directory, &["metadata", "--format-version", "1"]).stderr(Stdio::inherit()))?;
+        let text = output(&mut self.cargo(&directory, &["metadata", "--format-version", "1"]))?;
         let metadata: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
         let ours = packages.iter().find(|found| found["name"] == *name && found["version"] == *version);
         let manifest = ours.and_then(|found| found["manifest_path"].as_str()).map(Path::new);
         let sources = manifest.and_then(Path::parent).ok_or_else(|| format!("cargo has no {name} {version}"))?;
         Ok(sources.to_path_buf())
+    }
+
+    /// Writes the manifest of a package, with these tables.
+    fn manifest(&self, directory: &Path, name: &str, side: Side, tables: &str) -> Result<(), String> {
+        let head = format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n");
+        write(&directory.join("Cargo.toml"), &(head + tables + &self.patch(side)))
     }
 
     /// The lines that put ours in the place of the original; none for the original.
@@ -138,7 +141,7 @@ impl Ground {
     fn prove(&self, directory: &Path, features: &str) -> Result<(), String> {
         let spec = format!("{}@{}", ORIGINAL.name, ORIGINAL.version);
         let words = ["tree", "--edges", "normal,dev", "--depth", "2", "--features", features, "--invert", &spec];
-        let tree = output(self.cargo(directory, &words).stderr(Stdio::inherit()))?;
+        let tree = output(&mut self.cargo(directory, &words))?;
         println!("{tree}");
         // Two of one version are ambiguous, which cargo refuses; and without a path it is the registry's.
         let head = tree.lines().next().unwrap_or_default();
@@ -176,8 +179,7 @@ impl Tests {
 
 /// Runs `cargo test`, whose programs may fail. Whether all was built and passed is the second part.
 fn test(cargo: &mut Command) -> Result<(Tests, bool), String> {
-    let output = cargo.stdout(Stdio::piped()).stderr(Stdio::piped()).output();
-    let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+    let output = cargo.output().map_err(|error| format!("cannot run cargo: {error}"))?;
     let tests = Tests::read(&String::from_utf8_lossy(&output.stdout));
     let is_good = output.status.success();
     if !is_good {
@@ -190,17 +192,12 @@ fn test(cargo: &mut Command) -> Result<(Tests, bool), String> {
 }
 
 fn output(command: &mut Command) -> Result<String, String> {
-    let words = || command_words(command);
-    let words = words();
-    let output = command.output().map_err(|error| format!("{words}: {error}"))?;
+    let words = command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("{words}: {error}"))?;
     if !output.status.success() {
         return Err(format!("`{words}` failed"));
     }
     String::from_utf8(output.stdout).map_err(|error| format!("{words}: {error}"))
-}
-
-fn command_words(command: &Command) -> String {
-    command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 fn write(file: &Path, text: &str) -> Result<(), String> {

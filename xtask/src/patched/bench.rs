@@ -1,9 +1,9 @@
 //! Programs before and after the patch, on this machine.
 
 use super::trees::version;
-use super::{Ground, Side, output, write};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use super::{Ground, ORIGINAL, Side, output, write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub(super) const N_ROUNDS: usize = 5;
 /// Where the rows are; `cargo xtask docs` reads them.
@@ -31,8 +31,7 @@ pub(super) fn run(root: &Path, ground: &Ground, n_rounds: usize) -> Result<(), S
     for round in 0..n_rounds {
         for workload in WORKLOADS {
             // Who goes first changes, so that what the one leaves behind meets the other as often.
-            for turn in 0..2 {
-                let idx = (round + turn) % 2;
+            for idx in ondeck_rounds::order(programs.len(), round) {
                 let (seconds, n_ops) = run_once(&programs[idx], workload)?;
                 let per_second = n_ops / seconds;
                 let name = Side::BOTH[idx].name();
@@ -61,24 +60,23 @@ fn run_once(program: &Path, workload: &str) -> Result<(f64, f64), String> {
     Err(format!("{workload} never ends in time: is this machine stopped again and again?"))
 }
 
-fn build(ground: &Ground, side: Side) -> Result<std::path::PathBuf, String> {
+fn build(ground: &Ground, side: Side) -> Result<PathBuf, String> {
     let name = format!("bench-{}", side.name());
     let directory = ground.directory.join(&name);
-    let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         parking_lot = \"={}\"\ntokio = {{ version = \"={}\", features = [\"rt-multi-thread\", \"parking_lot\"] }}\n\
+    let tables = format!(
+        "[dependencies]\nparking_lot = \"={}\"\n\
+         tokio = {{ version = \"={}\", features = [\"rt-multi-thread\", \"parking_lot\"] }}\n\
          moka = {{ version = \"={}\", features = [\"sync\"] }}\ndashmap = \"={}\"\n\
-         dashmap-rwlock = {{ package = \"dashmap\", version = \"={}\" }}\n{}",
-        super::ORIGINAL.version,
+         dashmap-rwlock = {{ package = \"dashmap\", version = \"={}\" }}\n",
+        ORIGINAL.version,
         version("tokio"),
         version("moka"),
         version("dashmap"),
         version("dashmap-rwlock"),
-        ground.patch(side)
     );
-    write(&directory.join("Cargo.toml"), &manifest)?;
+    ground.manifest(&directory, &name, side, &tables)?;
     write(&directory.join("src/main.rs"), PROGRAM)?;
-    output(ground.cargo(&directory, &["build", "--release", "--quiet"]).stderr(Stdio::inherit()))?;
+    output(&mut ground.cargo(&directory, &["build", "--release", "--quiet"]))?;
     if side == Side::Patched {
         ground.prove(&directory, "")?;
     }

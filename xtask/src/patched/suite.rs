@@ -38,6 +38,10 @@ impl Internal for parking_lot::Condvar {
 }
 ";
 
+/// The features of parking_lot that its tests ask for.
+const FORWARDED: [&str; 6] =
+    ["arc_lock", "deadlock_detection", "hardware-lock-elision", "owning_ref", "send_guard", "serde"];
+
 /// Features to run with, each time the whole suite; `send_guard` and `deadlock_detection` exclude each other.
 const FEATURES: [&str; 3] = ["", "arc_lock,serde,owning_ref,send_guard,hardware-lock-elision", "deadlock_detection"];
 
@@ -66,16 +70,13 @@ pub(super) fn run(ground: &Ground) -> Result<Vec<String>, String> {
 }
 
 fn generate(ground: &Ground, sources: &Path, directory: &Path) -> Result<(), String> {
-    let manifest = format!(
-        "[package]\nname = \"suite\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[features]\n\
-         arc_lock = [\"parking_lot/arc_lock\"]\ndeadlock_detection = [\"parking_lot/deadlock_detection\"]\n\
-         hardware-lock-elision = [\"parking_lot/hardware-lock-elision\"]\nowning_ref = [\"parking_lot/owning_ref\"]\n\
-         send_guard = [\"parking_lot/send_guard\"]\nserde = [\"parking_lot/serde\"]\n\n[dependencies]\n\
-         parking_lot = \"={}\"\n\n[dev-dependencies]\nbincode = \"1.3.3\"\nrand = \"0.8.3\"\n{}",
-        ORIGINAL.version,
-        ground.patch(Side::Patched)
+    let feature = |name| format!("{name} = [\"parking_lot/{name}\"]\n");
+    let tables = format!(
+        "[features]\n{}\n[dependencies]\nparking_lot = \"={}\"\n\n[dev-dependencies]\nbincode = \"1.3.3\"\nrand = \"0.8.3\"\n",
+        FORWARDED.map(feature).concat(),
+        ORIGINAL.version
     );
-    write(&directory.join("Cargo.toml"), &manifest)?;
+    ground.manifest(directory, "suite", Side::Patched, &tables)?;
     let mut examples = "#![allow(warnings)]\n".to_owned();
     for (name, text) in rust_files(&sources.join("src"))? {
         let tests = test_modules(&text).map_err(|error| format!("{name}: {error}"))?;
