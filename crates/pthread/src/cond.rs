@@ -1,18 +1,10 @@
-//! The 48 bytes of a `pthread_cond_t`, whose waiters are moved to their mutex when they are notified.
+//! What the functions of a `pthread_cond_t` do: its waiters are moved to their mutex when they are notified. Its bytes are
+//! in `bytes::cond`.
 //!
 //! # Why they are ours
 //! The C library's wait unlocks the mutex by a function of its own that we cannot stand in for. And it is here that
 //! programs gain: a signal under the mutex wakes a thread that must wait for the mutex at once, and a broadcast all of them.
 //! Here a notified waiter becomes a sleeper of its mutex, and is called by a release.
-//!
-//! # Whose are the bytes
-//!
-//! | bytes | in one of a single process | in a shared one |
-//! |---|---|---|
-//! | 0-15 | the list of waiters and its lock | 0-3: counts notifications |
-//! | 16-19 | how many threads are in a wait and may touch it | the same |
-//! | 20-23 | which process has touched it last, see `process` | not used |
-//! | 36-39 | bit 0: shared; bit 1: timed waits go by the monotonic clock, as in the C library | the same |
 //!
 //! # Whoever waits with a mutex of the C library
 //! or of another lock of the family, or with a mutex that it does not hold, is woken by its notification and locks it by
@@ -26,65 +18,30 @@
 //! takes whoever is still counted out of the table: cuts it off. A waiter on its way out, or a cancelled one, first takes
 //! itself out of the table, or marks its place there; who finds itself cut off leaves the condition variable alone.
 
+mod had;
 mod shared;
 
+use self::had::Had;
+use crate::bytes::cond::{Cond, MONOTONIC, SHARED};
+use crate::bytes::mutex::{Kind, Mutex, Unmodified};
 use crate::cancel::{self, Handler, Sharing};
-use crate::mutex::{Kind, Mutex, Unmodified};
 use crate::platform::Preloaded;
 use crate::time::Deadline;
 use crate::{Answer, places, process, theirs};
 use core::ffi::c_void;
-use core::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
-};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
-use ondeck_locks::ondeck::{RawCondvar, Waiter};
+use ondeck_locks::ondeck::Waiter;
 use ondeck_platform::Platform;
 use ondeck_record::Opaque;
 
-/// A `pthread_cond_t`.
-#[repr(C)]
-pub(crate) struct Cond {
-    waiters: RawCondvar<Preloaded, Unmodified>,
-    n_inside: AtomicU32,
-    generation: AtomicU32,
-    _unused: [u32; 3],
-    flags: AtomicU32,
-    _rest: u64,
-}
-
-const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
-const _: () = assert!(core::mem::offset_of!(Cond, flags) == 36);
-
-const SHARED: u32 = 1;
-const MONOTONIC: u32 = 2;
-
 impl Cond {
-    fn is_shared(&self) -> bool {
-        self.flags.load(Relaxed) & SHARED != 0
-    }
-
-    /// The clock that `pthread_cond_timedwait` goes by.
-    pub(crate) fn clock(&self) -> clockid_t {
-        if self.flags.load(Relaxed) & MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
-    }
-
     /// Makes one that nobody waits for out of anything.
     pub(crate) fn init(&self, is_shared: bool, is_monotonic: bool) {
         self.clear();
         process::lock();
         self.generation.store(process::generation_of(process::state()), Relaxed);
         self.flags.store(if is_shared { SHARED } else { 0 } | if is_monotonic { MONOTONIC } else { 0 }, Relaxed);
-    }
-
-    fn clear(&self) {
-        let words = (&raw const self.waiters).cast::<[AtomicU64; 2]>();
-        // SAFETY: the list is two words of eight bytes that may hold zero.
-        for word in unsafe { &*words } {
-            word.store(0, Relaxed);
-        }
-        self.n_inside.store(0, Relaxed);
     }
 
     #[inline(always)]
@@ -143,66 +100,6 @@ impl Cond {
             Preloaded::nap_ns(gap_ns);
             gap_ns = (gap_ns * 2).min(LONGEST_NS);
         }
-    }
-}
-
-// -- The mutex of a wait ----------------------------------------------------------------------------------------------
-
-/// How the mutex was had before the wait, and is to be had again.
-#[derive(Clone, Copy)]
-pub(crate) struct Had {
-    mutex: *const Mutex,
-    /// How often beyond the first time, for one of ours.
-    count: Option<u32>,
-    /// Whether it is kept from being destroyed meanwhile.
-    is_counted: bool,
-}
-
-impl Had {
-    /// Unlocks it. An error, if it is the C library's and that refuses.
-    ///
-    /// # Safety
-    /// The mutex exists until the wait is over.
-    unsafe fn leave(mutex: *const Mutex) -> Result<Self, Answer> {
-        // SAFETY: as the caller says.
-        let here = unsafe { &*mutex };
-        if here.kind().is_some() {
-            return Ok(Had { mutex, count: Some(here.leave_for_wait()), is_counted: true });
-        }
-        // The count of users is changed by whoever has the mutex.
-        let is_counted = here.is_mine();
-        if is_counted {
-            here.expect_waiter();
-        }
-        // SAFETY: as the caller says, and it is one that the C library made.
-        let answer = unsafe { theirs::unlock(mutex) };
-        if answer == 0 {
-            return Ok(Had { mutex, count: None, is_counted });
-        }
-        if is_counted {
-            here.forget_waiter();
-        }
-        Err(answer)
-    }
-
-    /// Has it again. `acquire` does that for one of ours.
-    ///
-    /// # Safety
-    /// As for [`leave`](Self::leave).
-    unsafe fn again(self, acquire: impl FnOnce(&Mutex)) -> Answer {
-        // SAFETY: as the caller says.
-        let mutex = unsafe { &*self.mutex };
-        let Some(count) = self.count else {
-            // SAFETY: as the caller says, and it is one that the C library made.
-            let answer = unsafe { theirs::lock(self.mutex) };
-            if self.is_counted {
-                mutex.forget_waiter();
-            }
-            return answer;
-        };
-        acquire(mutex);
-        mutex.enter_after_wait(count);
-        0
     }
 }
 

@@ -5,24 +5,31 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `mutex` | the 40 bytes of a `pthread_mutex_t`, whose are which, and the operations on them |
-//! | `mutex::theirs` | the same for those that stay the C library's, recorded |
-//! | `cond` | the 48 bytes of a `pthread_cond_t`: waiters of one process, moved to their mutex when they are notified |
-//! | `cond::shared` | the same for condition variables that processes share |
-//! | `cancel` | sleeping so that `pthread_cancel` can end it |
-//! | `process` | what holds for the whole process: which lock, and what a fork leaves behind |
-//! | `places` | who waits on which condition variable, for who destroys one |
-//! | `platform` | the seam without what may surprise a program |
-//! | `family` | any other lock of the family in the place of the flagship |
-//! | `thread` | who the calling thread is, and whether it is the only one |
-//! | `time` | the two clocks that a deadline may be written in |
-//! | `real` | the C library's own functions |
-//! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
-//! | `rwlock` | its locks for readers and writers, recorded |
-//! | `waits` | semaphores, barriers, joins and what else threads wait for, recorded |
 //! | `probes` | places for bpftrace, perf and gdb |
 //! | `room` | memory for the recorder |
+//! | `real` | the C library's own functions |
+//! | `state` | which lock there is, whether it is recorded, and which process this is: one word |
+//! | `thread` | who the calling thread is, and whether it is the only one |
+//! | `platform` | the seam without what may surprise a program |
+//! | `time` | the two clocks that a deadline may be written in |
+//! | `family` | any other lock of the family in the place of the flagship |
+//! | `bytes::mutex` | the 40 bytes of a `pthread_mutex_t`: whose it is, and whose are which |
+//! | `bytes::theirs` | what a look tells of those that stay the C library's, and how it locks plain ones |
+//! | `bytes::cond` | the 48 bytes of a `pthread_cond_t` |
+//! | `places` | who waits on which condition variable, for who destroys one |
+//! | `process` | how a process is prepared, and what a fork leaves behind |
+//! | `launched` | what `ondeck run` asks for as a program begins |
+//! | `mutex` | the operations on mutexes that are ours |
+//! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
+//! | `cancel` | sleeping so that `pthread_cancel` can end it |
+//! | `cond` | condition variables: waiters of one process, moved to their mutex when they are notified |
+//! | `cond::had` | the mutex of a wait, unlocked and locked again |
+//! | `cond::shared` | waiters of several processes |
+//! | `rwlock` | the C library's locks for readers and writers, recorded |
+//! | `waits` | semaphores, barriers, joins and what else threads wait for, recorded |
 //! | `names` | what is exported |
+//!
+//! Each uses those above it.
 //!
 //! Nothing here allocates, prints (but for the last words of a process that cannot go on), takes a lock of the standard
 //! library, panics, or looks up a symbol while a plain mutex is locked: all of that may lock a mutex itself.
@@ -30,6 +37,7 @@
 // One C library, on one system. Elsewhere there is nothing to stand in for, and this is an empty library.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", target_endian = "little"))]
 
+mod bytes;
 mod cancel;
 mod cond;
 mod family;
@@ -43,6 +51,7 @@ mod process;
 mod real;
 mod room;
 mod rwlock;
+mod state;
 mod theirs;
 mod thread;
 mod time;

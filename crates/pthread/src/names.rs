@@ -6,10 +6,10 @@
 //! All of them are as in POSIX and C11, for callers that keep what those ask for; that is the one condition of safety.
 #![allow(clippy::missing_safety_doc, reason = "the head of the file has it, for all of them")]
 
-use crate::cond::{self, Cond};
-use crate::mutex::Mutex;
+use crate::bytes::cond::Cond;
+use crate::bytes::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, process, theirs};
+use crate::{Answer, cond, process, theirs};
 use core::ffi::{c_int, c_uint};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,

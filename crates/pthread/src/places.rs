@@ -4,7 +4,7 @@
 //! cancelled there, it has to pass its notification on, for which it needs it. So each waiter stands here, by the address.
 //! Who destroys takes the address away ([`cut_off`]); who wants to touch it [`hold`](Place::hold)s it first.
 
-use crate::cond::Cond;
+use crate::bytes::cond::Cond;
 use crate::thread;
 use core::ptr;
 use core::sync::atomic::{

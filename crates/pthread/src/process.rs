@@ -12,13 +12,17 @@
 //! Whoever finds another number there is the first to touch it in this process ([`revive`]): nobody in this process waits
 //! for it, whatever the word tells, so that is written anew, and then the number. Only what the child really uses is touched.
 //!
-//! How the child knows that it is one: [`STATE`] lies in a page that the kernel gives to a child as zeros. Each operation
+//! How the child knows that it is one: its state lies in a page that the kernel gives to a child as zeros. Each operation
 //! looks at it for the lock's sake anyway. So it works for children of `clone` too, and no handler has to be the first of
 //! all handlers of a fork. Where the kernel refuses such a page, a handler of `pthread_atfork` does the same.
 
+pub(crate) use crate::state::{generation_of, is_ondeck, is_ondeck_in, is_recorded, state};
+
+use crate::bytes::theirs;
 use crate::family::{self, Operations};
 use crate::platform::{self, Preloaded};
-use crate::{die, launched, places, real, theirs};
+use crate::state::{ANOTHER, BUSY, CHOICES, FRESH, KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, THEIRS, Wiped};
+use crate::{die, launched, places, real};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::ptr;
@@ -29,37 +33,6 @@ use core::sync::atomic::{
 use ondeck_platform::Platform;
 use ondeck_record::{Charging, Source, Wish};
 
-/// Nothing is known yet, or this is a child that has not looked yet.
-const FRESH: u32 = 0;
-/// The flagship.
-const ONDECK: u32 = 1;
-/// The one in [`OTHER`].
-const ANOTHER: u32 = 2;
-/// Somebody prepares.
-const BUSY: u32 = 3;
-/// The C library's own, recorded only.
-const THEIRS: u32 = 4;
-/// The same, and its plain mutexes are as `theirs` knows them.
-const KNOWN: u32 = 5;
-/// These are the lower bits of a state.
-const CHOICES: u32 = 7;
-/// Beside them: what is done with the lock is recorded.
-const RECORDED: u32 = 8;
-/// Above that forks are counted.
-const ONE_FORK: u32 = 16;
-
-const PAGE: usize = 4096;
-
-/// Alone on its page, which a child gets as zeros.
-#[repr(C, align(4096))]
-struct Wiped {
-    state: AtomicU32,
-    rest: [u8; PAGE - 4],
-}
-
-// Where pages are larger than 4 KiB the kernel refuses, and the handler of a fork does the work.
-static STATE: Wiped = Wiped { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] };
-
 /// Whether the kernel gives a child that page as zeros.
 static IS_WIPED: AtomicBool = AtomicBool::new(false);
 /// What a child keeps: which lock was chosen, FRESH before that.
@@ -67,18 +40,6 @@ static CHOICE: AtomicU32 = AtomicU32::new(FRESH);
 static OTHER: AtomicPtr<Operations> = AtomicPtr::new(ptr::null_mut());
 /// Counts the forks that lead to this process, in the units of a state.
 static N_FORKS: AtomicU32 = AtomicU32::new(0);
-
-/// Whether the flagship is the lock, and the process is prepared.
-#[inline(always)]
-pub(crate) fn is_ondeck() -> bool {
-    is_ondeck_in(state())
-}
-
-/// The same in a process of that state.
-#[inline(always)]
-pub(crate) const fn is_ondeck_in(state: u32) -> bool {
-    state & CHOICES == ONDECK
-}
 
 /// Whether the C library's own mutexes and condition variables are used as they are.
 #[inline]
@@ -88,23 +49,6 @@ pub(crate) fn is_theirs() -> bool {
         lock();
     }
     matches!(state() & CHOICES, THEIRS | KNOWN)
-}
-
-/// Whether locks are recorded, in a process of that state.
-#[inline(always)]
-pub(crate) const fn is_recorded(state: u32) -> bool {
-    state & RECORDED != 0
-}
-
-/// Whether the C library's own mutexes are used, known and recorded, in a process of that state.
-pub(crate) const fn records_known(state: u32) -> bool {
-    state & (CHOICES | RECORDED) == KNOWN | RECORDED
-}
-
-/// A state that no process has, another one for each that has one.
-#[inline(always)]
-pub(crate) const fn without_choice(state: u32) -> u32 {
-    state | CHOICES
 }
 
 /// Whether what needs no preparation is recorded. A process that is being prepared records nothing yet, and who asks may be
@@ -124,18 +68,6 @@ fn starts_to_record() -> bool {
     }
     lock();
     is_recorded(state())
-}
-
-/// Another number in each process that forks lead to; 0 before it is prepared.
-#[inline(always)]
-pub(crate) fn state() -> u32 {
-    STATE.state.load(Relaxed)
-}
-
-/// What a mutex or condition variable has of a state: which process it is, 0 in one that no fork leads to.
-#[inline(always)]
-pub(crate) const fn generation_of(state: u32) -> u32 {
-    state & !(CHOICES | RECORDED)
 }
 
 /// Prepares if that has not been done, and gives the operations of the lock; `None` for the flagship.

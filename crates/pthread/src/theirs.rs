@@ -9,13 +9,13 @@
 //! What cannot be seen: the wait for the mutex at the end of a wait on a condition variable is inside the C library, and
 //! counts as a part of that.
 
-use crate::mutex::Mutex;
+use crate::bytes::mutex::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, WHOSE};
+use crate::bytes::theirs::raw;
 use crate::time::Deadline;
 use crate::{Answer, probes, process, real, thread};
 use core::ffi::c_int;
-use libc::{
-    EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec,
-};
+use core::sync::atomic::Ordering::Relaxed;
+use libc::{EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutexattr_t, timespec};
 use ondeck_record::layout::kind;
 use ondeck_record::{Marks, Opaque, is_due};
 
@@ -23,8 +23,12 @@ fn is_recorded() -> bool {
     process::is_recorded(process::state())
 }
 
-fn raw(mutex: *const Mutex) -> *mut pthread_mutex_t {
-    mutex.cast_mut().cast()
+impl Mutex {
+    /// The recorder's marks in a mutex of the C library that has room for them.
+    pub(crate) fn marks_of_theirs(&self) -> Option<&Marks> {
+        let kind = self.shape.load(Relaxed) as u32 & WHOSE;
+        (process::is_theirs() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
+    }
 }
 
 /// # Safety
@@ -81,33 +85,6 @@ pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
     thread::id_beside_known()?;
     mutex.marks_of_plain_theirs().filter(|marks| !marks.is_marked())?;
     mutex.free_theirs().then_some(0)
-}
-
-/// Whether the C library's plain mutexes are locked and unlocked by the writes that are known here: it is asked to lock
-/// what we unlock, and the other way round. If not, each is left to it.
-pub(crate) fn are_known() -> bool {
-    const NOBODY: [u32; 5] = [0; 5];
-    let mutex = Mutex::new_theirs();
-    // SAFETY: always may be called.
-    let id = unsafe { libc::gettid() } as u32;
-    let is_taken = || mutex.words_of_theirs() == [1, 0, id, 1, 0];
-    let is_free = || mutex.words_of_theirs() == NOBODY;
-    // SAFETY: it is free.
-    let lock = || unsafe { real::pthread_mutex_lock(raw(&raw const mutex)) } == 0;
-    // SAFETY: it is taken by this thread.
-    let unlock = || unsafe { real::pthread_mutex_unlock(raw(&raw const mutex)) } == 0;
-    // SAFETY: it exists.
-    let refuses = || unsafe { real::pthread_mutex_trylock(raw(&raw const mutex)) } == EBUSY;
-    lock()
-        && is_taken()
-        && mutex.free_theirs()
-        && is_free()
-        && mutex.grab_theirs(id)
-        && is_taken()
-        && refuses()
-        && is_taken()
-        && unlock()
-        && is_free()
 }
 
 /// Locks by `act`, after an attempt.

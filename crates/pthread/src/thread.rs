@@ -1,6 +1,7 @@
 //! Who the calling thread is, and whether it is the only one.
 
-use crate::process;
+// All that a thread asks of its process.
+use crate::state as process;
 use core::ffi::c_char;
 
 /// What a thread knows without asking: its number by the kernel, below the state of the process that it was asked in. The
@@ -43,9 +44,9 @@ pub(crate) fn id() -> u32 {
     id_in_ondeck().map(|(id, _)| id).or_else(id_beside_known).unwrap_or_else(ask)
 }
 
+/// Asks the kernel. The answer is kept if the process is prepared, as it is wherever a lock is used.
 #[cold]
 fn ask() -> u32 {
-    process::lock();
     // SAFETY: always may be called.
     let id = unsafe { libc::gettid() } as u32;
     let state = process::state();

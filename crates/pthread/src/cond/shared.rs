@@ -3,10 +3,11 @@
 //! A list of records on stacks cannot reach from one process into another. So each notification wakes all who sleep,
 //! and each looks for itself: a wake of one might be taken by a thread of higher priority that has come after it.
 
-use super::{Cond, Had};
+use super::had::Had;
 use crate::Answer;
+use crate::bytes::cond::Cond;
+use crate::bytes::mutex::Mutex;
 use crate::cancel::{self, Handler, Sharing};
-use crate::mutex::Mutex;
 use crate::theirs;
 use crate::time::Deadline;
 use core::ffi::c_void;

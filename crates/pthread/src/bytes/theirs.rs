@@ -1,15 +1,16 @@
-//! Mutexes that stay the C library's: where the recorder's marks are, and the writes by which plain ones are locked and
-//! unlocked there.
+//! Mutexes that stay the C library's: what a look at them tells, and the writes by which plain ones are locked and unlocked
+//! there.
 //!
 //! These writes are glibc's since its first mutexes of this form: the lock word is 0, 1, or 2 if somebody may wait; the owner
-//! and the number of users are written by whoever has it. `theirs::are_known` asks the C library at hand whether it is so.
+//! and the number of users are written by whoever has it. [`are_known`] asks the C library at hand whether it is so.
 
-use super::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, Raw, WHOSE};
-use crate::{process, thread};
+use super::mutex::{ERRORCHECK, Mutex, NORMAL, RECURSIVE, Raw, WHOSE};
+use crate::{real, thread};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use libc::{EBUSY, pthread_mutex_t};
 use ondeck_locks::RawLock as _;
 use ondeck_record::Marks;
 
@@ -20,12 +21,6 @@ const THEIRS_TAKEN: u32 = 1;
 const WITHOUT_ELISION: u32 = 0x200;
 
 impl Mutex {
-    /// The recorder's marks in a mutex of the C library that has room for them.
-    pub(crate) fn marks_of_theirs(&self) -> Option<&Marks> {
-        let kind = self.shape.load(Relaxed) as u32 & WHOSE;
-        (process::is_theirs() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
-    }
-
     /// The same of one of the most frequent kind, in a process where those are known.
     #[inline(always)]
     pub(crate) fn marks_of_plain_theirs(&self) -> Option<&Marks> {
@@ -110,4 +105,35 @@ impl Mutex {
     pub(crate) fn refuses_others(&self) -> bool {
         matches!(self.shape.load(Relaxed) as u32 & WHOSE, RECURSIVE | ERRORCHECK) && !self.is_mine()
     }
+}
+
+pub(crate) fn raw(mutex: *const Mutex) -> *mut pthread_mutex_t {
+    mutex.cast_mut().cast()
+}
+
+/// Whether the C library's plain mutexes are locked and unlocked by the writes that are known here: it is asked to lock
+/// what we unlock, and the other way round. If not, each is left to it.
+pub(crate) fn are_known() -> bool {
+    const NOBODY: [u32; 5] = [0; 5];
+    let mutex = Mutex::new_theirs();
+    // SAFETY: always may be called.
+    let id = unsafe { libc::gettid() } as u32;
+    let is_taken = || mutex.words_of_theirs() == [1, 0, id, 1, 0];
+    let is_free = || mutex.words_of_theirs() == NOBODY;
+    // SAFETY: it is free.
+    let lock = || unsafe { real::pthread_mutex_lock(raw(&raw const mutex)) } == 0;
+    // SAFETY: it is taken by this thread.
+    let unlock = || unsafe { real::pthread_mutex_unlock(raw(&raw const mutex)) } == 0;
+    // SAFETY: it exists.
+    let refuses = || unsafe { real::pthread_mutex_trylock(raw(&raw const mutex)) } == EBUSY;
+    lock()
+        && is_taken()
+        && mutex.free_theirs()
+        && is_free()
+        && mutex.grab_theirs(id)
+        && is_taken()
+        && refuses()
+        && is_taken()
+        && unlock()
+        && is_free()
 }

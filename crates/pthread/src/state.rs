@@ -1,0 +1,78 @@
+//! What a process knows of itself at a look: one word, which says which lock it has, whether it records, and which process
+//! it is.
+//!
+//! Whoever finds that nothing is known yet has the process prepared, see `process`.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Nothing is known yet, or this is a child that has not looked yet.
+pub(crate) const FRESH: u32 = 0;
+/// The flagship.
+pub(crate) const ONDECK: u32 = 1;
+/// The one in `OTHER`.
+pub(crate) const ANOTHER: u32 = 2;
+/// Somebody prepares.
+pub(crate) const BUSY: u32 = 3;
+/// The C library's own, recorded only.
+pub(crate) const THEIRS: u32 = 4;
+/// The same, and its plain mutexes are as `theirs` knows them.
+pub(crate) const KNOWN: u32 = 5;
+/// These are the lower bits of a state.
+pub(crate) const CHOICES: u32 = 7;
+/// Beside them: what is done with the lock is recorded.
+pub(crate) const RECORDED: u32 = 8;
+/// Above that forks are counted.
+pub(crate) const ONE_FORK: u32 = 16;
+
+const PAGE: usize = 4096;
+
+/// Alone on its page, which a child gets as zeros.
+#[repr(C, align(4096))]
+pub(crate) struct Wiped {
+    pub(crate) state: AtomicU32,
+    rest: [u8; PAGE - 4],
+}
+
+// Where pages are larger than 4 KiB the kernel refuses, and the handler of a fork does the work.
+pub(crate) static STATE: Wiped = Wiped { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] };
+
+/// Whether the flagship is the lock, and the process is prepared.
+#[inline(always)]
+pub(crate) fn is_ondeck() -> bool {
+    is_ondeck_in(state())
+}
+
+/// The same in a process of that state.
+#[inline(always)]
+pub(crate) const fn is_ondeck_in(state: u32) -> bool {
+    state & CHOICES == ONDECK
+}
+
+/// Whether locks are recorded, in a process of that state.
+#[inline(always)]
+pub(crate) const fn is_recorded(state: u32) -> bool {
+    state & RECORDED != 0
+}
+
+/// Whether the C library's own mutexes are used, known and recorded, in a process of that state.
+pub(crate) const fn records_known(state: u32) -> bool {
+    state & (CHOICES | RECORDED) == KNOWN | RECORDED
+}
+
+/// A state that no process has, another one for each that has one.
+#[inline(always)]
+pub(crate) const fn without_choice(state: u32) -> u32 {
+    state | CHOICES
+}
+
+/// Another number in each process that forks lead to; 0 before it is prepared.
+#[inline(always)]
+pub(crate) fn state() -> u32 {
+    STATE.state.load(Relaxed)
+}
+
+/// What a mutex or condition variable has of a state: which process it is, 0 in one that no fork leads to.
+#[inline(always)]
+pub(crate) const fn generation_of(state: u32) -> u32 {
+    state & !(CHOICES | RECORDED)
+}
