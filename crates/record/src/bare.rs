@@ -20,12 +20,13 @@
 //!
 //! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
 
-use crate::account::{Marks, Pending, Wait};
-use crate::file::{Recording, current};
-use crate::holds::{Hold, Holds};
+use crate::account::{Marks, Wait};
+use crate::file::Wish;
 use crate::layout::NONE;
-use crate::thread::own;
-use crate::{Charging, Source, Wish, modules, walk};
+use crate::recording::{Recording, current};
+use crate::release::Pending;
+use crate::thread::{Hold, Holds, own};
+use crate::{Charging, Source, modules, walk};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,

@@ -1,26 +1,12 @@
 //! What a thread remembers of its own holds that are looked at: of locks that have no room for marks, and of those that
 //! many may have at once.
 
-use crate::file::Recording;
+use crate::account::{self, Wait};
 use crate::layout::NONE;
 use crate::memory::now_ns;
-use crate::{Wait, account, chance, walk};
-use core::cell::Cell;
-
-/// A hold in progress. Zeros are none.
-#[derive(Clone, Copy)]
-pub(crate) struct Hold {
-    /// Of the lock; 0 if there is none.
-    pub(crate) address: u64,
-    /// A number that the lock changes with each release; 0 where it does not know.
-    pub(crate) turn: u64,
-    /// When it began; 0 if it is not timed.
-    pub(crate) from: u64,
-    /// The stack that acquired the lock.
-    pub(crate) stack: u32,
-    /// The recording that the stack is of.
-    generation: u32,
-}
+use crate::recording::Recording;
+use crate::thread::{Hold, Holds, N_HOLDS};
+use crate::{chance, walk};
 
 impl Hold {
     /// That begins now; timed or not.
@@ -35,41 +21,7 @@ impl Hold {
     }
 }
 
-const N_HOLDS: usize = 8;
-
-/// The holds of a thread, and its count of acquisitions.
-#[repr(C)]
-pub(crate) struct Holds {
-    /// Acquisitions until the next that is looked at, and that one; 0 before the first.
-    left: Cell<u32>,
-    /// How many holds it remembers, in the first places.
-    n: Cell<u32>,
-    list: [Cell<Hold>; N_HOLDS],
-}
-
 impl Holds {
-    pub(crate) const fn new() -> Self {
-        let list = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
-        Holds { left: Cell::new(0), n: Cell::new(0), list }
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.n.get() == 0
-    }
-
-    /// Acquisitions until the next that is looked at, and that one; 0 before the first.
-    #[inline(always)]
-    pub(crate) fn left(&self) -> u32 {
-        self.left.get()
-    }
-
-    /// So many are left.
-    #[inline(always)]
-    pub(crate) fn leave(&self, left: u32) {
-        self.left.set(left);
-    }
-
     /// Counts an acquisition: whether it is looked at.
     pub(crate) fn count(&self, recording: &Recording) -> bool {
         let (is_looked_at, next) = chance::count(self.left.get(), recording.rate);

@@ -5,21 +5,27 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `layout` | the form of a recording: one file for each process |
-//! | `file` | making that file, and where it is |
-//! | `ring` | samples, on their way to whoever reads |
-//! | `stacks` | each stack once |
-//! | `modules` | the program's files as they are loaded |
-//! | `walk` | the calling thread's stack |
+//! | `waiting` | how many wait, and since when, in one word |
+//! | `account` | what a lock and a wait have on their account |
 //! | `thread` | what each thread has for itself |
 //! | `memory` | what of it may be read |
+//! | `chance` | which of many is looked at |
+//! | `recording` | where the file is, and its entries |
+//! | `ring` | samples, on their way to whoever reads |
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
-//! | `account` | who waits, and who is charged for it |
+//! | `stacks` | each stack once |
+//! | `modules` | the program's files as they are loaded |
+//! | `file` | making the file |
+//! | `walk` | the calling thread's stack |
+//! | `holds` | what a thread remembers of its own holds |
+//! | `charge` | what is charged, and what of it is recorded |
+//! | `marks`, `wait`, `release` | what a thread does as it acquires a lock, waits for it, and releases it |
 //! | `several` | the same for locks that many may have at once to read |
 //! | `bare` | the same for locks that have no room for marks |
-//! | `holds` | what a thread remembers of its own holds, for both |
 //! | `opaque` | waits on what has no marks |
-//! | `chance` | which of many is looked at |
 //! | `read` | recordings, for those who read them |
+//!
+//! Each but the last uses those above it.
 //!
 //! The writing half runs in somebody else's program, inside its locks: it takes no lock of its own that anybody waits for,
 //! opens files only when a process begins, and asks for no memory but when a module is seen for the first time.
@@ -29,24 +35,34 @@
 mod account;
 pub mod bare;
 mod chance;
+mod charge;
 mod file;
 mod holds;
 pub mod layout;
 mod locks;
+mod marks;
 mod memory;
 mod modules;
 mod opaque;
 pub mod read;
+mod recording;
+mod release;
 mod ring;
 mod several;
 mod stacks;
 mod thread;
+mod wait;
+mod waiting;
 mod walk;
 
-pub use account::{Marks, Pending, Wait, count, rotated, slept, spun, woke};
-pub use file::{Wish, is_on};
+pub use account::{Marks, Wait};
+pub use file::Wish;
+pub use marks::count;
 pub use opaque::{Opaque, forget};
+pub use recording::is_on;
+pub use release::Pending;
 pub use several::{Access, is_due, prepare_to_read};
+pub use wait::{rotated, slept, spun, woke};
 
 /// What the lock that is recorded tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

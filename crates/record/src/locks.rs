@@ -1,8 +1,8 @@
 //! What is known of each lock: an entry of the recording, whose number the lock has in its own marks or, where it has no room
 //! for marks, is found by its address.
 
-use crate::file::Recording;
 use crate::layout::{Lock, NONE};
+use crate::recording::Recording;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},

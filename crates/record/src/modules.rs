@@ -5,7 +5,7 @@
 //! `_dl_find_object` (glibc 2.35). It also tells if something else is there now than was. Where there is no such function,
 //! code that is loaded later is walked by frame pointers.
 
-use crate::file::{self, Recording};
+use crate::recording::{self as file, Recording};
 use crate::{layout, memory};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{

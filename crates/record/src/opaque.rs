@@ -1,12 +1,13 @@
 //! Waits on what has no marks: condition variables, semaphores, barriers, ends of threads, and locks whose holders cannot be
 //! told.
 
-use crate::account::{SLEEP_NS, whole_ns};
-use crate::file::current;
+use crate::charge::{SLEEP_NS, whole_ns};
 use crate::layout::{NONE, event, kind};
 use crate::memory::now_ns;
+use crate::recording::current;
 use crate::ring::{Sample, push};
-use crate::{Access, chance, locks, stacks, walk};
+use crate::several::Access;
+use crate::{chance, locks, stacks, walk};
 use core::cell::Cell;
 
 /// Such a wait.

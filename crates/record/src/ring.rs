@@ -1,8 +1,8 @@
 //! Samples, on their way to whoever reads: a ring that many write and one reads. If it is full a sample is counted as
 //! dropped, and nobody waits.
 
-use crate::file::Recording;
 use crate::layout::Slot;
+use crate::recording::Recording;
 use crate::thread;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

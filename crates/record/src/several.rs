@@ -7,11 +7,11 @@
 //! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
-use crate::account::{Marks, Pending, Wait};
-use crate::file::{Recording, current};
-use crate::holds::Hold;
+use crate::account::{Marks, Wait};
 use crate::layout::{NONE, event, kind};
-use crate::thread::own;
+use crate::recording::{Recording, current};
+use crate::release::Pending;
+use crate::thread::{Hold, own};
 use crate::{locks, walk};
 use core::sync::atomic::Ordering::Relaxed;
 

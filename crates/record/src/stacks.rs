@@ -1,7 +1,7 @@
 //! Each stack once: an index by hash, of numbers of entries, each of which is a word with hash and length and the addresses.
 
-use crate::file::Recording;
 use crate::layout::NONE;
+use crate::recording::Recording;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},

@@ -1,7 +1,8 @@
 //! What each thread has for itself: at an offset from its pointer that is fixed when the library is loaded. The compiler's own
 //! thread-locals may allocate when they are first used in a library, and that may lock a mutex. All zeros at first.
 
-use crate::holds::Holds;
+use crate::account::Wait;
+use crate::layout::NONE;
 use core::cell::Cell;
 
 /// Of one thread.
@@ -14,7 +15,7 @@ pub(crate) struct Own {
     /// Addresses of its stack that were found readable: from, to.
     pub(crate) stack: Cell<(u64, u64)>,
     /// What it waits for, if its lock tells what it does meanwhile.
-    pub(crate) wait: Cell<*const crate::Wait<'static>>,
+    pub(crate) wait: Cell<*const Wait<'static>>,
     /// Threads that it has woken.
     pub(crate) woken: Cell<u64>,
     /// The address of a mutex that it is about to lock, and the stack from which, if that is walked before.
@@ -24,6 +25,57 @@ pub(crate) struct Own {
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
+}
+
+/// A hold in progress. Zeros are none.
+#[derive(Clone, Copy)]
+pub(crate) struct Hold {
+    /// Of the lock; 0 if there is none.
+    pub(crate) address: u64,
+    /// A number that the lock changes with each release; 0 where it does not know.
+    pub(crate) turn: u64,
+    /// When it began; 0 if it is not timed.
+    pub(crate) from: u64,
+    /// The stack that acquired the lock.
+    pub(crate) stack: u32,
+    /// The recording that the stack is of.
+    pub(crate) generation: u32,
+}
+
+pub(crate) const N_HOLDS: usize = 8;
+
+/// The holds of a thread, and its count of acquisitions.
+#[repr(C)]
+pub(crate) struct Holds {
+    /// Acquisitions until the next that is looked at, and that one; 0 before the first.
+    pub(crate) left: Cell<u32>,
+    /// How many holds it remembers, in the first places.
+    pub(crate) n: Cell<u32>,
+    pub(crate) list: [Cell<Hold>; N_HOLDS],
+}
+
+impl Holds {
+    pub(crate) const fn new() -> Self {
+        let list = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
+        Holds { left: Cell::new(0), n: Cell::new(0), list }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.n.get() == 0
+    }
+
+    /// Acquisitions until the next that is looked at, and that one; 0 before the first.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> u32 {
+        self.left.get()
+    }
+
+    /// So many are left.
+    #[inline(always)]
+    pub(crate) fn leave(&self, left: u32) {
+        self.left.set(left);
+    }
 }
 
 /// The kernel's number of the calling thread, in a process of that number.

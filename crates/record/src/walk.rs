@@ -6,8 +6,8 @@
 //! The recorder's own frames are left out. In a library those are the library's; in a program, those above the place where
 //! the recorder was entered.
 
-use crate::file::Recording;
 use crate::layout::{DEPTH, NONE};
+use crate::recording::Recording;
 use crate::{memory, modules, stacks, thread};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr,

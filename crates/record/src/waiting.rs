@@ -5,22 +5,22 @@ const SUM: u64 = u64::MAX >> BITS;
 /// A difference that is more is none: the other side of it was ahead.
 const LONGEST: u64 = SUM / 2;
 
-pub(super) const fn one(from: u64) -> u64 {
+pub(crate) const fn one(from: u64) -> u64 {
     (from << BITS).wrapping_add(1)
 }
 
-pub(super) const fn number(word: u64) -> u64 {
+pub(crate) const fn number(word: u64) -> u64 {
     word & ((1 << BITS) - 1)
 }
 
 /// What they have waited until `now` and nobody was charged for.
-pub(super) const fn area(word: u64, now: u64) -> u64 {
+pub(crate) const fn area(word: u64, now: u64) -> u64 {
     let area = number(word).wrapping_mul(now).wrapping_sub(word >> BITS) & SUM;
     if area > LONGEST { 0 } else { area }
 }
 
 /// What is added when so much was charged.
-pub(super) const fn charged(area: u64) -> u64 {
+pub(crate) const fn charged(area: u64) -> u64 {
     area << BITS
 }
 

@@ -1,0 +1,56 @@
+//! What is charged, and what of it is recorded. The rule is in `account`.
+
+use crate::account::IS_EXACT;
+use crate::layout::{Lock, kind};
+use crate::recording::Recording;
+use crate::ring::{Sample, push};
+use crate::{chance, waiting};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// What somebody is charged.
+pub(crate) struct Charged {
+    pub(crate) ns: u64,
+    /// Whether it is for a time beside which a look at the clock is nothing.
+    pub(crate) is_long: bool,
+}
+
+/// Charges what is waited for up to now, and says how much that is.
+pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
+    /// Two looks at a clock, and a sample, are a hundredth of that.
+    const LONG_NS: u64 = 20_000;
+    let mut area = 0;
+    // Of several who have the lock to read and release it at once, one charges an instant. Always succeeds.
+    let _ = lock.waiting.fetch_update(Relaxed, Relaxed, |word| {
+        area = waiting::area(word, now);
+        Some(word.wrapping_add(waiting::charged(area)))
+    });
+    // Two locked instructions less: only who has the lock writes the one, and the other is mostly 0.
+    let since = lock.charged_until.load(Relaxed);
+    lock.charged_until.store(now, Relaxed);
+    let has_left_over = with_left_over && lock.left_over.load(Relaxed) != 0;
+    let left_over = if has_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
+    Charged { ns: area + left_over, is_long: now.saturating_sub(since) >= LONG_NS }
+}
+
+/// Whether charges for that lock are exact: the C library's locks tell of each wait, and of those that many may have there
+/// are no others.
+pub(crate) fn is_exact(lock: &Lock) -> bool {
+    IS_EXACT.load(Relaxed) || lock.kind.load(Relaxed) & kind::SEVERAL != 0
+}
+
+/// Waits and charges of at least that are always recorded, shorter ones in proportion.
+pub(crate) fn whole_ns(recording: &Recording) -> u64 {
+    const PER_RATE_NS: u64 = 1000;
+    (recording.rate - 1) * PER_RATE_NS
+}
+
+/// A thread that will sleep has the time to walk its stack before; if its wait is recorded from less than that on, it will
+/// most likely be.
+pub(crate) const SLEEP_NS: u64 = 50_000;
+
+pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
+    let whole = whole_ns(recording);
+    if ns >= chance::threshold(whole) {
+        push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight: chance::weight(ns, whole) });
+    }
+}

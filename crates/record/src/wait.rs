@@ -1,0 +1,164 @@
+//! A wait for a lock, from its beginning to its end.
+
+use crate::account::{IS_EXACT, Marks, Tag, Wait};
+use crate::charge::{SLEEP_NS, charge, is_exact, record, whole_ns};
+use crate::layout::{NONE, event};
+use crate::memory::now_ns;
+use crate::recording::{Recording, current};
+use crate::ring::{Sample, push};
+use crate::thread::own;
+use crate::{chance, waiting, walk};
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+impl Marks {
+    /// The calling thread begins to wait for the mutex at that address. `None` if that cannot be recorded.
+    #[cold]
+    pub fn wait(&self, address: u64) -> Option<Wait<'_>> {
+        let recording = current()?;
+        // With the C library's mutexes it sleeps now; with ours it will tell.
+        self.begin_to_wait(recording, address, IS_EXACT.load(Relaxed))
+    }
+
+    /// As [`wait`](Self::wait), by a thread that sleeps now or will tell if it does.
+    pub(crate) fn begin_to_wait(
+        &self,
+        recording: &'static Recording,
+        address: u64,
+        sleeps_now: bool,
+    ) -> Option<Wait<'_>> {
+        let (number, lock) = self.lock(recording, address)?;
+        let threshold = chance::threshold(whole_ns(recording));
+        let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
+        let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, flag: 0, stack, outer };
+        if sleeps_now {
+            wait.prepare_to_sleep(recording);
+        }
+        let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);
+        lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
+        self.tag.fetch_or(Tag::HOT, Relaxed);
+        Some(wait)
+    }
+}
+
+impl Wait<'_> {
+    /// Waits by `act`, which tells what it does by [`slept`], [`spun`] and [`rotated`].
+    pub fn told<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.outer.set(own().wait.get());
+        own().wait.set((&raw const *self).cast());
+        let result = act();
+        own().wait.set(self.outer.get());
+        result
+    }
+
+    /// It is over: the calling thread has the lock, or has given up. Gives how long it took, in ns.
+    pub fn end(self, has_it: bool, address: u64) -> u64 {
+        let Some(recording) = current() else { return 0 };
+        let waited_ns = self.write_down(recording, has_it);
+        if has_it {
+            self.marks.taken_with_a_look(address, true);
+            self.tell_stack();
+        }
+        waited_ns
+    }
+
+    pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
+        let now = now_ns();
+        if has_it {
+            self.enter(recording, now);
+        } else {
+            self.give_up(now);
+        }
+        let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
+        let ns = now - self.from;
+        if ns >= self.threshold {
+            let (stack, weight) = (self.stack(recording), chance::weight(ns, whole_ns(recording)));
+            push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight });
+        }
+        ns
+    }
+
+    fn prepare_to_sleep(&self, recording: &Recording) {
+        if self.threshold <= SLEEP_NS {
+            self.stack(recording);
+        }
+    }
+
+    /// Whoever releases it will be known by the stack that has waited, if that was walked.
+    fn tell_stack(&self) {
+        if self.stack.get() != NONE {
+            self.lock.taken_by.store(self.stack.get(), Relaxed);
+            self.marks.tag.fetch_or(Tag::KNOWN, Relaxed);
+        }
+    }
+
+    fn enter(&self, recording: &Recording, now: u64) {
+        let is_instant = is_exact(self.lock) || self.marks.has(Tag::HOT);
+        let is_looked_at = is_instant || self.marks.has(Tag::NEXT);
+        let charged = charge(self.lock, now, is_instant);
+        self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
+        self.marks.cool(self.lock, true);
+        if is_looked_at {
+            record(recording, event::HANDING_ON, self.number, now, charged.ns, || NONE);
+        } else {
+            // Others may have had it since the last charge, who are not known.
+            self.lock.left_over.fetch_add(charged.ns, Relaxed);
+        }
+    }
+
+    /// Leaves what it has waited for the next to be charged.
+    fn give_up(&self, now: u64) {
+        let from = self.from.max(self.lock.charged_until.load(Relaxed));
+        self.lock.waiting.fetch_sub(waiting::one(from), Relaxed);
+        self.lock.left_over.fetch_add(now.saturating_sub(from), Relaxed);
+    }
+
+    fn stack(&self, recording: &Recording) -> u32 {
+        if self.stack.get() == NONE {
+            self.stack.set(walk::stack(recording));
+        }
+        self.stack.get()
+    }
+}
+
+/// Looks at what the calling thread waits for, if it does and tells.
+#[inline]
+fn now_waiting(act: impl FnOnce(&Recording, &Wait<'_>)) {
+    let Some(recording) = current() else { return };
+    // SAFETY: null, or in a frame of this thread that `told` has not left.
+    if let Some(wait) = unsafe { own().wait.get().as_ref() } {
+        act(recording, wait);
+    }
+}
+
+/// The calling thread goes to sleep.
+pub fn slept() {
+    now_waiting(|recording, wait| {
+        wait.lock.parks.fetch_add(1, Relaxed);
+        wait.prepare_to_sleep(recording);
+        wait.marks.tag.fetch_or(Tag::HOT, Relaxed);
+    });
+}
+
+/// The calling thread's loop has made a turn.
+pub fn spun() {
+    now_waiting(|_, wait| {
+        wait.lock.spins.fetch_add(1, Relaxed);
+    });
+}
+
+/// The calling thread has woken so many.
+#[inline]
+pub fn woke(n: u32) {
+    if current().is_some() {
+        own().woken.set(own().woken.get().wrapping_add(n.into()));
+    }
+}
+
+/// Another thread than before is on deck.
+pub fn rotated() {
+    now_waiting(|_, wait| {
+        wait.lock.rotations.fetch_add(1, Relaxed);
+    });
+}
