@@ -48,6 +48,7 @@ pub(crate) fn whole_ns(recording: &Recording) -> u64 {
 /// most likely be.
 pub(crate) const SLEEP_NS: u64 = 50_000;
 
+#[inline]
 pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
     let whole = whole_ns(recording);
     if ns >= chance::threshold(whole) {
