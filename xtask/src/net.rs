@@ -122,13 +122,17 @@ fn choose<T>(items: &mut Vec<T>, n: usize) {
     items.truncate(n);
 }
 
-/// Tries `n` of those that the record calls killed, each with the test that killed it: a record that says what is not so is
-/// found sooner or later, for the price of building the tests.
+/// Tries `n` of those that the record calls killed, each with the test that killed it, all of one binary, chosen by chance: a
+/// record that says what is not so is found sooner or later, for the price of building one binary.
 fn again(root: &Path, subject: Subject, place: &Path, mutants: &[(usize, Mutant)], n: usize) -> Result<(), String> {
     let records = survivors::Records::read(root, subject)?;
-    let mut killed: Vec<(usize, &Mutant, &str)> =
-        mutants.iter().filter_map(|(number, mutant)| Some((*number, mutant, records.killer(mutant)?))).collect();
-    choose(&mut killed, n);
+    let all = mutants.iter().filter_map(|(number, mutant)| Some((*number, mutant, records.killer(mutant)?)));
+    let mut killed: Vec<(usize, &Mutant, &str)> = all.collect();
+    choose(&mut killed, usize::MAX);
+    let binary = |by: &str| by.split(' ').next().unwrap_or_default().to_owned();
+    let first = killed.first().map(|(_, _, by)| binary(by)).ok_or("the record knows of none that was killed")?;
+    killed.retain(|(_, _, by)| binary(by) == first);
+    killed.truncate(n);
     let names: Vec<&str> = killed.iter().map(|(_, _, by)| *by).collect();
     let tests = tests::named(subject, &place.join("work"), &place.join("target"), &names)?;
     let mut faults = Vec::new();

@@ -165,7 +165,7 @@ fn a_second_recording_of_a_process_is_a_second_file() {
 #[test]
 fn without_a_file_nothing_is_recorded() {
     in_its_own_process("files::without_a_file_nothing_is_recorded", 1, |directory| {
-        let limit = libc::rlimit { rlim_cur: 1 << 19, rlim_max: libc::RLIM_INFINITY };
+        let limit = libc::rlimit { rlim_cur: 1 << 19, rlim_max: 1 << 19 };
         // SAFETY: of this process.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
         let wish = Wish::of_environment().unwrap();
