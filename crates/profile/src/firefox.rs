@@ -8,7 +8,6 @@
 //! the viewer therefore shows rightly which locks were waited for; whose stacks it was is that of the whole run. The height
 //! of a thread's graph is the part of the time in which somebody waited, at most all of it.
 
-use crate::pprof::process_name;
 use crate::profile::{Lock, Profile};
 use crate::rows::{Row, Side, functions, of_side};
 use fxprof_processed_profile::{
@@ -35,7 +34,7 @@ pub fn firefox(profile: &Profile) -> String {
     for (number, process) in profile.processes.iter().enumerate() {
         let number = number as u32;
         let at = |seconds: f64| Timestamp::from_nanos_since_reference(nanos(seconds));
-        let handle = file.add_process(&process_name(profile, number), process.pid, at(process.from));
+        let handle = file.add_process(&profile.process_name(number), process.pid, at(process.from));
         file.set_process_end_time(handle, at(process.to));
         let sides = [("waiters", Side::Waiters), ("holders", Side::Holders)];
         for ((name, side), category) in sides.into_iter().zip(categories) {

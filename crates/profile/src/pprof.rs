@@ -36,7 +36,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::Path;
 
 /// Names and units of a sample's values.
 const SAMPLE_TYPES: [(&str, &str); 8] = [
@@ -159,7 +158,7 @@ impl<'a> Writer<'a> {
     }
 
     fn labels(&mut self, key: &'static str, name: &'a str, process: u32) -> Vec<Label> {
-        let process = process_name(self.profile, process);
+        let process = self.profile.process_name(process);
         let name = Label { key: self.string(key), str: self.string(name) };
         vec![name, Label { key: self.string(PROCESS), str: self.string(process) }]
     }
@@ -289,13 +288,6 @@ fn integer(value: f64) -> i64 {
     value.round() as i64
 }
 
-/// How a process is called: its program and its number.
-pub(crate) fn process_name(profile: &Profile, process: u32) -> String {
-    let Some(process) = profile.processes.get(process as usize) else { return "unknown process".to_string() };
-    let program = Path::new(&process.program).file_name().unwrap_or_default().to_string_lossy();
-    format!("{program} ({})", process.pid)
-}
-
 /// For readers.
 fn comments(profile: &Profile) -> Vec<String> {
     let command: Vec<String> = profile.command.iter().map(|word| quoted(word)).collect();
@@ -322,7 +314,7 @@ fn comments(profile: &Profile) -> Vec<String> {
 
 fn facts(profile: &Profile) -> String {
     let lock = |lock: &Lock| LockFacts {
-        process: process_name(profile, lock.process),
+        process: profile.process_name(lock.process),
         name: lock.name.clone(),
         origin: crate::summary::origin(profile, lock),
         longest_ns: lock.longest_ns,

@@ -14,6 +14,7 @@
 //! unlikely to be taken.
 
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Changes with the meaning of a field; a reader refuses others.
 pub const VERSION: u32 = 1;
@@ -322,6 +323,13 @@ impl Profile {
     /// All waiting for locks, in ns.
     pub fn wait_ns(&self) -> f64 {
         self.locks.iter().map(|lock| lock.wait_ns).sum()
+    }
+
+    /// How a process is called: its program and its number.
+    pub(crate) fn process_name(&self, number: u32) -> String {
+        let Some(process) = self.processes.get(number as usize) else { return "unknown process".to_string() };
+        let program = Path::new(&process.program).file_name().unwrap_or_default().to_string_lossy();
+        format!("{program} ({})", process.pid)
     }
 
     /// The frames of a stack, the innermost first.

@@ -1,6 +1,5 @@
 //! What of a profile is compared with another one, whichever file it comes from.
 
-use crate::pprof::process_name;
 use crate::profile::{Lock, Profile};
 use crate::rows::{Place, Row, Side, functions, is_function, of_side};
 use ondeck_report::wording::plain;
@@ -114,7 +113,7 @@ impl Summary {
             let [waiters, holders] = [Side::Waiters, Side::Holders].map(|side| summary.sites(profile, lock, side));
             summary.locks.push(LockSummary {
                 name: short(&lock.name),
-                process: short(&process_name(profile, lock.process)),
+                process: short(&profile.process_name(lock.process)),
                 origin: origin(profile, lock),
                 acquisitions: lock.acquisitions,
                 waits: lock.waits,

@@ -20,6 +20,7 @@
 //! read ends it too, by a bus error.
 
 mod debug_file;
+mod elf;
 mod image;
 mod missing;
 mod names;

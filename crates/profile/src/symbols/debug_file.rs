@@ -1,8 +1,8 @@
 //! Where debug information is that is not in the program's file: in a file of its own, found by build id or by the name in
 //! `.gnu_debuglink`, and what several such files share.
 
+use super::elf::{build_id, check_sizes, has_dwarf, map, parse};
 use super::hexadecimal;
-use super::image::{build_id, check_sizes, has_dwarf, map, parse};
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
 use std::path::{Component, Path, PathBuf};
