@@ -1,8 +1,7 @@
 //! Made-up profiles for tests: a database server that waits for three of its locks, and small ones.
 
 use crate::profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
-    VERSION, WaitKind,
+    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
 };
 use std::collections::HashMap;
 
@@ -23,13 +22,7 @@ impl Builder {
             cores: 16,
             lock: "glibc".into(),
             rate: 64,
-            processes: Vec::new(),
-            frames: Vec::new(),
-            stacks: Vec::new(),
-            locks: Vec::new(),
-            conditions: Vec::new(),
-            dropped: Dropped::default(),
-            notes: Vec::new(),
+            ..Profile::default()
         };
         Builder { profile, frames: HashMap::new(), stacks: HashMap::new() }
     }
@@ -118,7 +111,6 @@ fn lock(name: &str, process: u32, address: u64, waits: f64, mean_ns: f64) -> Loc
         name: name.into(),
         process,
         address,
-        origin: None,
         acquisitions: waits * 3.0 + 20_000.0,
         waits,
         wait_ns,
@@ -129,16 +121,7 @@ fn lock(name: &str, process: u32, address: u64, waits: f64, mean_ns: f64) -> Loc
         handing_on_ns: (wait_ns * 0.14).round(),
         most_waiting: if waits > 0.0 { 1 + (waits as u32 % 13) } else { 0 },
         threads: 24,
-        spins: None,
-        parks: None,
-        wakes: None,
-        rotations: None,
-        waiters: Vec::new(),
-        holders: Vec::new(),
-        takers: Vec::new(),
-        wakers: Vec::new(),
-        kind: LockKind::Mutex,
-        timeline: Timeline::default(),
+        ..Lock::default()
     }
 }
 
@@ -305,15 +288,14 @@ fn conditions(builder: &mut Builder) {
         let (waits, mean) = (400.0 / (1.0 + index as f64), 38e6);
         let waiters = builder.sites(&[(&idle, 1.0)], waits, waits * mean);
         builder.profile.conditions.push(Condition {
-            kind: WaitKind::Condition,
             name: name.to_string(),
-            process: 0,
             address: 0x55d0_9000 + index as u64 * 64,
             waits,
             wait_ns: waits * mean,
             longest_ns: 1_004_000_000,
             wait_histogram: histogram(38_000_000, waits),
             waiters,
+            ..Condition::default()
         });
     }
 }

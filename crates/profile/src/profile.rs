@@ -20,7 +20,7 @@ use std::path::Path;
 pub const VERSION: u32 = 1;
 
 /// What one run of a program, and its children, told of their locks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// [`VERSION`].
     pub version: u32,
@@ -55,7 +55,7 @@ pub struct Profile {
 }
 
 /// One process image that recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// Its number by the kernel.
     pub pid: u32,
@@ -72,10 +72,11 @@ pub struct Process {
 }
 
 /// How a process ended, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// By `exit`, or by returning from `main`.
+    #[default]
     Exit,
     /// Otherwise: killed, crashed, `_exit`, or another program in its place.
     Abruptly,
@@ -105,7 +106,7 @@ pub struct Frame {
 }
 
 /// A mutex.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lock {
     /// How it is called: a symbol with an offset, or the function that initialised it or touched it first, with its line.
     /// Unique in a profile.
@@ -219,7 +220,7 @@ pub enum Spot {
 }
 
 /// A condition variable, or another place where threads wait and no lock is meant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// As [`Lock::name`].
     pub name: String,

@@ -1,8 +1,7 @@
 //! A small profile that has everything once, for tests.
 
 use crate::profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
-    VERSION, WaitKind,
+    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
 };
 
 /// A profile that grows.
@@ -20,12 +19,7 @@ impl Builder {
             lock: "glibc".into(),
             rate: 1,
             processes: vec![process(100, "/usr/bin/server")],
-            frames: vec![],
-            stacks: vec![],
-            locks: vec![],
-            conditions: vec![],
-            dropped: Dropped::default(),
-            notes: vec![],
+            ..Profile::default()
         })
     }
 
@@ -59,29 +53,20 @@ impl Builder {
         let bar = Bar { from: length, to: length, count: waits };
         self.0.locks.push(Lock {
             name: name.to_string(),
-            process: 0,
             address: 0x7f00_0000_0000 + 64 * self.0.locks.len() as u64,
-            origin: None,
             acquisitions: 10.0 * waits,
             waits,
             wait_ns: ns,
             longest_ns: 3 * length,
             wait_histogram: Histogram(vec![bar]),
-            hold_histogram: Histogram(vec![]),
             hold_ns: 2.0 * ns,
-            handing_on_ns: 0.0,
             most_waiting: 3,
             threads: 4,
-            spins: None,
-            parks: None,
-            wakes: None,
-            rotations: None,
             waiters: site(waiter, waits, ns),
             holders: site(holder, waits, ns),
             takers: site(holder, 10.0 * waits, 2.0 * ns),
-            wakers: Vec::new(),
-            kind: LockKind::Mutex,
             timeline: Timeline { slice: 0.5, amounts: vec![ns / 4.0, 0.0, ns * 0.75] },
+            ..Lock::default()
         });
         self.0.locks.last_mut().expect("one was pushed")
     }
@@ -122,15 +107,14 @@ pub(crate) fn toy() -> Profile {
 
     builder.lock("0x7f0000000080", 3.0, 500.0, odd, odd).process = 1;
     builder.0.conditions.push(Condition {
-        kind: WaitKind::Condition,
         name: "queue.filled".into(),
-        process: 0,
         address: 0x7f00_0000_1000,
         waits: 20.0,
         wait_ns: 1.5e9,
         longest_ns: 90_000_000,
         wait_histogram: Histogram(vec![Bar { from: 1 << 26, to: 1 << 27, count: 20.0 }]),
         waiters: vec![Site { stack: pop, count: 20.0, ns: 1.5e9 }],
+        ..Condition::default()
     });
     builder.0.dropped = Dropped { samples: 5, stacks: 1, locks: 0, processes: 0 };
     builder.0.notes.push("waits are estimated".into());

@@ -92,16 +92,7 @@ impl Symbols {
     pub fn frames(&mut self, modules: &[Module], address: u64, is_return: bool) -> Vec<Frame> {
         let address = if is_return { address.saturating_sub(1) } else { address };
         let Some(module) = find(modules, address) else {
-            return vec![Frame {
-                function: format!("[unknown {address:#x}]"),
-                module: String::new(),
-                file: String::new(),
-                line: 0,
-                address,
-                build_id: String::new(),
-                is_inlined: false,
-                is_named: false,
-            }];
+            return vec![Frame { function: format!("[unknown {address:#x}]"), address, ..Frame::default() }];
         };
         let address = address.wrapping_sub(module.bias);
         let mut places = self.places(module, address);

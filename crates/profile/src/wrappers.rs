@@ -246,12 +246,8 @@ mod tests {
         let frame = Frame {
             function: function.into(),
             module: module.into(),
-            file: String::new(),
-            line: 0,
-            address: 0,
-            build_id: String::new(),
-            is_inlined: false,
             is_named: !function.contains("+0x"),
+            ..Frame::default()
         };
         is_wrapper(&frame, &brief(function))
     }

@@ -162,36 +162,32 @@ fn with(mut row: Row, waiting: Option<f64>) -> Row {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use serde_json::json;
+    use ondeck_profile::{Frame, Process, Site};
 
     /// A snapshot of `seconds` with such locks: name, address, waits, ns, longest.
     pub(crate) fn snapshot(seconds: f64, locks: &[(&str, u64, f64, f64, u64)]) -> Profile {
-        let frame = |function: &str| {
-            json!({
-                "function": function, "module": "server", "file": "", "line": 0, "address": 4096, "build_id": "",
-                "is_inlined": false, "is_named": true
-            })
+        let frame = |function: &str| Frame {
+            function: function.into(),
+            module: "server".into(),
+            is_named: true,
+            ..Frame::default()
         };
-        let lock = |(name, address, waits, ns, longest): &(&str, u64, f64, f64, u64)| {
-            let site = |stack: u32| json!([{ "stack": stack, "count": waits, "ns": ns }]);
-            json!({
-                "name": name, "process": 0, "address": address, "origin": null, "acquisitions": 1e6, "waits": waits,
-                "wait_ns": ns, "longest_ns": longest, "wait_histogram": [], "hold_histogram": [], "hold_ns": 1e9,
-                "handing_on_ns": 0.0, "most_waiting": 2, "threads": 3, "spins": null, "parks": null, "wakes": null,
-                "rotations": null, "waiters": site(0), "holders": site(1), "takers": [],
-                "timeline": { "slice": 1.0, "amounts": [] }
-            })
+        let lock = |&(name, address, waits, wait_ns, longest_ns): &(&str, u64, f64, f64, u64)| {
+            let site = |stack| vec![Site { stack, count: waits, ns: wait_ns }];
+            let (waiters, holders) = (site(0), site(1));
+            Lock { name: name.into(), address, waits, wait_ns, longest_ns, waiters, holders, ..Lock::default() }
         };
-        let locks: Vec<_> = locks.iter().map(lock).collect();
-        let process =
-            json!({ "pid": 7, "parent": 1, "program": "/bin/server", "from": 0.0, "to": 2.0, "ended": "exit" });
-        let profile = json!({
-            "version": 1, "command": ["./server"], "started_at": 1.7e9, "seconds": seconds, "cores": 4, "lock": "glibc",
-            "rate": 10, "processes": [process], "frames": [frame("Cache::get(int)"), frame("Cache::put(int)")],
-            "stacks": [[0], [1]], "locks": locks, "conditions": [],
-            "dropped": { "samples": 0, "stacks": 0, "locks": 0, "processes": 0 }, "notes": []
-        });
-        ondeck_profile::json::from_json(&profile.to_string()).unwrap()
+        Profile {
+            command: vec!["./server".into()],
+            seconds,
+            cores: 4,
+            lock: "glibc".into(),
+            processes: vec![Process { pid: 7, program: "/bin/server".into(), ..Process::default() }],
+            frames: vec![frame("Cache::get(int)"), frame("Cache::put(int)")],
+            stacks: vec![vec![0], vec![1]],
+            locks: locks.iter().map(lock).collect(),
+            ..Profile::default()
+        }
     }
 
     fn names(history: &History) -> Vec<&str> {

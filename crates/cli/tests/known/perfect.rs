@@ -4,9 +4,7 @@
 use crate::compare::{Compared, EXACT};
 use crate::consistent;
 use crate::truth::{Holder, Known, Taker, Truth};
-use ondeck_profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Process, Profile, Site, Timeline, VERSION,
-};
+use ondeck_profile::{Bar, Condition, Ended, Frame, Histogram, Lock, Process, Profile, Site, Timeline, VERSION};
 
 fn taker(function: &str, acquisitions: u64, waits: u64, wait_ns: u64, hold_ns: i64) -> Taker {
     Taker {
@@ -76,9 +74,8 @@ impl Stacks {
             file: "some.c".to_owned(),
             line,
             address: 0x100 + self.0.len() as u64,
-            build_id: String::new(),
-            is_inlined: false,
             is_named: true,
+            ..Frame::default()
         });
         self.0.len() as u32 - 1
     }
@@ -96,30 +93,22 @@ fn lock_of(stacks: &mut Stacks, known: &Known) -> Lock {
     let bar = Bar { from: 1 << 24, to: 1 << 25, count: known.waits as f64 };
     Lock {
         name: known.name.clone(),
-        process: 0,
         address: known.address(),
-        origin: None,
         acquisitions: known.sum(|taker| taker.acquisitions) as f64,
         waits: known.waits as f64,
         wait_ns: known.wait_ns as f64,
         longest_ns: known.longest_ns,
         wait_histogram: Histogram(vec![bar]),
-        hold_histogram: Histogram(Vec::new()),
         hold_ns: known.hold_ns().unwrap_or_default() as f64,
         handing_on_ns: known.handing_on_ns as f64,
         most_waiting: known.most_waiting as u32,
         threads: known.threads as u32,
-        spins: None,
-        parks: None,
-        wakes: None,
-        rotations: None,
         waiters: stacks.sites(&known.sites, |site| (&site.function, site.line, site.waits, site.wait_ns as f64)),
         holders: stacks
             .sites(&known.holders, |site| (&site.function, site.line, site.holds_most, site.charged_ns as f64)),
         takers: stacks.sites(&known.sites, |site| (&site.function, site.line, site.acquisitions, site.hold_ns as f64)),
-        wakers: Vec::new(),
-        kind: ondeck_profile::LockKind::Mutex,
         timeline: Timeline { slice: 0.1, amounts: vec![0.0, known.wait_ns as f64] },
+        ..Lock::default()
     }
 }
 
@@ -127,15 +116,14 @@ fn perfect(truth: &Truth) -> Profile {
     let mut stacks = Stacks::default();
     let locks = truth.locks.iter().map(|known| lock_of(&mut stacks, known)).collect();
     let conditions = truth.conditions.iter().map(|known| lock_of(&mut stacks, known)).map(|lock| Condition {
-        kind: ondeck_profile::WaitKind::Condition,
         name: lock.name,
-        process: 0,
         address: lock.address,
         waits: lock.waits,
         wait_ns: lock.wait_ns,
         longest_ns: lock.longest_ns,
         wait_histogram: lock.wait_histogram,
         waiters: lock.waiters,
+        ..Condition::default()
     });
     let conditions = conditions.collect();
     Profile {
@@ -150,16 +138,15 @@ fn perfect(truth: &Truth) -> Profile {
             pid: truth.pid,
             parent: 1,
             program: "/bin/some".to_owned(),
-            from: 0.0,
             to: 1.0,
             ended: truth.ended,
+            ..Process::default()
         }],
         stacks: (0..stacks.0.len() as u32).map(|frame| vec![frame]).collect(),
         frames: stacks.0,
         locks,
         conditions,
-        dropped: Dropped::default(),
-        notes: Vec::new(),
+        ..Profile::default()
     }
 }
 

@@ -1,36 +1,11 @@
 //! Each kind of sentence, and where one begins and another ends.
 
 use super::*;
-use crate::{Bar, Condition, Ended, Frame, Histogram, Lock, LockKind, Process, Site, Timeline, VERSION, WaitKind};
+use crate::{Bar, Condition, Ended, Frame, Histogram, Lock, LockKind, Process, Site, VERSION, WaitKind};
 
 /// A lock that nobody has used.
 pub(super) fn nothing() -> Lock {
-    Lock {
-        name: "lock".into(),
-        process: 0,
-        address: 0x1000,
-        origin: None,
-        acquisitions: 0.0,
-        waits: 0.0,
-        wait_ns: 0.0,
-        longest_ns: 0,
-        wait_histogram: Histogram::default(),
-        hold_histogram: Histogram::default(),
-        hold_ns: 0.0,
-        handing_on_ns: 0.0,
-        most_waiting: 0,
-        threads: 1,
-        spins: None,
-        parks: None,
-        wakes: None,
-        rotations: None,
-        waiters: Vec::new(),
-        holders: Vec::new(),
-        takers: Vec::new(),
-        wakers: Vec::new(),
-        kind: LockKind::Mutex,
-        timeline: Timeline::default(),
-    }
+    Lock { name: "lock".into(), address: 0x1000, threads: 1, ..Lock::default() }
 }
 
 /// A run of so many seconds with one lock.
@@ -40,17 +15,14 @@ pub(super) fn profile_of(lock: Lock, cores: u32, seconds: f64) -> Profile {
         module: "server".into(),
         file: file.into(),
         line,
-        address: 0,
-        build_id: String::new(),
-        is_inlined: false,
         is_named: true,
+        ..Frame::default()
     };
     let process =
         Process { pid: 7, parent: 1, program: "server".into(), from: 0.5, to: 0.5 + seconds, ended: Ended::Exit };
     Profile {
         version: VERSION,
         command: vec!["server".into()],
-        started_at: 0.0,
         seconds: seconds + 1.0,
         cores,
         lock: "glibc".into(),
@@ -64,9 +36,7 @@ pub(super) fn profile_of(lock: Lock, cores: u32, seconds: f64) -> Profile {
         ],
         stacks: vec![vec![0, 1], vec![0, 2], vec![0, 3], vec![]],
         locks: vec![lock],
-        conditions: Vec::new(),
-        dropped: Default::default(),
-        notes: Vec::new(),
+        ..Profile::default()
     }
 }
 
@@ -397,17 +367,7 @@ fn nothing_is_simulated_where_it_says_nothing() {
 
 #[test]
 fn waiting_on_conditions_is_perhaps_idle() {
-    let condition = |name: &str, wait_ns| Condition {
-        kind: WaitKind::Condition,
-        name: name.into(),
-        process: 0,
-        address: 0,
-        waits: 10.0,
-        wait_ns,
-        longest_ns: 0,
-        wait_histogram: Histogram::default(),
-        waiters: Vec::new(),
-    };
+    let condition = |name: &str, wait_ns| Condition { name: name.into(), waits: 10.0, wait_ns, ..Condition::default() };
     let mut profile = profile(|_| ());
     profile.conditions = vec![condition("small", 1e9), condition("large", 3.1e9)];
     let all = advice(&profile, &[]);

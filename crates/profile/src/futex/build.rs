@@ -6,7 +6,7 @@ use super::kinds::{self, Class, Meaning, Whose};
 use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::Stacks;
 use crate::names::brief;
-use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, VERSION};
+use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, VERSION, WaitKind};
 use crate::symbols::{Module, Symbols};
 use crate::words::FROM_KERNEL;
 use ondeck_trace::{Image, Tracer};
@@ -43,7 +43,7 @@ impl FutexCollector {
         for (key, group) in groups {
             match key.class.meaning {
                 Meaning::Lock(kind) => locks.push(names.lock(&key, kind, &group, slice_ns)),
-                Meaning::Wait(kind) => conditions.push(Condition { kind, ..names.condition(&key, &group) }),
+                Meaning::Wait(kind) => conditions.push(names.condition(&key, kind, &group)),
             }
         }
         let (frames, stacks) = (names.frames.list, names.stacks.list);
@@ -193,35 +193,25 @@ impl<'a> Names<'a> {
             process: key.image as u32,
             address: address(key, group),
             kind,
-            origin: None,
-            acquisitions: 0.0,
             waits: waits.count,
             wait_ns: waits.ns,
             longest_ns: *longest_ns,
             wait_histogram: lengths.histogram(),
-            hold_histogram: Default::default(),
-            hold_ns: 0.0,
-            handing_on_ns: 0.0,
             most_waiting: *most_waiting,
             threads: threads.len() as u32,
-            spins: None,
-            parks: None,
-            wakes: None,
-            rotations: None,
             waiters: group.waiters.sites(Some),
-            holders: Vec::new(),
-            takers: Vec::new(),
             wakers: wakers.sites(Some),
             timeline: over_time.timeline(slice_ns),
+            ..Lock::default()
         }
     }
 
-    fn condition(&mut self, key: &Key, group: &Group) -> Condition {
+    fn condition(&mut self, key: &Key, kind: WaitKind, group: &Group) -> Condition {
         Condition {
             name: self.name(key, group),
             process: key.image as u32,
             address: address(key, group),
-            kind: Default::default(),
+            kind,
             waits: group.sum.waits.count,
             wait_ns: group.sum.waits.ns,
             longest_ns: group.sum.longest_ns,
