@@ -20,11 +20,39 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// The words of a command line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 /// Runs the program to its end.
 pub(crate) fn ondeck(arguments: &[&str]) -> Run {
     let output = command(arguments).output().expect("the program can be started");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is text");
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// The run has failed with this code, and its one line has all the words.
+#[track_caller]
+pub(crate) fn failed(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(code), 1), "{}", run.stderr);
+    for word in words {
+        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
+    }
+}
+
+/// The same, and nothing was printed.
+#[track_caller]
+pub(crate) fn refused(run: &Run, code: i32, words: &[&str]) {
+    failed(run, code, words);
+    assert_eq!(run.stdout, "");
+}
+
+/// Sends a signal to a program that was not waited for.
+#[track_caller]
+pub(crate) fn signal(child: &Child, signal: i32) {
+    // SAFETY: takes numbers only; it is our child, which was not waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
 /// Waits for what comes sooner or later, whatever else runs on the machine.

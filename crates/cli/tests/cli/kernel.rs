@@ -3,16 +3,23 @@
 //! They need the rights to trace system calls. Who has none is told which test was skipped.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::common::{Run, Scratch, command, ondeck, takes, until};
+use crate::common::{Run, Scratch, command, failed, ondeck, refused, signal, takes, until};
+use crate::profiled::compiled;
 use ondeck_profile::{LockKind, Profile, WaitKind};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+/// Says which test is left out for want of something.
+fn skipped(what: &str) {
+    let this = std::thread::current();
+    eprintln!("SKIPPED: {} needs {what}", this.name().unwrap_or("a test"));
+}
 
 /// Whether system calls can be traced. Mounts what is missing, if this user may.
-pub(crate) fn may_trace(test: &str) -> bool {
+pub(crate) fn may_trace() -> bool {
     let place = "/sys/kernel/tracing";
     let format = format!("{place}/events/syscalls/sys_enter_futex/format");
     if std::fs::read(&format).is_err() {
@@ -22,16 +29,16 @@ pub(crate) fn may_trace(test: &str) -> bool {
     let is_root = unsafe { libc::geteuid() } == 0;
     let may = is_root && std::fs::read(&format).is_ok();
     if !may {
-        eprintln!("SKIPPED: {test} needs root and tracefs (sudo mount -t tracefs nodev {place})");
+        skipped(&format!("root and tracefs (sudo mount -t tracefs nodev {place})"));
     }
     may
 }
 
 /// Whether a compiler is there.
-fn has(tool: &str, test: &str) -> bool {
+fn has(tool: &str) -> bool {
     let is_there = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !is_there {
-        eprintln!("SKIPPED: {test} needs {tool}");
+        skipped(tool);
     }
     is_there
 }
@@ -46,7 +53,7 @@ fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
     let json = scratch.path("profile.json");
     let run = ondeck(&[&["profile", "--format", "json", "--out", &json], arguments].concat());
     let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
-    (ondeck_profile::parse(Path::new(&json), &text).unwrap(), run)
+    (ondeck_profile::json::from_json(&text).unwrap(), run)
 }
 
 /// Whether a stack has a function whose name contains a word.
@@ -84,8 +91,7 @@ fn main() {
 
 #[test]
 fn rusts_own_locks_are_named_with_who_waits_and_who_wakes() {
-    let test = "rusts_own_locks_are_named_with_who_waits_and_who_wakes";
-    if !may_trace(test) || !has("rustc", test) {
+    if !may_trace() || !has("rustc") {
         return;
     }
     let scratch = Scratch::new("kernel-rust");
@@ -155,21 +161,17 @@ int main(int argc, char **argv)
 "#;
 
 pub(crate) fn c_program(scratch: &Scratch, flags: &[&str]) -> String {
-    let (source, program) = (scratch.write("waits.c", C), scratch.path("waits"));
-    built("cc", &[&["-g", "-O1", "-pthread", "-o", &program, &source], flags].concat());
-    program
+    compiled(scratch, "waits", C, flags)
 }
 
 #[test]
 fn a_static_program_is_refused_with_the_command_that_sees_it() {
-    let test = "a_static_program_is_refused_with_the_command_that_sees_it";
     let scratch = Scratch::new("kernel-static");
     let program = c_program(&scratch, &["-static"]);
     let library = crate::library::library();
-    let refused = ondeck(&["profile", "--library", library, "--", &program, "60"]);
-    assert_eq!(refused.code, Some(126));
-    assert!(refused.stderr.contains(&format!("ondeck profile --futex -- {program} 60")), "{}", refused.stderr);
-    if !may_trace(test) {
+    let command = format!("ondeck profile --futex -- {program} 60");
+    failed(&ondeck(&["profile", "--library", library, "--", &program, "60"]), 126, &[&command]);
+    if !may_trace() {
         return;
     }
     let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
@@ -182,8 +184,7 @@ fn a_static_program_is_refused_with_the_command_that_sees_it() {
 
 #[test]
 fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
-    let test = "goroutines_are_not_seen_and_the_runtimes_threads_are_idle";
-    if !may_trace(test) || !has("go", test) {
+    if !may_trace() || !has("go") {
         return;
     }
     let scratch = Scratch::new("kernel-go");
@@ -201,8 +202,7 @@ fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
 /// Of musl there are no tables for walking stacks, so only the lock's name and the innermost function are known.
 #[test]
 fn a_static_program_with_musl_names_its_locks() {
-    let test = "a_static_program_with_musl_names_its_locks";
-    if !may_trace(test) || !has("musl-gcc", test) {
+    if !may_trace() || !has("musl-gcc") {
         return;
     }
     let scratch = Scratch::new("kernel-musl");
@@ -218,8 +218,7 @@ fn a_static_program_with_musl_names_its_locks() {
 
 #[test]
 fn javas_monitors_are_locks_and_its_own_threads_are_idle() {
-    let test = "javas_monitors_are_locks_and_its_own_threads_are_idle";
-    if !may_trace(test) || !has("javac", test) {
+    if !may_trace() || !has("javac") {
         return;
     }
     let scratch = Scratch::new("kernel-java");
@@ -243,8 +242,7 @@ fn javas_monitors_are_locks_and_its_own_threads_are_idle() {
 /// ondeck's own benchmark has this lock among those that it compares with.
 #[test]
 fn parking_lots_mutex_is_told_apart_by_the_place_that_waits() {
-    let test = "parking_lots_mutex_is_told_apart_by_the_place_that_waits";
-    if !may_trace(test) {
+    if !may_trace() {
         return;
     }
     let scratch = Scratch::new("kernel-parking");
@@ -261,14 +259,9 @@ fn parking_lots_mutex_is_told_apart_by_the_place_that_waits() {
     assert!(lock.name.starts_with("in ") && !lock.name.contains("parking_lot"), "{}", lock.name);
 }
 
-fn signal(child: &Child, signal: &str) {
-    let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
-    assert!(sent.success());
-}
-
 #[test]
 fn a_process_that_runs_is_watched_and_left_as_it_was() {
-    if !may_trace("a_process_that_runs_is_watched_and_left_as_it_was") {
+    if !may_trace() {
         return;
     }
     let scratch = Scratch::new("kernel-attach");
@@ -289,7 +282,7 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
         command(&["profile", "--format", "json", "--out", &json, "--pid", &pid]).stderr(Stdio::null()).spawn().unwrap();
     until("its handlers", || takes(&watching, &[libc::SIGINT]));
     std::thread::sleep(std::time::Duration::from_millis(200));
-    signal(&watching, "INT");
+    signal(&watching, libc::SIGINT);
     assert_eq!(watching.wait().unwrap().code(), Some(0));
     assert!(Path::new(&json).is_file());
     // Until its end. A child that nobody has waited for yet has ended too.
@@ -302,7 +295,7 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
 
 #[test]
 fn a_second_signal_ends_what_is_still_to_be_written() {
-    if !may_trace("a_second_signal_ends_what_is_still_to_be_written") {
+    if !may_trace() {
         return;
     }
     let scratch = Scratch::new("kernel-second");
@@ -319,24 +312,15 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
         let (out, err) = if is_top { (Stdio::null(), full()) } else { (full(), Stdio::null()) };
         let mut child = command(&[arguments, &["--pid", &pid]].concat()).stdout(out).stderr(err).spawn().unwrap();
         until("its handlers", || takes(&child, &[number]));
-        signal(&child, &number.to_string());
+        signal(&child, number);
         let writes = format!("1 {:#x} ", if is_top { 2 } else { 1 });
         let path = format!("/proc/{}/syscall", child.id());
         until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(&writes)));
-        signal(&child, &number.to_string());
+        signal(&child, number);
         assert_eq!(child.wait().unwrap().signal(), Some(number), "{arguments:?}");
     }
     guest.kill().unwrap();
     guest.wait().unwrap();
-}
-
-#[track_caller]
-fn refused(run: &Run, code: i32, words: &[&str]) {
-    assert_eq!(run.code, Some(code), "{}", run.stderr);
-    assert_eq!((run.stderr.lines().count(), run.stdout.as_str()), (1, ""), "{}", run.stderr);
-    for word in words {
-        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
-    }
 }
 
 #[test]
@@ -347,7 +331,7 @@ fn what_cannot_be_watched_is_refused_in_one_line() {
     refused(&ondeck(&["profile", "--for", "3s", "--", "true"]), 2, &["--for", "--pid"]);
     refused(&ondeck(&["profile", "--futex", "--rate", "1", "--", "true"]), 2, &["--futex", "--rate"]);
     refused(&ondeck(&["profile", "--futex", "--", "no-such-program"]), 127, &["no-such-program"]);
-    if !may_trace("what_cannot_be_watched_is_refused_in_one_line") {
+    if !may_trace() {
         return;
     }
     // As a user without rights, from a place that this user may read.

@@ -2,13 +2,14 @@
 //! not.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Run, Scratch, command, ondeck};
+use crate::common::{Run, Scratch, command, failed, ondeck};
 use crate::library::library;
+use crate::profiled::static_program;
 use crate::usage::refused;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// `ondeck run` with the library, and what it is to run.
 fn run(arguments: &[&str]) -> Run {
@@ -17,12 +18,7 @@ fn run(arguments: &[&str]) -> Run {
 
 #[track_caller]
 fn not_started(arguments: &[&str], code: i32, words: &[&str]) {
-    let run = run(arguments);
-    assert_eq!(run.code, Some(code), "{}", run.stderr);
-    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    for word in words {
-        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
-    }
+    failed(&run(arguments), code, words);
 }
 
 #[test]
@@ -112,11 +108,7 @@ fn a_program_that_cannot_be_run_with_our_locks_is_refused() {
     not_started(&[&text], 126, &["not executable"]);
     std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o755)).unwrap();
     not_started(&[&text], 126, &["neither a program"]);
-    let source = scratch.write("static.c", "int main(void) { return 0; }");
-    let program = scratch.path("static");
-    // Not every system has what is needed for static programs.
-    let is_built = Command::new("cc").args(["-static", "-o", &program, &source]).stderr(Stdio::null()).status();
-    if is_built.is_ok_and(|status| status.success()) {
+    if let Some(program) = static_program(&scratch) {
         not_started(&[&program], 126, &["static program"]);
     }
 }

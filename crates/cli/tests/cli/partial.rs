@@ -1,6 +1,6 @@
 //! What an interrupted run leaves, and how another goes on from it.
 
-use crate::common::{Scratch, command, ondeck, takes, until, worked};
+use crate::common::{self, Scratch, command, ondeck, signal, takes, until, words, worked};
 use crate::usage::refused;
 use ondeck_report::output::{Format, OutFile, read};
 use std::io::Read;
@@ -8,29 +8,15 @@ use std::path::Path;
 use std::process::Stdio;
 
 /// A run that would take minutes.
-const BENCH: [&str; 9] = ["bench", "--lock", "std", "--workload", "solo", "--seconds", "0.02", "--rounds", "5000"];
-const SIM: [&str; 13] = [
-    "sim",
-    "--machine",
-    "m1",
-    "--lock",
-    "mcs,ondeck",
-    "--workload",
-    "mutex-contention",
-    "--threads",
-    "2",
-    "--seconds",
-    "0.001",
-    "--seeds",
-    "5000",
-];
+const BENCH: &str = "bench --lock std --workload solo --seconds 0.02 --rounds 5000";
+const SIM: &str =
+    "sim --machine m1 --lock mcs,ondeck --workload mutex-contention --threads 2 --seconds 0.001 --seeds 5000";
 
 /// What a signal leaves of a run that has worked for a second: exit code, standard output and standard error.
-fn interrupted(arguments: &[&str], signal: &str) -> (Option<i32>, String, String) {
+fn interrupted(arguments: &[&str], signal: i32) -> (Option<i32>, String, String) {
     let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("a second of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 100);
-    let pid = child.id().to_string();
-    std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
+    common::signal(&child, signal);
     let (mut shown, mut said) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -39,11 +25,11 @@ fn interrupted(arguments: &[&str], signal: &str) -> (Option<i32>, String, String
 
 #[test]
 fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
-    let signals = [("-INT", 130), ("-TERM", 143)];
-    for (words, (signal, code)) in [&BENCH[..], &SIM[..]].into_iter().zip(signals) {
-        let scratch = Scratch::new(&format!("interrupt-{}", words[0]));
+    let signals = [(libc::SIGINT, 130), (libc::SIGTERM, 143)];
+    for (run, (signal, code)) in [words(BENCH), words(SIM)].into_iter().zip(signals) {
+        let scratch = Scratch::new(&format!("interrupt-{}", run[0]));
         let (file, page) = (scratch.write("kept.csv", "an old file\n"), scratch.write("page.html", "an old page"));
-        let arguments = [words, &["--out", &file, "--report", &page]].concat();
+        let arguments = [&run[..], &["--out", &file, "--report", &page]].concat();
         let (ended, table, said) = interrupted(&arguments, signal);
         assert_eq!(ended, Some(code), "{said}");
         let again = format!("\nNext, finish the run:\nondeck {} --resume\n", arguments.join(" "));
@@ -75,7 +61,7 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
 
 #[test]
 fn without_a_file_what_is_finished_is_printed() {
-    let (code, table, said) = interrupted(&BENCH, "-TERM");
+    let (code, table, said) = interrupted(&words(BENCH), libc::SIGTERM);
     assert_eq!(code, Some(143), "{said}");
     assert!(table.contains("solo") && table.contains("--out FILE.csv"), "{table}");
     refused(&["bench", "--resume"], &["--resume", "--out"]);
@@ -92,17 +78,14 @@ fn a_second_signal_ends_at_once() {
     let mut child = command(&[&arguments[..], &["--out", &pipe]].concat());
     let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("its handlers", || takes(&child, &[libc::SIGINT, libc::SIGTERM]));
-    let pid = child.id().to_string();
-    let signal =
-        |signal: &str| assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
-    signal("-TERM");
+    signal(&child, libc::SIGTERM);
     // What comes soon after the first one counts as one with it, and how soon that is noticed depends on the machine.
     let mut ended = None;
     until("the end of a run that was told twice", || {
         std::thread::sleep(std::time::Duration::from_millis(500));
         ended = child.try_wait().unwrap();
         if ended.is_none() {
-            signal("-INT");
+            signal(&child, libc::SIGINT);
         }
         ended.is_some()
     });
@@ -166,19 +149,7 @@ fn rows_of_unknown_origin_are_not_gone_on_from() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_pipe_gets_the_rows_as_they_are() {
-    let run = ondeck(&[
-        "bench",
-        "--lock",
-        "std",
-        "--workload",
-        "solo",
-        "--seconds",
-        "0.01",
-        "--rounds",
-        "1",
-        "--out",
-        "/dev/stderr",
-    ]);
+    let run = ondeck(&words("bench --lock std --workload solo --seconds 0.01 --rounds 1 --out /dev/stderr"));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stderr.contains("platform,machine,workload,lock"), "{}", run.stderr);
     assert!(run.stdout.contains("--rounds 10 --out FILE.csv"), "nothing can be read from there again: {}", run.stdout);

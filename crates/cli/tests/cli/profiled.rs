@@ -1,10 +1,10 @@
 //! `ondeck profile`: the program is its own, what was asked for is written, and what cannot be is said in one line.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Run, Scratch, command, ondeck, takes, until};
+use crate::common::{self, Run, Scratch, command, ondeck, signal, takes, until};
 use crate::library::library;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// `ondeck profile` with the library, and what it is to run.
 fn profile(arguments: &[&str]) -> Run {
@@ -40,11 +40,23 @@ int main(int argc, char **argv)
 ";
 
 pub(crate) fn waiters(scratch: &Scratch) -> String {
-    let (source, program) = (scratch.path("waiters.c"), scratch.path("waiters"));
-    std::fs::write(&source, WAITERS).unwrap();
-    let built = Command::new("cc").args(["-g", "-O1", "-pthread", "-o", &program, &source]).status().unwrap();
-    assert!(built.success());
+    compiled(scratch, "waiters", WAITERS, &[])
+}
+
+/// A program of this name from its source in C.
+#[track_caller]
+pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
+    let (source, program) = (scratch.write(&format!("{name}.c"), source), scratch.path(name));
+    let usual = ["-g", "-O1", "-pthread", "-o", &program, &source];
+    assert!(Command::new("cc").args(usual).args(flags).status().unwrap().success());
     program
+}
+
+/// One that needs no library, if this system has what such programs need.
+pub(crate) fn static_program(scratch: &Scratch) -> Option<String> {
+    let (source, program) = (scratch.write("static.c", "int main(void) { return 0; }"), scratch.path("static"));
+    let built = Command::new("cc").args(["-static", "-o", &program, &source]).stderr(Stdio::null()).status();
+    built.is_ok_and(|status| status.success()).then_some(program)
 }
 
 /// More processes, one after the other, than files may be open. Of each what it recorded is there, and none leaves a file.
@@ -125,11 +137,6 @@ fn the_first_line_says_what_to_do() {
     assert!(quiet.stderr.starts_with("sort: No lock "), "{}", quiet.stderr);
 }
 
-fn signal(child: &Child, signal: &str) {
-    let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
-    assert!(sent.success());
-}
-
 #[test]
 fn snapshots_are_written_in_time_and_on_demand() {
     let scratch = Scratch::new("profiled-snapshots");
@@ -143,7 +150,7 @@ fn snapshots_are_written_in_time_and_on_demand() {
         until("a snapshot with a wait", || {
             number += 1;
             if more.is_empty() {
-                signal(&child, "USR2");
+                signal(&child, libc::SIGUSR2);
             }
             let file = scratch.path(&format!("a.{number:04}.json"));
             until("the next snapshot", || Path::new(&file).is_file());
@@ -152,7 +159,7 @@ fn snapshots_are_written_in_time_and_on_demand() {
         });
         assert!(snapshot.contains("\"ended\":\"running\"") && snapshot.contains("a snapshot"), "{snapshot}");
         // What is sent to us is meant for the program.
-        signal(&child, "TERM");
+        signal(&child, libc::SIGTERM);
         assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
         let whole = std::fs::read_to_string(&json).unwrap();
         assert!(whole.contains("\"ended\":\"abruptly\"") && whole.contains("\"held\""), "{whole}");
@@ -164,21 +171,13 @@ fn snapshots_are_written_in_time_and_on_demand() {
 
 #[track_caller]
 fn refused(arguments: &[&str], code: i32, words: &[&str]) {
-    let run = profile(arguments);
-    assert_eq!(run.code, Some(code), "{}", run.stderr);
-    assert_eq!((run.stderr.lines().count(), run.stdout.as_str()), (1, ""), "{}", run.stderr);
-    for word in words {
-        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
-    }
+    common::refused(&profile(arguments), code, words);
 }
 
 #[test]
 fn what_cannot_be_is_refused_before_the_program_starts() {
     let scratch = Scratch::new("profiled-refused");
-    let (source, fixed) = (scratch.write("a.c", "int main(void) { return 0; }"), scratch.path("static"));
-    // Not every system has what is needed for static programs.
-    let is_built = Command::new("cc").args(["-static", "-o", &fixed, &source]).stderr(Stdio::null()).status();
-    if is_built.is_ok_and(|status| status.success()) {
+    if let Some(fixed) = static_program(&scratch) {
         refused(&["--", &fixed], 126, &["static"]);
     }
     refused(&["--", "no-such-program"], 127, &["no-such-program"]);
@@ -249,9 +248,7 @@ const LEFT_BY_THE_FIRST: &str = "#include <pthread.h>\n#include <unistd.h>\n\
 #[test]
 fn a_process_lives_on_without_its_first_thread() {
     let scratch = Scratch::new("profiled-first-thread");
-    let (source, program) = (scratch.write("left.c", LEFT_BY_THE_FIRST), scratch.path("left"));
-    let built = Command::new("cc").args(["-g", "-pthread", "-o", &program, &source]).status().unwrap();
-    assert!(built.success());
+    let program = compiled(&scratch, "left", LEFT_BY_THE_FIRST, &[]);
     let run = profile(&["--rate", "1", "--format", "json", "--no-prediction", "--", &program]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let profile = ondeck_profile::json::from_json(&run.stdout).unwrap();

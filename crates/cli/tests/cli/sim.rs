@@ -1,26 +1,15 @@
 //! `ondeck sim`: what comes out does not depend on where or when, so it is compared to the last digit.
 
-use crate::common::{Run, Scratch, ondeck};
+use crate::common::{Run, Scratch, ondeck, words};
 use crate::usage::refused;
 use insta::assert_snapshot;
 
 /// Two locks, two numbers of threads: quick even without optimisation.
-const TINY: [&str; 11] = [
-    "sim",
-    "--machine",
-    "m1",
-    "--workload",
-    "mutex-contention",
-    "--lock",
-    "go-tristate-sema,ondeck",
-    "--threads",
-    "1,3",
-    "--seconds",
-    "0.001",
-];
+const TINY: &str =
+    "sim --machine m1 --workload mutex-contention --lock go-tristate-sema,ondeck --threads 1,3 --seconds 0.001";
 
 fn sim(more: &[&str]) -> Run {
-    let run = ondeck(&[&TINY[..], more].concat());
+    let run = ondeck(&[&words(TINY), more].concat());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     run
 }
@@ -101,7 +90,7 @@ fn a_trace_is_of_one_run() {
     let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
     refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
-    refused(&[&TINY[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
+    refused(&[&words(TINY)[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
     refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
     refused(&[&one[..], &["--trace", "-"]].concat(), &["--trace", "standard output", "accepted: a file"]);
 }

@@ -1,12 +1,13 @@
 //! `ondeck profile --try`: both kinds of locks in turn, what is said of them, and that nothing is left behind.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Run, Scratch, command, ondeck, takes, until};
+use crate::common::{self, Run, Scratch, command, failed, ondeck, takes, until};
 use crate::library::library;
+use crate::profiled::compiled;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 fn flags(more: &[&'static str]) -> Vec<&'static str> {
     [&["profile", "--library", library(), "--try"], more].concat()
@@ -22,12 +23,6 @@ fn sh(script: &str) -> Run {
 
 /// Whether the library is in a shell's environment.
 const WITH_ONDECK: &str = "case $LD_PRELOAD in *ondeck*)";
-
-#[track_caller]
-fn failed(run: &Run, code: i32, words: &[&str]) {
-    assert_eq!((run.code, run.stderr.lines().count()), (Some(code), 1), "{}", run.stderr);
-    words.iter().for_each(|word| assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr));
-}
 
 /// A program that waits for another time with the library than without, so that it is known which is faster.
 const SLEEPER: &str = r#"
@@ -50,10 +45,7 @@ int main(int argc, char **argv)
 "#;
 
 fn sleeper(scratch: &Scratch) -> String {
-    let (source, program) = (scratch.write("sleeper.c", SLEEPER), scratch.path("sleeper"));
-    let built = Command::new("cc").args(["-O1", "-pthread", "-o", &program, &source]).status().unwrap();
-    assert!(built.success());
-    program
+    compiled(scratch, "sleeper", SLEEPER, &[])
 }
 
 #[test]
@@ -149,8 +141,7 @@ fn an_interrupt_ends_the_program_and_its_children() {
         let child = command(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         until("its handlers", || takes(&child, &[signal]));
         until("the program's child", || Path::new(&pid).is_file());
-        // SAFETY: takes numbers only; it is our child, which was not waited for.
-        unsafe { libc::kill(child.id() as i32, signal) };
+        common::signal(&child, signal);
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), stderr.lines().count()), (Some(128 + signal), 1), "{stderr}");

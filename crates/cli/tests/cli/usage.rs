@@ -1,17 +1,12 @@
 //! Every wrong command line ends with exit code 2 and one line that names the flag and what is accepted.
 
-use crate::common::{Scratch, ondeck};
+use crate::common::{self, Scratch, ondeck};
 
 /// Runs the command; it must fail with 2, and its one line must have all the words.
 #[track_caller]
 pub(crate) fn refused(arguments: &[&str], words: &[&str]) {
-    let run = ondeck(arguments);
-    assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
-    assert_eq!(run.stderr.lines().count(), 1, "{arguments:?}: more than one line: {}", run.stderr);
-    assert!(run.stdout.is_empty(), "{arguments:?}: {}", run.stdout);
-    for word in words {
-        assert!(run.stderr.contains(word), "{arguments:?}: no {word:?} in: {}", run.stderr);
-    }
+    eprintln!("{arguments:?}");
+    common::refused(&ondeck(arguments), 2, words);
 }
 
 #[test]
@@ -117,23 +112,9 @@ fn files_that_cannot_be_compared() {
 fn help_names_every_flag() {
     let help = ondeck(&["bench", "--help"]);
     assert_eq!(help.code, Some(0));
-    for flag in [
-        "--workload",
-        "--lock",
-        "--threads",
-        "--tuning",
-        "--seconds",
-        "--rounds",
-        "--cs",
-        "--out",
-        "--resume",
-        "--think",
-        "--locks",
-        "--yield-after-us",
-        "--pin",
-        "--seed",
-        "--format",
-    ] {
+    let flags = "--workload --lock --threads --tuning --seconds --rounds --cs --out --resume --think --locks \
+                 --yield-after-us --pin --seed --format";
+    for flag in common::words(flags) {
         assert!(help.stdout.contains(flag), "{flag}");
     }
     let commands = ondeck(&["--help"]);

@@ -196,54 +196,39 @@ fn each_phase_has_its_lock() {
     });
 }
 
-#[test]
-fn a_long_hold_is_charged_and_not_who_releases_last() {
-    check("blame", None, nothing_more);
+/// Tests that one program is enough for: its name and argument, and what else must be so.
+macro_rules! checks {
+    ($($test:ident: $program:literal, $argument:expr, $more:expr;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                check($program, $argument, $more);
+            }
+        )*
+    };
 }
 
-#[test]
-fn what_another_gives_back_is_charged_to_who_took_it() {
-    check("returned", None, nothing_more);
-}
-
-#[test]
-fn each_of_four_in_turn_is_charged_its_part() {
-    check("turns", None, nothing_more);
-}
-
-#[test]
-fn nobody_is_charged_while_the_lock_is_free() {
-    check("handing_on", None, nothing_more);
-}
-
-#[test]
-fn templates_and_inlined_functions_are_in_the_stacks() {
-    check("templates", None, stacks::templates);
-}
-
-#[test]
-fn generics_are_in_the_stacks() {
-    check("generics", None, stacks::generics);
-}
-
-#[test]
-fn generics_with_the_newer_symbols_are_in_the_stacks() {
-    check("generics+v0", None, stacks::generics);
-}
-
-#[test]
-fn without_names_there_are_addresses() {
-    check("stripped", None, stacks::stripped);
-}
-
-#[test]
-fn without_names_at_fixed_addresses_there_are_addresses() {
-    check("stripped+fixed", None, stacks::stripped);
-}
-
-#[test]
-fn libraries_that_are_opened_later_are_known() {
-    check("opened", None, stacks::opened);
+checks! {
+    a_long_hold_is_charged_and_not_who_releases_last: "blame", None, nothing_more;
+    what_another_gives_back_is_charged_to_who_took_it: "returned", None, nothing_more;
+    each_of_four_in_turn_is_charged_its_part: "turns", None, nothing_more;
+    nobody_is_charged_while_the_lock_is_free: "handing_on", None, nothing_more;
+    templates_and_inlined_functions_are_in_the_stacks: "templates", None, stacks::templates;
+    generics_are_in_the_stacks: "generics", None, stacks::generics;
+    generics_with_the_newer_symbols_are_in_the_stacks: "generics+v0", None, stacks::generics;
+    without_names_there_are_addresses: "stripped", None, stacks::stripped;
+    without_names_at_fixed_addresses_there_are_addresses: "stripped+fixed", None, stacks::stripped;
+    libraries_that_are_opened_later_are_known: "opened", None, stacks::opened;
+    an_aborted_program_has_left_what_it_did: "ends", Some("abort"), nothing_more;
+    a_killed_program_has_left_what_it_did: "ends", Some("kill"), nothing_more;
+    waits_on_condition_variables_are_no_lock_waits: "conditions", None, nothing_more;
+    kinds_tries_and_deadlines_count_as_they_should: "kinds", None, nothing_more;
+    memory_used_again_and_moved_mutexes_are_told_apart: "reused", None, nothing_more;
+    c11s_mutexes_are_seen: "c11", None, nothing_more;
+    cpps_mutexes_are_seen: "cpp", None, nothing_more;
+    threads_that_end_have_left_what_they_did: "threads", None, nothing_more;
+    readers_and_writers_are_told_apart: "several", None, kinds::several;
+    what_is_no_lock_is_told_apart: "waits", None, kinds::waits;
 }
 
 #[test]
@@ -253,46 +238,6 @@ fn children_have_figures_of_their_own() {
         let n = run.truths.len();
         if n == 6 { Vec::new() } else { vec![format!("6 process images expected, {n} wrote of themselves")] }
     });
-}
-
-#[test]
-fn an_aborted_program_has_left_what_it_did() {
-    check("ends", Some("abort"), nothing_more);
-}
-
-#[test]
-fn a_killed_program_has_left_what_it_did() {
-    check("ends", Some("kill"), nothing_more);
-}
-
-#[test]
-fn waits_on_condition_variables_are_no_lock_waits() {
-    check("conditions", None, nothing_more);
-}
-
-#[test]
-fn kinds_tries_and_deadlines_count_as_they_should() {
-    check("kinds", None, nothing_more);
-}
-
-#[test]
-fn memory_used_again_and_moved_mutexes_are_told_apart() {
-    check("reused", None, nothing_more);
-}
-
-#[test]
-fn c11s_mutexes_are_seen() {
-    check("c11", None, nothing_more);
-}
-
-#[test]
-fn cpps_mutexes_are_seen() {
-    check("cpp", None, nothing_more);
-}
-
-#[test]
-fn threads_that_end_have_left_what_they_did() {
-    check("threads", None, nothing_more);
 }
 
 /// Waits for them are recorded, as are who waited and how long. Who holds them cannot be told, which the notes have to say.
@@ -315,16 +260,6 @@ fn waits_for_robust_inheriting_and_shared_mutexes_are_seen() {
     };
     let faults = with_each_lock(with);
     assert!(faults.is_empty(), "special:\n{}", faults.join("\n"));
-}
-
-#[test]
-fn readers_and_writers_are_told_apart() {
-    check("several", None, kinds::several);
-}
-
-#[test]
-fn what_is_no_lock_is_told_apart() {
-    check("waits", None, kinds::waits);
 }
 
 #[test]
