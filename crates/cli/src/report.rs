@@ -5,13 +5,13 @@ use crate::exit::Exit;
 use crate::profile::advise;
 use crate::terminal::{print, say};
 use ondeck_lab::catalogue;
-use ondeck_profile::is_profile_text;
+use ondeck_profile::json::{from_json, is_profile};
 use ondeck_report::document::Document;
 use ondeck_report::drawing::{Picture, pictures};
 use ondeck_report::html::page;
 use ondeck_report::inputs::Inputs;
 use ondeck_report::markdown::markdown;
-use ondeck_report::output::{OutFile, fingerprint_path, text_of};
+use ondeck_report::output::{OutFile, Unreadable, fingerprint_path, text_of};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     }
     let texts: Result<Vec<String>, _> = args.files.iter().map(|file| text_of(file)).collect();
     let texts = texts.map_err(|error| Exit::Usage(error.to_string()))?;
-    if let Some(place) = texts.iter().position(|text| is_profile_text(text)) {
+    if let Some(place) = texts.iter().position(|text| is_profile(text)) {
         return profile(args, place, &texts[place], page_file);
     }
     let inputs = Inputs::parse(&args.files, &texts).map_err(|error| Exit::Usage(error.to_string()))?;
@@ -53,7 +53,7 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
     if args.markdown {
         return wrong("it has no Markdown form; accepted: --output PAGE.html and --svg DIR");
     }
-    let mut profile = ondeck_profile::parse(file, text).map_err(Exit::Usage)?;
+    let mut profile = from_json(text).map_err(|what| Exit::Usage(Unreadable::new(file, what).to_string()))?;
     let pictures = match args.svg {
         None => Vec::new(),
         Some(_) => vec![Picture {

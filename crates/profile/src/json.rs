@@ -1,6 +1,7 @@
 //! The JSON form of a profile: all of it, and back.
 
-use crate::profile::{Bar, Lock, Profile, Site, VERSION};
+use crate::names::shown;
+use crate::profile::{Condition, Histogram, Lock, Profile, Site, VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -47,7 +48,7 @@ pub(crate) fn check_version(version: u64) -> Result<(), String> {
 }
 
 /// Whether the text is a profile, whole or not.
-pub(crate) fn is_profile(text: &str) -> bool {
+pub fn is_profile(text: &str) -> bool {
     match serde_json::from_str::<Head<IgnoredAny>>(text) {
         Ok(head) => head.version.is_some() && head.rows.is_none(),
         // What was cut off still begins as it was written.
@@ -66,7 +67,7 @@ fn explain(error: &serde_json::Error) -> String {
     format!("line {}, column {}: {what}; {hint}", error.line(), error.column())
 }
 
-/// What a reader could stumble over: a number of something that is not there, a figure below zero.
+/// What a reader could stumble over: a number of something that is not there, a figure that cannot be.
 fn fault(profile: &Profile) -> Option<String> {
     let missing = |what: &str, number: u32, length: usize| {
         (number as usize >= length).then(|| format!("names {what} {number} of {length}"))
@@ -78,38 +79,52 @@ fn fault(profile: &Profile) -> Option<String> {
     let origins = profile.locks.iter().filter_map(|lock| lock.origin).map(|origin| origin.stack);
     let mut stacks = origins.chain(sites(profile).map(|site| site.stack));
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
-    let is_reversed = bars(profile).any(|bar| bar.to < bar.from);
-    let bar = is_reversed.then(|| "has a bar of a histogram that ends before it begins".to_string());
-    frame.or(process).or(stack).or(bar).or_else(|| {
-        let figure = figures(profile).find(|figure| !(figure.is_finite() && *figure >= 0.0))?;
-        Some(format!("has the figure {figure} where only 0 or more makes sense"))
-    })
+    frame.or(process).or(stack).or_else(|| impossible(profile))
 }
 
 fn sites(profile: &Profile) -> impl Iterator<Item = &Site> {
-    let of_locks = profile
-        .locks
-        .iter()
-        .flat_map(|lock| lock.waiters.iter().chain(&lock.holders).chain(&lock.takers).chain(&lock.wakers));
-    of_locks.chain(profile.conditions.iter().flat_map(|condition| &condition.waiters))
+    let of_conditions = profile.conditions.iter().flat_map(|condition| &condition.waiters);
+    profile.locks.iter().flat_map(sites_of).chain(of_conditions)
 }
 
-fn bars(profile: &Profile) -> impl Iterator<Item = &Bar> {
-    let of_locks = profile.locks.iter().flat_map(|lock| lock.wait_histogram.0.iter().chain(&lock.hold_histogram.0));
-    of_locks.chain(profile.conditions.iter().flat_map(|condition| &condition.wait_histogram.0))
+fn sites_of(lock: &Lock) -> impl Iterator<Item = &Site> {
+    lock.waiters.iter().chain(&lock.holders).chain(&lock.takers).chain(&lock.wakers)
 }
 
-fn figures(profile: &Profile) -> impl Iterator<Item = f64> {
-    let of_lock = |lock: &Lock| [lock.acquisitions, lock.waits, lock.wait_ns, lock.hold_ns, lock.handing_on_ns];
-    let timelines = profile.locks.iter().map(|lock| &lock.timeline);
-    let times = timelines.flat_map(|timeline| timeline.amounts.iter().copied().chain([timeline.slice]));
-    [profile.seconds]
-        .into_iter()
-        .chain(profile.locks.iter().flat_map(of_lock))
-        .chain(profile.conditions.iter().flat_map(|condition| [condition.waits, condition.wait_ns]))
-        .chain(sites(profile).flat_map(|site| [site.count, site.ns]))
-        .chain(bars(profile).map(|bar| bar.count))
-        .chain(times)
+/// Larger figures are none of a run: 1e18 ns are thirty years. Sums of all that is allowed are finite.
+const MOST: f64 = 1e18;
+
+/// A figure that cannot be, in words.
+fn impossible(profile: &Profile) -> Option<String> {
+    let figures = |what: &str, name: &str, figures: &[f64]| {
+        let odd = figures.iter().find(|figure| !(0.0..=MOST).contains(*figure))?;
+        Some(format!("{what} {:?} has a figure of {odd}, where only 0 to {MOST:e} makes sense", shown(name)))
+    };
+    let histogram = |what: &str, name: &str, of: &Histogram| {
+        let odd = of.0.iter().find(|bar| bar.from > bar.to)?;
+        Some(format!("{what} {:?} has durations from {} to {} ns", shown(name), odd.from, odd.to))
+    };
+    let of_lock = |lock: &Lock| {
+        let mut all = vec![lock.acquisitions, lock.waits, lock.wait_ns, lock.hold_ns, lock.handing_on_ns];
+        all.extend([lock.spins, lock.parks, lock.wakes, lock.rotations].into_iter().flatten());
+        all.extend(sites_of(lock).flat_map(|site| [site.count, site.ns]));
+        let bars = [&lock.wait_histogram, &lock.hold_histogram];
+        all.extend(bars.into_iter().flat_map(|histogram| &histogram.0).map(|bar| bar.count));
+        all.push(lock.timeline.slice);
+        all.extend(&lock.timeline.amounts);
+        let odd_bars = bars.into_iter().find_map(|of| histogram("lock", &lock.name, of));
+        figures("lock", &lock.name, &all).or(odd_bars)
+    };
+    let of_condition = |condition: &Condition| {
+        let mut all = vec![condition.waits, condition.wait_ns];
+        all.extend(condition.waiters.iter().flat_map(|site| [site.count, site.ns]));
+        all.extend(condition.wait_histogram.0.iter().map(|bar| bar.count));
+        let what = "condition variable";
+        figures(what, &condition.name, &all).or_else(|| histogram(what, &condition.name, &condition.wait_histogram))
+    };
+    figures("the run of", profile.command.first().map_or("", String::as_str), &[profile.seconds, profile.started_at])
+        .or_else(|| profile.locks.iter().find_map(of_lock))
+        .or_else(|| profile.conditions.iter().find_map(of_condition))
 }
 
 #[cfg(test)]
@@ -126,7 +141,9 @@ mod tests {
 
     #[test]
     fn everything_comes_back() {
-        assert_eq!(from_json(&to_json(&toy())), Ok(toy()));
+        for profile in [toy(), crate::made_up::server()] {
+            assert_eq!(from_json(&to_json(&profile)), Ok(profile));
+        }
     }
 
     #[test]
@@ -141,6 +158,8 @@ mod tests {
         assert!(rows.contains("no profile; expected the JSON form of a profile"), "{rows}");
         assert!(from_json("{}").unwrap_err().contains("has no version"));
         assert!(from_json("[1]").unwrap_err().contains("expected the JSON form"));
+        let no_number = with("/cores", "many".into());
+        assert!(no_number.starts_with("line 1, column ") && no_number.contains(": invalid type"), "{no_number}");
     }
 
     #[test]
@@ -156,18 +175,32 @@ mod tests {
             let error = with(pointer, 99.into());
             assert!(error.contains(what), "{pointer}: {error}");
         }
-        for pointer in ["/seconds", "/locks/0/wait_ns", "/locks/0/holders/0/ns", "/locks/0/timeline/amounts/0"] {
-            let error = with(pointer, (-1.0).into());
-            assert!(error.contains("has the figure -1 where"), "{pointer}: {error}");
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_refused() {
+        for (pointer, value, what) in [
+            ("/seconds", -1.0, "the run of \"./server\" has a figure of -1, where only 0 to 1e18 makes sense"),
+            ("/locks/0/wait_ns", -1.0, "lock \"queue.mutex+8\" has a figure of -1"),
+            ("/locks/0/holders/0/ns", -1.0, "lock \"queue.mutex+8\" has a figure of -1"),
+            ("/locks/2/timeline/amounts/0", 1e300, "where only 0 to 1e18 makes sense"),
+        ] {
+            let error = with(pointer, value.into());
+            assert!(error.contains(what), "{pointer}: {error}");
         }
         let error = with("/locks/0/wait_histogram/0/to", 0.into());
-        assert!(error.contains("ends before it begins"), "{error}");
+        assert!(error.starts_with("lock \"queue.mutex+8\" has durations from 1000 to 0 ns"), "{error}");
+        let error = with("/conditions/0/wait_histogram/0/to", 0.into());
+        assert!(
+            error.starts_with("condition variable \"queue.filled\" has durations from 67108864 to 0 ns"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_profile_is_known_even_if_it_is_cut_off() {
         let text = to_json(&toy());
-        assert!(is_profile(&text) && is_profile(&text[..20]));
+        assert!(is_profile(&text) && is_profile(&text[..20]) && is_profile(&text[..text.len() / 2]));
         for other in ["", "{", "{\"rows\": [], \"version\": 1}", "{\"fingerprint\": {", "platform,workload\n", "[]"] {
             assert!(!is_profile(other), "{other}");
         }

@@ -8,7 +8,7 @@
 //! | `symbols` | names for addresses |
 //! | `json`, `pprof`, `folded`, `firefox` | the files for others; the first two are read back |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
-//! | `reading`, `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
+//! | `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
 //! | `names`, `wrappers`, `words` | short names, frames that only lock, sentences: what all that follow share |
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
@@ -32,7 +32,6 @@ mod names;
 mod page;
 pub mod pprof;
 mod profile;
-mod reading;
 mod rows;
 #[cfg(test)]
 mod sample;
@@ -56,7 +55,6 @@ pub use profile::{
     Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
     VERSION, WaitKind,
 };
-pub use reading::{is_profile as is_profile_text, parse};
 pub use rows::Side;
 pub use summary::Summary;
 pub use symbols::{Module, Symbols};

@@ -80,7 +80,7 @@ pub(crate) fn profile_file() -> PathBuf {
 
 fn sample_profile() -> Profile {
     let text = std::fs::read_to_string(profile_file()).expect("it is there");
-    ondeck_profile::parse(&profile_file(), &text).expect("it is a profile")
+    ondeck_profile::json::from_json(&text).expect("it is a profile")
 }
 
 pub(crate) fn hostile_profile() -> Profile {

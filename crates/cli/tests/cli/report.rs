@@ -188,7 +188,7 @@ fn a_profile_has_a_page_and_a_picture_of_its_own() {
     let cut = scratch.write("cut.json", &whole[..whole.len() / 2]);
     refused(&["report", &cut, "-o", &page], &["cut.json", "line 1", "is the file cut off?"]);
     let newer = scratch.write("newer.json", &whole.replacen("\"version\":1", "\"version\":2", 1));
-    refused(&["report", &newer, "-o", &page], &["newer.json", "version 2", "reads 1"]);
+    refused(&["report", &newer, "-o", &page], &["newer.json", "version 2", "accepted: version 1"]);
     assert_eq!(read(&page), text, "the old page stays");
 }
 
