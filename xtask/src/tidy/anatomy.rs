@@ -8,6 +8,7 @@ mod invariants;
 mod spec;
 mod steps;
 
+pub(super) use self::spec::defined_operator;
 use super::header::{Header, Item, SECTIONS, labels, quoted_after};
 use super::{Fault, File};
 use crate::lexer::{self, Kind, Token};

@@ -58,8 +58,7 @@ impl<'a> Header<'a> {
 
     /// All lines of all sections, as one line.
     pub(super) fn text(&self) -> String {
-        let lines = self.sections.iter().flat_map(|section| &section.lines);
-        lines.map(|(_, line)| format!("{} ", line.trim())).collect()
+        self.sections.iter().map(Section::text).collect()
     }
 
     pub(super) fn section(&self, name: &str) -> Option<&Section<'a>> {
@@ -70,6 +69,11 @@ impl<'a> Header<'a> {
 impl<'a> Section<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.lines.iter().all(|(_, line)| line.trim().is_empty())
+    }
+
+    /// All its lines, as one line.
+    pub(super) fn text(&self) -> String {
+        self.lines.iter().map(|(_, line)| format!("{} ", line.trim())).collect()
     }
 
     /// The rows of the tables whose first column is called `column`, each labelled by its first cell.

@@ -7,6 +7,7 @@ mod anatomy;
 mod dependencies;
 mod forbidden;
 mod header;
+mod modelled;
 mod size;
 mod words;
 
@@ -67,6 +68,7 @@ fn check(root: &Path, files: &[File]) -> Result<Vec<Fault>, String> {
     faults.extend(absences::check(files));
     faults.extend(anatomy::check(files));
     faults.extend(forbidden::check(files));
+    faults.extend(modelled::check(files));
     faults.extend(size::check(files));
     faults.extend(words::check(files));
     Ok(faults)

@@ -68,7 +68,7 @@ fn operators<'a>(name: &str, files: &'a [File]) -> Option<BTreeSet<&'a str>> {
 }
 
 /// The name before `==` in a line that begins a definition.
-fn defined_operator(line: &str) -> Option<&str> {
+pub(in crate::tidy) fn defined_operator(line: &str) -> Option<&str> {
     let (before, _) = line.split_once("==")?;
     let name = before.split('(').next()?.trim_end();
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

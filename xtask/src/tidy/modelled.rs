@@ -1,0 +1,115 @@
+//! Code beside the locks that has a model in `spec/`: the steps of its header, the comments where they happen, and the actions
+//! of the module have the same names.
+//!
+//! The header has a section `Steps` that names the module and has a row for each step. A comment `module: step, step` says where
+//! one happens. What an action models that is not our code, stands in the module in a line `\* of the program: action, action`.
+
+use super::anatomy::defined_operator;
+use super::header::{Header, Item};
+use super::{Fault, File};
+use crate::lexer;
+use std::collections::BTreeSet;
+
+const SECTION: &str = "Steps";
+const OF_THE_PROGRAM: &str = "\\* of the program: ";
+
+pub(super) fn check(files: &[File]) -> Vec<Fault> {
+    let headers = files.iter().filter(|file| file.is_rust()).map(|file| (file, Header::parse(&file.text)));
+    let mut faults = Vec::new();
+    for (file, header) in headers {
+        if let Some(section) = header.section(SECTION) {
+            faults.extend(check_model(file, &section.text(), &section.rows("step"), files));
+        }
+    }
+    faults
+}
+
+fn check_model(header: &File, text: &str, rows: &[Item], files: &[File]) -> Vec<Fault> {
+    let fault = |text: String| Fault::new(&header.path, 0, text);
+    let before = text.split_once(".tla").map(|(before, _)| before);
+    let Some((_, module)) = before.and_then(|before| before.rsplit_once("spec/")) else {
+        return vec![fault(format!("the section `{SECTION}` names no spec/MODULE.tla"))];
+    };
+    let path = format!("spec/{module}.tla");
+    let Some(model) = files.iter().find(|file| file.path == path) else {
+        return vec![fault(format!("{path} is missing"))];
+    };
+    let steps: BTreeSet<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+    let marked = marked(module, files);
+    let actions = actions(&model.text);
+    let missing = |names: &BTreeSet<&str>, from: &BTreeSet<&str>, what: &str| -> Vec<Fault> {
+        names.difference(from).map(|name| fault(format!("`{name}` {what}"))).collect()
+    };
+    let mut faults = missing(&steps, &actions, &format!("is no action of {path}"));
+    faults.extend(missing(&actions, &steps, &format!("of {path} has no row among the steps")));
+    faults.extend(missing(&steps, &marked, &format!("happens nowhere: there is no comment `{module}: STEP`")));
+    faults.extend(missing(&marked, &steps, "is named by a comment, and has no row among the steps"));
+    faults
+}
+
+/// The steps of a module that comments in the code name.
+fn marked<'a>(module: &str, files: &'a [File]) -> BTreeSet<&'a str> {
+    let start = format!("// {module}: ");
+    let mut found = BTreeSet::new();
+    for file in files.iter().filter(|file| file.is_rust() && file.path.starts_with("crates/")) {
+        for token in lexer::tokens(&file.text) {
+            let names = token.comment().and_then(|comment| comment.strip_prefix(&start));
+            found.extend(names.into_iter().flat_map(|names| names.split(", ")));
+        }
+    }
+    found
+}
+
+/// The actions of a module, whose names begin with a small letter as those of groups of variables do, but for what its
+/// program does.
+fn actions(module: &str) -> BTreeSet<&str> {
+    let is_action = |line: &&str| line.starts_with(|c: char| c.is_ascii_lowercase()) && !line.contains("== <<");
+    let mut found: BTreeSet<&str> = module.lines().filter(is_action).filter_map(defined_operator).collect();
+    for names in module.lines().filter_map(|line| line.strip_prefix(OF_THE_PROGRAM)) {
+        for name in names.split(", ") {
+            found.remove(name);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    const CODE: &str = "//! A flip.\n//!\n//! # Steps\n//! `spec/flip.tla` has it.\n//!\n//! | step | what |\n//! |---|---|\n\
+        //! | `turn` | it turns |\n\nfn f() {\n    g(); // flip: turn\n}\n";
+    const MODEL: &str =
+        "\\* of the program: push\nvars == <<a>>\nIsUp == a = 1\nturn(t) ==\n  a' = 1\npush == a' = 0\n";
+
+    fn faults(code: &str, model: &str) -> Vec<String> {
+        let files = [file("crates/c/src/flip.rs", code), file("spec/flip.tla", model)];
+        check(&files).iter().map(ToString::to_string).collect()
+    }
+
+    fn one_fault(code: &str, model: &str, part: &str) {
+        let faults = faults(code, model);
+        assert!(faults.len() == 1 && faults[0].contains(part), "{faults:?}");
+    }
+
+    #[test]
+    fn header_code_and_module_have_the_same_steps() {
+        assert_eq!(faults(CODE, MODEL), [""; 0]);
+        one_fault(CODE, &MODEL.replace("turn", "Turn"), "`turn` is no action");
+        one_fault(CODE, &MODEL.replace("of the program", "by nobody"), "`push` of spec/flip.tla has no row");
+        one_fault(&CODE.replace("// flip: turn", ""), MODEL, "`turn` happens nowhere");
+        one_fault(&CODE.replace("// flip: turn", "// flip: turn, fall"), MODEL, "`fall` is named by a comment");
+    }
+
+    #[test]
+    fn the_section_names_a_module_that_is_there() {
+        one_fault(&CODE.replace("spec/flip.tla", "A model"), MODEL, "names no spec/MODULE.tla");
+        one_fault(&CODE.replace("spec/flip.tla", "spec/flop.tla"), MODEL, "spec/flop.tla is missing");
+    }
+
+    #[test]
+    fn files_without_such_a_section_are_left_alone() {
+        assert_eq!(faults("//! A flip.\n", MODEL), [""; 0]);
+    }
+}
