@@ -49,6 +49,61 @@ mod tests {
         }
     }
 
+    /// Each step looks at the clock, and is done later: by then others may have charged more than it knows of.
+    #[test]
+    fn what_is_charged_late_or_twice_is_made_good_later() {
+        const MASK: u64 = super::SUM;
+        let mut chance = 1_u64;
+        let mut any = |below: u64| {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (chance >> 33) % below
+        };
+        for round in 0..2000 {
+            // Some rounds pass the end of 48 bits.
+            let start = MASK - 100 * (round % 3);
+            let (mut word, mut clock, mut until) = (0_u64, start + 10, start);
+            let (mut charged_to_all, mut left_over, mut waited) = (0_u64, 0_u64, 0_u64);
+            let mut waiters = std::vec::Vec::new();
+            let mut arrivals = 6;
+            while arrivals > 0 || !waiters.is_empty() {
+                clock += any(5);
+                let now = clock - any(4);
+                match any(4) {
+                    0 if arrivals > 0 => {
+                        arrivals -= 1;
+                        waiters.push(now);
+                        word = word.wrapping_add(one(now));
+                    }
+                    // A release, or an acquisition by somebody who has not waited.
+                    1 => {
+                        let ns = area(word, now);
+                        word = word.wrapping_add(charged(ns));
+                        (charged_to_all, until) = (charged_to_all + ns, now);
+                    }
+                    2 if !waiters.is_empty() => {
+                        let from = waiters.swap_remove(any(waiters.len() as u64) as usize);
+                        let now = now.max(from);
+                        let ns = area(word, now);
+                        word = word.wrapping_add(charged(ns)).wrapping_sub(one(now));
+                        (charged_to_all, until, waited) = (charged_to_all + ns, now, waited + now - from);
+                    }
+                    3 if !waiters.is_empty() => {
+                        let from = waiters.swap_remove(any(waiters.len() as u64) as usize);
+                        // As it was some time ago, or has become since it looked at the clock.
+                        let since = from.max(until - any(3));
+                        word = word.wrapping_sub(one(since));
+                        (left_over, waited) = (left_over + now.saturating_sub(since), waited + now.max(since) - from);
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(number(word), 0);
+            // What the word still has is charged less, or more, when somebody waits again.
+            let to_come = 0_u64.wrapping_sub(word >> super::BITS);
+            assert_eq!((charged_to_all + left_over).wrapping_add(to_come) & MASK, waited, "round {round}");
+        }
+    }
+
     #[test]
     fn what_seems_to_be_from_before_is_nothing() {
         assert_eq!(area(one(1000), 999), 0);
