@@ -38,7 +38,7 @@ use ondeck_record::Opaque;
 impl Cond {
     /// Makes one that nobody waits for out of anything.
     pub(crate) fn init(&self, is_shared: bool, is_monotonic: bool) {
-        self.clear();
+        self.clear(); // pthread_places: init
         process::lock();
         self.generation.store(process::generation_of(process::state()), Relaxed);
         self.flags.store(if is_shared { SHARED } else { 0 } | if is_monotonic { MONOTONIC } else { 0 }, Relaxed);
@@ -50,7 +50,7 @@ impl Cond {
             return shared::notify(self);
         }
         self.prepare();
-        self.waiters.notify_one();
+        self.waiters.notify_one(); // pthread_process: notify
     }
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Cond {
             return shared::notify(self);
         }
         self.prepare();
-        self.waiters.notify_all();
+        self.waiters.notify_all(); // pthread_places: broadcast
     }
 
     /// Makes process and condition variable ready: in the child of a fork, whoever waited does not exist.
@@ -72,7 +72,7 @@ impl Cond {
             process::revive(
                 || self.generation.load(Acquire),
                 |from, to| self.generation.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
-                || self.clear(),
+                || self.clear(), // pthread_process: clear
             );
         }
     }
@@ -90,10 +90,11 @@ impl Cond {
         let mut gap_ns = SHORTEST_NS;
         // Ended by those who leave, of whom none waits for us.
         loop {
-            let is_idle = is_shared || self.waiters.is_idle();
+            let is_idle = is_shared || self.waiters.is_idle(); // pthread_places: is_idle
             if is_idle && !is_shared && self.n_inside.load(Acquire) != 0 {
-                self.n_inside.fetch_sub(places::cut_off(self), Relaxed);
+                self.n_inside.fetch_sub(places::cut_off(self), Relaxed); // pthread_places: count_cut
             }
+            // pthread_places: destroyed
             if is_idle && self.n_inside.load(Acquire) == 0 {
                 return;
             }
@@ -150,7 +151,7 @@ impl Waiting<'_> {
     /// The last touch of the condition variable, unless that is gone. Once.
     fn leave(&self) {
         if self.place.is_some_and(|place| place.leave()) {
-            self.cond.n_inside.fetch_sub(1, Release);
+            self.cond.n_inside.fetch_sub(1, Release); // pthread_places: count_out
         }
     }
 
@@ -158,6 +159,7 @@ impl Waiting<'_> {
     fn finish(&self, is_notified: bool) -> Answer {
         // SAFETY: the caller of the wait keeps the mutex.
         unsafe {
+            // pthread_places: reacquire
             self.had.again(|mutex| match mutex.raw() {
                 Some(raw) => {
                     self.waiter.reacquire(raw, is_notified);
@@ -187,8 +189,10 @@ unsafe fn wait_in_list(
     let place = places::take(cond);
     // Who stands nowhere cannot be cut off, and touches nothing that it would have to be cut off from.
     if place.is_some() {
-        cond.n_inside.fetch_add(1, Relaxed);
+        cond.n_inside.fetch_add(1, Relaxed); // pthread_places: count_in
     }
+    // pthread_process: join
+    // pthread_places: join
     // SAFETY: fresh, and it stays here until the wait is over; the caller has the mutex.
     unsafe { cond.waiters.join(&waiter) };
     // SAFETY: as the caller says.
@@ -209,6 +213,7 @@ unsafe fn wait_in_list(
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.
     unsafe { handler.push(cancelled, (&raw const waiting).cast_mut().cast()) };
+    // pthread_places: wake, withdraw, unlink
     let is_notified =
         cond.waiters.sleep(&waiter, |word, waiting| cancel::sleep(word, waiting, Sharing::OneProcess, deadline));
     // SAFETY: pushed above, and nothing since.
@@ -227,9 +232,10 @@ unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
     let waiting = unsafe { &*waiting.cast::<Waiting<'_>>() };
     // Holds the condition variable fast, if it is there still; if not, we have been notified.
     let is_there = waiting.place.is_some_and(|place| place.hold(waiting.cond));
+    // pthread_places: withdraw, unlink, find_notified
     let is_notified = !(waiting.waiter.is_queued() && waiting.cond.waiters.withdraw(waiting.waiter));
     if is_notified && is_there {
-        waiting.cond.waiters.notify_one();
+        waiting.cond.waiters.notify_one(); // pthread_places: pass_on
     }
     waiting.leave();
     if is_notified {

@@ -62,8 +62,10 @@ impl Mutex {
             |from, to| self.shape.compare_exchange(shape(kind, from), shape(kind, to), AcqRel, Relaxed).is_ok(),
             || {
                 let is_held = self.owner.load(Relaxed) != 0;
+                // pthread_process: clear
                 self.clear();
                 self.n_waiting.store(0, Relaxed);
+                // pthread_process: regrab
                 match process::lock() {
                     _ if !is_held => {}
                     None => drop(self.raw.grab()),
@@ -83,7 +85,7 @@ impl Mutex {
         match self.prepare() {
             // SAFETY: there is no other thread; a signal handler that locks what its thread is locking is undefined.
             None if thread::is_alone() => unsafe { self.raw.try_acquire_alone() },
-            None => self.raw.grab(),
+            None => self.raw.grab(), // pthread_process: grab
             // SAFETY: zeros or a lock of this process's kind.
             Some(lock) => unsafe { lock.try_acquire(self.place()) },
         }
@@ -111,7 +113,7 @@ impl Mutex {
         };
         match (deadline, lock) {
             (Some(deadline), _) => deadline.keep(acquire_until),
-            (None, None) => self.raw.acquire_contended(None),
+            (None, None) => self.raw.acquire_contended(None), // pthread_process: take
             (None, Some(lock)) => {
                 // SAFETY: as above.
                 unsafe { lock.acquire(self.place()) };
@@ -137,13 +139,13 @@ impl Mutex {
         if self.theirs.load(Relaxed) != 0 {
             self.complain();
         }
-        self.owner.store(0, Relaxed);
+        self.owner.store(0, Relaxed); // pthread_process: disown
         match other {
             // SAFETY: there is no other thread, and the caller has seen that the lock is taken.
             None if thread::is_alone() => unsafe { self.raw.release_alone() },
             // SAFETY: the caller has seen that it is taken. If by another thread, the program unlocks for that one, as it
             // may do with normal mutexes.
-            None => unsafe { self.raw.release() },
+            None => unsafe { self.raw.release() }, // pthread_process: vacate
             // SAFETY: as above.
             Some(lock) => unsafe { lock.release(self.place()) },
         }
@@ -168,7 +170,7 @@ impl Mutex {
         if self.theirs.load(Relaxed) != 0 {
             self.complain();
         }
-        self.owner.store(thread::id(), Relaxed);
+        self.owner.store(thread::id(), Relaxed); // pthread_process: enter
         0
     }
 
@@ -403,7 +405,7 @@ impl Mutex {
     /// Unlocks it wholly, for a wait, in which it is not to be destroyed. Gives what [`enter_after_wait`] needs.
     pub(crate) fn leave_for_wait(&self) -> u32 {
         self.prepare();
-        self.expect_waiter();
+        self.expect_waiter(); // pthread_process: leave
         let count = self.count.load(Relaxed);
         self.count.store(0, Relaxed);
         // Some programs wait on a condition variable with a mutex that nobody has. If it looks taken all the same, its holder

@@ -3,6 +3,36 @@
 //! A notified waiter may still be asleep, in its mutex, when its condition variable is destroyed and freed; and if it is
 //! cancelled there, it has to pass its notification on, for which it needs it. So each waiter stands here, by the address.
 //! Who destroys takes the address away ([`cut_off`]); who wants to touch it [`hold`](Place::hold)s it first.
+//!
+//! # Steps
+//! `spec/pthread_places.tla` is a model of this and of the waits and the destruction in `cond`: nobody touches a condition
+//! variable that is gone, or another one at its address; the destruction ends, also if the destroyer has the mutex in which the
+//! notified sleep; and no notification is lost with a cancelled waiter. Comments in the code name the steps.
+//!
+//! | step | what it does |
+//! |---|---|
+//! | `take` | a waiter takes a free place, or finds none |
+//! | `count_in` | counts itself, if it has one |
+//! | `join` | becomes a waiter, and releases the mutex |
+//! | `wake` | has been notified, and called by a release of the mutex |
+//! | `withdraw` | gives up: its record cannot be notified any more |
+//! | `unlink` | and leaves the list |
+//! | `hold` | is cancelled: keeps the condition variable from being destroyed, if it is there |
+//! | `find_notified` | has been notified before that |
+//! | `pass_on` | and notifies another |
+//! | `leave` | gives its place up |
+//! | `count_out` | counts itself out, unless it was cut off; its last touch |
+//! | `reacquire` | has the mutex again |
+//! | `broadcast` | all waiters become sleepers of the mutex |
+//! | `is_idle` | the destroyer waits until nobody is in the list |
+//! | `cut_off` | takes the address from a place, unless that is held |
+//! | `count_cut` | subtracts those from the count |
+//! | `destroyed` | returns once nobody is counted; else it begins again |
+//! | `init` | another one at the same address |
+//!
+//! Orderings: the destroyer acquires the count, and `count_out` releases it, so whatever a waiter has done is over. Who is cut
+//! off has last touched the condition variable under the list's lock, which the destroyer has had since. A hold and a cut are
+//! exchanges of one word, of which one comes first.
 
 use crate::bytes::cond::Cond;
 use crate::thread;
@@ -44,6 +74,7 @@ pub(crate) fn take(cond: &Cond) -> Option<&'static Place> {
             END.fetch_max(idx + 1, Relaxed);
         }
         let address = ptr::from_ref(cond).expose_provenance();
+        // pthread_places: take
         place.cond.compare_exchange(0, address, AcqRel, Relaxed).ok().map(|_| place)
     })
 }
@@ -52,13 +83,14 @@ impl Place {
     /// Keeps the condition variable from being destroyed until [`leave`](Self::leave); false if it may be gone.
     pub(crate) fn hold(&self, cond: &Cond) -> bool {
         let address = ptr::from_ref(cond).addr();
+        // pthread_places: hold
         self.cond.compare_exchange(address, address | HELD, Acquire, Relaxed).is_ok()
     }
 
     /// The waiter will not touch the condition variable any more, and gives the place up. False if it must not even count
     /// itself out.
     pub(crate) fn leave(&self) -> bool {
-        self.cond.swap(0, Release) != CUT
+        self.cond.swap(0, Release) != CUT // pthread_places: leave
     }
 }
 
@@ -66,6 +98,7 @@ impl Place {
 pub(crate) fn cut_off(cond: &Cond) -> u32 {
     let address = ptr::from_ref(cond).addr();
     let is_cut = |place: &&Place| {
+        // pthread_places: cut_off
         place.cond.load(Relaxed) == address && place.cond.compare_exchange(address, CUT, Relaxed, Relaxed).is_ok()
     };
     WAITING[..END.load(Relaxed)].iter().filter(is_cut).count() as u32

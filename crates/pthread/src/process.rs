@@ -15,6 +15,33 @@
 //! How the child knows that it is one: its state lies in a page that the kernel gives to a child as zeros. Each operation
 //! looks at it for the lock's sake anyway. So it works for children of `clone` too, and no handler has to be the first of
 //! all handlers of a fork. Where the kernel refuses such a page, a handler of `pthread_atfork` does the same.
+//!
+//! # Steps
+//! `spec/pthread_process.tla` is a model of this: with a fork at any moment, and another one in the child, threads exclude each
+//! other, nobody uses what is half written, a mutex that somebody had at the fork stays locked, and no thread of the child waits
+//! for one of the parent. Comments in the code name the steps.
+//!
+//! | step | what it does |
+//! |---|---|
+//! | `prepare` | goes on in a process that is prepared, waits until it is, or begins to prepare it |
+//! | `count` | whoever prepares counts the fork |
+//! | `settle` | and tells all others, with the number of the process |
+//! | `look` | reads the number of an object: goes on, or waits for whoever writes it anew |
+//! | `mark` | or replaces it by the mark of this process; then the object is the thread's alone |
+//! | `clear` | forgets who waited, and the lock |
+//! | `regrab` | locks a mutex that has an owner, who may be the thread that forked |
+//! | `publish` | writes the number of this process |
+//! | `grab` | acquires the lock, or sleeps in its queue |
+//! | `take` | the sleeper that a release has called acquires it |
+//! | `enter` | writes the owner |
+//! | `disown` | clears the owner, for a release |
+//! | `vacate` | frees the lock, and calls a sleeper |
+//! | `join` | becomes a waiter of a condition variable |
+//! | `leave` | who waits counts itself, and releases the mutex |
+//! | `notify` | the waiter becomes a sleeper of the mutex |
+//!
+//! Orderings: `publish` releases what `clear` and `regrab` have written, and `look` acquires. What the parent had written is
+//! there before the child has a thread. `mark` needs no more than that of several threads one succeeds.
 
 pub(crate) use crate::state::{generation_of, is_ondeck, is_ondeck_in, is_recorded, state};
 
@@ -76,6 +103,7 @@ pub(crate) fn lock() -> Option<&'static Operations> {
     const NAP_NS: u32 = 10_000;
     // Ended by whoever prepares, which waits for nobody.
     loop {
+        // pthread_process: prepare
         match STATE.state.load(Acquire) & CHOICES {
             ONDECK | THEIRS | KNOWN => return None,
             // SAFETY: stored before the state was, and never freed.
@@ -85,6 +113,7 @@ pub(crate) fn lock() -> Option<&'static Operations> {
                 look_up_early();
                 without_signals(|| {
                     if STATE.state.compare_exchange(FRESH, BUSY, Acquire, Relaxed).is_ok() {
+                        // pthread_process: settle
                         STATE.state.store(prepare(), Release);
                     }
                 });
@@ -137,6 +166,7 @@ fn prepare() -> u32 {
         let answer = unsafe { libc::madvise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) };
         IS_WIPED.store(answer == 0, Relaxed);
     } else {
+        // pthread_process: count
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
         places::clear();
     }
@@ -202,6 +232,7 @@ pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool
     let under_way = ours | UNDER_WAY;
     // Ended by the thread of this process that writes it anew, which waits for nobody.
     loop {
+        // pthread_process: look
         let theirs = read();
         if theirs == ours {
             return;
@@ -211,8 +242,10 @@ pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool
             continue;
         }
         without_signals(|| {
+            // pthread_process: mark
             if exchange(theirs, under_way) {
                 forget();
+                // pthread_process: publish
                 exchange(under_way, ours);
             }
         });

@@ -279,15 +279,17 @@ impl Reader {
     /// process is gone (`is_over`) it is left out.
     pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), Unreadable> {
         const AT_ONCE: u64 = 4096;
-        let head = self.bytes(offset_of!(Header, head) as u64, 8)?.u64(0);
+        let head = self.bytes(offset_of!(Header, head) as u64, 8)?.u64(0); // record_ring: ask
         let size = size_of::<layout::Slot>();
         // Not more than there can be, whatever the file says.
         let end = head.min(self.tail.saturating_add(self.ring.room));
         'all: while self.tail < end {
             let first = self.tail % self.ring.room;
             let n = AT_ONCE.min(end - self.tail).min(self.ring.room - first);
+            // record_ring: copy_ticket, copy_words
             let slots = self.bytes(self.ring.start + first * size as u64, n as usize * size)?;
             for index in 0..n as usize {
+                // record_ring: examine
                 match sample(&slots, index * size, self.tail + 1) {
                     Some(sample) => each(sample),
                     None if is_over => {}
@@ -297,6 +299,7 @@ impl Reader {
             }
         }
         let wrong = |error: io::Error| Unreadable { path: self.path.clone(), why: error.to_string() };
+        // record_ring: free
         self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64).map_err(wrong)
     }
 }

@@ -1,5 +1,27 @@
 //! Samples, on their way to whoever reads: a ring that many write and one reads. If it is full a sample is counted as
 //! dropped, and nobody waits.
+//!
+//! # Steps
+//! `spec/record_ring.tla` is a model of this and of `Reader::take`: each sample that is taken is what one thread
+//! wrote, none is taken twice, and none that is finished is lost, wherever the process ends. Comments in the code name the steps.
+//!
+//! | step | what it does |
+//! |---|---|
+//! | `look` | a writer reads the number of the next sample |
+//! | `gauge` | and whether the ring is full: then it drops the sample |
+//! | `claim` | takes the number, if nobody else has |
+//! | `fill` | writes the words of the slot, in any order |
+//! | `tell` | and then the ticket |
+//! | `ask` | the reader asks for the number of the next sample to be begun |
+//! | `copy_ticket` | copies slots, of each the ticket first |
+//! | `copy_words` | and then the words |
+//! | `examine` | takes those whose ticket is the right one, up to the first that has not been told |
+//! | `free` | gives what it has taken to the writers again |
+//!
+//! Orderings: `tell` releases what `fill` has written. The reader copies by a system call. That it has all words of a slot whose
+//! ticket it has rests on a copy that goes upwards, from the ticket, and on loads that keep their order. Kernels copy so, and
+//! x86-64 loads so; nobody promises the one, and other processors do not do the other. `gauge` acquires the tail, which the
+//! reader writes after its copies, by another system call.
 
 use crate::layout::Slot;
 use crate::recording::Recording;
@@ -19,9 +41,10 @@ pub(crate) struct Sample {
 
 pub(crate) fn push(recording: &Recording, sample: Sample) {
     let room = recording.ring.room;
-    let mut head = recording.head.load(Relaxed);
+    let mut head = recording.head.load(Relaxed); // record_ring: look
     // Ended by success, or by a full ring: each failure is another thread's success.
     loop {
+        // record_ring: gauge
         if head.wrapping_sub(recording.tail.load(Acquire)) >= room {
             recording.dropped_samples.fetch_add(1, Relaxed);
             return;
@@ -31,16 +54,18 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
             recording.dropped_samples.fetch_add(1, Relaxed);
             return;
         }
+        // record_ring: claim
         match recording.head.compare_exchange_weak(head, head + 1, Relaxed, Relaxed) {
             Ok(_) => break,
             Err(now) => head = now,
         }
     }
     let Some(slot) = recording.entry::<Slot>(recording.ring, head % room) else { return };
+    // record_ring: fill
     slot.what.store(u64::from(thread::id(recording.pid)) << 32 | u64::from(sample.event), Relaxed);
     slot.place.store(u64::from(sample.stack) << 32 | u64::from(sample.lock), Relaxed);
     slot.at.store(sample.at, Relaxed);
     slot.ns.store(sample.ns, Relaxed);
     slot.weight.store(sample.weight.to_bits(), Relaxed);
-    slot.ticket.store(head + 1, Release);
+    slot.ticket.store(head + 1, Release); // record_ring: tell
 }
