@@ -8,9 +8,7 @@ mod machine_file;
 mod measures;
 
 pub use machine_file::machine_file;
-use ondeck_sim::machine::{self, Machine};
 
-use crate::this_machine;
 use crate::world::World;
 use measures::{PAIR_MEASURES, SINGLE_MEASURES, line_transfer};
 use ondeck_platform::Hardware;
@@ -135,24 +133,6 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
         done += 1;
     }
     Ok(calibration)
-}
-
-/// Measures this machine, as [`calibrate`] does, and makes the simulated machine of it; `cores` as in [`machine::find`].
-///
-/// # Errors
-/// As [`calibrate`]; if it was stopped; if what was measured makes no machine, or none of so many cores.
-pub fn machine_here(
-    stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(&str, usize, usize),
-    cores: Option<u32>,
-) -> Result<Machine, String> {
-    let fingerprint = this_machine::fingerprint();
-    let calibration = calibrate(stop, on_progress)?;
-    if stop.load(Relaxed) {
-        return Err("interrupted while this machine was measured".to_string());
-    }
-    let machine = machine::from_text("here", &machine_file(&calibration, &fingerprint))?;
-    cores.map_or(Ok(machine.clone()), |n| machine.with_cores(n))
 }
 
 fn cost(

@@ -5,7 +5,7 @@ use ondeck_report::row::Row;
 use std::sync::atomic::AtomicBool;
 
 /// Under what one lock is measured in one workload at one thread count in one round.
-pub struct Conditions<'a> {
+pub(crate) struct Conditions<'a> {
     /// Name of the platform.
     pub(crate) platform: &'static str,
     /// Name of the machine.
@@ -32,7 +32,7 @@ pub struct Conditions<'a> {
 
 /// Why a point gave no result.
 #[derive(Debug)]
-pub enum End {
+pub(crate) enum End {
     /// The user wants no more.
     Interrupted,
     /// Something is wrong.

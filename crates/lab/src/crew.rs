@@ -4,15 +4,11 @@
 //! gives it up when they have stood still for too long.
 
 use crate::conditions::{Conditions, End};
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Something alone on its cache lines. Two lines, because processors fetch them in pairs.
-#[repr(align(128))]
-pub(crate) struct Alone<T>(pub(crate) T);
 
 /// Threads run, nothing is measured yet.
 pub(crate) const WARM_UP: u32 = 0;

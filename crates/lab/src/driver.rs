@@ -3,19 +3,18 @@
 //! All locks of one workload and thread count are measured right after each other, in an order drawn anew for each
 //! round, so that whatever else happens to the machine happens to all of them. Nothing is averaged here.
 
+use crate::bench_lock::{BenchLock, VisitLock};
 use crate::conditions::{Conditions, End};
 use crate::earlier;
-use crate::lock::{BenchLock, Ground, VisitLock};
 use crate::noise::Noise;
 use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point, Progress};
+use crate::points;
 use crate::random::Random;
 use crate::this_machine;
-use crate::wait_policy;
-use crate::workload::{self, Kind, WorkloadSpec};
+use crate::workload::{self, WorkloadSpec};
 use crate::world::World;
 use ondeck_platform::Hardware;
 use ondeck_report::row::Row;
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How long nothing may move before a lock is said to be stuck.
@@ -31,10 +30,10 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
     check(plan)?;
     let done = finished(plan)?;
     earlier::tell(&done, on_progress);
-    explain::<Hardware>(&plan.points, on_progress);
+    points::explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let setting = Setting { plan, machine: &this_machine::fingerprint().machine, cores: &cores, stop };
-    let total = plan.points.iter().map(n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
+    let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
     let rows = collect(plan, done, |round, point| setting.measure(round, point), &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
@@ -97,36 +96,22 @@ impl Setting<'_> {
             patience_ns: PATIENCE_NS,
             stop: self.stop,
         };
-        measure::<Hardware>(point, &conditions)
+        points::measure::<Hardware>(point, &conditions, Measure { spec: &point.workload, conditions: &conditions })
     }
 }
 
-/// Measures a point that [`check_points`] has found no fault in.
-pub(crate) fn measure<G: Ground>(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
-    if let Some(policy) = point.lock.policy() {
-        return workload::run_wait::<G>(policy, conditions);
-    }
-    let measure = Measure::<G> { spec: &point.workload, conditions, ground: PhantomData };
-    point.lock.visit::<G, _>(measure).expect("check_points has found no fault in the locks")
-}
-
-struct Measure<'a, G> {
+/// Measures a lock in the workload.
+struct Measure<'a> {
     spec: &'a WorkloadSpec,
     conditions: &'a Conditions<'a>,
-    ground: PhantomData<G>,
 }
 
-impl<G: Ground> VisitLock for Measure<'_, G> {
+impl VisitLock for Measure<'_> {
     type Out = Result<Vec<Row>, End>;
 
     fn visit<L: BenchLock>(self) -> Self::Out {
-        G::measure::<L>(self.spec, self.conditions)
+        workload::run::<L, Hardware>(self.spec, self.conditions)
     }
-}
-
-/// How many rows one measurement of the point gives.
-pub(crate) fn n_rows<G: Ground>(point: &Point) -> usize {
-    point.workload.rows(point.lock.visit::<G, _>(HasFatForm) == Some(true))
 }
 
 /// Which point is measured when, with its round: groups of points that differ in the lock only, each group in random
@@ -154,7 +139,7 @@ fn order(plan: &Plan) -> Vec<(u32, &Point)> {
 /// Refuses a plan that cannot be run. [`run`] begins with this.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     plan.check_seconds(MIN_SECONDS)?;
-    check_points::<Hardware>(&plan.points)?;
+    points::check::<Hardware>(&plan.points)?;
     finished(plan).map(|_| ())
 }
 
@@ -168,70 +153,10 @@ fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
     earlier::assign::<Hardware>(order(plan).into_iter(), &plan.earlier)
 }
 
-/// Refuses points that cannot be run on `G`.
-pub(crate) fn check_points<G: Ground>(points: &[Point]) -> Result<(), Failure> {
-    let fault = |point: &Point| what_is_wrong_with::<G>(point).or_else(|| point.workload.fault(point.threads));
-    points.iter().find_map(fault).map_or(Ok(()), |text| Err(Failure::Plan(text)))
-}
-
-/// Of the lock, or of what stands in its place.
-fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
-    if point.workload.info().simulated_only && G::NAME == Hardware::NAME {
-        return Some(format!("{} runs on simulated machines only: use `ondeck sim`", point.workload));
-    }
-    match (point.workload.compares_waits(), point.lock.policy()) {
-        (true, None) => {
-            let accepted = wait_policy::name(5);
-            Some(format!("{} cannot run with {}; accepted: a policy like {accepted}", point.workload, point.lock))
-        }
-        (true, Some(_)) => None,
-        (false, _) => point.lock.fault::<G>(),
-    }
-}
-
-/// Tells what a reader of the figures should know beforehand.
-pub(crate) fn explain<G: Ground>(points: &[Point], on_progress: &mut dyn FnMut(Progress)) {
-    let mut told: Vec<&str> = Vec::new();
-    for point in points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
-        let blind = point.lock.visit::<G, _>(IsBlind) == Some(true);
-        if blind && !told.contains(&point.lock.as_str()) {
-            told.push(point.lock.as_str());
-        }
-    }
-    if !told.is_empty() {
-        let text = format!(
-            "handoff-slow: {} cannot tell whether a thread sleeps; the holder waits 100 us instead",
-            told.join(", ")
-        );
-        on_progress(Progress::Warning(text));
-    }
-}
-
-/// Whether a lock has a larger form.
-struct HasFatForm;
-
-impl VisitLock for HasFatForm {
-    type Out = bool;
-
-    fn visit<L: BenchLock>(self) -> bool {
-        L::HAS_FAT_FORM
-    }
-}
-
-/// Whether a lock cannot tell that a thread sleeps in it.
-struct IsBlind;
-
-impl VisitLock for IsBlind {
-    type Out = bool;
-
-    fn visit<L: BenchLock>(self) -> bool {
-        L::new().shows_sleeper().is_none()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Kind;
 
     fn plan(points: &[(&str, &str, u32)]) -> Plan {
         let point = |&(workload, lock, threads): &(&str, &str, u32)| Point {

@@ -1,8 +1,8 @@
 //! Which measurements of a plan an earlier run has finished, by its rows: these need not be made again.
 
-use crate::driver::n_rows;
 use crate::lock::Ground;
 use crate::plan::{Failure, Point, Progress};
+use crate::points::n_rows;
 use ondeck_report::output::about_earlier;
 use ondeck_report::row::Row;
 use ondeck_report::wording;

@@ -4,6 +4,7 @@
 //! one round; the workloads are in [`workload`], the locks in [`lock`], and what both need of an execution in
 //! [`world`]. What is made of rows is for `ondeck-report`.
 
+pub mod bench_lock;
 pub mod calibrate;
 mod conditions;
 mod crew;
@@ -15,6 +16,7 @@ mod measure;
 mod noise;
 mod peers;
 pub mod plan;
+mod points;
 pub mod predict;
 mod random;
 pub mod simulate;

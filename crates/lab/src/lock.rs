@@ -1,279 +1,145 @@
-//! What the workloads need of a lock, and which locks there are.
-//!
-//! A workload is generic over [`BenchLock`], and a lock is chosen by name through a [`VisitLock`]. For hardware it is
-//! compiled once per lock, so that no indirect call lies on a measured path; for the simulator, see `erased`.
+//! What stands where a lock does in a plan: read once from words like `ondeck[throughput]`, and never again.
 
-mod erased;
-mod spec;
+mod ground;
 
-pub(crate) use erased::with_kind;
-use spec::OfFamily;
-pub use spec::{LockSpec, split};
+pub use ground::{Ground, LockInfo, lock_names, lock_names_on, locks, locks_on, peer_names_on};
 
-use crate::conditions::{Conditions, End};
-use crate::peers::{Adaptive, Monitor, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
-use crate::tuning;
-use crate::workload::{self, WorkloadSpec};
-use crate::world::{Marked, SimulatedMonitor, World};
-use ondeck_locks::{LOCKS, RawLock, RawMonitor};
-use ondeck_platform::Hardware;
-use ondeck_report::row::Row;
-use ondeck_sim::Simulated;
+use crate::bench_lock::{OfFamily, VisitLock};
+use crate::tuning::{self, Constants};
+use crate::wait_policy;
+use ondeck_locks::{LOCKS, SpinPolicy};
+use std::fmt;
 
-/// A lock under measurement.
-pub trait BenchLock: Send + Sync + 'static {
-    /// A free lock. It may be moved until the first [`with`](BenchLock::with).
-    fn new() -> Self;
-
-    /// Runs `section` while holding the lock. `section` does not panic.
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R;
-
-    /// Makes one attempt, and runs `section` while holding the lock if that succeeded. A lock that its holder may
-    /// acquire again grants it to the holder.
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R>;
-
-    /// Whether the lock has a larger form that it takes on for good, as a monitor does once it was contended.
-    const HAS_FAT_FORM: bool = false;
-
-    /// Makes the lock take on its larger form, if it has one.
-    fn make_fat(&self) {}
-
-    /// Whether some thread sleeps in the lock; `None` where the lock cannot tell.
-    fn shows_sleeper(&self) -> Option<bool> {
-        None
-    }
+/// A lock with its constants, or a policy of waiting for a workload that has no lock. It is shown, and told from others, by
+/// the words that it was read from.
+#[derive(Clone, Debug)]
+pub struct LockSpec {
+    words: String,
+    meaning: Meaning,
 }
 
-/// A lock of the family, as the workloads see it.
-pub struct Family<L>(L);
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    Lock { name: &'static str, constants: Option<Constants> },
+    Policy(SpinPolicy),
+}
 
-impl<L: RawLock> BenchLock for Family<L> {
-    fn new() -> Self {
-        Family(L::new())
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.0.acquire();
-        let result = section();
-        // SAFETY: this thread has acquired the lock three lines above, and `section` cannot reach it.
-        unsafe { self.0.release() };
-        result
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        if !self.0.try_acquire() {
-            return None;
+impl LockSpec {
+    /// Reads `NAME`, `NAME[TUNING]` where the lock has tunings, or the [name of a policy](wait_policy::name).
+    ///
+    /// # Errors
+    /// In one line with what is accepted.
+    pub fn parse(words: &str) -> Result<Self, String> {
+        let spec = |meaning| LockSpec { words: words.to_string(), meaning };
+        if let Some(policy) = wait_policy::parse(words) {
+            return Ok(spec(Meaning::Policy(policy)));
         }
-        let result = section();
-        // SAFETY: this thread has acquired the lock above, and `section` cannot reach it.
-        unsafe { self.0.release() };
-        Some(result)
+        let (name, tuning) = split(words);
+        let Some(name) = lock_names().into_iter().find(|lock| *lock == name) else {
+            return Err(format!("there is no lock \"{name}\"; accepted: {}", lock_names().join(", ")));
+        };
+        let constants = tuning.map(|tuning| Constants::parse(name, tuning)).transpose()?;
+        Ok(spec(Meaning::Lock { name, constants }))
     }
 
-    fn shows_sleeper(&self) -> Option<bool> {
-        self.0.shows_sleeper()
-    }
-}
-
-/// A lock of the family that has a small and a large form.
-pub struct Inflatable<L>(Family<L>);
-
-impl<L: RawMonitor> BenchLock for Inflatable<L> {
-    fn new() -> Self {
-        Inflatable(Family::new())
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.0.with(section)
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        self.0.try_with(section)
-    }
-
-    const HAS_FAT_FORM: bool = true;
-
-    fn make_fat(&self) {
-        self.0.0.inflate();
-    }
-
-    fn shows_sleeper(&self) -> Option<bool> {
-        self.0.shows_sleeper()
-    }
-}
-
-const MONITOR: LockInfo = LockInfo { name: "ondeck-monitor", idea: ondeck_locks::monitor::ENTRY.idea, peer: false };
-
-/// What `ondeck list locks` says of one lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LockInfo {
-    /// Name as the command line spells it.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub idea: &'static str,
-    /// Whether it is somebody else's: the ones that the family is compared with.
-    pub peer: bool,
-}
-
-/// The locks of other libraries.
-const PEERS: [LockInfo; 6] = [
-    peer("std", "std::sync::Mutex: three-state futex that spins about 100 times before it sleeps"),
-    peer("parking-lot", "parking_lot 0.13: one byte, sleepers in a global table, releases before it looks for them"),
-    peer(
-        "parking-lot-012",
-        "parking_lot 0.12: as 0.13, but searches its table first and hands over fairly now and then",
-    ),
-    peer(
-        "parking-lot-reentrant",
-        "parking_lot 0.13's ReentrantMutex: its mutex with the holder's id and a depth beside it",
-    ),
-    peer("pthread", "pthread_mutex_t as the C library makes it by default: three-state futex, sleeps at once"),
-    peer("pthread-adaptive", "pthread_mutex_t of type PTHREAD_MUTEX_ADAPTIVE_NP: learns how long to spin"),
-];
-
-/// How the names of our texts of other libraries' locks end.
-const PORT: &str = "-port";
-
-/// Our text of a lock that is not written in Rust or C.
-const WITHOUT_ORIGINAL: &str = "swift";
-
-/// The name of our text of another library's lock.
-fn port_of(peer: &str) -> Option<&'static str> {
-    LOCKS.iter().map(|entry| entry.name).find(|name| name.strip_suffix(PORT) == Some(peer))
-}
-
-const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
-    LockInfo { name, idea, peer: true }
-}
-
-/// A platform that locks are measured on. The family runs on each; others are a platform's own.
-pub trait Ground: World {
-    /// Where its locks find constants that a command line has given.
-    type Place: tuning::Place;
-
-    /// Whether the locks of other libraries are our texts of them here, under the names of the originals.
-    const HAS_PORTS_FOR_PEERS: bool;
-
-    /// The locks that it has beside the family, in the order in which they are best read.
-    fn other_locks() -> Vec<LockInfo>;
-
-    /// Does `visitor` with the one called `name`; `None` if it is none of them.
-    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out>;
-
-    /// Measures `L` in the workload `spec`.
-    fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End>;
-}
-
-impl Ground for Hardware {
-    type Place = tuning::ForAll;
-
-    const HAS_PORTS_FOR_PEERS: bool = false;
-
-    fn other_locks() -> Vec<LockInfo> {
-        [MONITOR].into_iter().chain(PEERS).collect()
-    }
-
-    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
-        match name {
-            "ondeck-monitor" => Some(visitor.visit::<Monitor>()),
-            "std" => Some(visitor.visit::<Std>()),
-            "parking-lot" => Some(visitor.visit::<ParkingLot>()),
-            "parking-lot-012" => Some(visitor.visit::<ParkingLot012>()),
-            "parking-lot-reentrant" => Some(visitor.visit::<ParkingLotReentrant>()),
-            "pthread" => Some(visitor.visit::<Posix>()),
-            "pthread-adaptive" => Some(visitor.visit::<Adaptive>()),
-            _ => None,
+    /// The name of the lock, without its tuning; of a policy, its words.
+    pub fn name(&self) -> &str {
+        match self.meaning {
+            Meaning::Lock { name, .. } => name,
+            Meaning::Policy(_) => &self.words,
         }
     }
 
-    fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
-        workload::run::<L, Hardware>(spec, conditions)
-    }
-}
-
-/// The locks of others are compiled for hardware; here our texts stand for them.
-impl Ground for Simulated {
-    type Place = tuning::PerRun;
-
-    const HAS_PORTS_FOR_PEERS: bool = true;
-
-    fn other_locks() -> Vec<LockInfo> {
-        [MONITOR].into_iter().chain(PEERS.into_iter().filter(|peer| port_of(peer.name).is_some())).collect()
+    /// The words that it was read from.
+    pub fn as_str(&self) -> &str {
+        &self.words
     }
 
-    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
-        if name == MONITOR.name {
-            return Some(visitor.visit::<SimulatedMonitor>());
+    /// The policy, if it is one.
+    pub fn policy(&self) -> Option<SpinPolicy> {
+        match self.meaning {
+            Meaning::Policy(policy) => Some(policy),
+            Meaning::Lock { .. } => None,
         }
-        ondeck_locks::with_lock::<Simulated, _>(port_of(name)?, OfFamily(visitor))
     }
 
-    fn measure<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
-        with_kind::<L, _>(MeasureErased { spec, conditions })
+    /// Whether constants stand in brackets.
+    pub fn is_tuned(&self) -> bool {
+        matches!(self.meaning, Meaning::Lock { constants: Some(_), .. })
+    }
+
+    /// The same lock with other constants; `None` if it has no such ones.
+    pub fn with_tuning(&self, tuning: &str) -> Option<LockSpec> {
+        tuning::knows(self.name(), tuning).then(|| format!("{}[{tuning}]", self.name()).parse().ok())?
+    }
+
+    /// What keeps it from being run on `G`, in one line with what is accepted.
+    pub fn fault<G: Ground>(&self) -> Option<String> {
+        let accepted = lock_names_on::<G>();
+        match self.meaning {
+            Meaning::Policy(_) => Some(format!("{self} is not a lock; it is for the workload gc-wait")),
+            Meaning::Lock { name, .. } if accepted.contains(&name) => None,
+            // Our texts of others' locks have a name of their own wherever they run.
+            Meaning::Lock { name, .. } if LOCKS.iter().any(|entry| entry.name == name) => None,
+            Meaning::Lock { name, .. } => Some(format!(
+                "{name} is compiled for hardware and cannot run on {}; accepted: {}",
+                G::NAME,
+                accepted.join(", ")
+            )),
+        }
+    }
+
+    /// Does `visitor` with the lock on `G`; `None` where [`fault`](LockSpec::fault) says why.
+    pub fn visit<G: Ground, V: VisitLock>(&self, visitor: V) -> Option<V::Out> {
+        match self.meaning {
+            Meaning::Lock { constants: Some(constants), .. } => Some(constants.visit::<G, V>(visitor)),
+            Meaning::Lock { name, .. } if G::other_locks().iter().any(|lock| lock.name == name) => {
+                G::with_other_lock(name, visitor)
+            }
+            Meaning::Lock { name, .. } => ondeck_locks::with_lock::<G, _>(name, OfFamily(visitor)),
+            Meaning::Policy(_) => None,
+        }
     }
 }
 
-struct MeasureErased<'a> {
-    spec: &'a WorkloadSpec,
-    conditions: &'a Conditions<'a>,
-}
+impl std::str::FromStr for LockSpec {
+    type Err = String;
 
-impl VisitLock for MeasureErased<'_> {
-    type Out = Result<Vec<Row>, End>;
-
-    /// The simulator is told of the passes of the lock, for its timeline.
-    fn visit<E: BenchLock>(self) -> Self::Out {
-        workload::run_simulated::<Marked<E>>(self.spec, self.conditions)
+    fn from_str(words: &str) -> Result<Self, String> {
+        LockSpec::parse(words)
     }
 }
 
-/// All locks that can be measured on `G`, the family first, in the order in which they are best read.
-pub fn locks_on<G: Ground>() -> Vec<LockInfo> {
-    let is_shown = |name: &str| !(G::HAS_PORTS_FOR_PEERS && name.ends_with(PORT));
-    let family = LOCKS.iter().filter(|entry| is_shown(entry.name));
-    let family = family.map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
-    family.chain(G::other_locks()).collect()
+impl fmt::Display for LockSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
 }
 
-/// The names of the mutexes that programs use today and that can be run on `G`: those of other libraries that we have texts
-/// of; where these stand for them, also those of which there is no original here.
-pub fn peer_names_on<G: Ground>() -> Vec<&'static str> {
-    let with_port = PEERS.iter().map(|peer| peer.name).filter(|name| port_of(name).is_some());
-    with_port.chain(G::HAS_PORTS_FOR_PEERS.then_some(WITHOUT_ORIGINAL)).collect()
+impl PartialEq for LockSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
 }
 
-/// The names of [`locks_on`].
-pub fn lock_names_on<G: Ground>() -> Vec<&'static str> {
-    locks_on::<G>().iter().map(|lock| lock.name).collect()
-}
+impl Eq for LockSpec {}
 
-/// All locks that there are: those on hardware, which has all.
-pub fn locks() -> Vec<LockInfo> {
-    locks_on::<Hardware>()
-}
-
-/// The names of [`locks`].
-pub fn lock_names() -> Vec<&'static str> {
-    lock_names_on::<Hardware>()
-}
-
-/// Something to be done with a lock whose type is chosen by name.
-pub trait VisitLock {
-    /// What comes out of it.
-    type Out;
-    /// Does it.
-    fn visit<L: BenchLock>(self) -> Self::Out;
+/// Name and tuning of a lock spelled `NAME` or `NAME[TUNING]`.
+pub fn split(words: &str) -> (&str, Option<&str>) {
+    match words.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+        Some((name, tuning)) => (name, Some(tuning)),
+        None => (words, None),
+    }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::bench_lock::BenchLock;
+    use ondeck_platform::Hardware;
+    use ondeck_sim::Simulated;
 
-    pub(crate) struct CanBeTaken;
+    struct CanBeTaken;
 
     impl VisitLock for CanBeTaken {
         type Out = bool;
@@ -287,11 +153,65 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
-        let mut names = lock_names();
-        names.sort_unstable();
-        let all = names.len();
-        names.dedup();
-        assert_eq!(names.len(), all);
+    fn spelling_of_a_tuned_lock() {
+        assert_eq!(split("ondeck"), ("ondeck", None));
+        assert_eq!(split("ondeck[throughput]"), ("ondeck", Some("throughput")));
+        assert_eq!(split("ondeck[]"), ("ondeck", Some("")));
+        assert_eq!(split("ondeck[throughput"), ("ondeck[throughput", None));
+    }
+
+    #[test]
+    fn every_name_leads_to_a_lock() {
+        let tuned = ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "coreclr-monitor-before[no-spin]"];
+        for words in lock_names().into_iter().chain(tuned) {
+            let spec = LockSpec::parse(words).unwrap();
+            assert_eq!((spec.to_string().as_str(), spec.fault::<Hardware>()), (words, None));
+            assert_eq!(spec.visit::<Hardware, _>(CanBeTaken), Some(true), "{words}");
+        }
+        for words in ["no-such-lock", "std[throughput]", "ondeck[fast]", "ondeck[", "[throughput]", ""] {
+            assert!(LockSpec::parse(words).is_err(), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_lock_of_others_is_on_hardware_only() {
+        let fault = |words: &str| LockSpec::parse(words).unwrap().fault::<Simulated>();
+        let text = fault("parking-lot-reentrant").unwrap();
+        let (begins, ends) = ("parking-lot-reentrant is compiled for hardware", "pthread, pthread-adaptive");
+        assert!(text.starts_with(begins) && text.ends_with(ends), "{text}");
+        for words in lock_names_on::<Simulated>().into_iter().chain(["ondeck[look_ns=0]", "coreclr-monitor[no-spin]"]) {
+            assert_eq!(fault(words), None);
+        }
+    }
+
+    /// What is simulated under the name of a peer is our text of it, and on hardware it is the peer.
+    #[test]
+    fn a_port_stands_for_its_original_in_the_simulator() {
+        let peers = ["std", "parking-lot", "parking-lot-012", "pthread", "pthread-adaptive"];
+        assert_eq!(peer_names_on::<Hardware>(), peers);
+        assert_eq!(peer_names_on::<Simulated>(), [&peers[..], &["swift"]].concat());
+        let (simulated, hardware) = (lock_names_on::<Simulated>(), lock_names_on::<Hardware>());
+        for peer in peers {
+            let port = format!("{peer}-port");
+            assert!(hardware.contains(&peer) && hardware.contains(&port.as_str()), "{peer}");
+            assert!(simulated.contains(&peer) && !simulated.contains(&port.as_str()), "{peer}");
+            assert_eq!(LockSpec::parse(&port).unwrap().fault::<Simulated>(), None);
+        }
+    }
+
+    #[test]
+    fn a_policy_is_no_lock() {
+        let policy = LockSpec::parse("spin-wait[yield_after_ns=5000]").unwrap();
+        assert_eq!((policy.policy(), policy.is_tuned()), (Some(SpinPolicy::yield_after(5_000)), false));
+        assert!(policy.fault::<Hardware>().unwrap().contains("is not a lock"));
+        assert_eq!(policy.visit::<Hardware, _>(CanBeTaken), None);
+    }
+
+    #[test]
+    fn constants_belong_to_the_locks_that_have_them() {
+        let tuned =
+            |name: &str, tuning| LockSpec::parse(name).unwrap().with_tuning(tuning).map(|spec| spec.to_string());
+        assert_eq!(tuned("ondeck[look_ns=0]", "throughput").as_deref(), Some("ondeck[throughput]"));
+        assert_eq!([tuned("ondeck", "no-spin"), tuned("std", "throughput")], [None, None]);
     }
 }

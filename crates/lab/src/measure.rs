@@ -395,6 +395,23 @@ fn count_window<W: World, R: Send + 'static>(
     Ok(())
 }
 
+/// How much work there is in a nanosecond, as a thread finds that has a core to itself; the best of some attempts, since
+/// anything that comes between makes it less.
+pub(crate) fn units_per_ns<W: World>(conditions: &Conditions) -> Result<f64, End> {
+    const UNITS: u32 = 50_000;
+    let body = |_: &Stage<W>, _| {
+        let ticks = (0..20).map(|_| {
+            let began = W::ticks();
+            W::spend(UNITS);
+            W::ticks().saturating_sub(began).max(1)
+        });
+        ticks.min().unwrap_or(1)
+    };
+    let crew = Crew::<W, u64>::start(conditions, 1, Arc::new(body))?;
+    let ticks = crew.dismiss()?.pop().unwrap_or(1);
+    Ok(f64::from(UNITS) / (ticks as f64 * W::ns_per_tick()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

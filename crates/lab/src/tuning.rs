@@ -3,9 +3,9 @@
 mod flagship;
 mod monitors;
 
-pub use flagship::{ForAll, PerRun, Place, parse};
+pub use flagship::{Place, parse};
 
-use crate::lock::{Ground, VisitLock};
+use crate::bench_lock::VisitLock;
 use monitors::Spin;
 use ondeck_locks::ondeck::Tuning;
 
@@ -64,10 +64,10 @@ impl Constants {
     }
 
     /// Does `visitor` with the lock that has these constants.
-    pub(crate) fn visit<G: Ground, V: VisitLock>(self, visitor: V) -> V::Out {
+    pub(crate) fn visit<P: Place, V: VisitLock>(self, visitor: V) -> V::Out {
         match self {
-            Constants::Flagship(tuning) => flagship::visit::<G, V>(tuning, visitor),
-            Constants::Monitor(name, spin) => monitors::visit::<G, V>(name, spin, visitor),
+            Constants::Flagship(tuning) => flagship::visit::<P, V>(tuning, visitor),
+            Constants::Monitor(name, spin) => monitors::visit::<P, V>(name, spin, visitor),
         }
     }
 }

@@ -6,8 +6,7 @@
 
 mod simulated;
 
-pub use simulated::Marked;
-pub(crate) use simulated::{SimulatedMonitor, run};
+pub(crate) use simulated::{SidesPerRun, run};
 
 pub use ondeck_platform::Hardware;
 pub use ondeck_sim::Simulated;
@@ -16,12 +15,17 @@ use ondeck_platform::{Atomic, Platform, Waited};
 use ondeck_sim::Spent;
 use std::hint::black_box;
 use std::mem;
-use std::sync::atomic::{Ordering::SeqCst, fence};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::fence;
 
 /// How many threads can run at once on this machine.
 pub fn cpus() -> u32 {
     Hardware::parallelism()
 }
+
+/// Something alone on its cache lines. Two lines, because processors fetch them in pairs.
+#[repr(align(128))]
+pub(crate) struct Alone<T>(pub(crate) T);
 
 /// What the process has used since it began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +71,13 @@ pub trait World: Platform {
     /// The Fibonacci number `n` by naive recursion, for workloads whose originals work like that: 9 calls for 4, 109 for
     /// 9.
     fn fib(n: u32) -> u32;
+
+    /// Adds one with a plain load and store, as ordinary data under a lock is changed: a second thread inside loses an
+    /// update. (Atomics only because a broken lock must be found out, not be undefined behaviour.)
+    #[inline(always)]
+    fn add_one(count: &Self::U64) {
+        count.store(count.load(Relaxed) + 1, Relaxed);
+    }
 
     /// A full barrier: all stores of the thread are seen before any load that follows.
     fn barrier();

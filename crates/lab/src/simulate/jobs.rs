@@ -1,12 +1,13 @@
 //! The runs of a plan, computed in parallel.
 
-use super::{MachinePlan, Timeline};
+use super::machine_plan::MachinePlan;
+use super::measured;
 use crate::conditions::{Conditions, End};
-use crate::driver;
 use crate::earlier;
 use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point};
 use crate::world::{self, World};
 use ondeck_report::row::Row;
+use ondeck_sim::timeline::Timeline;
 use ondeck_sim::{Options, Simulated};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
@@ -140,7 +141,7 @@ fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<Done, End> 
         stop,
     };
     let options = Options { seed, record: of.record };
-    let outcome = world::run(&of.machine, &options, || driver::measure::<Simulated>(point, &conditions));
+    let outcome = world::run(&of.machine, &options, || measured::rows(point, &conditions));
     let outcome = outcome.map_err(|failure| {
         let (lock, threads) = (point.lock.to_string(), point.threads);
         End::Failed(Failure::Simulation { workload: workload.clone(), lock, threads, failure })

@@ -1,6 +1,6 @@
 //! What a simulated result depends on: for its files, and for whoever reads it.
 
-use super::MachinePlan;
+use super::machine_plan::MachinePlan;
 use ondeck_report::fingerprint::{Fingerprint, Simulation};
 use ondeck_report::row::Row;
 

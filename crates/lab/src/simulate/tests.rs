@@ -1,8 +1,9 @@
 //! Runs of good locks and of locks that fail, and what is said of them.
 
 use super::*;
+use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::lock::BenchLock;
+use crate::plan::{Pin, Point};
 use crate::workload::tests::Broken;
 use crate::workload::{self, WorkloadSpec};
 use crate::world;
@@ -165,7 +166,7 @@ fn a_thread_that_gets_nothing_has_waited_all_the_time() {
 fn passes_are_fewer_than_sections() {
     let [sections, passes] = ["monitor-throughput", "monitor-latency"].map(|workload| {
         let point = point(workload, "ondeck", 2);
-        measured(workload, |conditions| driver::measure::<Simulated>(&point, conditions)).unwrap().remove(0)
+        measured(workload, |conditions| measured::rows(&point, conditions)).unwrap().remove(0)
     });
     let run = |row: &Row| (row.spent, row.wait_p50_ns, row.wait_max_ns);
     assert!(sections.wait_max_ns.is_some() && run(&sections) == run(&passes), "one run, counted in two ways");
@@ -200,7 +201,7 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
         .collect();
     let plan = plan(points);
     let rows = rows_of(&plan);
-    let total = plan.points.iter().map(driver::n_rows::<Simulated>).sum::<usize>();
+    let total = plan.points.iter().map(points::n_rows::<Simulated>).sum::<usize>();
     assert_eq!(rows.len(), total);
     assert!(rows.iter().all(|row| row.ops.is_some() && row.trace_hash.is_some() && row.spent.is_some()));
     assert_eq!(rows_of(&plan), rows);

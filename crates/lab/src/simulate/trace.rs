@@ -17,7 +17,7 @@ mod write;
 
 use super::{MIN_SECONDS, MachinePlan};
 use crate::plan::Plan;
-use draft::Draft;
+use draft::{Draft, ns};
 use ondeck_report::trace::{Header, MARKER, Subject};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, Timeline};
@@ -80,9 +80,4 @@ fn draft(events: &[Event], machine: &Machine, end_ns: u64) -> Vec<draft::Entry> 
     let mut draft = Draft::new(machine);
     events.iter().for_each(|event| draft.take(event));
     draft.finish(end_ns)
-}
-
-/// Picoseconds as nanoseconds. Rounding keeps the order of times.
-fn ns(ps: u64) -> u64 {
-    (ps + 500) / 1000
 }

@@ -4,8 +4,10 @@
 //! there is one type that reads them from a place, which is filled anew before each measurement. Hence variants of one lock
 //! can stand side by side in one run, measured in turns like any other locks.
 
-use crate::lock::{Family, Ground, VisitLock};
+use crate::bench_lock::{Family, VisitLock};
 use ondeck_locks::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, THROUGHPUT, Tuning};
+use ondeck_platform::{Hardware, Platform};
+use ondeck_sim::Simulated;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
@@ -82,8 +84,9 @@ fn unknown(part: &str) -> String {
     )
 }
 
-/// Where a lock that is measured finds its constants. One lock is measured at a time, so one place is enough.
-pub trait Place: Send + Sync + 'static {
+/// A platform with a place where a lock that is measured finds its constants. One lock is measured at a time, so one place
+/// is enough.
+pub trait Place: Platform {
     /// Puts `tuning` there, for all locks that are made from now on.
     fn put(tuning: &'static Tuning);
 
@@ -91,12 +94,10 @@ pub trait Place: Send + Sync + 'static {
     fn tuning() -> &'static Tuning;
 }
 
-/// The place of locks on hardware: threads of all cores look there.
-pub struct ForAll;
-
 static SWEPT: AtomicPtr<Tuning> = AtomicPtr::new(ptr::from_ref(&BALANCED).cast_mut());
 
-impl Place for ForAll {
+/// One for all: threads of all cores look there.
+impl Place for Hardware {
     fn put(tuning: &'static Tuning) {
         SWEPT.store(ptr::from_ref(tuning).cast_mut(), Release);
     }
@@ -108,14 +109,12 @@ impl Place for ForAll {
     }
 }
 
-/// The place of locks in simulations: each is computed by one thread of the system, and several are at once.
-pub struct PerRun;
-
 thread_local! {
     static SIMULATED: Cell<&'static Tuning> = const { Cell::new(&BALANCED) };
 }
 
-impl Place for PerRun {
+/// One per run: each is computed by one thread of the system, and several are at once.
+impl Place for Simulated {
     fn put(tuning: &'static Tuning) {
         SIMULATED.set(tuning);
     }
@@ -126,12 +125,12 @@ impl Place for PerRun {
 }
 
 /// The policy whose constants are in a place.
-struct Swept<S>(PhantomData<S>);
+struct Swept<P>(PhantomData<P>);
 
-impl<S: Place> Policy for Swept<S> {
+impl<P: Place> Policy for Swept<P> {
     #[inline]
     fn tuning() -> &'static Tuning {
-        S::tuning()
+        P::tuning()
     }
 }
 
@@ -148,9 +147,9 @@ pub(super) fn kept(tuning: Tuning) -> &'static Tuning {
 }
 
 /// Does `visitor` with the flagship with `tuning`.
-pub(super) fn visit<G: Ground, V: VisitLock>(tuning: &'static Tuning, visitor: V) -> V::Out {
-    G::Place::put(tuning);
-    visitor.visit::<Family<RawOndeck<G, Swept<G::Place>>>>()
+pub(super) fn visit<P: Place, V: VisitLock>(tuning: &'static Tuning, visitor: V) -> V::Out {
+    P::put(tuning);
+    visitor.visit::<Family<RawOndeck<P, Swept<P>>>>()
 }
 
 #[cfg(test)]
@@ -192,8 +191,8 @@ mod tests {
     fn a_lock_has_the_tuning_that_was_put_last() {
         let rotate_ns = |rotate_ns| Tuning { rotate_ns, ..BALANCED };
         for tuning in [rotate_ns(1), rotate_ns(2), rotate_ns(1)] {
-            PerRun::put(kept(tuning));
-            assert_eq!(*Swept::<PerRun>::tuning(), tuning);
+            Simulated::put(kept(tuning));
+            assert_eq!(*Swept::<Simulated>::tuning(), tuning);
         }
         assert!(ptr::eq(kept(rotate_ns(1)), kept(rotate_ns(1))), "kept once");
     }

@@ -1,6 +1,6 @@
 //! The settings that dotnet/coreclr PR 14216 shows its monitors with. Each is a type, so each is compiled.
 
-use crate::lock::{Inflatable, VisitLock};
+use crate::bench_lock::{Inflatable, VisitLock};
 use ondeck_locks::{LowerSpin, NoSpin};
 use ondeck_platform::Platform;
 

@@ -10,13 +10,11 @@
 //! The tasks outnumber the CPUs, and each begins somewhere within a test: had all begun one at once, nobody would finish
 //! any for the first second, and then everybody.
 
-use super::{Conditions, units_per_ns};
-use crate::conditions::End;
-use crate::crew::Alone;
-use crate::lock::BenchLock;
-use crate::measure::{Job, Meter, measure};
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
+use crate::measure::{Job, Meter, measure, units_per_ns};
 use crate::random::Random;
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;

@@ -4,12 +4,10 @@
 //! What makes it more than a counter under a lock is the layout, which is that of Go's `hchan`: a pass to another core
 //! moves the line with the lock, the line with the positions, and a line of the buffer.
 
-use super::{Conditions, add_one};
-use crate::conditions::End;
-use crate::crew::Alone;
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -95,7 +93,7 @@ impl<L: BenchLock, W: World> Channel<L, W> {
             }
             self.slot(self.advance(&self.send_at)).store(value, Relaxed);
             self.queued.store(queued + 1, Relaxed);
-            add_one::<W>(&self.done);
+            W::add_one(&self.done);
         });
     }
 
@@ -113,7 +111,7 @@ impl<L: BenchLock, W: World> Channel<L, W> {
             let value = slot.load(Relaxed);
             slot.store(0, Relaxed);
             self.queued.store(queued - 1, Relaxed);
-            add_one::<W>(&self.done);
+            W::add_one(&self.done);
             value
         })
     }

@@ -11,12 +11,11 @@
 //! Work is work, not waiting for a clock: a thread that loses its core keeps its state the longer, and that is what
 //! oversubscription does. There is no lock, and nothing under one that could be lost; the column `lock` names the policy.
 
-use super::{Conditions, units_per_ns};
-use crate::conditions::End;
-use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
-use crate::measure::Snapshot;
+use crate::conditions::{Conditions, End};
+use crate::crew::{COUNT, Crew, STOP, Stage, watch};
+use crate::measure::{Snapshot, units_per_ns};
 use crate::random::Random;
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_locks::{SpinPolicy, SpinWait};
 use ondeck_platform::Atomic;
 use ondeck_report::histogram::Histogram;

@@ -5,12 +5,11 @@
 //! reads the clock. The difference of the two readings is one pass. In the fast kind the giver does not wait, so the
 //! taker is still on its core; in the slow kind it waits until the taker sleeps in the lock.
 
-use super::{Conditions, add_one};
-use crate::conditions::End;
-use crate::crew::{Alone, COUNT, Crew, STOP, Stage, watch};
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
+use crate::crew::{COUNT, Crew, STOP, Stage, watch};
 use crate::measure::Snapshot;
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::histogram::Histogram;
 use ondeck_report::row::Row;
@@ -120,7 +119,7 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
         while self.wait_for_turn(TAKER, stage) {
             let taken = self.lock.0.with(|| {
                 let taken = W::ticks();
-                add_one::<W>(&self.count.0);
+                W::add_one(&self.count.0);
                 taken
             });
             passes.acquired += 1;

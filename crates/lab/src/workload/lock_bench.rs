@@ -1,13 +1,11 @@
 //! `lock-bench`, after the program of that name: many locks, each with a counter beside it; every operation picks one
 //! at random.
 
-use super::{Conditions, add_one};
-use crate::conditions::End;
-use crate::crew::Alone;
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
 use crate::random::Random;
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -31,7 +29,7 @@ impl<L: BenchLock, W: World> Job for LockBench<L, W> {
     #[inline(always)]
     fn turn<M: Meter>(&self, random: &mut Random, meter: &mut M) {
         let slot = &self.0[random.below(self.0.len() as u32) as usize].0;
-        meter.around(|| slot.lock.with(|| add_one::<W>(&slot.count)));
+        meter.around(|| slot.lock.with(|| W::add_one(&slot.count)));
     }
 
     fn updates(&self) -> u64 {

@@ -21,15 +21,11 @@ pub(crate) mod tests;
 
 pub use spec::{Data, Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 
+use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::crew::{Crew, Stage};
-use crate::lock::BenchLock;
 use crate::world::{Simulated, World};
 use ondeck_locks::SpinPolicy;
-use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Measures lock `L` in the workload `spec`.
 pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
@@ -63,28 +59,4 @@ pub(crate) fn run_simulated<L: BenchLock>(spec: &WorkloadSpec, conditions: &Cond
 /// Measures a policy of waiting in the workload without a lock.
 pub(crate) fn run_wait<W: World>(policy: SpinPolicy, conditions: &Conditions) -> Result<Vec<Row>, End> {
     gc_wait::run::<W>(conditions, policy)
-}
-
-/// How much work there is in a nanosecond, as a thread finds that has a core to itself; the best of some attempts, since
-/// anything that comes between makes it less.
-fn units_per_ns<W: World>(conditions: &Conditions) -> Result<f64, End> {
-    const UNITS: u32 = 50_000;
-    let body = |_: &Stage<W>, _| {
-        let ticks = (0..20).map(|_| {
-            let began = W::ticks();
-            W::spend(UNITS);
-            W::ticks().saturating_sub(began).max(1)
-        });
-        ticks.min().unwrap_or(1)
-    };
-    let crew = Crew::<W, u64>::start(conditions, 1, Arc::new(body))?;
-    let ticks = crew.dismiss()?.pop().unwrap_or(1);
-    Ok(f64::from(UNITS) / (ticks as f64 * W::ns_per_tick()))
-}
-
-/// Adds one with a plain load and store, as ordinary data under a lock is changed: a second thread inside loses an
-/// update. (Atomics only because a broken lock must be found out, not be undefined behaviour.)
-#[inline(always)]
-fn add_one<W: World>(count: &W::U64) {
-    count.store(count.load(Relaxed) + 1, Relaxed);
 }

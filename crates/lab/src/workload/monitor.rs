@@ -5,13 +5,11 @@
 //! threads share and nobody guards. The second workload counts an acquisition only if another thread made the one
 //! before; the original's source is not public, and this is what its authors say that it is about.
 
-use super::Conditions;
-use crate::conditions::End;
-use crate::crew::Alone;
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
 use crate::random::Random;
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::marker::PhantomData;

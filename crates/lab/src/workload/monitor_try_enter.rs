@@ -4,12 +4,11 @@
 //! One thread tries, in up to three rows: `monitor-try-enter/thin`, the lock free and as it is made; `/fat`, the lock
 //! free and in its larger form, of locks that have one; `/locked`, another thread holds the lock and sleeps.
 
-use super::{Conditions, add_one};
-use crate::conditions::End;
-use crate::crew::{Alone, Crew, Stage, count_one};
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
+use crate::crew::{Crew, Stage, count_one};
 use crate::measure::{Job, Meter, measure};
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -47,7 +46,7 @@ impl<L: BenchLock, W: World> Job for Tries<L, W> {
     #[inline(always)]
     fn turn<M: Meter>(&self, mine: &mut Mine, _meter: &mut M) {
         for _ in 0..PER_TURN {
-            let entered = self.lock.0.try_with(|| add_one::<W>(&self.count.0));
+            let entered = self.lock.0.try_with(|| W::add_one(&self.count.0));
             mine.succeeded += u64::from(entered.is_some());
         }
     }

@@ -4,10 +4,9 @@
 //! came in between), by powers of two. The percentile is one over time: 90 % of all acquisitions belong to streaks, or to
 //! gaps, of at most this many, and this many mean acquisitions are so many nanoseconds.
 
-use super::Conditions;
 use super::mutex_contention::Contention;
-use crate::conditions::End;
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
 use crate::world::World;
 use ondeck_report::row::Row;

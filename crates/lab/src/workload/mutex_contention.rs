@@ -1,11 +1,9 @@
 //! `mutex-contention`, after Go's `BenchmarkMutexContention`: nothing but an atomic increment inside, nothing outside.
 
-use super::{Conditions, add_one};
-use crate::conditions::End;
-use crate::crew::Alone;
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -36,7 +34,7 @@ impl<L: BenchLock, W: World> Contention<L, W> {
         meter.around(|| {
             self.lock.0.with(|| {
                 let before = self.data.0.count.fetch_add(1, SeqCst);
-                add_one::<W>(&self.data.0.witness);
+                W::add_one(&self.data.0.witness);
                 before + 1
             })
         })

@@ -11,12 +11,11 @@
 //! the measurement: on a line of its own, each pass of the lock moves two lines; beside the lock it moves one, which the
 //! release writes anyway. `near` is what parking_lot's benchmark does, whose number is inside the mutex.
 
-use super::{Conditions, Data};
-use crate::conditions::End;
-use crate::crew::Alone;
-use crate::lock::BenchLock;
+use super::spec::Data;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::{Atomic, Platform};
 use ondeck_report::row::Row;
 use std::sync::Arc;

@@ -2,12 +2,11 @@
 //!
 //! A second thread exists and sleeps, because a C library may leave out its atomic operations in a process of one.
 
-use super::{Conditions, add_one};
-use crate::conditions::End;
-use crate::crew::{Alone, Crew, Stage};
-use crate::lock::BenchLock;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
+use crate::crew::{Crew, Stage};
 use crate::measure::{Job, Meter, measure};
-use crate::world::World;
+use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ impl<L: BenchLock, W: World> Job for Solo<L, W> {
         for _ in 1..PER_TURN {
             self.lock.0.with(|| ());
         }
-        self.lock.0.with(|| add_one::<W>(&self.count.0));
+        self.lock.0.with(|| W::add_one(&self.count.0));
     }
 
     fn ops_per_turn(&self) -> u64 {

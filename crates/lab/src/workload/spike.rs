@@ -3,11 +3,10 @@
 //! Three rows: `spike/before`, `spike/during` and `spike/after`. The third window begins as soon as the visitors are
 //! gone, without a warm-up: what they leave behind is what is being asked for.
 
-use super::Conditions;
 use super::sections::Usual;
-use crate::conditions::End;
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
 use crate::crew::{Crew, Stage, watch};
-use crate::lock::BenchLock;
 use crate::measure::{AnyJob, Report, Snapshot, work};
 use crate::world::World;
 use ondeck_report::row::Row;

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::peers::Std;
 use ondeck_platform::Hardware;
 use std::hint::spin_loop;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use std::thread;

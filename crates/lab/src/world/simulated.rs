@@ -3,14 +3,10 @@
 //! A run knows cache lines by their addresses. So nothing that threads have shared is freed before the run is over: what
 //! came to lie there next would find the line in some core, or not, as the allocator pleases.
 
-use super::{Usage, World};
-use crate::crew::Alone;
-use crate::lock::BenchLock;
+use super::{Alone, Usage, World};
 use ondeck_locks::monitor::{Pool, Side};
-use ondeck_locks::{RawLock, RawOndeckMonitor};
 use ondeck_platform::Platform;
 use ondeck_sim::machine::Machine;
-use ondeck_sim::timeline::Mark;
 use ondeck_sim::{Failure, Options, Outcome, Simulated, Spent, Thread};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -120,9 +116,9 @@ struct Sides {
 }
 
 /// Where simulated monitors find their side objects.
-pub(crate) struct PerRun;
+pub(crate) struct SidesPerRun;
 
-impl Pool<Simulated> for PerRun {
+impl Pool<Simulated> for SidesPerRun {
     fn side(index: u32) -> &'static Side<Simulated> {
         SIDES.with_borrow(|sides| &sides.all[index as usize].0)
     }
@@ -140,73 +136,5 @@ impl Pool<Simulated> for PerRun {
 
     fn give_back(index: u32) {
         SIDES.with_borrow_mut(|sides| sides.free.push(index));
-    }
-}
-
-/// A lock that tells the simulation who asks for it and who has it. That takes no time, and no room.
-#[repr(transparent)]
-pub struct Marked<L>(L);
-
-impl<L: BenchLock> BenchLock for Marked<L> {
-    fn new() -> Self {
-        Marked(L::new())
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        Simulated::mark(Mark::Asks);
-        let result = self.0.with(|| held(section));
-        Simulated::mark(Mark::Released);
-        result
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let result = self.0.try_with(|| held(section))?;
-        Simulated::mark(Mark::Released);
-        Some(result)
-    }
-
-    const HAS_FAT_FORM: bool = L::HAS_FAT_FORM;
-
-    fn make_fat(&self) {
-        self.0.make_fat();
-    }
-
-    fn shows_sleeper(&self) -> Option<bool> {
-        self.0.shows_sleeper()
-    }
-}
-
-#[inline(always)]
-fn held<R>(section: impl FnOnce() -> R) -> R {
-    Simulated::mark(Mark::Holds);
-    section()
-}
-
-/// `ondeck::Monitor` as far as it can be had here: the same lock, with a pool that has no mutex.
-pub(crate) struct SimulatedMonitor(RawOndeckMonitor<Simulated, PerRun>);
-
-impl BenchLock for SimulatedMonitor {
-    fn new() -> Self {
-        SimulatedMonitor(RawOndeckMonitor::new())
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let entered = self.0.enter();
-        let result = section();
-        // SAFETY: this thread has entered three lines above, and `section` cannot reach the monitor.
-        unsafe { self.0.exit(entered) };
-        result
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let entered = self.0.try_enter()?;
-        let result = section();
-        // SAFETY: this thread has entered above, and `section` cannot reach the monitor.
-        unsafe { self.0.exit(entered) };
-        Some(result)
     }
 }

@@ -1,13 +1,17 @@
 //! From events to what is drawn: slices with both ends, arrows, instants, counts.
 
 use super::life::{Being, Life};
-use super::ns;
 use ondeck_platform::Step;
 use ondeck_report::trace::Place;
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, What};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+
+/// Picoseconds as nanoseconds. Rounding keeps the order of times.
+pub(super) fn ns(ps: u64) -> u64 {
+    (ps + 500) / 1000
+}
 
 /// A row of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

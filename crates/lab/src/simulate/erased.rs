@@ -5,13 +5,13 @@
 //! nothing else in it, so that whatever shares a line with the lock shares it still. That is why the table is not kept in
 //! the lock but with the thread of the system that the run is on: all locks of one run are of one kind.
 
-use super::{BenchLock, VisitLock};
+use crate::bench_lock::{BenchLock, VisitLock};
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
 
 /// A lock in `WORDS` words of 64 bits, of the kind that [`with_kind`] has set; `FAT` is its
 /// [`HAS_FAT_FORM`](BenchLock::HAS_FAT_FORM).
-pub(crate) struct Erased<const WORDS: usize, const FAT: bool>(UnsafeCell<[u64; WORDS]>);
+pub(super) struct Erased<const WORDS: usize, const FAT: bool>(UnsafeCell<[u64; WORDS]>);
 
 // SAFETY: what is stored is a lock, which is both; the table that it is used through checks the size of the lock.
 unsafe impl<const WORDS: usize, const FAT: bool> Send for Erased<WORDS, FAT> {}
@@ -35,7 +35,7 @@ thread_local! {
 
 /// Does `visitor` with a type of the size of `L`, whose values are locks `L` until this thread of the system calls this
 /// again: what is left of a run is dropped after the visitor has returned.
-pub(crate) fn with_kind<L: BenchLock, V: VisitLock>(visitor: V) -> V::Out {
+pub(super) fn with_kind<L: BenchLock, V: VisitLock>(visitor: V) -> V::Out {
     KIND.set(Some(Of::<L>::KIND));
     visit_size::<L, V>(visitor)
 }
