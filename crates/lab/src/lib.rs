@@ -1,8 +1,8 @@
 //! Measures locks: workloads, drivers, the simulated machine, calibration.
 //!
 //! [`driver::run`] carries out a plan and gives rows. A row is what one lock did in one workload at one thread count in
-//! one round; the workloads are in [`workload`], the locks in [`lock`], and what both need of an execution in
-//! [`world`]. What is made of rows is for `ondeck-report`.
+//! one round. The workloads are in [`workload`]; what they need of a lock is in [`bench_lock`], and what they need of an
+//! execution in [`world`]. Which locks there are is in [`lock`]. What is made of rows is for `ondeck-report`.
 
 pub mod bench_lock;
 pub mod calibrate;

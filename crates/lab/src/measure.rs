@@ -221,6 +221,42 @@ impl Waits {
     }
 }
 
+/// How long each pass or wait took, of a workload that counts these and not its turns.
+#[derive(Default)]
+pub(crate) struct Timings {
+    n: u64,
+    sum: u64,
+    pub(crate) spread: Histogram,
+}
+
+impl Timings {
+    pub(crate) fn record(&mut self, span: u64) {
+        self.n += 1;
+        self.sum += span;
+        self.spread.record(span);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Timings) {
+        self.n += other.n;
+        self.sum += other.sum;
+        self.spread.merge(&other.spread);
+    }
+
+    /// Writes the figures into `row`, with spans of `unit_ns`, instead of those of turns: how many turns there are says
+    /// nothing.
+    pub(crate) fn fill(&self, unit_ns: f64, row: &mut Row) {
+        let quantile = |p| self.spread.quantile(p).map(|span| span * unit_ns);
+        row.ops = Some(self.n);
+        row.ops_per_s = None;
+        row.ns_per_op = (self.n > 0).then(|| self.sum as f64 / self.n as f64 * unit_ns);
+        row.wait_p50_ns = quantile(0.5);
+        row.wait_p99_ns = quantile(0.99);
+        row.wait_p999_ns = quantile(0.999);
+        row.wait_max_ns = (self.n > 0).then(|| self.spread.max() as f64 * unit_ns);
+        (row.jain, row.min_share) = (None, None);
+    }
+}
+
 /// A clock before and after.
 struct Timed<'a, W: World> {
     stage: &'a Stage<W>,
@@ -382,7 +418,7 @@ fn has_settled(counts: &[u64]) -> bool {
 }
 
 /// Counts for one window.
-fn count_window<W: World, R: Send + 'static>(
+pub(crate) fn count_window<W: World, R: Send + 'static>(
     crew: &Crew<W, R>,
     conditions: &Conditions,
     ops: u64,

@@ -48,15 +48,25 @@ guarded! {
 
 /// The C library's mutex, in place like in a C program: behind a pointer it would lie on a cache line of its own
 /// even where the workload puts it next to other things.
-struct Pthread(UnsafeCell<libc::pthread_mutex_t>);
+pub(crate) struct Pthread<const ADAPTIVE: bool>(UnsafeCell<libc::pthread_mutex_t>);
+
+/// `pthread_mutex_t` of the default type.
+pub(crate) type Posix = Pthread<false>;
+/// `pthread_mutex_t` that spins for a learned while before it sleeps.
+pub(crate) type Adaptive = Pthread<true>;
 
 // SAFETY: a mutex in its initial state is plain bytes, and `BenchLock::new` allows moves only in that state; nothing
 // in it belongs to the thread that made it.
-unsafe impl Send for Pthread {}
+unsafe impl<const ADAPTIVE: bool> Send for Pthread<ADAPTIVE> {}
 // SAFETY: the cell is only ever handed to the pthread functions, which are made to be called by many threads at once.
-unsafe impl Sync for Pthread {}
+unsafe impl<const ADAPTIVE: bool> Sync for Pthread<ADAPTIVE> {}
 
-impl Pthread {
+impl<const ADAPTIVE: bool> BenchLock for Pthread<ADAPTIVE> {
+    fn new() -> Self {
+        let default = libc::PTHREAD_MUTEX_INITIALIZER;
+        Pthread(UnsafeCell::new(if ADAPTIVE { libc::PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP } else { default }))
+    }
+
     #[inline(always)]
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         // SAFETY: the mutex is initialised, and stays in place from the first call on (see `BenchLock::new`). A mutex
@@ -81,48 +91,10 @@ impl Pthread {
     }
 }
 
-impl Drop for Pthread {
+impl<const ADAPTIVE: bool> Drop for Pthread<ADAPTIVE> {
     fn drop(&mut self) {
         // SAFETY: `&mut self` says that nobody uses it any more, and every `with` has unlocked what it locked.
         unsafe { libc::pthread_mutex_destroy(self.0.get()) };
-    }
-}
-
-/// `pthread_mutex_t` of the default type.
-pub(crate) struct Posix(Pthread);
-
-impl BenchLock for Posix {
-    fn new() -> Self {
-        Posix(Pthread(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.0.with(section)
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        self.0.try_with(section)
-    }
-}
-
-/// `pthread_mutex_t` that spins for a learned while before it sleeps.
-pub(crate) struct Adaptive(Pthread);
-
-impl BenchLock for Adaptive {
-    fn new() -> Self {
-        Adaptive(Pthread(UnsafeCell::new(libc::PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.0.with(section)
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        self.0.try_with(section)
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a workload needs of an execution besides what a lock needs: threads, work, and the books the system keeps.
+//! What a workload needs of an execution besides what a lock needs: threads, work, lines of memory, and the books the
+//! system keeps.
 //!
 //! A workload is written once over a lock and a [`World`]. Everything that it does to shared memory goes through the
 //! atomics of [`Platform`], so that a simulated machine charges for it. What the measuring does (counting operations,

@@ -13,12 +13,11 @@
 
 use crate::conditions::{Conditions, End};
 use crate::crew::{COUNT, Crew, STOP, Stage, watch};
-use crate::measure::{Snapshot, units_per_ns};
+use crate::measure::{Timings, count_window, units_per_ns};
 use crate::random::Random;
 use crate::world::{Alone, World};
 use ondeck_locks::{SpinPolicy, SpinWait};
 use ondeck_platform::Atomic;
-use ondeck_report::histogram::Histogram;
 use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -71,22 +70,15 @@ struct Statuses<W: World> {
     units_per_ns: f64,
 }
 
-/// The waits of one thread in the counting window, in nanoseconds.
-struct Waited {
-    n: u64,
-    sum_ns: u64,
-    spread: Histogram,
-}
-
 impl<W: World> Statuses<W> {
     fn new(threads: u32, holds: &'static Holds, policy: SpinPolicy, units_per_ns: f64) -> Self {
         let words = (0..threads).map(|_| Alone(W::U64::new(0))).collect();
         Statuses { words, holds, policy, units_per_ns }
     }
 
-    fn work(&self, stage: &Stage<W>, me: u32) -> Waited {
-        let (mut random, mut n_waits) = (Random::of_thread::<W>(me), 0);
-        let mut waited = Waited { n: 0, sum_ns: 0, spread: Histogram::default() };
+    /// All that a thread does; gives its waits in the counting window, in nanoseconds.
+    fn work(&self, stage: &Stage<W>, me: u32) -> Timings {
+        let (mut random, mut n_waits, mut waited) = (Random::of_thread::<W>(me), 0, Timings::default());
         while stage.phase() != STOP {
             self.pass_through(me, &mut random);
             if let Some(ticks) = self.wait_for(self.other(me, &mut random)) {
@@ -133,21 +125,6 @@ impl<W: World> Statuses<W> {
     }
 }
 
-impl Waited {
-    fn record(&mut self, ns: u64) {
-        self.n += 1;
-        self.sum_ns += ns;
-        self.spread.record(ns);
-    }
-
-    fn merge(mut self, other: Waited) -> Waited {
-        self.n += other.n;
-        self.sum_ns += other.sum_ns;
-        self.spread.merge(&other.spread);
-        self
-    }
-}
-
 pub(crate) fn run<W: World>(conditions: &Conditions, policy: SpinPolicy) -> Result<Vec<Row>, End> {
     [&STATUS, &SCAN].into_iter().map(|holds| measure::<W>(conditions, holds, policy)).collect()
 }
@@ -159,29 +136,14 @@ fn measure<W: World>(conditions: &Conditions, holds: &'static Holds, policy: Spi
     let crew = Crew::start(conditions, conditions.threads, body)?;
     crew.begin();
     watch(&[&crew], conditions.warm_up_ns())?;
-    crew.enter(COUNT);
-    let before = Snapshot::take(&[&crew]);
-    watch(&[&crew], conditions.window_ns)?;
-    let mut row = conditions.row();
-    Snapshot::take(&[&crew]).fill(&before, 1, &mut row);
-    row.workload = format!("{}/{}", conditions.workload, holds.name);
-    if let Some(waited) = crew.dismiss()?.into_iter().reduce(Waited::merge) {
-        fill(waited, &mut row);
-    }
-    Ok(row)
-}
-
-/// Figures of waits instead of those of operations: how many there are is a matter of chance.
-fn fill(waited: Waited, row: &mut Row) {
-    row.ops = Some(waited.n);
-    row.ops_per_s = None;
-    row.ns_per_op = (waited.n > 0).then(|| waited.sum_ns as f64 / waited.n as f64);
-    row.wait_p50_ns = waited.spread.quantile(0.5);
-    row.wait_p99_ns = waited.spread.quantile(0.99);
-    row.wait_p999_ns = waited.spread.quantile(0.999);
-    row.wait_max_ns = (waited.n > 0).then(|| waited.spread.max() as f64);
-    (row.jain, row.min_share) = (None, None);
+    let mut row = Row { workload: format!("{}/{}", conditions.workload, holds.name), ..conditions.row() };
+    count_window(&crew, conditions, 1, &mut row)?;
+    let mut waited = Timings::default();
+    crew.dismiss()?.iter().for_each(|theirs| waited.merge(theirs));
+    // How many waits there are is a matter of chance.
+    waited.fill(1.0, &mut row);
     row.waits = Some(waited.spread);
+    Ok(row)
 }
 
 #[cfg(test)]

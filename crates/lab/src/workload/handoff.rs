@@ -8,10 +8,9 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::crew::{COUNT, Crew, STOP, Stage, watch};
-use crate::measure::Snapshot;
+use crate::measure::{Timings, count_window};
 use crate::world::{Alone, World};
 use ondeck_platform::Atomic;
-use ondeck_report::histogram::Histogram;
 use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -50,25 +49,12 @@ struct Baton<W: World> {
 }
 
 /// What the two bring home.
+#[derive(Default)]
 struct Passes {
     /// Acquisitions made.
     acquired: u64,
-    /// Passes in the counting window, in ticks: their number, sum and distribution. The giver's only.
-    n: u64,
-    sum: u64,
-    spread: Histogram,
-}
-
-impl Passes {
-    fn new() -> Self {
-        Passes { acquired: 0, n: 0, sum: 0, spread: Histogram::default() }
-    }
-
-    fn record(&mut self, ticks: u64) {
-        self.n += 1;
-        self.sum += ticks;
-        self.spread.record(ticks);
-    }
+    /// Passes in the counting window, in ticks. The giver's only.
+    timed: Timings,
 }
 
 impl<L: BenchLock, W: World> Handoff<L, W> {
@@ -90,7 +76,7 @@ trait Parts<W: World>: Send + Sync {
 
 impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
     fn give(&self, stage: &Stage<W>) -> Passes {
-        let mut passes = Passes::new();
+        let mut passes = Passes::default();
         while stage.phase() != STOP {
             let released = self.lock.0.with(|| {
                 let count = self.count.0.load(Relaxed) + 1;
@@ -107,7 +93,7 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
                 break;
             }
             if stage.phase() == COUNT {
-                passes.record(self.baton.0.taken.load(Relaxed).saturating_sub(released));
+                passes.timed.record(self.baton.0.taken.load(Relaxed).saturating_sub(released));
             }
             stage.counter(0).store(passes.acquired, Relaxed);
         }
@@ -115,7 +101,7 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
     }
 
     fn take(&self, stage: &Stage<W>) -> Passes {
-        let mut passes = Passes::new();
+        let mut passes = Passes::default();
         while self.wait_for_turn(TAKER, stage) {
             let taken = self.lock.0.with(|| {
                 let taken = W::ticks();
@@ -174,28 +160,11 @@ fn measure<W: World>(conditions: &Conditions, parts: Arc<dyn Parts<W>>) -> Resul
     let crew = Crew::start(conditions, 2, Arc::new(body))?;
     crew.begin();
     watch(&[&crew], conditions.warm_up_ns())?;
-    crew.enter(COUNT);
-    let before = Snapshot::take(&[&crew]);
-    watch(&[&crew], conditions.window_ns)?;
     let mut row = conditions.row();
-    Snapshot::take(&[&crew]).fill(&before, 1, &mut row);
+    count_window(&crew, conditions, 1, &mut row)?;
     let passes = crew.dismiss()?;
     conditions.check_updates(passes.iter().map(|of| of.acquired).sum(), parts.updates())?;
-    fill::<W>(&passes[0], &mut row);
+    // A round is mostly the giver's hold time, so its rate says nothing, and the two threads take turns by construction.
+    passes[0].timed.fill(W::ns_per_tick(), &mut row);
     Ok(row)
-}
-
-/// Figures of passes instead of those of operations: a round is mostly the giver's hold time, so its rate says nothing, and
-/// the two threads take turns by construction.
-fn fill<W: World>(passes: &Passes, row: &mut Row) {
-    let ns = W::ns_per_tick();
-    let quantile = |p| passes.spread.quantile(p).map(|ticks| ticks * ns);
-    row.ops = Some(passes.n);
-    row.ops_per_s = None;
-    row.ns_per_op = (passes.n > 0).then(|| passes.sum as f64 / passes.n as f64 * ns);
-    row.wait_p50_ns = quantile(0.5);
-    row.wait_p99_ns = quantile(0.99);
-    row.wait_p999_ns = quantile(0.999);
-    row.wait_max_ns = (passes.n > 0).then(|| passes.spread.max() as f64 * ns);
-    (row.jain, row.min_share) = (None, None);
 }
