@@ -17,11 +17,13 @@ pub(crate) mod profiles;
 pub(crate) mod programs;
 mod promises;
 pub(crate) mod responses;
+mod rows;
 pub(crate) mod scaling;
 pub(crate) mod small;
+pub(crate) mod table;
 
 use crate::models;
-use ondeck_report::catalogue::Catalogue;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -47,40 +49,52 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if stale.is_empty() { Ok(()) } else { Err(format!("stale: {}; `cargo xtask docs` writes them", stale.join(", "))) }
 }
 
-/// Path and text of every page as it should be.
-fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
-    let read = |path: &str| fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
+type Part = fn(&Path) -> Result<String, String>;
+
+/// The parts of pages that are otherwise written by hand: the page, the name of the markers, and what makes the part.
+const PARTS: [(&str, &str, Part); 11] = [
+    (lineage::PATH, "locks", lineage::part),
+    (policies::PATH, "policies", policies::part),
+    (ports::PATH, "ports", ports::part),
+    (programs::PATH, "programs", programs::part),
+    (programs::PATH, "predicted", predicted::part),
+    (programs::PATH, "responses", responses::part),
+    (programs::PATH, "small", small::part),
+    (profiles::PATH, "programs", profiles::part),
+    (profiles::PATH, "overhead", overhead::part),
+    (profiles::PATH, "advice", advice::part),
+    (patched::PATH, "patched", patched::part),
+];
+
+/// Path and text of every page and picture as it should be.
+fn pages(root: &Path) -> Result<BTreeMap<String, String>, String> {
     let tests = names::read(&root.join("crates/conformance"))?;
     let configs = models::load(&root.join("spec"))?;
-    let page = read(lineage::PATH)?;
-    lineage::check_story(&page)?;
-    let lineage = filled(lineage::PATH, &page, "locks", &lineage::table())?;
-    let (mut pages, figures) = scaling::parts(root)?;
-    let (heat_maps, cells) = matrix::parts(root)?;
-    pages.extend(heat_maps);
-    let with_predictions = filled(programs::PATH, &read(programs::PATH)?, "predicted", &predicted::part(root)?)?;
-    let with_responses = filled(programs::PATH, &with_predictions, "responses", &responses::part(root)?)?;
-    let with_small = filled(programs::PATH, &with_responses, "small", &small::part(root)?)?;
-    let with_overhead = filled(profiles::PATH, &read(profiles::PATH)?, "overhead", &overhead::part(root)?)?;
-    let with_advice = filled(profiles::PATH, &with_overhead, "advice", &advice::part(root)?)?;
-    pages.extend([
-        (promises::PATH.into(), promises::page(&tests, &configs)?),
-        (lineage::PATH.into(), lineage),
-        (picture::PATH.into(), picture::picture(root)?),
-        (scaling::PATH.into(), filled(scaling::PATH, &read(scaling::PATH)?, "figures", &figures)?),
-        (policies::PATH.into(), filled(policies::PATH, &read(policies::PATH)?, "policies", &policies::part(root)?)?),
-        (ports::PATH.into(), filled(ports::PATH, &read(ports::PATH)?, "ports", &ports::part(root)?)?),
-        (programs::PATH.into(), filled(programs::PATH, &with_small, "programs", &programs::part(root)?)?),
-        (profiles::PATH.into(), filled(profiles::PATH, &with_advice, "programs", &profiles::part(root)?)?),
-        (patched::PATH.into(), filled(patched::PATH, &read(patched::PATH)?, "patched", &patched::part(root)?)?),
-        (matrix::PATH.into(), filled(matrix::PATH, &read(matrix::PATH)?, "matrix", &cells)?),
+    let mut pages = BTreeMap::from([
+        (promises::PATH.to_owned(), promises::page(&tests, &configs)?),
+        (picture::PATH.to_owned(), picture::picture(root)?),
     ]);
+    for (path, name, part) in PARTS {
+        fill(root, &mut pages, path, name, &part(root)?)?;
+    }
+    for (path, name, parts) in
+        [(scaling::PATH, "figures", scaling::parts(root)?), (matrix::PATH, "matrix", matrix::parts(root)?)]
+    {
+        let (pictures, text) = parts;
+        pages.extend(pictures);
+        fill(root, &mut pages, path, name, &text)?;
+    }
     Ok(pages)
 }
 
-/// The page with `text` between the markers called `name`, which it has.
-fn filled(path: &str, page: &str, name: &str, text: &str) -> Result<String, String> {
-    between_markers(page, name, text).ok_or_else(|| format!("{path}: no `<!-- {name} -->` and `<!-- /{name} -->`"))
+/// Puts a part into its page, which has the markers for it.
+fn fill(root: &Path, pages: &mut BTreeMap<String, String>, path: &str, name: &str, text: &str) -> Result<(), String> {
+    let read = || fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
+    let page = pages.remove(path).map_or_else(read, Ok)?;
+    let page = between_markers(&page, name, text);
+    let page = page.ok_or_else(|| format!("{path}: no `<!-- {name} -->` and `<!-- /{name} -->`"))?;
+    pages.insert(path.to_owned(), page);
+    Ok(())
 }
 
 /// `page` with `text` between the markers called `name`.
@@ -88,20 +102,6 @@ pub(crate) fn between_markers(page: &str, name: &str, text: &str) -> Option<Stri
     let (before, rest) = page.split_once(&format!("<!-- {name} -->\n"))?;
     let (_, after) = rest.split_once(&format!("<!-- /{name} -->"))?;
     Some(format!("{before}<!-- {name} -->\n{text}<!-- /{name} -->{after}"))
-}
-
-/// The order of locks in pictures: that of the table, then other projects'.
-fn catalogue() -> Catalogue {
-    let locks = ondeck_locks::LOCKS.iter().map(|entry| entry.name.to_string()).collect();
-    Catalogue { locks, ..Catalogue::default() }
-}
-
-/// A table, one line per row, the first being its head.
-fn table(rows: &[Vec<String>]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let Some((head, body)) = rows.split_first() else { return String::new() };
-    let rule = format!("|{}\n", "---|".repeat(head.len()));
-    line(head) + &rule + &body.iter().map(|row| line(row)).collect::<String>()
 }
 
 #[cfg(test)]
@@ -120,11 +120,5 @@ mod tests {
         let page = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n";
         assert_eq!(between_markers(page, "x", "new\n").unwrap(), "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n");
         assert_eq!(between_markers(page, "y", "new\n"), None);
-    }
-
-    #[test]
-    fn tables_have_a_rule_below_their_head() {
-        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        assert_eq!(table(&[row(["a", "b"]), row(["1", "2"])]), "| a | b |\n|---|---|\n| 1 | 2 |\n");
     }
 }

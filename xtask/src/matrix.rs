@@ -67,8 +67,37 @@ struct Sweep {
 
 impl Sweep {
     fn flags(&self) -> String {
-        let threads: Vec<String> = self.threads.iter().map(u32::to_string).collect();
-        flags(&self.workloads.join(","), &self.locks.join(","), &threads.join(","), self.seconds)
+        let Sweep { workloads, locks, threads, seconds, .. } = self;
+        let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
+        let (workloads, locks, threads) = (workloads.join(","), locks.join(","), threads.join(","));
+        format!("--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seeds {SEEDS}")
+    }
+
+    /// The one in which a cell is computed, for nothing but this cell.
+    fn of(cell: &Cell) -> Result<Sweep, String> {
+        let asked = Asked { machines: vec![cell.machine.clone()], locks: vec![cell.lock.clone()], ..Asked::default() };
+        let has_cell =
+            |sweep: &Sweep| sweep.threads.contains(&cell.threads) && sweep.workloads.contains(&cell.workload);
+        let sweep = sweeps(&asked)?.into_iter().find(has_cell);
+        let sweep = sweep.ok_or_else(|| format!("{FILE}: {} is no cell of the matrix", cell.name()))?;
+        let out = Path::new(FRESH).join("sample.csv");
+        Ok(Sweep { workloads: vec![cell.workload.clone()], threads: vec![cell.threads], out, ..sweep })
+    }
+
+    /// Computes the rows.
+    fn run(&self, root: &Path) -> Result<(), String> {
+        std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
+        scaling::sweep(root, &self.machine, &self.flags(), &self.out)
+    }
+
+    /// What was computed: a cell for each lock in each setting, of the rows of its seeds.
+    fn cells(&self, root: &Path) -> Result<Vec<Cell>, String> {
+        let rows = scaling::rows_of(&root.join(&self.out))?;
+        let mut by_cell: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+        for row in &rows {
+            by_cell.entry((&row.workload, row.threads, &row.lock)).or_default().push(row);
+        }
+        Ok(by_cell.into_values().filter_map(|rows| Cell::of(&rows)).collect())
     }
 
     /// Leaves only locks of which a cell is not in `there`.
@@ -108,9 +137,8 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if let Some((part, parts)) = asked.shard {
         sweeps = sweeps[simulate::block(sweeps.len(), part, parts)].to_vec();
     }
-    std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
     for sweep in sweeps.iter().filter(|_| !asked.is_to_gather) {
-        scaling::sweep(root, &sweep.machine, &sweep.flags(), &sweep.out)?;
+        sweep.run(root)?;
         println!("{} is written", sweep.out.display());
     }
     if asked.shard.is_some() {
@@ -126,12 +154,11 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let is_compared = |(machine, threads, load, _): &Key| {
         asked.locks.is_empty() || known.contains(&(machine.clone(), *threads, *load))
     };
-    let is_there = |sweep: &&Sweep| !asked.is_to_gather || root.join(&sweep.out).exists();
-    for Sweep { out, .. } in sweeps.iter().filter(is_there) {
-        let fresh = cells_of(&scaling::rows_of(&root.join(out))?).into_iter().map(|cell| (cell.key(), cell));
+    for sweep in sweeps.iter().filter(|sweep| !asked.is_to_gather || root.join(&sweep.out).exists()) {
+        let fresh = sweep.cells(root)?.into_iter().map(|cell| (cell.key(), cell));
         cells.extend(fresh.filter(|(key, _)| is_compared(key)));
     }
-    write(root, cells.into_values())?;
+    write(root, &cells.into_values().collect::<Vec<Cell>>())?;
     println!("{FILE} is written");
     docs::run(root, &[])
 }
@@ -165,42 +192,39 @@ fn sweeps(asked: &Asked) -> Result<Vec<Sweep>, String> {
     let mut sweeps = Vec::new();
     let all = lock::lock_names_on::<Simulated>();
     let asked_for = |lock: &&str| asked.locks.is_empty() || asked.locks.iter().any(|name| name == lock);
-    let (pollers, others): (Vec<&str>, Vec<&str>) = all.into_iter().filter(asked_for).partition(|lock| is_poller(lock));
+    let (pollers, others): (Vec<&str>, Vec<&str>) =
+        all.into_iter().filter(asked_for).partition(|lock| POLLERS.contains(lock));
     for machine in ondeck_sim::machine::builtin_names() {
         let n = simulate::machine(machine, None)?.cpus.len() as u32;
         if n < FEWEST_CPUS || !(asked.machines.is_empty() || asked.machines.iter().any(|name| name == machine)) {
             continue;
         }
-        let part = |workloads: &[String], locks: &[&'static str], threads: &[u32], seconds| Sweep {
-            machine: machine.to_owned(),
-            workloads: workloads.to_vec(),
-            locks: locks.to_vec(),
-            threads: threads.to_vec(),
-            seconds,
-            out: PathBuf::new(),
+        let mut number = 0;
+        let mut add = |workloads: Vec<String>, locks: &[&'static str], threads: &[u32], seconds| {
+            if locks.is_empty() {
+                return;
+            }
+            number += 1;
+            let out = Path::new(FRESH).join(format!("{machine}-{number}.csv"));
+            let (machine, locks, threads) = (machine.to_owned(), locks.to_vec(), threads.to_vec());
+            sweeps.push(Sweep { machine, workloads, locks, threads, seconds, out });
         };
-        let (up_to_n, shared, few) = ([2, n / 4, n], [4 * n], [1, 2, n]);
-        let mut parts = Vec::new();
         for (inside, seconds) in SECONDS {
-            let workloads = sections(inside, &OUTSIDE);
-            parts.push(part(&workloads, &others, &up_to_n, seconds));
-            parts.push(part(&workloads, &pollers, &up_to_n, seconds * POLLERS_PART));
+            add(sections(inside, &OUTSIDE), &others, &[2, n / 4, n], seconds);
+            add(sections(inside, &OUTSIDE), &pollers, &[2, n / 4, n], seconds * POLLERS_PART);
         }
-        parts.push(part(&sections(&SHARED.0, &SHARED.1), &others, &shared, SECONDS_SHARED));
-        parts.push(part(&lock_benches(&LOCKS), &others, &few, SECONDS_LOCKS));
-        parts.push(part(&lock_benches(&LOCKS), &pollers, &few, SECONDS_LOCKS * POLLERS_PART));
-        parts.push(part(&lock_benches(&LOCKS_SHARED), &others, &shared, SECONDS_LOCKS_SHARED));
-        let parts = parts.into_iter().filter(|part| !part.locks.is_empty());
-        let out = |number: u32| Path::new(FRESH).join(format!("{machine}-{number}.csv"));
-        sweeps.extend(parts.zip(1..).map(|(part, number)| Sweep { out: out(number), ..part }));
+        add(sections(&SHARED.0, &SHARED.1), &others, &[4 * n], SECONDS_SHARED);
+        add(lock_benches(&LOCKS), &others, &[1, 2, n], SECONDS_LOCKS);
+        add(lock_benches(&LOCKS), &pollers, &[1, 2, n], SECONDS_LOCKS * POLLERS_PART);
+        add(lock_benches(&LOCKS_SHARED), &others, &[4 * n], SECONDS_LOCKS_SHARED);
     }
-    match sweeps.is_empty() {
-        true => Err(format!(
+    if sweeps.is_empty() {
+        return Err(format!(
             "no such lock, or no such machine with {FEWEST_CPUS} CPUs or more; `ondeck list locks` and `ondeck list machines` \
              name them"
-        )),
-        false => Ok(sweeps),
+        ));
     }
+    Ok(sweeps)
 }
 
 fn sections(inside: &[u32], outside: &[u32]) -> Vec<String> {
@@ -211,39 +235,6 @@ fn lock_benches(locks: &[u32]) -> Vec<String> {
     locks.iter().map(|locks| format!("lock-bench/locks{locks}")).collect()
 }
 
-/// The length of a cell's window.
-fn seconds_of(cell: &Cell) -> Result<f64, String> {
-    let cpus = simulate::machine(&cell.machine, None)?.cpus.len() as u32;
-    let seconds = match Load::of(&cell.workload) {
-        Load::Sections { .. } if cell.threads > cpus => Some(SECONDS_SHARED),
-        Load::Sections { inside, .. } => {
-            SECONDS.iter().find(|(units, _)| units.contains(&inside)).map(|(_, seconds)| *seconds)
-        }
-        Load::LockBench { .. } if cell.threads > cpus => Some(SECONDS_LOCKS_SHARED),
-        Load::LockBench { .. } => Some(SECONDS_LOCKS),
-        Load::Other => None,
-    };
-    let seconds = seconds.ok_or_else(|| format!("{FILE}: {} is no workload of the matrix", cell.workload))?;
-    Ok(seconds * if is_poller(&cell.lock) { POLLERS_PART } else { 1.0 })
-}
-
-fn is_poller(lock: &str) -> bool {
-    POLLERS.contains(&lock)
-}
-
-fn flags(workloads: &str, locks: &str, threads: &str, seconds: f64) -> String {
-    format!("--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seeds {SEEDS}")
-}
-
-/// A cell for each lock in each setting, of the rows of its seeds.
-fn cells_of(rows: &[Row]) -> Vec<Cell> {
-    let mut by_cell: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
-    for row in rows {
-        by_cell.entry((&row.workload, row.threads, &row.lock)).or_default().push(row);
-    }
-    by_cell.into_values().filter_map(|rows| Cell::of(&rows)).collect()
-}
-
 /// Computes a few lines of the file again, drawn anew each time: none may be less than there by more than a fiftieth.
 pub(crate) fn check_sample(root: &Path) -> Result<Vec<String>, String> {
     let chance = RandomState::new();
@@ -251,11 +242,9 @@ pub(crate) fn check_sample(root: &Path) -> Result<Vec<String>, String> {
     cells.sort_by_cached_key(|cell| chance.hash_one(cell.key()));
     let mut faults = Vec::new();
     for old in cells.iter().take(SAMPLE) {
-        let out = Path::new(FRESH).join("sample.csv");
-        let flags = flags(&old.workload, &old.lock, &old.threads.to_string(), seconds_of(old)?);
-        std::fs::create_dir_all(root.join(FRESH)).map_err(|error| format!("{FRESH}: {error}"))?;
-        scaling::sweep(root, &old.machine, &flags, &out)?;
-        let new = cells_of(&scaling::rows_of(&root.join(&out))?);
+        let sweep = Sweep::of(old)?;
+        sweep.run(root)?;
+        let new = sweep.cells(root)?;
         let new = new.first().ok_or_else(|| format!("{}: nothing was computed", old.name()))?;
         if new.middle() < LEAST * old.middle() {
             faults.push(format!("{}: {:.0} operations/s, in {FILE} {:.0}", old.name(), new.middle(), old.middle()));

@@ -1,7 +1,8 @@
 //! docs/profile.md: what `ondeck profile` advises beside what `ondeck run` then does.
 
-use super::programs::{Spread, introduction, parts, read};
-use super::table;
+use super::programs::{introduction, parts};
+use super::rows::Spread;
+use super::table::{Table, code, or_dash, table};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -26,17 +27,9 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    #[cfg(any(test, feature = "lab"))]
     pub(crate) fn cells(&self) -> Vec<String> {
-        let Row { program, setting, predicted, measured, low, high, .. } = self;
-        let spread = Spread { median: *measured, low: *low, high: *high };
-        vec![
-            format!("`{program}`"),
-            setting.clone(),
-            self.verdict().to_owned(),
-            predicted.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
-            spread.text(),
-            self.agreement().to_owned(),
-        ]
+        table_of(std::slice::from_ref(self)).lines.remove(0)
     }
 
     /// The verdict in the words of the page.
@@ -60,11 +53,7 @@ impl Row {
     fn agreement(&self) -> &'static str {
         let sign = |low: f64, high: f64| i32::from(low > 1.0 + SAME) - i32::from(high < 1.0 - SAME);
         let is_quiet = matches!(self.finding.as_str(), "NoLocks" | "NoWaits" | "Quiet" | "Lock(NotHelped)");
-        let said = match self.predicted {
-            Some(ratio) => Some(sign(ratio, ratio)),
-            None if is_quiet => Some(0),
-            None => None,
-        };
+        let said = self.predicted.map(|ratio| sign(ratio, ratio)).or(is_quiet.then_some(0));
         let found = sign(self.measured, self.measured) * i32::from(sign(self.low, self.high) != 0);
         match said {
             None => "nothing predicted",
@@ -78,16 +67,19 @@ impl Row {
 
 /// What stands between the markers of the page.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    parts(root, FILE, "--advice", machine)
+    parts(root, FILE, "--advice", |file, rows: &[Row]| {
+        Ok(introduction(file, "one profile and 5 rounds in turn each")? + &table_of(rows).text())
+    })
 }
 
-fn machine(file: &Path) -> Result<String, String> {
-    let rows: Vec<Row> = read(file)?;
-    let head =
-        ["program", "threads", "the verdict says", "predicted for the lock", "measured for the program", "agreed"];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.extend(rows.iter().map(Row::cells));
-    Ok(introduction(file, "one profile and 5 rounds in turn each")? + &table(&lines))
+fn table_of(rows: &[Row]) -> Table<&Row> {
+    table(rows)
+        .column("program", |row| code(&row.program))
+        .column("threads", |row| row.setting.clone())
+        .column("the verdict says", |row| row.verdict().to_owned())
+        .column("predicted for the lock", |row| or_dash(row.predicted.map(|ratio| format!("{ratio:.2}"))))
+        .column("measured for the program", |row| Spread { median: row.measured, low: row.low, high: row.high })
+        .column("agreed", |row| row.agreement())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! docs/matrix.md: each lock's share of the best one in every cell of the matrix, as tables and heat maps.
 
-use super::table;
+#[cfg(feature = "lab")]
+use super::rows::to_csv;
+use super::table::{code, or_dash, table};
 use ondeck_report::FLAGSHIP;
 use ondeck_report::stats::{geometric_mean, median};
 use serde::{Deserialize, Serialize};
@@ -124,22 +126,13 @@ fn rounded(value: f64) -> f64 {
 /// The lines of the file; none if there is no file.
 pub(crate) fn read(root: &Path) -> Result<Vec<Cell>, String> {
     let path = root.join(FILE);
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let fail = |error: csv::Error| format!("{FILE}: {error}");
-    csv::Reader::from_path(path).map_err(fail)?.deserialize().map(|cell| cell.map_err(fail)).collect()
+    if path.exists() { super::rows::read(&path) } else { Ok(Vec::new()) }
 }
 
 /// Writes the file.
 #[cfg(feature = "lab")]
-pub(crate) fn write(root: &Path, cells: impl Iterator<Item = Cell>) -> Result<(), String> {
-    let fail = |error: csv::Error| format!("{FILE}: {error}");
-    let mut writer = csv::Writer::from_path(root.join(FILE)).map_err(fail)?;
-    for cell in cells {
-        writer.serialize(cell).map_err(fail)?;
-    }
-    writer.flush().map_err(|error| format!("{FILE}: {error}"))
+pub(crate) fn write(root: &Path, cells: &[Cell]) -> Result<(), String> {
+    std::fs::write(root.join(FILE), to_csv(cells)?).map_err(|error| format!("{FILE}: {error}"))
 }
 
 /// A cell with its share of what the best lock does there.
@@ -212,63 +205,56 @@ fn summary(shares: &[Share], locks: &[&str]) -> String {
 }
 
 fn overall(shares: &[Share], locks: &[&str]) -> String {
-    let head =
-        ["lock", "geometric mean", "worst", "in", "below 0.9", "below 0.5", "CPUs, median", "least share, median"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for lock in locks {
-        let mine: Vec<&Share> = of(shares, lock).collect();
-        let below = |bound: f64| mine.iter().filter(|share| share.share < bound).count();
-        let middle = |of: fn(&Cell) -> f64| {
-            let values: Vec<f64> = mine.iter().map(|share| of(share.cell)).collect();
-            median(&values).unwrap_or(0.0)
-        };
-        let Some(worst) = worst(mine.iter().copied()) else { continue };
-        let Cell { workload, threads, machine, .. } = worst.cell;
-        rows.push(vec![
-            (*lock).to_owned(),
-            format!("{:.2}", mean(mine.iter().copied())),
-            format!("{:.2}", worst.share),
-            format!("`{}`, {threads} threads, {machine}", workload.trim_start_matches("sections/")),
-            format!("{} of {}", below(GOOD), mine.len()),
-            below(0.5).to_string(),
-            format!("{:.1}", middle(|cell| cell.cpus)),
-            format!("{:.2}", middle(|cell| cell.min_share)),
-        ]);
-    }
-    table(&rows)
+    let below = |lock, bound: f64| of(shares, lock).filter(|share| share.share < bound).count();
+    let middle = |lock, figure: fn(&Cell) -> f64| {
+        median(&of(shares, lock).map(|share| figure(share.cell)).collect::<Vec<f64>>()).unwrap_or(0.0)
+    };
+    let place = |cell: &Cell| {
+        let Cell { workload, threads, machine, .. } = cell;
+        format!("`{}`, {threads} threads, {machine}", workload.trim_start_matches("sections/"))
+    };
+    table(locks)
+        .column("lock", |lock| **lock)
+        .column("geometric mean", |lock| format!("{:.2}", mean(of(shares, lock))))
+        .column("worst", |lock| or_dash(worst(of(shares, lock)).map(|worst| format!("{:.2}", worst.share))))
+        .column("in", |lock| or_dash(worst(of(shares, lock)).map(|worst| place(worst.cell))))
+        .column("below 0.9", |lock| format!("{} of {}", below(lock, GOOD), of(shares, lock).count()))
+        .column("below 0.5", |lock| below(lock, 0.5))
+        .column("CPUs, median", |lock| format!("{:.1}", middle(lock, |cell| cell.cpus)))
+        .column("least share, median", |lock| format!("{:.2}", middle(lock, |cell| cell.min_share)))
+        .text()
 }
 
 /// One lock that all want, beside many of which each is wanted now and then.
 fn per_load(shares: &[Share], locks: &[&str]) -> String {
     let column = |cell: &Cell| match cell.load() {
         Load::Sections { .. } => "sections".to_owned(),
-        _ => format!("`{}`", cell.workload),
+        _ => code(&cell.workload),
     };
     // In the order of the loads, each name once.
     let mut loads: Vec<(Load, String)> = shares.iter().map(|share| (share.cell.load(), column(share.cell))).collect();
     loads.sort();
     loads.dedup_by(|a, b| a.1 == b.1);
-    let names: Vec<String> = loads.into_iter().map(|load| load.1).collect();
-    mean_and_worst(shares, locks, &names, column)
+    mean_and_worst(shares, locks, loads.into_iter().map(|load| load.1), column)
 }
 
 fn per_machine(shares: &[Share], locks: &[&str]) -> String {
-    let machines: BTreeSet<&str> = shares.iter().map(|share| share.cell.machine.as_str()).collect();
-    let names: Vec<String> = machines.into_iter().map(str::to_owned).collect();
-    mean_and_worst(shares, locks, &names, |cell| cell.machine.clone())
+    let machines: BTreeSet<String> = shares.iter().map(|share| share.cell.machine.clone()).collect();
+    mean_and_worst(shares, locks, machines, |cell| cell.machine.clone())
 }
 
 /// A line for each lock, and a column of each name for the cells that it is the name of.
-fn mean_and_worst(shares: &[Share], locks: &[&str], names: &[String], name_of: impl Fn(&Cell) -> String) -> String {
-    let mut rows = vec![std::iter::once("mean / worst".to_owned()).chain(names.iter().cloned()).collect()];
-    for lock in locks {
-        let figure = |name: &String| {
-            let here = || of(shares, lock).filter(|share| name_of(share.cell) == *name);
-            worst(here()).map_or("-".to_owned(), |worst| format!("{:.2} / {:.2}", mean(here()), worst.share))
-        };
-        rows.push(std::iter::once((*lock).to_owned()).chain(names.iter().map(figure)).collect());
-    }
-    table(&rows)
+fn mean_and_worst(
+    shares: &[Share],
+    locks: &[&str],
+    names: impl IntoIterator<Item = String>,
+    name_of: impl Fn(&Cell) -> String,
+) -> String {
+    let figure = |lock: &&&str, name: &String| {
+        let here = || of(shares, lock).filter(|share| name_of(share.cell) == *name);
+        or_dash(worst(here()).map(|worst| format!("{:.2} / {:.2}", mean(here()), worst.share)))
+    };
+    table(locks).column("mean / worst", |lock| **lock).columns(names, figure).text()
 }
 
 #[cfg(all(test, feature = "lab"))]

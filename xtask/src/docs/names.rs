@@ -1,25 +1,17 @@
 //! The names of the conformance tests, without building them: their macros are expanded here, as far as names go.
 //!
-//! The tests of a lock come from macros that `for_each_lock!` calls once per row of the table. What is understood of Rust
-//! is what those files use: modules, functions under `#[test]`, `macro_rules!` whose parameters are separated by commas,
-//! and calls of such macros.
+//! The tests of a lock come from macros that `for_each_lock!` calls once per row of the table. What is understood of macros
+//! is what those files use: parameters that are separated by commas, and calls of macros by macros.
 
-use crate::lexer::{self, Kind};
 use crate::table::{self, Row};
+use proc_macro2::{Group, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use syn::{Attribute, Item, ItemMod};
 
-type Tokens<'a> = Vec<Kind<'a>>;
-
-/// One `(pattern) => { body };` of a macro.
-#[derive(Clone)]
-struct Arm<'a> {
-    pattern: Tokens<'a>,
-    body: Tokens<'a>,
-}
-
-type Macros<'a> = BTreeMap<&'a str, Vec<Arm<'a>>>;
+/// What stands between each pair of brackets of a macro: a pattern, its body, and so on.
+type Macros = BTreeMap<String, Vec<TokenStream>>;
 
 /// Every test that runs by itself, as "target path::of::the_test".
 pub(super) fn read(conformance: &Path) -> Result<BTreeSet<String>, String> {
@@ -32,152 +24,90 @@ pub(super) fn read(conformance: &Path) -> Result<BTreeSet<String>, String> {
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let target = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            found.extend(names(&rows, &read(&path)?).into_iter().map(|name| format!("{target} {name}")));
+            let names = names(&rows, &read(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+            found.extend(names.into_iter().map(|name| format!("{target} {name}")));
         }
     }
     Ok(found)
 }
 
 /// The tests in one file.
-fn names(rows: &[Row], source: &str) -> BTreeSet<String> {
+fn names(rows: &[Row], source: &str) -> syn::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
-    walk(rows, &kinds(source), "", &mut Macros::new(), &mut found);
-    found
-}
-
-fn kinds(source: &str) -> Tokens<'_> {
-    let kinds = lexer::tokens(source).into_iter().map(|token| token.kind);
-    kinds.filter(|kind| !matches!(kind, Kind::Comment(_))).collect()
+    walk(rows, &syn::parse_file(source)?.items, "", &mut Macros::new(), &mut found)?;
+    Ok(found)
 }
 
 /// Collects the tests among items; `path` is empty or ends with the colons.
-fn walk<'a>(rows: &[Row<'a>], tokens: &[Kind<'a>], path: &str, macros: &mut Macros<'a>, found: &mut BTreeSet<String>) {
-    let mut at = 0;
-    let mut attributes = BTreeSet::new();
-    while at < tokens.len() {
-        let start = at;
-        match tokens[at..] {
-            [Kind::Mark('#'), Kind::Mark('['), Kind::Word(name), ..] => {
-                attributes.insert(name);
-                at = group_end(tokens, at + 1);
-                continue;
+fn walk(
+    rows: &[Row],
+    items: &[Item],
+    path: &str,
+    macros: &mut Macros,
+    found: &mut BTreeSet<String>,
+) -> syn::Result<()> {
+    let has = |attributes: &[Attribute], name: &str| attributes.iter().any(|it| it.path().is_ident(name));
+    for item in items {
+        match item {
+            Item::Fn(item) if has(&item.attrs, "test") && !has(&item.attrs, "ignore") => {
+                found.insert(format!("{path}{}", item.sig.ident));
             }
-            [Kind::Word("macro_rules"), Kind::Mark('!'), Kind::Word(name), ..] => {
-                at = group_end(tokens, at + 3);
-                macros.insert(name, arms(&tokens[start + 4..at - 1]));
+            // What a module defines ends with it.
+            Item::Mod(ItemMod { ident, content: Some((_, items)), .. }) => {
+                walk(rows, items, &format!("{path}{ident}::"), &mut macros.clone(), found)?;
             }
-            [Kind::Word("mod"), Kind::Word(name), Kind::Mark('{'), ..] => {
-                at = group_end(tokens, at + 2);
-                // What a module defines ends with it.
-                walk(rows, &tokens[start + 3..at - 1], &format!("{path}{name}::"), &mut macros.clone(), found);
+            Item::Macro(item) => {
+                let tokens = item.mac.tokens.clone();
+                let expanded = if let Some(name) = &item.ident {
+                    let groups = tokens.into_iter().filter_map(|tree| Some(group(&tree)?.stream()));
+                    macros.insert(name.to_string(), groups.collect());
+                    TokenStream::new()
+                } else if item.mac.path.is_ident("for_each_lock") {
+                    calls(rows, &tokens).parse()?
+                } else {
+                    let parts = item.mac.path.get_ident().and_then(|name| macros.get(&name.to_string()));
+                    parts.and_then(|parts| expand(parts, &tokens)).unwrap_or_default()
+                };
+                walk(rows, &syn::parse2::<syn::File>(expanded)?.items, path, macros, found)?;
             }
-            [Kind::Word("fn"), Kind::Word(name), ..] => {
-                if attributes.contains("test") && !attributes.contains("ignore") {
-                    found.insert(format!("{path}{name}"));
-                }
-                at = body_end(tokens, at);
-            }
-            [Kind::Word("for_each_lock"), Kind::Mark('!'), ..] => {
-                at = group_end(tokens, at + 2);
-                for call in calls(rows, &tokens[start + 3..at - 1]) {
-                    walk(rows, &call, path, macros, found);
-                }
-            }
-            [Kind::Word(name), Kind::Mark('!'), Kind::Mark('(' | '{'), ..] => {
-                at = group_end(tokens, at + 2);
-                let body = macros.get(name).and_then(|arms| expand(arms, &tokens[start + 3..at - 1]));
-                walk(rows, &body.unwrap_or_default(), path, macros, found);
-            }
-            _ => at += 1,
+            _ => {}
         }
-        attributes.clear();
     }
+    Ok(())
+}
+
+fn group(tree: &TokenTree) -> Option<&Group> {
+    if let TokenTree::Group(group) = tree { Some(group) } else { None }
 }
 
 /// What `for_each_lock!(each, words)` calls: `each!(file, Type)` of the rows that have the words, or lack the rest of one
 /// that begins with `not_`.
-fn calls<'a>(rows: &[Row<'a>], arguments: &[Kind<'a>]) -> Vec<Tokens<'a>> {
-    let words: Vec<&str> =
-        arguments.iter().filter_map(|kind| if let Kind::Word(word) = kind { Some(*word) } else { None }).collect();
-    let Some((each, wanted)) = words.split_first() else { return Vec::new() };
-    let fits = |row: &Row<'_>, word: &str| match word.strip_prefix("not_") {
+fn calls(rows: &[Row], arguments: &TokenStream) -> String {
+    let words = split(arguments);
+    let Some((each, wanted)) = words.split_first() else { return String::new() };
+    let fits = |row: &Row, word: &str| match word.strip_prefix("not_") {
         Some(lacked) => !row.words.contains(&lacked),
         None => row.words.contains(&word),
     };
-    let rows = rows.iter().filter(|row| wanted.iter().all(|word| fits(row, word)));
-    let call = |row: &Row<'a>| {
-        [
-            Kind::Word(each),
-            Kind::Mark('!'),
-            Kind::Mark('('),
-            Kind::Word(row.file),
-            Kind::Mark(','),
-            Kind::Word(row.lock),
-            Kind::Mark(')'),
-        ]
-        .to_vec()
-    };
-    rows.map(call).collect()
-}
-
-/// Index after the bracket that closes the one at `open`.
-fn group_end(tokens: &[Kind<'_>], open: usize) -> usize {
-    let mut depth = 0;
-    for (at, kind) in tokens.iter().enumerate().skip(open) {
-        match kind {
-            Kind::Mark('(' | '[' | '{') => depth += 1,
-            Kind::Mark(')' | ']' | '}') => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1;
-        }
-    }
-    tokens.len()
-}
-
-/// Index after the body, or the semicolon, of the function at `start`.
-fn body_end(tokens: &[Kind<'_>], start: usize) -> usize {
-    let mut at = start;
-    while at < tokens.len() {
-        match tokens[at] {
-            Kind::Mark('{') => return group_end(tokens, at),
-            Kind::Mark(';') => return at + 1,
-            Kind::Mark('(' | '[') => at = group_end(tokens, at),
-            _ => at += 1,
-        }
-    }
-    at
-}
-
-fn arms<'a>(tokens: &[Kind<'a>]) -> Vec<Arm<'a>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    // A pattern, the two marks of the arrow, a body, and mostly a semicolon.
-    while at < tokens.len() {
-        let pattern = group_end(tokens, at);
-        let body = group_end(tokens, pattern + 2);
-        if body > tokens.len() || pattern + 3 > body {
-            break;
-        }
-        found.push(Arm { pattern: tokens[at + 1..pattern - 1].to_vec(), body: tokens[pattern + 3..body - 1].to_vec() });
-        at = if tokens.get(body) == Some(&Kind::Mark(';')) { body + 1 } else { body };
-    }
-    found
+    let rows = rows.iter().filter(|row| wanted.iter().all(|word| fits(row, &word.to_string())));
+    rows.map(|row| format!("{each}!({}, {});", row.file, row.lock)).collect()
 }
 
 /// The body of the first arm that the arguments fit, with the arguments in it.
-fn expand<'a>(arms: &[Arm<'a>], arguments: &[Kind<'a>]) -> Option<Tokens<'a>> {
-    arms.iter().find_map(|arm| Some(substitute(&arm.body, &bind(&arm.pattern, arguments)?)))
+fn expand(parts: &[TokenStream], arguments: &TokenStream) -> Option<TokenStream> {
+    parts.chunks_exact(2).find_map(|arm| Some(substitute(&arm[1], &bind(&arm[0], arguments)?)))
 }
 
-fn bind<'a>(pattern: &[Kind<'a>], arguments: &[Kind<'a>]) -> Option<BTreeMap<&'a str, Tokens<'a>>> {
+/// The arguments by the names that a pattern gives them.
+fn bind(pattern: &TokenStream, arguments: &TokenStream) -> Option<BTreeMap<String, TokenStream>> {
     let (pattern, arguments) = (split(pattern), split(arguments));
+    let plain = |tokens: &TokenStream| tokens.to_string().replace(' ', "");
     let mut bound = BTreeMap::new();
     for (wanted, given) in pattern.iter().zip(&arguments) {
-        if let [Kind::Mark('$'), Kind::Word(name), Kind::Mark(':'), Kind::Word(_)] = wanted[..] {
-            bound.insert(name, given.clone());
-        } else if wanted != given {
+        let wanted = plain(wanted);
+        if let Some((name, _)) = wanted.strip_prefix('$').and_then(|wanted| wanted.split_once(':')) {
+            bound.insert(name.to_owned(), given.clone());
+        } else if wanted != plain(given) {
             return None;
         }
     }
@@ -185,35 +115,26 @@ fn bind<'a>(pattern: &[Kind<'a>], arguments: &[Kind<'a>]) -> Option<BTreeMap<&'a
 }
 
 /// The parts between the outermost commas.
-fn split<'a>(tokens: &[Kind<'a>]) -> Vec<Tokens<'a>> {
-    let mut parts = vec![Vec::new()];
-    let mut at = 0;
-    while at < tokens.len() {
-        let end = if let Kind::Mark('(' | '[' | '{') = tokens[at] { group_end(tokens, at) } else { at + 1 };
-        match (tokens[at], parts.last_mut()) {
-            (Kind::Mark(','), _) => parts.push(Vec::new()),
-            (_, Some(part)) => part.extend(&tokens[at..end]),
-            (_, None) => {}
-        }
-        at = end;
-    }
-    parts
+fn split(tokens: &TokenStream) -> Vec<TokenStream> {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let parts = trees.split(|tree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ','));
+    parts.map(|part| part.iter().cloned().collect()).collect()
 }
 
-fn substitute<'a>(body: &[Kind<'a>], bound: &BTreeMap<&'a str, Tokens<'a>>) -> Tokens<'a> {
-    let mut text = Vec::new();
-    let mut at = 0;
-    while at < body.len() {
-        match body[at..] {
-            [Kind::Mark('$'), Kind::Word(name), ..] if bound.contains_key(name) => {
-                text.extend(&bound[name]);
-                at += 2;
-            }
-            [kind, ..] => {
-                text.push(kind);
-                at += 1;
-            }
-            [] => {}
+/// A body with what is bound in the place of its names.
+fn substitute(body: &TokenStream, bound: &BTreeMap<String, TokenStream>) -> TokenStream {
+    let mut text = TokenStream::new();
+    let mut trees = body.clone().into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let is_dollar = matches!(&tree, TokenTree::Punct(mark) if mark.as_char() == '$');
+        let name = trees.peek().filter(|_| is_dollar).map(ToString::to_string);
+        if let Some(given) = name.and_then(|name| bound.get(&name)) {
+            trees.next();
+            text.extend(given.clone());
+        } else if let Some(group) = group(&tree) {
+            text.extend([TokenTree::from(Group::new(group.delimiter(), substitute(&group.stream(), bound)))]);
+        } else {
+            text.extend([tree]);
         }
     }
     text
@@ -225,7 +146,8 @@ mod tests {
 
     fn found(source: &str) -> Vec<String> {
         let rows = [("tas", "RawTas", vec!["timed"]), ("ondeck", "RawOndeck", vec!["timed", "sleeps"])];
-        names(&rows.map(|(file, lock, words)| Row { file, lock, words }), source).into_iter().collect()
+        let rows = rows.map(|(file, lock, words)| Row { file, lock, words });
+        names(&rows, source).unwrap().into_iter().collect()
     }
 
     #[test]

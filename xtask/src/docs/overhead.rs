@@ -1,8 +1,7 @@
 //! docs/profile.md: what it costs a program to be recorded.
 
-use super::programs::{PLAIN, Row, Spread, introduction, of_setting, parts, read, rounds_of, settings_of, short};
-use super::table;
-use ondeck_report::stats;
+use super::programs::{PLAIN, Row, Setting, Spread, introduction, median_of, parts, rounds_of, settings_of, short};
+use super::table::{Table, code, or_dash, table};
 use std::path::Path;
 
 /// The rows of a machine, in its directory of `results/`.
@@ -20,44 +19,31 @@ const LEAST_LEFT: f64 = 0.97;
 
 /// What stands between the markers of the page.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    parts(root, FILE, "--overhead", machine)
-}
-
-fn machine(file: &Path) -> Result<String, String> {
-    let rows: Vec<Row> = read(file)?;
-    Ok(introduction(file, &rounds_of(&rows))? + &rows_of(&rows))
-}
-
-fn rows_of(rows: &[Row]) -> String {
-    let head = [
-        "program",
-        "threads",
-        "operations/s, glibc",
-        "recorded, ratio",
-        "ns more",
-        "operations/s, ondeck",
-        "recorded, ratio",
-        "ns more",
-        "asked",
-    ];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.extend(settings_of(rows).into_iter().map(|(program, setting)| line_of(program, setting, rows)));
-    table(&lines)
+    parts(root, FILE, "--overhead", |file, rows: &[Row]| {
+        Ok(introduction(file, &rounds_of(rows))? + &table_of(settings_of(rows)).text())
+    })
 }
 
 /// The line of one setting.
+#[cfg(any(test, feature = "lab"))]
 pub(crate) fn line_of(program: &str, setting: &str, rows: &[Row]) -> Vec<String> {
-    let rows = of_setting(rows, program, setting);
-    let mut cells = vec![format!("`{program}`"), setting.to_owned()];
+    let found = settings_of(rows).into_iter().find(|found| found.0 == (program, setting));
+    table_of(vec![found.unwrap_or(((program, setting), Vec::new()))]).lines.remove(0)
+}
+
+fn table_of(settings: Vec<Setting>) -> Table<Setting> {
+    let mut table = table(settings).column("program", |of| code(of.0.0)).column("threads", |of| of.0.1);
     for (base, name) in KINDS {
-        let speeds: Vec<f64> = rows.iter().filter(|row| row.variant == base).map(|row| row.ops_per_s()).collect();
-        cells.push(stats::median(&speeds).map_or("-".into(), short));
-        cells.push(ratio(&rows, base, name).map_or("-".into(), |spread| spread.text()));
-        let ns = ns_more(&rows, base, name).filter(|_| program == UNCONTENDED);
-        cells.push(ns.map_or("-".into(), |spread| spread.text()));
+        table = table
+            .column(format!("operations/s, {name}"), |(_, rows)| {
+                or_dash(median_of(rows, |row| row.variant == base, Row::ops_per_s).map(short))
+            })
+            .column("recorded, ratio", |(_, rows)| or_dash(ratio(rows, base, name)))
+            .column("ns more", |((program, _), rows)| {
+                or_dash(ns_more(rows, base, name).filter(|_| *program == UNCONTENDED))
+            });
     }
-    cells.push(asked(program, &rows));
-    cells
+    table.column("asked", |((program, _), rows)| asked(program, rows))
 }
 
 /// Throughput of a recorded lock by that of the same lock, within rounds.

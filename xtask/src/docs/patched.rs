@@ -1,71 +1,57 @@
 //! docs/parking_lot.md: what programs do with ours in the place of parking_lot, beside what they did before.
 
-use super::table;
-use std::collections::BTreeMap;
+use super::programs::{Row, Spread, median_of};
+use super::rows::{grouped, read};
+use super::table::{or_dash, table};
 use std::path::Path;
 
 pub(super) const PATH: &str = "docs/parking_lot.md";
 /// What was measured, in turn within each round.
 pub(crate) const FILE: &str = "results/epyc-2c-vm/patched.csv";
 
+/// A line of the file.
 #[derive(serde::Deserialize)]
-struct Row {
+struct Line {
     workload: String,
-    threads: usize,
+    threads: u32,
     parking_lot: String,
-    round: usize,
+    round: u32,
     ops_per_s: f64,
+}
+
+impl Line {
+    fn row(self) -> Row {
+        let Line { workload, threads, parking_lot, round, ops_per_s } = self;
+        Row { program: workload, threads, variant: parking_lot, round, seconds: 1.0, ops: ops_per_s, ..Row::default() }
+    }
 }
 
 /// What stands between the markers of the page.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    let mut file = csv::Reader::from_path(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
-    let rows: Vec<Row> = file.deserialize().collect::<Result<_, _>>().map_err(|error| format!("{FILE}: {error}"))?;
-    Ok(format!("\n{}\n", tabulate(&rows)))
+    let lines: Vec<Line> = read(&root.join(FILE))?;
+    Ok(format!("\n{}\n", tabulate(lines)))
 }
 
 /// Medians, and the median and range of the ratios within rounds.
-fn tabulate(rows: &[Row]) -> String {
-    let head = ["workload", "threads", "original, per s", "ours, per s", "ours / original", "range of rounds"];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    let mut workloads: Vec<&str> = Vec::new();
-    for row in rows {
-        if !workloads.contains(&row.workload.as_str()) {
-            workloads.push(&row.workload);
-        }
-    }
-    for workload in workloads {
-        let of = |name: &str| -> BTreeMap<usize, f64> {
-            let found = rows.iter().filter(|row| row.workload == workload && row.parking_lot == name);
-            found.map(|row| (row.round, row.ops_per_s)).collect()
-        };
-        let (original, ours) = (of("original"), of("patched"));
-        let ratios = sorted(ours.iter().filter_map(|(round, ours)| Some(ours / original.get(round)?)));
-        let threads = rows.iter().find(|row| row.workload == workload).map_or(0, |row| row.threads);
-        let per_second = |figures: &BTreeMap<usize, f64>| format!("{:.0}", median(&sorted(figures.values().copied())));
-        let range = ratios.first().zip(ratios.last()).map(|(low, high)| format!("{low:.2} to {high:.2}"));
-        lines.push(vec![
-            workload.to_owned(),
-            threads.to_string(),
-            per_second(&original),
-            per_second(&ours),
-            format!("{:.2}", median(&ratios)),
-            range.unwrap_or_default(),
-        ]);
-    }
-    table(&lines)
-}
-
-fn sorted(figures: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut figures: Vec<f64> = figures.collect();
-    figures.sort_by(f64::total_cmp);
-    figures
-}
-
-/// Of what is sorted; the mean of the two in the middle, if two are.
-fn median(figures: &[f64]) -> f64 {
-    let n = figures.len();
-    if n == 0 { f64::NAN } else { (figures[(n - 1) / 2] + figures[n / 2]) / 2.0 }
+fn tabulate(lines: Vec<Line>) -> String {
+    let rows: Vec<Row> = lines.into_iter().map(Line::row).collect();
+    let per_second = |rows: &[&Row], name: &str| {
+        or_dash(median_of(rows, |row| row.variant == name, Row::ops_per_s).map(|median| format!("{median:.0}")))
+    };
+    let ratios = |rows: &[&Row]| {
+        let is_ours = |row: &Row| row.variant == "patched";
+        Spread::within_rounds(rows, "original", is_ours, |ours, original| ours.ops_per_s() / original.ops_per_s())
+    };
+    table(grouped(&rows, |row| row.program.as_str()))
+        .column("workload", |group| group.0)
+        .column("threads", |group| group.1[0].threads)
+        .column("original, per s", |group| per_second(&group.1, "original"))
+        .column("ours, per s", |group| per_second(&group.1, "patched"))
+        .column("ours / original", |group| or_dash(ratios(&group.1).map(|ratio| format!("{:.2}", ratio.median))))
+        .column("range of rounds", |group| {
+            or_dash(ratios(&group.1).map(|ratio| format!("{:.2} to {:.2}", ratio.low, ratio.high)))
+        })
+        .text()
 }
 
 #[cfg(test)]
@@ -74,16 +60,15 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_rounds() {
-        let row = |name: &str, round, ops_per_s| Row {
+        let line = |name: &str, round, ops_per_s| Line {
             workload: "w".to_owned(),
             threads: 4,
             parking_lot: name.to_owned(),
             round,
             ops_per_s,
         };
-        let rows =
-            [row("original", 0, 10.0), row("patched", 0, 20.0), row("patched", 1, 30.0), row("original", 1, 10.0)];
-        let text = tabulate(&rows);
-        assert_eq!(text.lines().last(), Some("| w | 4 | 10 | 25 | 2.50 | 2.00 to 3.00 |"));
+        let lines =
+            [line("original", 0, 10.0), line("patched", 0, 20.0), line("patched", 1, 30.0), line("original", 1, 10.0)];
+        assert_eq!(tabulate(lines.into()).lines().last(), Some("| w | 4 | 10 | 25 | 2.50 | 2.00 to 3.00 |"));
     }
 }

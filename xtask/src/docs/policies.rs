@@ -1,10 +1,10 @@
 //! The tables of docs/policies.md: what the three policies of the flagship do on a few simulated machines.
 
-use super::scaling::{cpus, over_seeds, throughput};
-use super::table;
-use ondeck_report::output;
+use super::scaling::{Sweep, cpus, throughput, wait};
+use super::table::{code, or_dash, table};
+use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::row::{Row, WAIT_MAX_NS};
-use ondeck_report::wording::{count, duration_ns, three_digits, times};
+use ondeck_report::wording::{count, three_digits, times};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,58 +38,45 @@ pub(crate) fn flags(threads: &str, seconds: &str, seeds: u32) -> String {
 pub(super) fn part(root: &Path) -> Result<String, String> {
     let mut text = String::new();
     for machine in MACHINES {
-        let (results, _) = output::read(&root.join(file(machine))).map_err(|error| error.to_string())?;
-        let fingerprint = results.fingerprint.as_ref();
-        let fingerprint = fingerprint.ok_or_else(|| format!("{} has no fingerprint beside it", file(machine)))?;
-        let rows = over_seeds(&results.rows);
-        text += &format!("\n### {machine}\n\n{}: {} CPUs. Simulated.\n", fingerprint.cpu, fingerprint.cpus_online);
-        text += &format!("\n{}\n{}", waits(&rows), passes(&rows));
-        text += &format!("\n```sh\n{}\n```\n", broken(&results.command));
+        let sweep = Sweep::read(root, &file(machine))?;
+        let Fingerprint { cpu, cpus_online, .. } = &sweep.fingerprint;
+        text += &format!("\n### {machine}\n\n{cpu}: {cpus_online} CPUs. Simulated.\n");
+        text += &format!("\n{}\n{}", waits(&sweep.rows), passes(&sweep.rows));
+        text += &sweep.shown(&["--workload", "--lock", "--seconds"]);
     }
     Ok(text + "\n")
 }
 
 /// Throughput and longest wait of each policy, a line for each workload and number of threads.
 fn waits(rows: &[Row]) -> String {
-    let head = POLICIES.map(|(name, _)| format!("{name}: ops/s, of one thread, longest wait"));
-    let mut lines = vec![[vec!["workload".into(), "threads".into()], head.to_vec(), vec!["CPUs".into()]].concat()];
-    for workload in WORKLOADS {
-        for threads in shared(rows, workload) {
-            let cells = POLICIES.map(|(_, lock)| {
-                let (Some(row), alone) = (find(rows, workload, lock, threads), find(rows, workload, lock, 1)) else {
-                    return "-".to_owned();
-                };
-                let kept = alone.map_or("-".to_owned(), |alone| times(throughput(row) / throughput(alone)));
-                format!("{}, {kept}, {}", count(throughput(row)), longest_wait(row))
-            });
-            lines.push(
-                [
-                    vec![format!("`{workload}`"), threads.to_string()],
-                    cells.to_vec(),
-                    vec![awake(rows, workload, threads)],
-                ]
-                .concat(),
-            );
-        }
+    let cell = |workload: &str, lock: &str, threads| {
+        let row = find(rows, workload, lock, threads)?;
+        let alone = find(rows, workload, lock, 1);
+        let kept = or_dash(alone.map(|alone| times(throughput(row) / throughput(alone))));
+        Some(format!("{}, {kept}, {}", count(throughput(row)), wait(row, WAIT_MAX_NS)))
+    };
+    let settings = WORKLOADS.iter().flat_map(|workload| shared(rows, workload).into_iter().map(move |n| (workload, n)));
+    let mut table =
+        table(settings).column("workload", |(workload, _)| code(workload)).column("threads", |(_, threads)| *threads);
+    for (policy, lock) in POLICIES {
+        let head = format!("{policy}: ops/s, of one thread, longest wait");
+        table = table.column(head, |(workload, threads)| or_dash(cell(workload, lock, *threads)));
     }
-    table(&lines)
+    table.column("CPUs", |(workload, threads)| awake(rows, workload, *threads)).text()
 }
 
 /// Throughput and passes of each policy, a line for each number of threads.
 fn passes(rows: &[Row]) -> String {
-    let head = POLICIES.map(|(name, _)| format!("{name}: ops/s, passes/s, longest wait"));
-    let mut lines = vec![[vec!["threads".into()], head.to_vec(), vec!["CPUs".into()]].concat()];
-    for threads in shared(rows, PASSES) {
-        let cells =
-            POLICIES.map(|(_, lock)| match (find(rows, TURNS, lock, threads), find(rows, PASSES, lock, threads)) {
-                (Some(turns), Some(passes)) => {
-                    format!("{}, {}, {}", count(throughput(turns)), count(throughput(passes)), longest_wait(passes))
-                }
-                _ => "-".to_owned(),
-            });
-        lines.push([vec![threads.to_string()], cells.to_vec(), vec![awake(rows, PASSES, threads)]].concat());
+    let cell = |lock: &str, threads| {
+        let (turns, passes) = (find(rows, TURNS, lock, threads)?, find(rows, PASSES, lock, threads)?);
+        Some(format!("{}, {}, {}", count(throughput(turns)), count(throughput(passes)), wait(passes, WAIT_MAX_NS)))
+    };
+    let mut table = table(shared(rows, PASSES)).column("threads", |threads| *threads);
+    for (policy, lock) in POLICIES {
+        let head = format!("{policy}: ops/s, passes/s, longest wait");
+        table = table.column(head, |threads| or_dash(cell(lock, *threads)));
     }
-    table(&lines)
+    table.column("CPUs", |threads| awake(rows, PASSES, *threads)).text()
 }
 
 /// The numbers of threads above one of a workload.
@@ -104,21 +91,8 @@ fn find<'a>(rows: &'a [Row], workload: &str, lock: &str, threads: u32) -> Option
 /// The CPUs that the policies keep busy, in their order.
 fn awake(rows: &[Row], workload: &str, threads: u32) -> String {
     let used =
-        POLICIES.map(|(_, lock)| find(rows, workload, lock, threads).map_or("-".into(), |row| three_digits(cpus(row))));
+        POLICIES.map(|(_, lock)| or_dash(find(rows, workload, lock, threads).map(|row| three_digits(cpus(row)))));
     used.join(", ")
-}
-
-fn longest_wait(row: &Row) -> String {
-    let ns = (WAIT_MAX_NS.of)(row).map_or("-".to_owned(), duration_ns);
-    if row.is_at_least(WAIT_MAX_NS) { format!("> {ns}") } else { ns }
-}
-
-/// A command in lines of at most 120 characters.
-fn broken(command: &str) -> String {
-    command
-        .replace(" --workload", " \\\n    --workload")
-        .replace(" --lock", " \\\n    --lock")
-        .replace(" --seconds", " \\\n    --seconds")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! results/ports.md: what our texts of other libraries' mutexes do, as a part of what the originals do.
 
-use super::table;
+use super::rows::Spread;
+use super::table::{code, or_dash, table};
 use ondeck_report::board::{Board, Setting};
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::output;
@@ -45,36 +46,28 @@ pub(super) fn part(root: &Path) -> Result<String, String> {
 }
 
 /// A text beside its original in one setting: the median of the ratios within rounds, and the range of them.
-fn cell(board: &Board, setting: &Setting, name: &str) -> Option<(f64, f64, f64)> {
+fn spread(board: &Board, setting: &Setting, name: &str) -> Option<Spread> {
     let ratio = board.ratio((setting, &format!("{name}-port")), (setting, name))?;
-    Some((ratio.median, ratio.low, ratio.high))
+    Some(Spread { median: ratio.median, low: ratio.low, high: ratio.high })
 }
 
-fn is_off(median: f64) -> bool {
-    !(1.0 - TOLERANCE..=1.0 + TOLERANCE).contains(&median)
+fn is_off(spread: &Spread) -> bool {
+    !(1.0 - TOLERANCE..=1.0 + TOLERANCE).contains(&spread.median)
 }
 
 fn rows(board: &Board) -> String {
-    let head = ["workload", "threads"].into_iter().chain(PAIRS).map(str::to_owned).collect();
-    let mut rows: Vec<Vec<String>> = vec![head];
-    for setting in &board.settings {
-        let figure = |name: &&str| match cell(board, setting, name) {
-            Some((median, low, high)) if is_off(median) => format!("**{median:.2}** ({low:.2} to {high:.2})"),
-            Some((median, low, high)) => format!("{median:.2} ({low:.2} to {high:.2})"),
-            None => "-".to_owned(),
-        };
-        let names = [format!("`{}`", setting.workload), setting.threads.to_string()];
-        rows.push(names.into_iter().chain(PAIRS.iter().map(figure)).collect());
-    }
-    table(&rows)
+    table(&board.settings)
+        .column("workload", |setting| code(&setting.workload))
+        .column("threads", |setting| setting.threads)
+        .columns(PAIRS, |setting, name| or_dash(spread(board, setting, name).map(|it| it.bold_if(is_off(&it)))))
+        .text()
 }
 
 fn summary(board: &Board) -> String {
     let of = |name: &&str| {
-        let cells = board.settings.iter().filter_map(|setting| cell(board, setting, name));
-        let medians: Vec<f64> = cells.map(|cell| cell.0).collect();
-        let off = medians.iter().filter(|median| is_off(**median)).count();
-        format!("- {name}: beyond a tenth in {off} of {} settings.\n", medians.len())
+        let spreads: Vec<Spread> = board.settings.iter().filter_map(|setting| spread(board, setting, name)).collect();
+        let n_off = spreads.iter().filter(|it| is_off(it)).count();
+        format!("- {name}: beyond a tenth in {n_off} of {} settings.\n", spreads.len())
     };
     PAIRS.iter().map(of).collect()
 }

@@ -1,8 +1,10 @@
 //! docs/programs.md, its second table: what a simulated machine of many cores says of the programs' hottest mutexes.
 
-use super::programs::{files, short};
-use super::table;
+use super::programs::{parts, short};
+use super::rows::grouped;
+use super::table::{code, or_dash, table};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The rows of a machine on which programs were measured, in its directory of `results/`.
@@ -26,56 +28,30 @@ pub(crate) struct Row {
 
 /// What stands between the markers of the page: a table for each machine on which something was measured.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    let mut text = String::new();
-    for file in files(root, FILE)? {
-        let failed = |error: csv::Error| format!("{}: {error}", file.display());
-        let rows: Result<Vec<Row>, _> = csv::Reader::from_path(&file).map_err(failed)?.deserialize().collect();
-        let measured_on = file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        text += &of_machine(&measured_on, &rows.map_err(failed)?);
-    }
-    if text.is_empty() {
-        text = "\nNothing is on record yet; `cargo xtask programs --predict` makes the record.\n".into();
-    }
-    Ok(text + "\n")
+    parts(root, FILE, "--predict", |file, rows| {
+        let measured_on = file.parent().and_then(Path::file_name).unwrap_or_default();
+        Ok(of_machine(&measured_on.to_string_lossy(), rows))
+    })
 }
 
 fn of_machine(measured_on: &str, rows: &[Row]) -> String {
-    let mut threads: Vec<u32> = rows.iter().map(|row| row.threads).collect();
-    threads.sort_unstable();
-    threads.dedup();
     let machine = rows.first().map_or("", |row| &row.machine);
-    let mut head = ["program", "section, ns", "outside, ns", "full at"].map(str::to_owned).to_vec();
-    for n in &threads {
-        head.extend([format!("{n} threads, predicted: glibc/s"), "ours/s".into(), "ratio".into()]);
+    let mut table = table(grouped(rows, |row| row.program.as_str()))
+        .column("program", |of| code(of.0))
+        .column("section, ns", |of| short(of.1[0].section_ns))
+        .column("outside, ns", |of| short(of.1[0].outside_ns))
+        .column("full at", |of| short(1.0 + of.1[0].outside_ns / of.1[0].section_ns.max(0.1)));
+    for n in rows.iter().map(|row| row.threads).collect::<BTreeSet<u32>>() {
+        let row = |rows: &[&Row]| rows.iter().find(|row| row.threads == n).map(|row| (*row).clone());
+        table = table
+            .column(format!("{n} threads, predicted: glibc/s"), |of| {
+                or_dash(row(&of.1).map(|row| short(row.pthread_ops_per_s)))
+            })
+            .column("ours/s", |of| or_dash(row(&of.1).map(|row| short(row.ondeck_ops_per_s))))
+            .column("ratio", |of| or_dash(row(&of.1).map(|row| format!("{:.2}", row.ratio))));
     }
-    let mut lines = vec![head];
-    let mut programs: Vec<&str> = rows.iter().map(|row| row.program.as_str()).collect();
-    programs.dedup();
-    for program in programs {
-        let of_program: Vec<&Row> = rows.iter().filter(|row| row.program == program).collect();
-        lines.extend(line(program, &of_program, &threads));
-    }
-    format!(
-        "\nSections were measured on {measured_on}. Everything else is simulated on {machine}.\n\n{}",
-        table(&lines)
-    )
-}
-
-fn line(program: &str, rows: &[&Row], threads: &[u32]) -> Option<Vec<String>> {
-    let first = rows.first()?;
-    let (section, outside) = (first.section_ns, first.outside_ns);
-    let mut cells = vec![format!("`{program}`"), short(section), short(outside)];
-    cells.push(short(1.0 + outside / section.max(0.1)));
-    for n in threads {
-        match rows.iter().find(|row| row.threads == *n) {
-            Some(row) => {
-                let ratio = format!("{:.2}", row.ratio);
-                cells.extend([short(row.pthread_ops_per_s), short(row.ondeck_ops_per_s), ratio]);
-            }
-            None => cells.extend(["-"; 3].map(str::to_owned)),
-        }
-    }
-    Some(cells)
+    let text = table.text();
+    format!("\nSections were measured on {measured_on}. Everything else is simulated on {machine}.\n\n{text}")
 }
 
 #[cfg(test)]

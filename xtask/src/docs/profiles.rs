@@ -1,7 +1,7 @@
 //! docs/profile.md: what `ondeck profile` says of programs whose hot lock is known.
 
-use super::programs::{introduction, parts, read, short};
-use super::table;
+use super::programs::{introduction, parts, short};
+use super::table::{code, table};
 #[cfg(any(test, feature = "lab"))]
 use ondeck_report::wording::duration_ns;
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,7 @@ impl Row {
     #[cfg(any(test, feature = "lab"))]
     pub(crate) fn line(&self) -> String {
         let Row { program, lock, waiter, holder, .. } = self;
-        let [share, waiter_share, holder_share] =
-            [self.share, self.waiter_share, self.holder_share].map(|part| format!("{:.0} %", part * 100.0));
+        let [share, waiter_share, holder_share] = [self.share, self.waiter_share, self.holder_share].map(percent);
         format!(
             "{program}: {} of waiting in {}, {share} of it for `{lock}`; {waiter} waits ({waiter_share}), {holder} holds \
              ({holder_share}); {}",
@@ -56,44 +55,27 @@ impl Row {
     }
 }
 
-/// What stands between the markers of the page.
-pub(super) fn part(root: &Path) -> Result<String, String> {
-    parts(root, FILE, "--profiles", machine)
+fn percent(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
 }
 
-fn machine(file: &Path) -> Result<String, String> {
-    let rows: Vec<Row> = read(file)?;
-    Ok(introduction(file, "one run each")? + &rows_of(&rows))
+/// What stands between the markers of the page.
+pub(super) fn part(root: &Path) -> Result<String, String> {
+    parts(root, FILE, "--profiles", |file, rows: &[Row]| Ok(introduction(file, "one run each")? + &rows_of(rows)))
 }
 
 fn rows_of(rows: &[Row]) -> String {
-    let head = [
-        "program",
-        "threads",
-        "known from its sources",
-        "waited, s",
-        "the first lock of the profile",
-        "share",
-        "waits most",
-        "held meanwhile by",
-        "",
-    ];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.extend(rows.iter().map(|row| {
-        let part = |name: &str, part: f64| format!("`{name}` {:.0} %", part * 100.0);
-        vec![
-            format!("`{}`", row.program),
-            row.setting.clone(),
-            row.known.clone(),
-            short(row.waiting_s),
-            format!("`{}`", row.lock),
-            format!("{:.0} %", row.share * 100.0),
-            part(&row.waiter, row.waiter_share),
-            part(&row.holder, row.holder_share),
-            row.agreement(),
-        ]
-    }));
-    table(&lines)
+    table(rows)
+        .column("program", |row| code(&row.program))
+        .column("threads", |row| &row.setting)
+        .column("known from its sources", |row| &row.known)
+        .column("waited, s", |row| short(row.waiting_s))
+        .column("the first lock of the profile", |row| code(&row.lock))
+        .column("share", |row| percent(row.share))
+        .column("waits most", |row| format!("`{}` {}", row.waiter, percent(row.waiter_share)))
+        .column("held meanwhile by", |row| format!("`{}` {}", row.holder, percent(row.holder_share)))
+        .column("", |row| row.agreement())
+        .text()
 }
 
 #[cfg(test)]

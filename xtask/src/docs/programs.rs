@@ -1,6 +1,10 @@
 //! docs/programs.md: what programs of others do with our locks in the place of glibc's, as a part of what they do without.
 
-use super::table;
+pub(crate) use super::rows::Spread;
+#[cfg(any(test, feature = "lab"))]
+pub(crate) use super::rows::to_csv;
+use super::rows::{grouped, read};
+use super::table::{code, or_dash, table};
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::stats;
 use serde::de::DeserializeOwned;
@@ -59,21 +63,7 @@ impl Row {
     }
 }
 
-/// A median and the range around it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Spread {
-    pub(crate) median: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-}
-
 impl Spread {
-    pub(super) fn of(values: &[f64]) -> Option<Spread> {
-        let median = stats::median(values)?;
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        Some(Spread { median, low, high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max) })
-    }
-
     /// Of what is made of two rows of a round.
     pub(crate) fn within_rounds(
         rows: &[&Row],
@@ -81,7 +71,7 @@ impl Spread {
         is_ours: impl Fn(&Row) -> bool,
         figure: impl Fn(&Row, &Row) -> f64,
     ) -> Option<Spread> {
-        Spread::of(&within_rounds(rows, base, is_ours, figure))
+        Spread::of(within_rounds(rows, base, is_ours, figure))
     }
 
     /// Of the ratios within rounds: ours by glibc's.
@@ -89,18 +79,10 @@ impl Spread {
         Spread::within_rounds(rows, PLAIN, |row| row.variant != PLAIN, |ours, plain| figure(ours) / figure(plain))
     }
 
-    pub(crate) fn text(&self) -> String {
-        format!("{:.2} ({:.2} to {:.2})", self.median, self.low, self.high)
-    }
-
     /// In bold, if every round says the same, and so loudly that it is not chance: five rounds agree once in 16 times anyway.
     fn marked(&self) -> String {
         let is_agreed = self.low > 1.0 || self.high < 1.0;
-        if is_agreed && (self.median - 1.0).abs() > LOUD {
-            format!("**{:.2}** ({:.2} to {:.2})", self.median, self.low, self.high)
-        } else {
-            self.text()
-        }
+        self.bold_if(is_agreed && (self.median - 1.0).abs() > LOUD)
     }
 }
 
@@ -117,32 +99,26 @@ pub(super) fn within_rounds(
     ours.filter_map(figure).collect()
 }
 
-/// The rows as text.
-#[cfg(any(test, feature = "lab"))]
-pub(crate) fn to_csv<T: Serialize>(rows: &[T]) -> Result<String, String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row).map_err(|error| error.to_string())?;
-    }
-    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| error.to_string())
+/// The median of a figure over those of the rows.
+pub(super) fn median_of(rows: &[&Row], is_one: impl Fn(&Row) -> bool, figure: fn(&Row) -> f64) -> Option<f64> {
+    stats::median(&rows.iter().filter(|row| is_one(row)).map(|row| figure(row)).collect::<Vec<f64>>())
 }
 
 /// What stands between the markers of the page: a table for each machine that has figures.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    parts(root, FILE, "", machine)
+    parts(root, FILE, "", |file, rows: &[Row]| Ok(introduction(file, &rounds_of(rows))? + &rows_of(rows)))
 }
 
 /// What `of_file` makes of each machine's file of that name; how to get one, by a flag of the command, if there is none.
-pub(super) fn parts(
+pub(super) fn parts<T: DeserializeOwned>(
     root: &Path,
     name: &str,
     flag: &str,
-    of_file: fn(&Path) -> Result<String, String>,
+    of_file: impl Fn(&Path, &[T]) -> Result<String, String>,
 ) -> Result<String, String> {
     let mut text = String::new();
     for file in files(root, name)? {
-        text += &of_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        text += &of_file(&file, &read(&file)?).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if text.is_empty() {
         let command = format!("cargo xtask programs {flag}");
@@ -152,24 +128,13 @@ pub(super) fn parts(
 }
 
 /// The files of that name, one for each machine that has it.
-pub(super) fn files(root: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
+fn files(root: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
     let results = root.join("results");
     let entries = fs::read_dir(&results).map_err(|error| format!("{}: {error}", results.display()))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join(name)).collect();
     files.retain(|file| file.is_file());
     files.sort();
     Ok(files)
-}
-
-fn machine(file: &Path) -> Result<String, String> {
-    let rows: Vec<Row> = read(file)?;
-    Ok(introduction(file, &rounds_of(&rows))? + &rows_of(&rows))
-}
-
-/// The rows of a file.
-pub(super) fn read<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, String> {
-    let mut reader = csv::Reader::from_path(file).map_err(|error| error.to_string())?;
-    reader.deserialize().collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
 /// How many rounds the rows are of, in words.
@@ -190,58 +155,29 @@ pub(super) fn introduction(file: &Path, how: &str) -> Result<String, String> {
     Ok(text + "\n")
 }
 
-/// The settings of the rows, each with its program, in their order.
-pub(super) fn settings_of(rows: &[Row]) -> Vec<(&str, &str)> {
-    let mut settings: Vec<(&str, &str)> = Vec::new();
-    for row in rows {
-        let setting = (row.program.as_str(), row.setting.as_str());
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
-    settings
-}
+/// A program with its setting, and the rows of these.
+pub(super) type Setting<'a> = ((&'a str, &'a str), Vec<&'a Row>);
 
-/// The rows of one setting.
-pub(super) fn of_setting<'a>(rows: &'a [Row], program: &str, setting: &str) -> Vec<&'a Row> {
-    rows.iter().filter(|row| (row.program.as_str(), row.setting.as_str()) == (program, setting)).collect()
+/// The settings of the rows, in their order.
+pub(super) fn settings_of(rows: &[Row]) -> Vec<Setting<'_>> {
+    grouped(rows, |row| (row.program.as_str(), row.setting.as_str()))
 }
 
 fn rows_of(rows: &[Row]) -> String {
-    let head = [
-        "program",
-        "threads",
-        "operations/s, glibc",
-        "throughput, ratio",
-        "CPU us/operation, glibc",
-        "CPU per operation, ratio",
-        "switches/operation, glibc",
-        "ours",
-    ];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    for (program, setting) in settings_of(rows) {
-        lines.push(line(program, setting, &of_setting(rows, program, setting)));
-    }
-    table(&lines)
-}
-
-fn line(program: &str, setting: &str, rows: &[&Row]) -> Vec<String> {
-    let median = |is_plain: bool, figure: fn(&Row) -> f64| {
-        let values: Vec<f64> =
-            rows.iter().filter(|row| (row.variant == PLAIN) == is_plain).map(|row| figure(row)).collect();
-        stats::median(&values).map_or("-".into(), short)
+    let median = |rows: &[&Row], is_plain: bool, figure| {
+        or_dash(median_of(rows, |row| (row.variant == PLAIN) == is_plain, figure).map(short))
     };
-    let ratio = |figure: fn(&Row) -> f64| Spread::of_ratios(rows, figure).map_or("-".into(), |spread| spread.marked());
-    vec![
-        format!("`{program}`"),
-        setting.to_owned(),
-        median(true, Row::ops_per_s),
-        ratio(Row::ops_per_s),
-        median(true, Row::cpu_us_per_op),
-        ratio(Row::cpu_us_per_op),
-        median(true, Row::switches_per_op),
-        median(false, Row::switches_per_op),
-    ]
+    let ratio = |rows: &[&Row], figure| or_dash(Spread::of_ratios(rows, figure).map(|spread| spread.marked()));
+    table(settings_of(rows))
+        .column("program", |of| code(of.0.0))
+        .column("threads", |of| of.0.1)
+        .column("operations/s, glibc", |of| median(&of.1, true, Row::ops_per_s))
+        .column("throughput, ratio", |of| ratio(&of.1, Row::ops_per_s))
+        .column("CPU us/operation, glibc", |of| median(&of.1, true, Row::cpu_us_per_op))
+        .column("CPU per operation, ratio", |of| ratio(&of.1, Row::cpu_us_per_op))
+        .column("switches/operation, glibc", |of| median(&of.1, true, Row::switches_per_op))
+        .column("ours", |of| median(&of.1, false, Row::switches_per_op))
+        .text()
 }
 
 /// Three digits, in the unit that a reader would choose.

@@ -1,6 +1,6 @@
 //! docs/promises.md: which lock promises what, and by which test or property each promise is held.
 
-use super::table;
+use super::table::{code, table};
 use crate::models::config::{Config, Verdict};
 use ondeck_locks::{Entry, LOCKS};
 use std::collections::BTreeSet;
@@ -113,31 +113,35 @@ pub(super) fn page(tests: &BTreeSet<String>, configs: &[Config]) -> Result<Strin
     let mut text = HEAD.to_owned();
     let mut faults = Vec::new();
     for promise in &PROMISES {
-        let head = ["lock", "hardware", "loom, random schedules", "TLA+"].map(str::to_owned).to_vec();
-        let mut rows = vec![head];
-        for entry in LOCKS {
-            let row = row(promise, entry, tests, configs);
-            if (promise.is_made)(entry) && row[1..].iter().all(|cell| !cell.contains('`')) {
-                faults.push(format!("{} promises \"{}\", and nothing holds it to that", entry.name, promise.title));
-            }
-            rows.push(row);
-        }
-        text += &format!("\n## {}\n\n{}\n\n{}", promise.title, promise.meaning, table(&rows));
+        let rows: Vec<(&Entry, [String; 3])> =
+            LOCKS.iter().map(|entry| (entry, cells(promise, entry, tests, configs))).collect();
+        let is_held = |cells: &[String; 3]| cells.iter().any(|cell| cell.contains('`'));
+        let alone = rows.iter().filter(|(entry, cells)| (promise.is_made)(entry) && !is_held(cells));
+        faults.extend(
+            alone.map(|(entry, _)| {
+                format!("{} promises \"{}\", and nothing holds it to that", entry.name, promise.title)
+            }),
+        );
+        let table = table(rows)
+            .column("lock", |row| code(row.0.name))
+            .column("hardware", |row| row.1[0].clone())
+            .column("loom, random schedules", |row| row.1[1].clone())
+            .column("TLA+", |row| row.1[2].clone());
+        text += &format!("\n## {}\n\n{}\n\n{}", promise.title, promise.meaning, table.text());
     }
     if faults.is_empty() { Ok(text) } else { Err(faults.join("\n")) }
 }
 
-fn row(promise: &Promise, entry: &Entry, tests: &BTreeSet<String>, configs: &[Config]) -> Vec<String> {
+fn cells(promise: &Promise, entry: &Entry, tests: &BTreeSet<String>, configs: &[Config]) -> [String; 3] {
     let module = entry.name.replace('-', "_");
     let own: Vec<&Config> = configs.iter().filter(|config| config.module == module).collect();
-    let cells = if (promise.is_made)(entry) {
+    if (promise.is_made)(entry) {
         let named = |patterns: &[&str]| list(patterns.iter().filter_map(|p| existing(p, &module, tests)), "no test");
         [named(promise.hardware), named(promise.models), model(promise, entry, &own)]
     } else {
         let not = "not promised".to_owned();
         [not.clone(), not.clone(), refuted(promise, &own).map_or(not, |name| format!("not promised: `{name}` fails"))]
-    };
-    [format!("`{}`", entry.name)].into_iter().chain(cells).collect()
+    }
 }
 
 /// The test that the pattern stands for, if there is one for this lock.
@@ -168,6 +172,6 @@ fn refuted<'a>(promise: &Promise, own: &[&'a Config]) -> Option<&'a str> {
 }
 
 fn list(names: impl Iterator<Item = String>, none: &str) -> String {
-    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let quoted: Vec<String> = names.map(code).collect();
     if quoted.is_empty() { none.to_owned() } else { quoted.join(", ") }
 }

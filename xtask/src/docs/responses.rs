@@ -1,8 +1,8 @@
 //! docs/programs.md, its table of response times.
 
-use super::programs::{PLAIN, introduction, parts, read};
-use super::table;
-use ondeck_report::stats;
+use super::programs::{PLAIN, introduction, parts};
+use super::rows::{Spread, grouped};
+use super::table::{code, or_dash, table};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -25,47 +25,30 @@ pub(crate) struct Row {
 
 /// What stands between the markers of the page.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    parts(root, FILE, "--responses", machine)
+    parts(root, FILE, "--responses", |file, rows: &[Row]| {
+        let n_rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or_default();
+        Ok(introduction(file, &format!("{n_rounds} rounds in turn"))? + &table_of(rows))
+    })
 }
 
-fn machine(file: &Path) -> Result<String, String> {
-    let rows: Vec<Row> = read(file)?;
-    let n_rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or_default();
-    Ok(introduction(file, &format!("{n_rounds} rounds in turn"))? + &table_of(&rows))
-}
+type Figure = fn(&Row) -> f64;
 
 /// The table of all rows.
 pub(crate) fn table_of(rows: &[Row]) -> String {
-    let head = ["program", "threads", "half, glibc", "ondeck", "99 %, glibc", "ondeck", "99.9 %, glibc", "ondeck"];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    let mut settings: Vec<(&str, &str)> = rows.iter().map(|row| (&*row.program, &*row.setting)).collect();
-    settings.dedup();
-    let mut seen = Vec::new();
-    for setting in settings {
-        if seen.contains(&setting) {
-            continue;
-        }
-        seen.push(setting);
-        let mut line = vec![format!("`{}`", setting.0), setting.1.to_owned()];
-        for figure in [|row: &Row| row.p50_us, |row: &Row| row.p99_us, |row: &Row| row.p999_us] {
-            for is_plain in [true, false] {
-                let of_setting = rows.iter().filter(|row| (&*row.program, &*row.setting) == setting);
-                let of_variant = of_setting.filter(|row| (row.variant == PLAIN) == is_plain);
-                line.push(milliseconds(&of_variant.map(figure).collect::<Vec<_>>()));
-            }
-        }
-        lines.push(line);
+    let figures: [(&str, Figure); 3] =
+        [("half", |row| row.p50_us), ("99 %", |row| row.p99_us), ("99.9 %", |row| row.p999_us)];
+    let mut table = table(grouped(rows, |row| (row.program.as_str(), row.setting.as_str())))
+        .column("program", |of| code(of.0.0))
+        .column("threads", |of| of.0.1);
+    for (part, figure) in figures {
+        let cell = |rows: &[&Row], is_plain: bool| {
+            let rows = rows.iter().filter(|row| (row.variant == PLAIN) == is_plain);
+            or_dash(Spread::of(rows.map(|row| figure(row) / 1e3)).map(|ms| ms.with(digits)))
+        };
+        table =
+            table.column(format!("{part}, glibc"), |of| cell(&of.1, true)).column("ondeck", |of| cell(&of.1, false));
     }
-    table(&lines)
-}
-
-/// The median, and the lowest and the highest.
-fn milliseconds(values_us: &[f64]) -> String {
-    let Some(median) = stats::median(values_us) else { return "-".into() };
-    let low = values_us.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values_us.iter().copied().fold(0.0, f64::max);
-    let [median, low, high] = [median, low, high].map(|us| digits(us / 1e3));
-    format!("{median} ({low} to {high})")
+    table.text()
 }
 
 fn digits(ms: f64) -> String {

@@ -1,15 +1,14 @@
 //! docs/scaling.md: throughput and CPUs used against threads, for every lock on a few simulated machines.
 
-use super::table;
+use super::picture::Charts;
+use super::rows::grouped;
+use super::table::{code, or_dash, table};
 use ondeck_report::FLAGSHIP;
-use ondeck_report::drawing::svg;
-use ondeck_report::inputs::Inputs;
-use ondeck_report::output::{self, Results};
-use ondeck_report::plotting::figures;
+use ondeck_report::fingerprint::Fingerprint;
+use ondeck_report::output;
 use ondeck_report::row::{Metric, Row, WAIT_MAX_NS, WAIT_P99_NS};
 use ondeck_report::stats::median;
 use ondeck_report::wording::{count, duration_ns, list_some, threads, three_digits, times};
-use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) const PATH: &str = "docs/scaling.md";
@@ -36,14 +35,34 @@ const MOST_NAMED: usize = 3;
 /// By so much a figure must be larger to be called so.
 const CLEARLY: f64 = 1.01;
 
+/// What is in a file: where the rows come from, and those of all seeds of a lock in a setting as one.
+#[derive(Default)]
+pub(super) struct Sweep {
+    pub(super) fingerprint: Fingerprint,
+    command: String,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Sweep {
+    pub(super) fn read(root: &Path, file: &str) -> Result<Sweep, String> {
+        let (results, _) = output::read(&root.join(file)).map_err(|error| error.to_string())?;
+        let fingerprint = results.fingerprint.ok_or_else(|| format!("{file} has no fingerprint beside it"))?;
+        Ok(Sweep { fingerprint, command: results.command, rows: over_seeds(&results.rows) })
+    }
+
+    /// The command as it stands on a page, with a line break before each of these flags.
+    pub(super) fn shown(&self, broken_before: &[&str]) -> String {
+        let broken = |command: String, flag: &&str| command.replace(&format!(" {flag}"), &format!(" \\\n    {flag}"));
+        format!("\n```sh\n{}\n```\n", broken_before.iter().fold(self.command.clone(), broken))
+    }
+}
+
 /// What was run on one machine.
 struct Run {
     machine: &'static str,
-    results: Results,
-    /// The rows of all seeds of a lock in a setting as one.
-    rows: Vec<Row>,
-    /// The same of the run that is long enough for waits, with its command.
-    waits: (Vec<Row>, String),
+    all: Sweep,
+    /// The run that is long enough for waits.
+    waits: Sweep,
 }
 
 /// Path and text of the pictures, and what the page says of them.
@@ -52,24 +71,15 @@ pub(super) fn parts(root: &Path) -> Result<(Vec<(String, String)>, String), Stri
     let mut runs = Vec::new();
     for machine in MACHINES {
         let path = file(machine);
-        let Inputs { sources, .. } = Inputs::read(&[root.join(&path)]).map_err(|error| error.to_string())?;
-        let drawn = figures(&sources, &super::catalogue()).figures;
+        let drawn = Charts::read(root, &path)?;
         for Chart { name, .. } in charts() {
-            let figure = drawn.iter().find(|figure| figure.id == name);
-            let figure = figure.ok_or_else(|| format!("{path}: has no chart {name}"))?;
-            pictures.push((picture(&name, machine), svg(figure)));
+            pictures.push((picture(&name, machine), drawn.draw(&name)?));
         }
-        let (waits, _) = output::read(&root.join(waits_file(machine))).map_err(|error| error.to_string())?;
-        for source in sources {
-            let (rows, waits) = (over_seeds(&source.results.rows), (over_seeds(&waits.rows), waits.command.clone()));
-            runs.push(Run { machine, results: source.results, rows, waits });
-        }
+        let (all, waits) = (Sweep::read(root, &path)?, Sweep::read(root, &waits_file(machine))?);
+        runs.push(Run { machine, all, waits });
     }
-    let mut text = format!("\n{}", summary(&runs));
-    for run in &runs {
-        text += &section(run)?;
-    }
-    Ok((pictures, text + "\n"))
+    let sections: String = runs.iter().map(|run| section(run) + &waits(&run.waits)).collect();
+    Ok((pictures, format!("\n{}{sections}\n", summary(&runs))))
 }
 
 /// A chart of each machine.
@@ -121,76 +131,62 @@ fn summary(runs: &[Run]) -> String {
 }
 
 /// Pictures and table of one machine.
-fn section(run: &Run) -> Result<String, String> {
-    let Run { machine, results, .. } = run;
-    let fingerprint = results.fingerprint.as_ref();
-    let fingerprint = fingerprint.ok_or_else(|| format!("{} has no fingerprint beside it", file(machine)))?;
-    let mut text = format!(
-        "\n## {machine}\n\n{}. It has {} CPUs.\n",
-        fingerprint.cpu.replace("; ", ", "),
-        fingerprint.cpus_online
-    );
+fn section(run: &Run) -> String {
+    let Run { machine, all, .. } = run;
+    let Fingerprint { cpu, cpus_online, .. } = &all.fingerprint;
+    let mut text = format!("\n## {machine}\n\n{}. It has {cpus_online} CPUs.\n", cpu.replace("; ", ", "));
     for Chart { name, title } in charts() {
         let path = picture(&name, machine);
         let path = path.trim_start_matches("docs/");
         text += &format!("\n![Line chart: {title}, of every lock on a simulated {machine}]({path})\n");
     }
-    let head = [
-        "workload",
-        "threads",
-        "ondeck, ops/s",
-        "of one thread",
-        "CPUs",
-        "least share",
-        "faster locks (CPUs, least share)",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut shown = Vec::new();
     for workload in WORKLOADS {
         let most = of(run, workload).map(|row| row.threads).max().unwrap_or(1);
-        let shown = BTreeSet::from([1, 2, fingerprint.cpus_online, most]);
-        let own = of(run, workload).filter(|row| row.lock == FLAGSHIP && shown.contains(&row.threads));
-        rows.extend(own.map(|own| line(run, own)));
+        let numbers = [1, 2, *cpus_online, most];
+        shown.extend(of(run, workload).filter(|row| row.lock == FLAGSHIP && numbers.contains(&row.threads)));
     }
-    text += &format!("\n{}\n```sh\n{}\n```\n", table(&rows), broken(&results.command));
-    Ok(text + &waits(run))
+    text + "\n" + &flagship(run, &shown) + &all.shown(&["--threads"])
+}
+
+/// The flagship in these rows, and the locks that are faster there.
+fn flagship(run: &Run, rows: &[&Row]) -> String {
+    table(rows)
+        .column("workload", |own| code(&own.workload))
+        .column("threads", |own| own.threads)
+        .column("ondeck, ops/s", |own| count(throughput(own)))
+        .column("of one thread", |own| times(kept(run, own)))
+        .column("CPUs", |own| three_digits(cpus(own)))
+        .column("least share", |own| times(share(own)))
+        .column("faster locks (CPUs, least share)", |own| named(&ahead(run, own), own))
+        .text()
 }
 
 /// What the locks that programs use make their threads wait, in windows that are long enough for it.
-fn waits(run: &Run) -> String {
-    let (waits, command) = &run.waits;
-    let head = ["workload", "threads", "lock", "ops/s", "CPUs", "least share", "99 of 100 waits up to", "longest wait"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for row in waits {
-        let wait = |metric: Metric| {
-            let ns = (metric.of)(row).map_or("-".to_owned(), duration_ns);
-            if row.is_at_least(metric) { format!("> {ns}") } else { ns }
-        };
-        rows.push(vec![
-            format!("`{}`", row.workload),
-            row.threads.to_string(),
-            row.lock.clone(),
-            count(throughput(row)),
-            three_digits(cpus(row)),
-            times(share(row)),
-            wait(WAIT_P99_NS),
-            wait(WAIT_MAX_NS),
-        ]);
-    }
-    format!("\nLongest waits of some locks, in longer runs:\n\n{}\n```sh\n{}\n```\n", table(&rows), broken(command))
+fn waits(sweep: &Sweep) -> String {
+    let table = table(&sweep.rows)
+        .column("workload", |row| code(&row.workload))
+        .column("threads", |row| row.threads)
+        .column("lock", |row| &row.lock)
+        .column("ops/s", |row| count(throughput(row)))
+        .column("CPUs", |row| three_digits(cpus(row)))
+        .column("least share", |row| times(share(row)))
+        .column("99 of 100 waits up to", |row| wait(row, WAIT_P99_NS))
+        .column("longest wait", |row| wait(row, WAIT_MAX_NS));
+    format!("\nLongest waits of some locks, in longer runs:\n\n{}{}", table.text(), sweep.shown(&["--threads"]))
+}
+
+/// A wait, or that it is longer than so much.
+pub(super) fn wait(row: &Row, metric: Metric) -> String {
+    let ns = or_dash((metric.of)(row).map(duration_ns));
+    if row.is_at_least(metric) { format!("> {ns}") } else { ns }
 }
 
 /// The rows of the seeds of each lock in each setting as one: medians, the least share and the longest wait. In the order of
 /// the settings.
-pub(super) fn over_seeds(rows: &[Row]) -> Vec<Row> {
-    let mut found: Vec<Vec<&Row>> = Vec::new();
-    let key = |row: &Row| (row.workload.clone(), row.threads, row.lock.clone());
-    for row in rows {
-        match found.iter_mut().find(|seeds| key(seeds[0]) == key(row)) {
-            Some(seeds) => seeds.push(row),
-            None => found.push(vec![row]),
-        }
-    }
-    found.iter().map(|seeds| merged(seeds)).collect()
+fn over_seeds(rows: &[Row]) -> Vec<Row> {
+    let groups = grouped(rows, |row| (&row.workload, row.threads, &row.lock));
+    groups.iter().map(|(_, seeds)| merged(seeds)).collect()
 }
 
 fn merged(seeds: &[&Row]) -> Row {
@@ -208,25 +204,18 @@ fn merged(seeds: &[&Row]) -> Row {
     }
 }
 
-fn line(run: &Run, own: &Row) -> Vec<String> {
-    let ahead = ahead(run, own);
-    let named = ahead.iter().map(|row| {
+/// Locks that are ahead of `own`, in words.
+fn named(ahead: &[&Row], own: &Row) -> String {
+    let name = |row: &&Row| {
         let (ratio, used) = (times(throughput(row) / throughput(own)), three_digits(cpus(row)));
         format!("{} {ratio} times ({used}, {})", row.lock, times(share(row)))
-    });
-    vec![
-        format!("`{}`", own.workload),
-        own.threads.to_string(),
-        count(throughput(own)),
-        times(kept(run, own)),
-        three_digits(cpus(own)),
-        times(share(own)),
-        if ahead.is_empty() { "none".to_owned() } else { list_some(&named.collect::<Vec<_>>(), MOST_NAMED) },
-    ]
+    };
+    let names: Vec<String> = ahead.iter().map(name).collect();
+    if names.is_empty() { "none".to_owned() } else { list_some(&names, MOST_NAMED) }
 }
 
 fn of<'a>(run: &'a Run, workload: &str) -> impl Iterator<Item = &'a Row> {
-    run.rows.iter().filter(move |row| row.workload == workload)
+    run.all.rows.iter().filter(move |row| row.workload == workload)
 }
 
 /// The locks that do more than `own` in the same setting, the fastest first.
@@ -255,11 +244,6 @@ pub(super) fn cpus(row: &Row) -> f64 {
     row.cpus.unwrap_or(f64::NAN)
 }
 
-/// A command in lines of at most 120 characters.
-fn broken(command: &str) -> String {
-    command.replace(" --threads", " \\\n    --threads")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,12 +263,13 @@ mod tests {
             row("b", 2, 8.01e6, 1.0),
             Row { min_share: Some(0.0), ..row("b", 4, 18e6, 4.0) },
         ];
-        let results = Results { rows: rows.clone(), ..Results::default() };
-        let run = Run { machine: "m", results, rows: over_seeds(&rows), waits: (rows, String::new()) };
-        let cells = line(&run, &run.rows[1]);
-        assert_eq!(cells[1..], ["2", "8.00 M", "0.80", "2.00", "0.50", "a 2.00 times (2.00, 0.50)"]);
-        assert_eq!(line(&run, &run.rows[0])[6], "none");
-        assert!(waits(&run).contains("| 4 | b | 18.0 M | 4.00 | 0.00 | - | - |"), "{}", waits(&run));
+        let run = Run { machine: "m", all: Sweep { rows, ..Sweep::default() }, waits: Sweep::default() };
+        let line = |row: &Row| flagship(&run, &[row]);
+        let (alone, two) = (line(&run.all.rows[0]), line(&run.all.rows[1]));
+        assert!(two.ends_with("| 2 | 8.00 M | 0.80 | 2.00 | 0.50 | a 2.00 times (2.00, 0.50) |\n"), "{two}");
+        assert!(alone.ends_with("| none |\n"), "{alone}");
+        let waits = waits(&run.all);
+        assert!(waits.contains("| 4 | b | 18.0 M | 4.00 | 0.00 | - | - |"), "{waits}");
         let said = summary(&[run]);
         assert!(said.contains("keeps at least 0.80 of one thread's throughput (worst: 2 threads on m)."), "{said}");
         let counted = "another lock is faster in 2 of 2 settings. In 1 of these";

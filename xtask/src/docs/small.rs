@@ -1,9 +1,10 @@
 //! docs/programs.md, its part on short sections: ours by glibc's, and glibc's by themselves.
 
 use super::programs::{
-    PLAIN, Row, Spread, introduction, of_setting, parts, read, rounds_of, settings_of, short, within_rounds,
+    PLAIN, Row, Setting, Spread, introduction, median_of, parts, rounds_of, settings_of, short, within_rounds,
 };
-use super::table;
+use super::rows::grouped;
+use super::table::{code, or_dash, table};
 use ondeck_report::stats;
 use std::path::Path;
 
@@ -43,31 +44,20 @@ impl Finding<'_> {
     fn threads(&self) -> &str {
         self.words[0]
     }
-
-    fn line(&self) -> Vec<String> {
-        let [threads, mutexes, _, inside, outside, data] = self.words[..] else { return Vec::new() };
-        let mut line = vec![format!("`{}`", self.program)];
-        line.extend([threads, mutexes, inside, outside, data].map(str::to_owned));
-        line.extend([short(self.plain), self.ours.text(), format!("{:.2} to {:.2}", self.own.0, self.own.1)]);
-        line
-    }
 }
 
 /// What stands between the markers of the page.
 pub(super) fn part(root: &Path) -> Result<String, String> {
-    parts(root, FILE, "--small", machine)
-}
-
-fn machine(file: &Path) -> Result<String, String> {
-    let rows: Vec<Row> = read(file)?;
-    let findings = findings(&rows);
-    let lost: Vec<&Finding> = findings.iter().filter(|finding| finding.is_lost()).collect();
-    let losses = if lost.is_empty() {
-        format!("No setting is below {LEAST} by more than glibc's locks differ from themselves.\n")
-    } else {
-        format!("Below {LEAST}, by more than glibc's locks differ from themselves:\n\n{}", table_of(&lost))
-    };
-    Ok(format!("{}{}\n{losses}", introduction(file, &rounds_of(&rows))?, summary(&findings)))
+    parts(root, FILE, "--small", |file, rows: &[Row]| {
+        let findings = findings(rows);
+        let lost: Vec<&Finding> = findings.iter().filter(|finding| finding.is_lost()).collect();
+        let losses = if lost.is_empty() {
+            format!("No setting is below {LEAST} by more than glibc's locks differ from themselves.\n")
+        } else {
+            format!("Below {LEAST}, by more than glibc's locks differ from themselves:\n\n{}", table_of(&lost))
+        };
+        Ok(format!("{}{}\n{losses}", introduction(file, &rounds_of(rows))?, summary(&findings)))
+    })
 }
 
 /// All settings, and what they come to.
@@ -79,83 +69,55 @@ pub(crate) fn whole(rows: &[Row]) -> String {
 
 /// The settings of the rows of which there are all three variants.
 fn findings(rows: &[Row]) -> Vec<Finding<'_>> {
-    settings_of(rows).into_iter().filter_map(|(program, setting)| finding(rows, program, setting)).collect()
+    settings_of(rows).into_iter().filter_map(finding).collect()
 }
 
-fn finding<'a>(rows: &[Row], program: &'a str, setting: &'a str) -> Option<Finding<'a>> {
-    let rows = of_setting(rows, program, setting);
+fn finding(((program, setting), rows): Setting<'_>) -> Option<Finding<'_>> {
     let ratios = |base: &str, is_it: &dyn Fn(&Row) -> bool| {
         within_rounds(&rows, base, is_it, |one, other| one.ops_per_s() / other.ops_per_s())
     };
     let is_ours = |row: &Row| ![PLAIN, AGAIN].contains(&row.variant.as_str());
     let ours = [PLAIN, AGAIN].map(|base| ratios(base, &is_ours)).concat();
     let own = [ratios(PLAIN, &|row| row.variant == AGAIN), ratios(AGAIN, &|row| row.variant == PLAIN)].concat();
-    let plain: Vec<f64> = rows.iter().filter(|row| !is_ours(row)).map(|row| row.ops_per_s()).collect();
     Some(Finding {
         program,
         words: setting.split(' ').collect(),
-        plain: stats::median(&plain)?,
-        ours: Spread::of(&ours)?,
+        plain: median_of(&rows, |row| !is_ours(row), Row::ops_per_s)?,
+        ours: Spread::of(ours)?,
         own: (stats::quantile(&own, TAIL)?, stats::quantile(&own, 1.0 - TAIL)?),
     })
 }
 
 fn table_of(findings: &[&Finding]) -> String {
-    let head = [
-        "program",
-        "threads",
-        "mutexes",
-        "inside",
-        "outside",
-        "data",
-        "operations/s, glibc",
-        "throughput, ratio",
-        "glibc with itself",
-    ];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.extend(findings.iter().map(|finding| finding.line()));
-    table(&lines)
+    table(findings)
+        .column("program", |it| code(it.program))
+        .column("threads", |it| it.threads())
+        .column("mutexes", |it| it.words[1])
+        .column("inside", |it| it.words[3])
+        .column("outside", |it| it.words[4])
+        .column("data", |it| it.words[5])
+        .column("operations/s, glibc", |it| short(it.plain))
+        .column("throughput, ratio", |it| it.ours)
+        .column("glibc with itself", |it| format!("{:.2} to {:.2}", it.own.0, it.own.1))
+        .text()
 }
 
 /// A line for each number of threads of each program, and one for all.
 fn summary(findings: &[Finding]) -> String {
-    let head = [
-        "program".to_owned(),
-        "threads".to_owned(),
-        "settings".to_owned(),
-        "ratio, median".to_owned(),
-        "lowest".to_owned(),
-        format!("below {LEAST}"),
-        "of these, beyond glibc's spread".to_owned(),
-    ];
-    let mut lines = vec![head.to_vec()];
-    let mut groups: Vec<(&str, &str)> = Vec::new();
-    for finding in findings {
-        let group = (finding.program, finding.threads());
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    for (program, threads) in groups {
-        let of_group = findings.iter().filter(|finding| (finding.program, finding.threads()) == (program, threads));
-        lines.extend(sums(&format!("`{program}`"), threads, &of_group.collect::<Vec<_>>()));
-    }
-    lines.extend(sums("all", "all", &findings.iter().collect::<Vec<_>>()));
-    table(&lines)
-}
-
-fn sums(program: &str, threads: &str, findings: &[&Finding]) -> Option<Vec<String>> {
-    let ratios = Spread::of(&findings.iter().map(|finding| finding.ours.median).collect::<Vec<_>>())?;
-    let n_of = |is_one: &dyn Fn(&Finding) -> bool| findings.iter().filter(|it| is_one(it)).count().to_string();
-    Some(vec![
-        program.to_owned(),
-        threads.to_owned(),
-        findings.len().to_string(),
-        format!("{:.2}", ratios.median),
-        format!("{:.2}", ratios.low),
-        n_of(&|finding| finding.is_below()),
-        n_of(&|finding| finding.is_lost()),
-    ])
+    let mut groups = grouped(findings, |finding| (code(finding.program), finding.threads()));
+    groups.push((("all".to_owned(), "all"), findings.iter().collect()));
+    let ratios = |findings: &[&Finding]| Spread::of(findings.iter().map(|finding| finding.ours.median));
+    let two_digits = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
+    let n_of = |findings: &[&Finding], is_one: fn(&Finding) -> bool| findings.iter().filter(|it| is_one(it)).count();
+    table(groups)
+        .column("program", |of| of.0.0.clone())
+        .column("threads", |of| of.0.1)
+        .column("settings", |of| of.1.len())
+        .column("ratio, median", |of| two_digits(ratios(&of.1).map(|ratio| ratio.median)))
+        .column("lowest", |of| two_digits(ratios(&of.1).map(|ratio| ratio.low)))
+        .column(format!("below {LEAST}"), |of| n_of(&of.1, |it| it.is_below()))
+        .column("of these, beyond glibc's spread", |of| n_of(&of.1, |it| it.is_lost()))
+        .text()
 }
 
 #[cfg(test)]

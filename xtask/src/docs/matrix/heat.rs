@@ -1,6 +1,7 @@
 //! A heat map of a machine: locks down, cells across, a colour for each tenth of the best.
 
 use super::{Load, Share};
+use crate::docs::rows::grouped;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -61,28 +62,16 @@ pub(super) fn map(machine: &str, shares: &[&Share], locks: &[&str]) -> String {
 /// the number of locks.
 fn heads(columns: &BTreeMap<Column, usize>) -> String {
     let mut text = String::new();
-    let mut last: (Option<u32>, Option<String>) = (None, None);
-    for ((threads, load), place) in columns {
-        let x = NAMES + place * CELL;
-        if last.0 != Some(*threads) {
-            let has_room = columns.keys().filter(|column| column.0 == *threads).count() >= ROOM_FOR_WORDS;
-            let word = if has_room { " threads" } else { "" };
-            let _ = writeln!(
-                text,
-                "<path stroke='#000000' d='M{x} 24V{TOP}'/><text x='{}' y='34'>{threads}{word}</text>",
-                x + 3
-            );
-            last = (Some(*threads), None);
-        }
-        let head = Some(head(*load));
-        if last.1 != head {
-            let name = head.as_deref().unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "<path stroke='#888888' d='M{x} 42V{TOP}'/><text x='{}' y='52' font-size='8'>{name}</text>",
-                x + 2
-            );
-            last.1 = head;
+    let x_of = |columns: &[(&Column, &usize)]| NAMES + columns[0].1 * CELL;
+    for (threads, columns) in grouped(columns, |(column, _)| column.0) {
+        let x = x_of(&columns);
+        let word = if columns.len() >= ROOM_FOR_WORDS { " threads" } else { "" };
+        let (line, place) = (format!("<path stroke='#000000' d='M{x} 24V{TOP}'/>"), x + 3);
+        let _ = writeln!(text, "{line}<text x='{place}' y='34'>{threads}{word}</text>");
+        for (name, columns) in grouped(columns, |(column, _)| head(column.1)) {
+            let x = x_of(&columns);
+            let (line, place) = (format!("<path stroke='#888888' d='M{x} 42V{TOP}'/>"), x + 2);
+            let _ = writeln!(text, "{line}<text x='{place}' y='52' font-size='8'>{name}</text>");
         }
     }
     text
