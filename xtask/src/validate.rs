@@ -13,6 +13,7 @@ mod programs;
 mod published;
 mod tables;
 
+use ondeck_report::stats::median;
 use std::path::Path;
 use std::process::Command;
 
@@ -68,11 +69,8 @@ struct Group {
 impl Group {
     /// The median of the errors, without their signs, and the largest.
     fn errors(&self) -> (f64, f64) {
-        let mut errors: Vec<f64> = self.rows.iter().map(|row| row.error().abs()).collect();
-        errors.sort_by(f64::total_cmp);
-        let n = errors.len();
-        let median = (errors[(n - 1) / 2] + errors[n / 2]) / 2.0;
-        (median, errors[n - 1])
+        let errors: Vec<f64> = self.rows.iter().map(|row| row.error().abs()).collect();
+        (median(&errors).unwrap_or(f64::NAN), errors.into_iter().fold(0.0, f64::max))
     }
 
     fn holds(&self) -> bool {
@@ -103,18 +101,18 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if cfg!(debug_assertions) {
         return again_optimized(root, words);
     }
-    let part = match words {
-        [] => None,
-        [word] if word == "--check" => None,
-        [word] => Some(Part::parse(word)?),
-        _ => return Err(USAGE.into()),
+    let (part, is_check) = match words {
+        [] => (None, false),
+        [word] if word == "--check" => (None, true),
+        [word] if word == CONTROLS || MAKERS.iter().any(|(name, _)| word == name) => (Some(word.as_str()), false),
+        _ => return Err("usage: cargo xtask validate [--check|hardware|models|tables|controls]".into()),
     };
     let validation = compute(part)?;
     if part.is_none() {
-        page::keep(root, &validation, &plot::pictures()?, !words.is_empty())?;
+        page::keep(root, &validation, &plot::pictures()?, is_check)?;
     }
-    let faults: Vec<String> = validation.groups.iter().filter_map(Group::fault).collect();
-    let faults = [faults, validation.controls.iter().filter_map(controls::Control::fault).collect()].concat();
+    let faults = validation.groups.iter().filter_map(Group::fault);
+    let faults: Vec<String> = faults.chain(validation.controls.iter().filter_map(controls::Control::fault)).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
@@ -126,48 +124,29 @@ fn again_optimized(root: &Path, words: &[String]) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("cargo xtask validate has failed".into()) }
 }
 
-const USAGE: &str = "usage: cargo xtask validate [--check|hardware|models|tables|controls]";
-
-/// What can be looked at by itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Hardware,
-    Models,
-    Tables,
-    Controls,
-}
-
-impl Part {
-    fn parse(word: &str) -> Result<Part, String> {
-        match word {
-            "hardware" => Ok(Part::Hardware),
-            "models" => Ok(Part::Models),
-            "tables" => Ok(Part::Tables),
-            "controls" => Ok(Part::Controls),
-            _ => Err(USAGE.into()),
-        }
-    }
-}
-
 /// Takes a group that is there.
 type Keep<'a> = dyn FnMut(Group) + 'a;
 
 /// Makes the groups of a part.
 type Maker = fn(&mut Keep) -> Result<(), String>;
 
+/// What can be looked at by itself.
+const MAKERS: [(&str, Maker); 3] =
+    [("hardware", hardware::groups), ("models", models::groups), ("tables", tables::groups)];
+/// And that.
+const CONTROLS: &str = "controls";
+
 /// Everything, or a part; each group is printed as soon as it is there.
-fn compute(part: Option<Part>) -> Result<Validation, String> {
-    let wanted = |one: Part| part.is_none_or(|part| part == one);
+fn compute(part: Option<&str>) -> Result<Validation, String> {
+    let is_wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut validation = Validation { groups: Vec::new(), controls: Vec::new() };
-    let makers: [(Part, Maker); 3] =
-        [(Part::Hardware, hardware::groups), (Part::Models, models::groups), (Part::Tables, tables::groups)];
-    for (_, groups) in makers.into_iter().filter(|(part, _)| wanted(*part)) {
+    for (_, groups) in MAKERS.into_iter().filter(|(name, _)| is_wanted(name)) {
         groups(&mut |group| {
             print!("{}", page::group(&group));
             validation.groups.push(group);
         })?;
     }
-    if wanted(Part::Controls) {
+    if is_wanted(CONTROLS) {
         validation.controls = controls::all()?;
         print!("{}", page::controls(&validation.controls));
     }

@@ -35,53 +35,41 @@ impl Control {
 pub(super) fn all() -> Result<Vec<Control>, String> {
     let laptop = machine("i7-13700h");
     let old = |machine: &Machine, threads| chan(machine, "go-tristate-futex", threads);
-    let knee = |machine: &Machine| Ok::<f64, String>(old(machine, 20)? / old(machine, 1)?);
-    let step = |machine: &Machine| Ok::<f64, String>(old(machine, 14)? / old(machine, 8)?);
-    let new = |machine: &Machine| chan(machine, "go-spinbit-futex", 8);
-    let before = (knee(&laptop)?, step(&laptop)?, new(&laptop)?);
-    let nowhere = knee(&changed(&laptop, |machine| machine.distance_ps.fill(0)))?;
-    let alike = step(&changed(&laptop, alike))?;
-    let staying = new(&changed(&laptop, |machine| machine.os.move_on_wake = 0))?;
+    let control = |change, figure, of: &dyn Fn(&Machine) -> Result<f64, String>, edit: fn(&mut Machine)| {
+        let mut changed = laptop.clone();
+        edit(&mut changed);
+        let (before, after) = (of(&laptop)?, of(&changed)?);
+        let (claim, is_so) = ("falls by more than a tenth", after < before * 0.9);
+        Ok::<Control, String>(Control { change, figure, before, after, claim, is_so, declared: true })
+    };
+    let far = control(
+        "all distances are 0",
+        "go-tristate-futex, chan-contended, time with 20 threads over time with 1",
+        &|machine| Ok(old(machine, 20)? / old(machine, 1)?),
+        |machine| machine.distance_ps.fill(0),
+    )?;
+    let slow = control(
+        "PAUSE takes on E cores what it takes on P cores",
+        "go-tristate-futex, chan-contended, time with 14 threads over time with 8",
+        &|machine| Ok(old(machine, 14)? / old(machine, 8)?),
+        alike,
+    )?;
+    let moved = control(
+        "woken threads stay where they were (move_on_wake is 0)",
+        "go-spinbit-futex, chan-contended, time with 8 threads in us",
+        &|machine| chan(machine, "go-spinbit-futex", 8),
+        |machine| machine.os.move_on_wake = 0,
+    )?;
     Ok(vec![
-        Control {
-            change: "all distances are 0",
-            figure: "go-tristate-futex, chan-contended, time with 20 threads over time with 1",
-            before: before.0,
-            after: nowhere,
-            claim: "falls to less than half",
-            is_so: nowhere < before.0 / 2.0,
-            declared: true,
-        },
-        Control {
-            change: "PAUSE takes on E cores what it takes on P cores",
-            figure: "go-tristate-futex, chan-contended, time with 14 threads over time with 8",
-            before: before.1,
-            after: alike,
-            claim: "falls by more than a tenth",
-            is_so: alike < before.1 * 0.9,
-            declared: true,
-        },
-        Control {
-            change: "woken threads stay where they were (move_on_wake is 0)",
-            figure: "go-spinbit-futex, chan-contended, time with 8 threads in us",
-            before: before.2,
-            after: staying,
-            claim: "falls by more than a tenth",
-            is_so: staying < before.2 * 0.9,
-            declared: false,
-        },
+        Control { claim: "falls to less than half", is_so: far.after < far.before / 2.0, ..far },
+        slow,
+        Control { declared: false, ..moved },
     ])
 }
 
 /// Microseconds per operation.
 fn chan(machine: &Machine, lock: &str, threads: u32) -> Result<f64, String> {
     Ok(simulate(machine, "chan-contended", &[(lock.to_owned(), threads)], SHORT)?[0] / 1000.0)
-}
-
-fn changed(machine: &Machine, change: impl FnOnce(&mut Machine)) -> Machine {
-    let mut machine = machine.clone();
-    change(&mut machine);
-    machine
 }
 
 /// All pauses as long as those of the first kind.

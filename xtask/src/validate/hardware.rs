@@ -63,8 +63,7 @@ fn core_to_core() -> Result<Vec<Group>, String> {
 }
 
 fn ping_pong(pair: &Pair) -> Result<Row, String> {
-    let table = published::core_to_core();
-    let line = table.line(&[("cpu", pair.cpu), ("pair_class", pair.class)]);
+    let line = published::line(published::CORE_TO_CORE, &[("cpu", pair.cpu), ("pair_class", pair.class)]);
     let times = if pair.times == 1.0 { String::new() } else { format!(" x {}", pair.times) };
     Ok(Row {
         what: format!("{} beside {}: {}{times}", pair.machine, pair.cpu, pair.class),
@@ -87,24 +86,10 @@ struct Counting {
 }
 
 fn contended() -> Result<Vec<Group>, String> {
-    let skylake = |title, name, how, threads, declared| Counting {
-        title,
-        machine: "i7-6700-linux",
-        published: "skl",
-        name,
-        how,
-        threads,
-        declared,
+    let on = |machine, published| {
+        move |title, name, how, threads, declared| Counting { title, machine, published, name, how, threads, declared }
     };
-    let graviton = |title, name, how, threads, declared| Counting {
-        title,
-        machine: "graviton2",
-        published: "g2-16",
-        name,
-        how,
-        threads,
-        declared,
-    };
+    let (skylake, graviton) = (on("i7-6700-linux", "skl"), on("graviton2", "g2-16"));
     // The published Skylake is slower: 7.0 ns for an add by one thread, where 4.9 are known of the i7-6700's design.
     // Those who add on Graviton2 do not wait for their adds, so few threads get more done than waiting ones.
     let all = [
@@ -120,10 +105,10 @@ fn contended() -> Result<Vec<Group>, String> {
 }
 
 fn counting(counting: &Counting) -> Result<Group, String> {
-    let table = published::contended_atomics();
     let (name, theirs) = (counting.machine, counting.published);
     let mut rows = Vec::new();
-    for line in table.lines(&[("machine", theirs), ("implementation", counting.name)]) {
+    let wanted = [("machine", theirs), ("implementation", counting.name)];
+    for line in published::lines(published::CONTENDED_ATOMICS, &wanted) {
         let threads = line.number("threads") as u32;
         if counting.threads.contains(&threads) {
             rows.push(Row {
@@ -149,10 +134,10 @@ const KINDS: [(&str, u32, &str, &str); 5] = [
 ];
 
 fn calls() -> Result<Group, String> {
-    let table = published::procyield_osyield();
     let mut rows = Vec::new();
     for (name, cpu, published_cpu, kind) in KINDS {
-        for line in table.lines(&[("cpu", published_cpu), ("core_kind", kind)]) {
+        let lines = published::lines(published::PROCYIELD_OSYIELD, &[("cpu", published_cpu), ("core_kind", kind)]);
+        for line in lines {
             rows.push(call(name, cpu, &line)?);
         }
     }

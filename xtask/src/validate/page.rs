@@ -1,8 +1,9 @@
 //! The tables, as Markdown; between markers they are part of `docs/validation.md`.
 
 use super::controls::Control;
-use super::{Declared, Group, Limit, Row, Validation};
+use super::{Declared, Group, Limit, Validation};
 use crate::docs::between_markers;
+use crate::docs::table::{table, yes_or_no};
 use std::fs;
 use std::path::Path;
 
@@ -31,49 +32,49 @@ pub(super) fn keep(
 }
 
 /// A summary, then a table for each group, then the controls.
-pub(super) fn tables(validation: &Validation) -> String {
-    let mut text =
-        "\n| group | rows | limit | median error | largest | limit kept |\n|---|---|---|---|---|---|\n".to_owned();
-    text.extend(validation.groups.iter().map(summary));
-    text.extend(validation.groups.iter().map(group));
-    text + &controls(&validation.controls) + "\n"
+fn tables(validation: &Validation) -> String {
+    let groups: String = validation.groups.iter().map(group).collect();
+    format!("\n{}{groups}{}\n", summary(&validation.groups), controls(&validation.controls))
 }
 
 pub(super) fn controls(all: &[Control]) -> String {
-    let mut text = "\n### T6 negative controls\n\n| change | figure | as it is | changed | must be so | is so |\n\
-                    |---|---|---|---|---|---|\n"
-        .to_owned();
-    text.extend(all.iter().map(control));
-    text
+    let table = table(all)
+        .column("change", |control| control.change)
+        .column("figure", |control| control.figure)
+        .column("as it is", |control| figure(control.before))
+        .column("changed", |control| figure(control.after))
+        .column("must be so", |control| control.claim)
+        .column("is so", |control| yes_or_no(control.is_so));
+    format!("\n### T6 negative controls\n\n{}", table.text())
 }
 
-fn summary(group: &Group) -> String {
-    let limit = match group.limit {
-        Limit::Each(limit) => format!("each {:.0} %", limit * 100.0),
-        Limit::MedianAndMost(median, most) => format!("median {:.0} %, each {:.0} %", median * 100.0, most * 100.0),
+fn summary(groups: &[Group]) -> String {
+    let percent = |part: f64| format!("{:.0} %", part * 100.0);
+    let limit = |limit| match limit {
+        Limit::Each(most) => format!("each {}", percent(most)),
+        Limit::MedianAndMost(median, most) => format!("median {}, each {}", percent(median), percent(most)),
     };
-    let (median, most) = group.errors();
-    let kept = if group.holds() { "yes" } else { "no" };
-    let surprise = if (group.declared == Declared::Held) == group.holds() { "" } else { ", against what is declared" };
-    let (n, median, most) = (group.rows.len(), median * 100.0, most * 100.0);
-    format!("| {} | {n} | {limit} | {median:.1} % | {most:.1} % | {kept}{surprise} |\n", group.title)
+    let kept = |group: &Group| {
+        let is_declared = (group.declared == Declared::Held) == group.holds();
+        yes_or_no(group.holds()).to_owned() + if is_declared { "" } else { ", against what is declared" }
+    };
+    table(groups)
+        .column("group", |group| &group.title)
+        .column("rows", |group| group.rows.len())
+        .column("limit", |group| limit(group.limit))
+        .column("median error", |group| format!("{:.1} %", group.errors().0 * 100.0))
+        .column("largest", |group| format!("{:.1} %", group.errors().1 * 100.0))
+        .column("limit kept", |group| kept(group))
+        .text()
 }
 
 pub(super) fn group(group: &Group) -> String {
-    let head =
-        format!("\n### {}\n\n| row | {} | simulated | error |\n|---|---|---|---|\n", group.title, group.expected);
-    head + &group.rows.iter().map(row).collect::<String>()
-}
-
-fn row(row: &Row) -> String {
-    let (expected, simulated) = (figure(row.expected), figure(row.simulated));
-    format!("| {} | {expected} {} | {simulated} | {:+.1} % |\n", row.what, row.unit, row.error() * 100.0)
-}
-
-fn control(control: &Control) -> String {
-    let (before, after) = (figure(control.before), figure(control.after));
-    let is_so = if control.is_so { "yes" } else { "no" };
-    format!("| {} | {} | {before} | {after} | {} | {is_so} |\n", control.change, control.figure, control.claim)
+    let table = table(&group.rows)
+        .column("row", |row| &row.what)
+        .column(group.expected, |row| format!("{} {}", figure(row.expected), row.unit))
+        .column("simulated", |row| figure(row.simulated))
+        .column("error", |row| format!("{:+.1} %", row.error() * 100.0));
+    format!("\n### {}\n\n{}", group.title, table.text())
 }
 
 /// Four digits that count.

@@ -32,8 +32,7 @@ fn figure(name: &str, locks: &[&str], most: u32) -> Result<Figure, String> {
         let point = |x: u32, y: f64| Point { x: f64::from(x), y, ..Point::default() };
         let simulated = simulated.map(|((_, threads), &ns)| point(*threads, ns));
         series.push(line((*lock).to_owned(), index, 0, simulated.collect()));
-        let published = published::chan_contended();
-        let rows = published.lines(&[("machine", name), ("lock", lock)]);
+        let rows = published::lines(published::CHAN_CONTENDED, &[("machine", name), ("lock", lock)]);
         let point = |row: published::Line| Point {
             x: row.number("threads"),
             y: 1000.0 * row.number("us_per_op"),

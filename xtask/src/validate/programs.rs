@@ -114,24 +114,24 @@ fn by_rank(machine: &Machine, n: u32) -> Vec<u32> {
 const CALL: u32 = 6;
 const CALLS: u64 = 1000;
 
-/// Go's `procyield(pauses)`, called in a loop.
-pub(super) fn procyield(machine: &Machine, cpu: u32, pauses: u32) -> Result<f64, String> {
-    let call = move || {
+/// A call in a loop.
+fn calls(machine: &Machine, cpu: u32, call: impl Fn() + Send + 'static) -> Result<f64, String> {
+    let turn = move || {
         Simulated::work(CALL);
-        (0..pauses).for_each(|_| Simulated::pause());
+        call();
     };
-    let times = on_cpus(machine, vec![(cpu, Box::new(move || timed(|| (0..CALLS).for_each(|_| call()))))])?;
+    let times = on_cpus(machine, vec![(cpu, Box::new(move || timed(|| (0..CALLS).for_each(|_| turn()))))])?;
     Ok(per_turn(times[0], CALLS))
 }
 
-/// Go's `osyield`, called in a loop.
+/// Go's `procyield(pauses)`.
+pub(super) fn procyield(machine: &Machine, cpu: u32, pauses: u32) -> Result<f64, String> {
+    calls(machine, cpu, move || (0..pauses).for_each(|_| Simulated::pause()))
+}
+
+/// Go's `osyield`.
 pub(super) fn osyield(machine: &Machine, cpu: u32) -> Result<f64, String> {
-    let call = || {
-        Simulated::work(CALL);
-        Simulated::yield_now();
-    };
-    let times = on_cpus(machine, vec![(cpu, Box::new(move || timed(|| (0..CALLS).for_each(|_| call()))))])?;
-    Ok(per_turn(times[0], CALLS))
+    calls(machine, cpu, Simulated::yield_now)
 }
 
 /// A ticket lock whose waiters look at the ticket being served all the time: what a thread does in turn.

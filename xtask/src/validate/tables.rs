@@ -53,11 +53,8 @@ pub(super) fn simulate(
     Ok(pairs.iter().map(|pair| 1e9 / of_pair(pair)).collect())
 }
 
-/// A row that is to be simulated.
-struct Wanted {
-    pair: (String, u32),
-    expected: f64,
-}
+/// What is to be simulated, a lock with a number of threads, and what it should give.
+type Wanted = ((String, u32), f64);
 
 /// What a group is of.
 struct Table {
@@ -73,16 +70,16 @@ struct Table {
 }
 
 fn group(table: &Table, wanted: Vec<Wanted>) -> Result<Group, String> {
-    let pairs: Vec<(String, u32)> = wanted.iter().map(|row| row.pair.clone()).collect();
+    let (pairs, expected): (Vec<(String, u32)>, Vec<f64>) = wanted.into_iter().unzip();
     let simulated = simulate(&machine(table.machine), table.workload, &pairs, table.effort)?;
-    let row = |(wanted, ns): (Wanted, f64)| Row {
-        what: format!("{}, {} threads", wanted.pair.0, wanted.pair.1),
+    let row = |(((lock, threads), expected), ns): (Wanted, f64)| Row {
+        what: format!("{lock}, {threads} threads"),
         unit: table.unit,
-        expected: wanted.expected,
+        expected,
         simulated: (table.convert)(ns),
         limit: None,
     };
-    let rows = wanted.into_iter().zip(simulated).map(row).collect();
+    let rows = pairs.into_iter().zip(expected).zip(simulated).map(row).collect();
     let title = format!("T3 {}, {}", table.title, table.machine);
     Ok(Group { title, expected: "published", limit: table.limit, declared: table.declared, rows })
 }
@@ -90,25 +87,22 @@ fn group(table: &Table, wanted: Vec<Wanted>) -> Result<Group, String> {
 pub(super) fn groups(keep: &mut Keep) -> Result<(), String> {
     let old = Limit::MedianAndMost(0.08, 0.2);
     let new = Limit::MedianAndMost(0.15, 0.35);
-    keep(chan_contended("chan-contended before Go 1.24", "i7-13700h", "go-tristate-futex", old, OLD)?);
-    keep(chan_contended("chan-contended, first form of Go's new lock", "i7-13700h", "go-spinbit-futex", new, NEW)?);
-    keep(chan_contended("chan-contended before Go 1.24", "m1", "go-tristate-sema", old, M1)?);
-    keep(monitors("i7-6700-linux", MONITORS_LINUX)?);
-    keep(monitors("i7-6700-windows", MONITORS_WINDOWS)?);
-    for (name, declared) in AIM7 {
-        keep(aim7(name, declared)?);
+    keep(chan_contended("chan-contended before Go 1.24", "i7-13700h", "go-tristate-futex", old, Declared::Held)?);
+    keep(chan_contended(
+        "chan-contended, first form of Go's new lock",
+        "i7-13700h",
+        "go-spinbit-futex",
+        new,
+        Declared::Held,
+    )?);
+    keep(chan_contended("chan-contended before Go 1.24", "m1", "go-tristate-sema", old, Declared::Held)?);
+    keep(monitors("i7-6700-linux")?);
+    keep(monitors("i7-6700-windows")?);
+    for name in ["westmere-1n", "westmere-2n", "westmere-8n"] {
+        keep(aim7(name)?);
     }
     Ok(())
 }
-
-// Which of these groups keep their limits.
-const OLD: Declared = Declared::Held;
-const NEW: Declared = Declared::Held;
-const M1: Declared = Declared::Held;
-const MONITORS_LINUX: Declared = Declared::Missed;
-const MONITORS_WINDOWS: Declared = Declared::Missed;
-const AIM7: [(&str, Declared); 3] =
-    [("westmere-1n", Declared::Held), ("westmere-2n", Declared::Held), ("westmere-8n", Declared::Held)];
 
 fn chan_contended(
     title: &'static str,
@@ -117,28 +111,24 @@ fn chan_contended(
     limit: Limit,
     declared: Declared,
 ) -> Result<Group, String> {
-    let published = published::chan_contended();
-    let wanted = |line: Line| Wanted {
-        pair: (lock.to_owned(), line.number("threads") as u32),
-        expected: line.number("us_per_op"),
-    };
-    let wanted = published.lines(&[("machine", machine), ("lock", lock)]).into_iter().map(wanted).collect();
+    let lines = published::lines(published::CHAN_CONTENDED, &[("machine", machine), ("lock", lock)]);
+    let wanted = |line: Line| ((lock.to_owned(), line.number("threads") as u32), line.number("us_per_op"));
+    let wanted = lines.into_iter().map(wanted).collect();
     let workload = "chan-contended";
     let table =
         Table { title, machine, workload, effort: SHORT, unit: "us", convert: |ns| ns / 1000.0, limit, declared };
     group(&table, wanted)
 }
 
-fn monitors(machine: &'static str, declared: Declared) -> Result<Group, String> {
-    let published = published::monitor_throughput();
+fn monitors(machine: &'static str) -> Result<Group, String> {
     let mut wanted = Vec::new();
-    for line in published.lines(&[("machine", machine)]) {
+    for line in published::lines(published::MONITOR_THROUGHPUT, &[("machine", machine)]) {
         let (tuning, threads) = (line.text("tuning"), line.number("threads") as u32);
         for (lock, column) in
             [("coreclr-monitor-before", "before_locks_per_ms"), ("coreclr-monitor", "after_locks_per_ms")]
         {
             let lock = if tuning == "default" { lock.to_owned() } else { format!("{lock}[{tuning}]") };
-            wanted.push(Wanted { pair: (lock, threads), expected: line.number(column) });
+            wanted.push(((lock, threads), line.number(column)));
         }
     }
     let table = Table {
@@ -149,18 +139,17 @@ fn monitors(machine: &'static str, declared: Declared) -> Result<Group, String> 
         unit: "locks/ms",
         convert: |ns| 1e6 / ns,
         limit: Limit::MedianAndMost(0.15, 0.35),
-        declared,
+        declared: Declared::Missed,
     };
     group(&table, wanted)
 }
 
 /// With the fewest users of those that the published figure is of.
-fn aim7(machine: &'static str, declared: Declared) -> Result<Group, String> {
-    let published = published::aim7();
-    let line = published.line(&[("machine", machine)]);
+fn aim7(machine: &'static str) -> Result<Group, String> {
+    let line = published::line(published::AIM7, &[("machine", machine)]);
     let users = line.number("users") as u32;
     let wanted = [("linux-mutex-base", "without_patch"), ("linux-mutex-patch1", "with_patch")]
-        .map(|(lock, column)| Wanted { pair: (lock.to_owned(), users), expected: line.number(column) });
+        .map(|(lock, column)| ((lock.to_owned(), users), line.number(column)));
     let table = Table {
         title: "aim7",
         machine,
@@ -169,7 +158,7 @@ fn aim7(machine: &'static str, declared: Declared) -> Result<Group, String> {
         unit: "jobs/min",
         convert: |ns| 60e9 / ns,
         limit: Limit::Each(0.15),
-        declared,
+        declared: Declared::Held,
     };
     group(&table, wanted.into())
 }
