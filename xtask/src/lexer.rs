@@ -3,6 +3,8 @@
 //! Enough to ask "is this word code or comment?" and "which braces belong together?", and no more: numbers are words,
 //! operators are single marks, and what a macro makes of its input is not looked at.
 
+use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+
 /// One piece of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
@@ -21,7 +23,7 @@ pub(crate) enum Kind<'a> {
     Text(&'a str),
     /// Comment with its slashes; documentation is a comment too.
     Comment(&'a str),
-    /// Any other character.
+    /// Any other character; of characters in quotes and lifetimes only the quote.
     Mark(char),
 }
 
@@ -46,111 +48,50 @@ impl<'a> Token<'a> {
 /// Cuts `source` into tokens. Source that does not compile gives tokens too, though perhaps odd ones.
 pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
-    let (mut at, mut line) = (0, 1);
-    while let Some(first) = source[at..].chars().next() {
-        let (length, kind) = next(&source[at..], first);
-        let piece = &source[at..at + length];
+    let mut line = 1;
+    for (piece, kind) in pieces(source) {
         let last_line = line + piece.matches('\n').count();
-        if let Some(kind) = kind {
-            found.push(Token { line, last_line, kind });
-        }
-        (at, line) = (at + length, last_line);
+        found.extend(kind.map(|kind| Token { line, last_line, kind }));
+        line = last_line;
     }
     found
 }
 
-/// Length in bytes and kind of the piece that `rest` begins with; white space has no kind.
-fn next(rest: &str, first: char) -> (usize, Option<Kind<'_>>) {
-    if first.is_whitespace() {
-        (first.len_utf8(), None)
-    } else if rest.starts_with("//") {
-        let length = rest.find('\n').unwrap_or(rest.len());
-        (length, Some(Kind::Comment(&rest[..length])))
-    } else if rest.starts_with("/*") {
-        let length = block_comment(rest);
-        (length, Some(Kind::Comment(&rest[..length])))
-    } else if let Some(prefix) = string_prefix(rest) {
-        let (length, content) = string(rest, prefix);
-        (length, Some(Kind::Text(content)))
-    } else if first == '\'' {
-        (character(rest), Some(Kind::Mark('\'')))
-    } else if is_word_character(first) {
-        let length = rest.find(|c| !is_word_character(c)).unwrap_or(rest.len());
-        (length, Some(Kind::Word(&rest[..length])))
-    } else {
-        (first.len_utf8(), Some(Kind::Mark(first)))
-    }
+/// Every piece of `source` with its kind; white space has none.
+fn pieces(source: &str) -> impl Iterator<Item = (&str, Option<Kind<'_>>)> {
+    let mut rest = source;
+    tokenize(source, FrontmatterAllowed::No).map(move |token| {
+        let (piece, behind) = rest.split_at(token.len as usize);
+        rest = behind;
+        (piece, kind(token.kind, piece))
+    })
 }
 
-fn is_word_character(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Length of the block comment that `rest` begins with; they nest.
-fn block_comment(rest: &str) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < rest.len() {
-        if rest[at..].starts_with("/*") {
-            (at, depth) = (at + 2, depth + 1);
-        } else if rest[at..].starts_with("*/") {
-            (at, depth) = (at + 2, depth - 1);
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += rest[at..].chars().next().map_or(1, char::len_utf8);
+fn kind(kind: TokenKind, piece: &str) -> Option<Kind<'_>> {
+    use LiteralKind::{Byte, Char, Float, Int};
+    Some(match kind {
+        TokenKind::Whitespace => return None,
+        TokenKind::LineComment { .. } | TokenKind::BlockComment { .. } => Kind::Comment(piece),
+        TokenKind::Ident | TokenKind::RawIdent => Kind::Word(piece),
+        TokenKind::Literal { kind: Int { .. } | Float { .. }, .. } => Kind::Word(piece),
+        TokenKind::Literal { kind: Char { .. } | Byte { .. }, .. } => Kind::Mark('\''),
+        TokenKind::Literal { .. } => {
+            let (_, text) = piece.split_once('"').unwrap_or(("", piece));
+            Kind::Text(text.rsplit_once('"').map_or(text, |(content, _)| content))
         }
-    }
-    rest.len()
-}
-
-/// What stands before the opening quote of the string literal that `rest` begins with, as `br##`.
-fn string_prefix(rest: &str) -> Option<&str> {
-    let letters = rest.find(|c: char| !"bcr".contains(c)).unwrap_or(rest.len());
-    let hashes = if rest[..letters].ends_with('r') { rest[letters..].find(|c| c != '#').unwrap_or(0) } else { 0 };
-    (letters <= 2 && rest[letters + hashes..].starts_with('"')).then(|| &rest[..letters + hashes])
-}
-
-/// Length and content of the string literal that `rest` begins with.
-fn string<'a>(rest: &'a str, prefix: &str) -> (usize, &'a str) {
-    let start = prefix.len() + 1;
-    let body = &rest[start..];
-    let (content, quotes) = if prefix.contains('r') {
-        let closing = format!("\"{}", "#".repeat(prefix.matches('#').count()));
-        (body.find(&closing).unwrap_or(body.len()), closing.len())
-    } else {
-        let mut escaped = false;
-        let closing = body.find(|c| {
-            let closes = c == '"' && !escaped;
-            escaped = c == '\\' && !escaped;
-            closes
-        });
-        (closing.unwrap_or(body.len()), 1)
-    };
-    ((start + content + quotes).min(rest.len()), &body[..content])
-}
-
-/// Length of the character literal that `rest` begins with, or 1 if the quote begins a lifetime or a label.
-fn character(rest: &str) -> usize {
-    let mut characters = rest.char_indices().skip(1);
-    match (characters.next(), characters.next()) {
-        (Some((_, '\\')), Some((escaped, _))) => rest[escaped + 1..].find('\'').map_or(1, |end| escaped + end + 2),
-        (Some(_), Some((end, '\''))) => end + 1,
-        _ => 1,
-    }
+        _ => Kind::Mark(piece.chars().next()?),
+    })
 }
 
 /// `source` as the compiler sees it: without comments, and with one space where there was white space or a comment.
 pub(crate) fn without_comments(source: &str) -> String {
-    let (mut text, mut at) = (String::new(), 0);
-    while let Some(first) = source[at..].chars().next() {
-        let (length, kind) = next(&source[at..], first);
+    let mut text = String::new();
+    for (piece, kind) in pieces(source) {
         match kind {
             Some(Kind::Comment(_)) | None if text.ends_with(' ') => {}
             Some(Kind::Comment(_)) | None => text.push(' '),
-            Some(_) => text += &source[at..at + length],
+            Some(_) => text += piece,
         }
-        at += length;
     }
     text
 }
@@ -257,11 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn quotes_of_characters_and_lifetimes_are_told_apart() {
-        assert_eq!(
-            kinds(r"'\'' '{' 'a b"),
-            [Kind::Mark('\''), Kind::Mark('\''), Kind::Mark('\''), Kind::Word("a"), Kind::Word("b")]
-        );
+    fn characters_and_lifetimes_are_no_code() {
+        let quote = Kind::Mark('\'');
+        assert_eq!(kinds(r"'\'' '{' 'a b b'{'"), [quote, quote, quote, Kind::Word("b"), quote]);
     }
 
     #[test]
