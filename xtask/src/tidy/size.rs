@@ -8,36 +8,16 @@ const MOST_FILE_LINES: usize = 600;
 /// Counted from `fn` to the closing brace.
 const MOST_FUNCTION_LINES: usize = 60;
 
-/// What may be longer, and why: the path, then the function or nothing for the file itself. An entry that is not
-/// needed any more is a fault too.
-const EXCEPTIONS: [(&str, &str, &str); 0] = [];
-
 pub(super) fn check(files: &[File]) -> Vec<Fault> {
-    judge(files, &EXCEPTIONS)
+    files.iter().filter(|file| file.is_rust()).flat_map(too_long).collect()
 }
 
-fn judge(files: &[File], exceptions: &[(&str, &str, &str)]) -> Vec<Fault> {
-    let mut unused = exceptions.to_vec();
-    let mut faults = Vec::new();
-    for file in files.iter().filter(|file| file.is_rust()) {
-        for (name, fault) in too_long(file) {
-            let n_before = unused.len();
-            unused.retain(|(path, what, _)| (*path, *what) != (file.path.as_str(), name.as_str()));
-            if unused.len() == n_before {
-                faults.push(fault);
-            }
-        }
-    }
-    faults.extend(unused.iter().map(|(path, what, _)| Fault::new(path, 0, format!("exception for `{what}` is stale"))));
-    faults
-}
-
-/// What is too long in a file, each under its name.
-fn too_long(file: &File) -> Vec<(String, Fault)> {
+/// What is too long in a file.
+fn too_long(file: &File) -> Vec<Fault> {
     let mut found = Vec::new();
     let n_lines = file.text.lines().count();
     if n_lines > MOST_FILE_LINES {
-        found.push((String::new(), Fault::new(&file.path, 0, format!("{n_lines} lines; at most {MOST_FILE_LINES}"))));
+        found.push(Fault::new(&file.path, 0, format!("{n_lines} lines; at most {MOST_FILE_LINES}")));
     }
     if is_test(&file.path) {
         return found;
@@ -48,7 +28,7 @@ fn too_long(file: &File) -> Vec<(String, Fault)> {
         let n_lines = tokens[end - 1].last_line - line + 1;
         if n_lines > MOST_FUNCTION_LINES {
             let text = format!("`{name}` has {n_lines} lines; at most {MOST_FUNCTION_LINES}");
-            found.push((name.to_owned(), Fault::new(&file.path, line, text)));
+            found.push(Fault::new(&file.path, line, text));
         }
     }
     found
@@ -69,23 +49,15 @@ mod tests {
 
     #[test]
     fn the_last_line_that_fits_fits() {
-        assert!(judge(&[file("a.rs", &function(60))], &[]).is_empty());
-        let faults = judge(&[file("a.rs", &function(61))], &[]);
+        assert!(check(&[file("a.rs", &function(60))]).is_empty());
+        let faults = check(&[file("a.rs", &function(61))]);
         assert_eq!(faults, [Fault::new("a.rs", 1, "`long` has 61 lines; at most 60")]);
     }
 
     #[test]
     fn tests_may_be_long_but_files_may_not() {
-        assert!(judge(&[file("crates/a/tests/b.rs", &function(61))], &[]).is_empty());
-        assert!(judge(&[file("a.rs", &format!("#[cfg(test)]\nmod tests {{\n{}}}\n", function(61)))], &[]).is_empty());
-        assert_eq!(judge(&[file("crates/a/tests/b.rs", &"\n".repeat(601))], &[]).len(), 1);
-    }
-
-    #[test]
-    fn exceptions_hold_and_go_stale() {
-        let exceptions = [("a.rs", "long", "a table")];
-        assert!(judge(&[file("a.rs", &function(61))], &exceptions).is_empty());
-        let faults = judge(&[file("a.rs", &function(60))], &exceptions);
-        assert_eq!(faults, [Fault::new("a.rs", 0, "exception for `long` is stale")]);
+        assert!(check(&[file("crates/a/tests/b.rs", &function(61))]).is_empty());
+        assert!(check(&[file("a.rs", &format!("#[cfg(test)]\nmod tests {{\n{}}}\n", function(61)))]).is_empty());
+        assert_eq!(check(&[file("crates/a/tests/b.rs", &"\n".repeat(601))]).len(), 1);
     }
 }

@@ -6,10 +6,6 @@ use std::collections::BTreeSet;
 
 /// Where the modules are.
 const HOME: &str = "spec/";
-const THIS: &str = "xtask/src/tidy/anatomy/spec.rs";
-
-/// Locks that sleep and have no module, and why. An entry that is not needed any more is a fault too.
-const EXCEPTIONS: [(&str, &str); 0] = [];
 
 pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<Fault> {
     let module = algorithm.name.replace('-', "_");
@@ -17,17 +13,13 @@ pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<Fault> {
     let mut faults = Vec::new();
     let text = algorithm.header.text();
     let witnesses = quoted_after(&text, "TLA+");
-    let is_exception = EXCEPTIONS.iter().any(|(name, _)| *name == algorithm.name);
     let Some(operators) = operators(&module, files) else {
-        if sleeps(algorithm) && !is_exception {
+        if sleeps(algorithm) {
             faults.push(algorithm.fault(0, format!("its waiters sleep, so it has a model, but {path} is missing")));
         }
         faults.extend(witnesses.iter().map(|name| algorithm.fault(0, format!("no {path} with TLA+ `{name}`"))));
         return faults;
     };
-    if is_exception {
-        faults.push(Fault::new(&path, 0, format!("the exception for `{}` in {THIS} is stale", algorithm.name)));
-    }
     let left_out = left_out(&module, files);
     let rows = algorithm.header.section("Life of a word").map(|section| section.rows("step")).unwrap_or_default();
     for row in rows.iter().filter(|row| !operators.contains(row.label.as_str())) {
