@@ -4,42 +4,32 @@
 //! fails. So the machine code of one function per fast path (`crates/locks/examples/fast_paths.rs`) is read and
 //! counted along the way that an uncontended caller takes: straight on at every conditional jump, up to the return.
 
+use crate::command::{cargo, succeed};
+use crate::files::{At, read};
 use std::path::Path;
-use std::process::Command;
 
-/// A function of the example, and what its straight path has.
-struct Probe {
-    symbol: &'static str,
+/// What a straight path has to have.
+#[derive(Clone, Copy)]
+struct Wanted {
     n_locked: usize,
     /// Backward jumps: a read-modify-write that the processor lacks becomes a compare-exchange that is tried again.
     n_retries: usize,
 }
 
-const fn probe(symbol: &'static str, n_locked: usize, n_retries: usize) -> Probe {
-    Probe { symbol, n_locked, n_retries }
-}
+const ACQUIRE: Wanted = Wanted { n_locked: 1, n_retries: 0 };
 
-const PROBES: [Probe; 18] = [
-    probe("tas_acquire", 1, 0),
-    probe("tas_release", 0, 0),
-    probe("ttas_acquire", 1, 0),
-    probe("ttas_release", 0, 0),
-    probe("ticket_acquire", 1, 0),
-    probe("ticket_release", 0, 0),
-    probe("mcs_acquire", 1, 0),
-    probe("mcs_release", 1, 0),
-    probe("go_tristate_futex_acquire", 1, 0),
-    probe("go_tristate_futex_release", 1, 0),
-    probe("go_tristate_sema_acquire", 1, 0),
-    probe("go_tristate_sema_release", 1, 0),
-    probe("go_spinbit_futex_acquire", 1, 0),
-    // A fetch-and whose old value is used; the file's `# Lineage` says what it costs.
-    probe("go_spinbit_futex_release", 1, 1),
-    probe("go_spinbit_acquire", 1, 0),
-    // A fetch-and whose old value is used; the file's `# Lineage` says what it costs.
-    probe("go_spinbit_release", 1, 1),
-    probe("ondeck_acquire", 1, 0),
-    probe("ondeck_release", 1, 0),
+/// Locks, as the functions of the example begin, with what their releases have.
+const LOCKS: [(&str, Wanted); 9] = [
+    ("tas", Wanted { n_locked: 0, n_retries: 0 }),
+    ("ttas", Wanted { n_locked: 0, n_retries: 0 }),
+    ("ticket", Wanted { n_locked: 0, n_retries: 0 }),
+    ("mcs", Wanted { n_locked: 1, n_retries: 0 }),
+    ("go_tristate_futex", Wanted { n_locked: 1, n_retries: 0 }),
+    ("go_tristate_sema", Wanted { n_locked: 1, n_retries: 0 }),
+    // A fetch-and whose old value is used; the files' `# Lineage` says what it costs.
+    ("go_spinbit_futex", Wanted { n_locked: 1, n_retries: 1 }),
+    ("go_spinbit", Wanted { n_locked: 1, n_retries: 1 }),
+    ("ondeck", Wanted { n_locked: 1, n_retries: 0 }),
 ];
 
 /// What was found on a straight path.
@@ -59,45 +49,38 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let listing = compile(root)?;
     let mut failures = String::new();
     println!("{:<28}{:>14}{:>8}{:>9}", "fast path", "instructions", "locked", "retries");
-    for probe in &PROBES {
-        let lines = body(&listing, probe.symbol).ok_or_else(|| format!("`{}` is not in the listing", probe.symbol))?;
+    let paths = |(lock, release)| [(format!("{lock}_acquire"), ACQUIRE), (format!("{lock}_release"), release)];
+    for (symbol, wanted) in LOCKS.into_iter().flat_map(paths) {
+        let lines = body(&listing, &symbol).ok_or_else(|| format!("`{symbol}` is not in the listing"))?;
         match straight_path(&lines) {
             Ok(Straight { n_instructions, n_locked, n_retries }) => {
-                println!("{:<28}{n_instructions:>14}{n_locked:>8}{n_retries:>9}", probe.symbol);
-                if (n_locked, n_retries) != (probe.n_locked, probe.n_retries) {
-                    failures += &complaint(probe, &format!("{n_locked} locked and {n_retries} retries"), &lines);
+                println!("{symbol:<28}{n_instructions:>14}{n_locked:>8}{n_retries:>9}");
+                if (n_locked, n_retries) != (wanted.n_locked, wanted.n_retries) {
+                    let found = format!("{n_locked} locked and {n_retries} retries");
+                    failures += &complaint(&symbol, wanted, &found, &lines);
                 }
             }
-            Err(reason) => failures += &complaint(probe, &reason, &lines),
+            Err(reason) => failures += &complaint(&symbol, wanted, &reason, &lines),
         }
     }
     if failures.is_empty() { Ok(()) } else { Err(format!("{failures}asm: not every fast path is as it should be")) }
 }
 
-fn complaint(probe: &Probe, found: &str, lines: &[&str]) -> String {
-    let Probe { symbol, n_locked, n_retries } = probe;
+fn complaint(symbol: &str, Wanted { n_locked, n_retries }: Wanted, found: &str, lines: &[&str]) -> String {
     let listing = lines.join("\n");
     format!("\n{symbol}: {found}; wanted are {n_locked} locked, {n_retries} retries and no call\n{listing}\n")
 }
 
 /// The assembly of the example in the release profile, as one listing.
 fn compile(root: &Path) -> Result<String, String> {
-    let directory = root.join("target/asm");
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let file = directory.join("fast_paths.s");
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["rustc", "--quiet", "--release", "--package", "ondeck-locks", "--features", "yardsticks"])
-        .args(["--example", "fast_paths", "--"])
-        // One unit, or the listing comes in parts.
-        .args(["-C", "codegen-units=1", "--emit"])
-        .arg(format!("asm={}", file.display()))
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
-    if !status.success() {
-        return Err("the example `fast_paths` does not compile".to_owned());
-    }
-    std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
+    let file = root.join("target/asm/fast_paths.s");
+    std::fs::create_dir_all(root.join("target/asm")).at("target/asm")?;
+    let mut rustc = cargo(root);
+    rustc.args(["rustc", "--quiet", "--release", "--package", "ondeck-locks", "--features", "yardsticks"]);
+    // One unit, or the listing comes in parts.
+    rustc.args(["--example", "fast_paths", "--", "-C", "codegen-units=1", "--emit"]);
+    succeed(rustc.arg(format!("asm={}", file.display())))?;
+    read(&file)
 }
 
 /// Instructions and local labels of one function, without directives and notes. Of functions with the same code the

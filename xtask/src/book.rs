@@ -2,49 +2,49 @@
 //!
 //! mdBook is taken from PATH, or built below `target/` where it is missing.
 
+use crate::command::{cargo, is_there, succeed};
+use crate::files::{At, names, read, write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask book\n\nWrites the pages of docs/ as a book to target/book/index.html.";
-
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    if !words.is_empty() {
-        return Err(USAGE.to_owned());
-    }
+/// Writes the pages of docs/ as a book to target/book.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
     let book = root.join("target/book");
-    run_it(Command::new(mdbook(root)?).arg("build").arg(root.join("docs")))?;
-    let summary =
-        std::fs::read_to_string(root.join("docs/SUMMARY.md")).map_err(|error| format!("SUMMARY.md: {error}"))?;
-    let missing: Vec<String> = chapters(&summary).into_iter().filter(|page| !book.join(page).is_file()).collect();
+    succeed(Command::new(mdbook(root)?).arg("build").arg(root.join("docs")))?;
+    let chapters = chapters(&read(&root.join("docs/SUMMARY.md"))?);
+    let missing: Vec<&str> = chapters.iter().map(String::as_str).filter(|page| !book.join(page).is_file()).collect();
     if !missing.is_empty() {
         return Err(format!("mdBook has not written {}", missing.join(", ")));
     }
     bring_along(root, &book)?;
-    println!("{} pages: {}", chapters(&summary).len(), book.join("index.html").display());
+    println!("{} pages: {}", chapters.len(), book.join("index.html").display());
     Ok(())
 }
 
 /// The pages that a table of contents names, as mdBook calls them.
 fn chapters(summary: &str) -> Vec<String> {
-    let link = |line: &str| Some(line.rsplit_once("](")?.1.trim_end().strip_suffix(".md)")?.to_owned());
-    let named = summary.lines().filter_map(link);
-    named.map(|page| format!("{}.html", if page == "README" { "index" } else { &page })).collect()
+    summary.lines().filter_map(|line| page_of(line.rsplit_once("](")?.1.trim_end().strip_suffix(')')?)).collect()
+}
+
+/// What mdBook makes of a file, if it is a page.
+fn page_of(file: &str) -> Option<String> {
+    match file.strip_suffix(".md")? {
+        "SUMMARY" => None,
+        "README" => Some("index.html".to_owned()),
+        page => Some(format!("{page}.html")),
+    }
 }
 
 /// Puts the files that pages link to and that are no pages beside them, so that the book can go anywhere.
 fn bring_along(root: &Path, book: &Path) -> Result<(), String> {
-    let failed = |path: &Path| format!("{}: ", path.display());
-    let pages = std::fs::read_dir(book).map_err(|error| failed(book) + &error.to_string())?;
-    for page in pages.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "html")) {
-        let text = std::fs::read_to_string(&page).map_err(|error| failed(&page) + &error.to_string())?;
-        let (text, files) = with_files(&text, |path| root.join(path).is_file());
+    for name in names(book)?.iter().filter(|name| name.ends_with(".html")) {
+        let page = book.join(name);
+        let (text, files) = with_files(&read(&page)?, |path| root.join(path).is_file());
         for file in files {
-            let copy = book.join(FILES).join(&file);
-            let parent = copy.parent().unwrap_or(book);
-            let copied = std::fs::create_dir_all(parent).and_then(|()| std::fs::copy(root.join(&file), &copy));
-            copied.map_err(|error| failed(&copy) + &error.to_string())?;
+            let content = std::fs::read(root.join(&file)).at(&file)?;
+            write(&book.join(FILES).join(&file), content)?;
         }
-        std::fs::write(&page, text).map_err(|error| failed(&page) + &error.to_string())?;
+        write(&page, text)?;
     }
     Ok(())
 }
@@ -77,26 +77,16 @@ fn with_files(page: &str, is_file: impl Fn(&str) -> bool) -> (String, Vec<String
 
 /// The program, with as little of it as the book needs.
 fn mdbook(root: &Path) -> Result<PathBuf, String> {
-    if Command::new("mdbook").arg("--version").output().is_ok_and(|output| output.status.success()) {
+    if is_there("mdbook") {
         return Ok("mdbook".into());
     }
     let tools = root.join("target/tools");
     let program = tools.join("bin/mdbook");
     if !program.is_file() {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let words = ["install", "--locked", "--no-default-features", "mdbook", "--root"];
-        run_it(Command::new(cargo).args(words).arg(&tools))?;
+        succeed(cargo(root).args(words).arg(&tools))?;
     }
     Ok(program)
-}
-
-fn run_it(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name}: {status}; its report is above")),
-        Err(error) => Err(format!("{name}: {error}")),
-    }
 }
 
 #[cfg(test)]
@@ -121,14 +111,9 @@ mod tests {
     #[test]
     fn the_book_has_all_pages() {
         let docs = crate::root().join("docs");
-        let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+        let summary = read(&docs.join("SUMMARY.md")).unwrap();
         let named: BTreeSet<String> = chapters(&summary).into_iter().collect();
-        let files = std::fs::read_dir(&docs).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let pages = files.filter_map(|file| file.strip_suffix(".md").map(str::to_owned));
-        let pages: BTreeSet<String> = pages
-            .filter(|page| page != "SUMMARY")
-            .map(|page| format!("{}.html", if page == "README" { "index" } else { &page }))
-            .collect();
+        let pages: BTreeSet<String> = names(&docs).unwrap().iter().filter_map(|name| page_of(name)).collect();
         assert_eq!(named, pages);
     }
 }

@@ -7,12 +7,13 @@
 
 mod programs;
 
+use crate::command::{is_there, output};
+use crate::files::{read, remove};
 use crate::install::{self, Build};
 use programs::Program;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Compilers of C and of C++ that belong together.
 const COMPILERS: [[&str; 2]; 2] = [["gcc", "g++"], ["clang", "clang++"]];
@@ -50,44 +51,32 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     let build = Build::ask(root)?;
     let work = build.target.join("capi");
-    match fs::remove_dir_all(&work) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(format!("{}: {error}", work.display()));
-        }
-        _ => {}
-    }
+    remove(&work)?;
     let places = Places { source: root.join("crates/capi"), prefix: work.join("prefix"), work };
     install::install(root, &places.prefix)?;
     println!("capi: installed into {}", places.prefix.display());
 
     let mut missing = Vec::new();
-    let mut is_there = |tool: &'static str| {
-        let is_there = succeeds(tool);
+    let mut has = |tool: &'static str| {
+        let is_there = is_there(tool);
         if !is_there {
             println!("capi: {tool} is not installed, and what needs it is skipped");
             missing.push(tool);
         }
         is_there
     };
-    let compilers: Vec<[&str; 2]> =
-        COMPILERS.into_iter().filter(|pair| pair.iter().all(|tool| is_there(tool))).collect();
-    if is_there("nm") {
+    let compilers: Vec<[&str; 2]> = COMPILERS.into_iter().filter(|pair| pair.iter().all(|tool| has(tool))).collect();
+    if has("nm") {
         check_symbols(&places, &build.soname())?;
     }
     let n_checks = check_headers(&places, &compilers)?;
-    let finders = programs::Finders { pkg_config: is_there("pkg-config"), cmake: is_there("cmake") };
+    let finders = programs::Finders { pkg_config: has("pkg-config"), cmake: has("cmake") };
     let all = Program::all(&places.source)?;
     let n_runs = programs::try_all(&places, &all, &compilers, &finders)?;
     let skipped =
         if missing.is_empty() { "nothing skipped".into() } else { format!("skipped: {}", missing.join(", ")) };
     println!("capi: {n_checks} checks of headers, {} programs, {n_runs} runs, {skipped}", all.len());
     Ok(())
-}
-
-fn succeeds(tool: &str) -> bool {
-    let mut command = Command::new(tool);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// Compiles each header by itself, and some programs, for every standard.
@@ -98,7 +87,7 @@ fn check_headers(places: &Places, compilers: &[[&str; 2]]) -> Result<usize, Stri
             let mut compiler = Command::new(if is_cpp { cpp } else { c });
             compiler.arg(format!("-std={standard}")).args(STRICT).arg("-fsyntax-only").arg("-I");
             compiler.arg(places.prefix.join("include")).args(["-x", if is_cpp { "c++" } else { "c" }]);
-            said(compiler.arg(places.source.join(file)))?;
+            output(compiler.arg(places.source.join(file)))?;
         }
     }
     Ok(compilers.len() * CHECKS.len())
@@ -107,13 +96,13 @@ fn check_headers(places: &Places, compilers: &[[&str; 2]]) -> Result<usize, Stri
 /// The shared library has what the header declares and nothing else; neither has a symbol of pthread.
 fn check_symbols(places: &Places, soname: &str) -> Result<(), String> {
     let library = places.prefix.join("lib");
-    let declared = declared(&fs::read_to_string(places.prefix.join("include/ondeck.h")).unwrap_or_default());
-    let listing = said(Command::new("nm").args(["-D", "--defined-only"]).arg(library.join(soname)))?;
+    let declared = declared(&read(&places.prefix.join("include/ondeck.h"))?);
+    let listing = output(Command::new("nm").args(["-D", "--defined-only"]).arg(library.join(soname)))?;
     let exported: BTreeSet<String> = symbols(&listing).map(str::to_owned).collect();
     if let Some(name) = declared.symmetric_difference(&exported).next() {
         return Err(format!("capi: `{name}` is in one of ondeck.h and the shared library only"));
     }
-    let listing = said(Command::new("nm").args(["--defined-only", "--quiet"]).arg(library.join("libondeck.a")))?;
+    let listing = output(Command::new("nm").args(["--defined-only", "--quiet"]).arg(library.join("libondeck.a")))?;
     let in_archive: BTreeSet<&str> = symbols(&listing).collect();
     if let Some(name) = declared.iter().find(|name| !in_archive.contains(name.as_str())) {
         return Err(format!("capi: the static library has no `{name}`"));
@@ -139,18 +128,6 @@ fn symbols(listing: &str) -> impl Iterator<Item = &str> {
     listing.lines().filter_map(|line| line.split_whitespace().nth(2))
 }
 
-/// Runs it and gives what it has printed; a failure comes with what it has said.
-fn said(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run {name}: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(text);
-    }
-    let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-    Err(format!("{text}{}`{name} {}` failed", String::from_utf8_lossy(&output.stderr), words.join(" ")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_header_declares_every_function_of_the_crate() {
-        let read = |path: &str| fs::read_to_string(crate::root().join("crates/capi").join(path)).expect(path);
+        let read = |path: &str| read(&crate::root().join("crates/capi").join(path)).expect(path);
         let sources: String =
             ["lib", "mutex", "condvar", "monitor"].map(|name| read(&format!("src/{name}.rs"))).concat();
         let defined =

@@ -3,19 +3,14 @@
 //! The tree is the one of `cargo xtask install`, and Debian's own tools make the package of it. With `--check` the package is
 //! installed into an empty directory, and its program must find the library, the man page and a real program's mutexes.
 
+use crate::command::{cargo, output, said, succeed};
+use crate::files::{empty, write};
 use crate::install;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask deb [--check]\n\nWrites target/deb/ondeck_VERSION_ARCHITECTURE.deb.";
-
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let is_checked = match words {
-        [] => false,
-        [word] if word == "--check" => true,
-        _ => return Err(USAGE.to_owned()),
-    };
+/// Writes `target/deb/ondeck_VERSION_ARCHITECTURE.deb`.
+pub(crate) fn run(root: &Path, is_checked: bool) -> Result<(), String> {
     let package = make(root)?;
     println!("deb: {}", package.display());
     if is_checked { check(&package, &root.join("target/deb/installed")) } else { Ok(()) }
@@ -23,7 +18,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 
 /// Builds everything and packs it; gives the package's file.
 fn make(root: &Path) -> Result<PathBuf, String> {
-    output(Command::new("cargo").args(["build", "--release", "--locked"]).current_dir(root))?;
+    succeed(cargo(root).args(["build", "--release", "--locked"]))?;
     let directory = root.join("target/deb");
     let tree = directory.join("tree");
     empty(&tree)?;
@@ -80,7 +75,7 @@ fn check(package: &Path, place: &Path) -> Result<(), String> {
     output(Command::new("apt-get").args(["install", "--simulate"]).arg(package))?;
     let admin = place.join("var/lib/dpkg");
     for file in ["status", "updates/none", "info/none"] {
-        write(&admin.join(file), "")?;
+        write(&admin.join(file), [])?;
     }
     // What the package depends on is outside of that directory.
     let mut dpkg = Command::new("dpkg");
@@ -88,7 +83,9 @@ fn check(package: &Path, place: &Path) -> Result<(), String> {
     output(dpkg.arg(place).arg("--install").arg(package))?;
     for file in ["share/man/man1/ondeck-run.1", "include/ondeck.h", "lib/libondeck.so"] {
         let file = place.join("usr").join(file);
-        fs::metadata(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        if !file.exists() {
+            return Err(format!("deb: the package has not put {}", file.display()));
+        }
     }
     use_it(&place.join("usr/bin/ondeck"), place)
 }
@@ -96,12 +93,11 @@ fn check(package: &Path, place: &Path) -> Result<(), String> {
 /// Profiles a program of the system, whose threads share mutexes in a library, and runs it with ondeck's locks.
 fn use_it(program: &Path, place: &Path) -> Result<(), String> {
     let zeros = vec![0; 40 << 20];
-    fs::write(place.join("zeros"), &zeros).map_err(|error| format!("{}: {error}", place.display()))?;
+    write(&place.join("zeros"), &zeros)?;
     let xz = ["--", "/usr/bin/xz", "--threads=4", "--block-size=1MiB", "--force", "--keep", "-0", "zeros"];
     // The list comes on the standard error, as the other is the program's.
-    let profile = Command::new(program).arg("profile").args(xz).current_dir(place).output();
-    let list = profile.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-    let list = list.map_err(|error| format!("{}: {error}", program.display()))?;
+    let profile = said(Command::new(program).arg("profile").args(xz).current_dir(place))?;
+    let list = String::from_utf8_lossy(&profile.stderr);
     if !list.starts_with("xz: ") || !list.contains(" lock") {
         return Err(format!("deb: the installed program has seen nothing of xz's mutexes:\n{list}"));
     }
@@ -112,32 +108,6 @@ fn use_it(program: &Path, place: &Path) -> Result<(), String> {
     }
     println!("deb: installed, and used:\n{}", list.lines().next().unwrap_or_default());
     Ok(())
-}
-
-/// What a command prints, if it succeeds.
-fn output(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("{name}: {error}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(format!("{name}: {}; its report is above", output.status))
-    }
-}
-
-/// The directory, with nothing in it.
-fn empty(directory: &Path) -> Result<(), String> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", directory.display())),
-        _ => fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display())),
-    }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent)
-        .and_then(|()| fs::write(path, text))
-        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

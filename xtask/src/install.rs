@@ -5,11 +5,12 @@
 //! `ondeck` with its man pages and completions, and the library that is preloaded under programs. What is put there knows
 //! its place by where it is found, so the directory may be moved, or packed.
 
+use crate::command::{cargo, metadata, said};
+use crate::files::{At, read};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask install --prefix DIRECTORY";
 const PACKAGE: &str = "ondeck-capi";
 /// What the compiler calls the library.
 const BUILT_AS: &str = "libondeck_c";
@@ -31,14 +32,9 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 const MAN_PAGES: &str = "share/man/man1";
 
-/// Installs where the words say, and tells what.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let [flag, prefix] = words else { return Err(USAGE.into()) };
-    if flag != "--prefix" {
-        return Err(USAGE.into());
-    }
-    let prefix = std::path::absolute(prefix).map_err(|error| format!("{prefix}: {error}"))?;
-    for line in install(root, &prefix)? {
+/// Installs below `prefix`, and tells what.
+pub(crate) fn run(root: &Path, prefix: &Path) -> Result<(), String> {
+    for line in install(root, &std::path::absolute(prefix).at(prefix)?)? {
         println!("install: {line}");
     }
     Ok(())
@@ -53,11 +49,7 @@ pub(crate) struct Build {
 impl Build {
     /// Asks cargo.
     pub(crate) fn ask(root: &Path) -> Result<Self, String> {
-        let mut cargo = cargo(root);
-        let output = cargo.args(["metadata", "--format-version=1", "--no-deps", "--locked"]).stderr(Stdio::inherit());
-        let output = output.output().map_err(|error| format!("cannot run cargo: {error}"))?;
-        let metadata: serde_json::Value =
-            serde_json::from_slice(&output.stdout).map_err(|error| format!("`cargo metadata`: {error}"))?;
+        let metadata = metadata(root)?;
         let members = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
         let version = members.iter().find(|member| member["name"] == PACKAGE).map(|member| &member["version"]);
         let version = version.and_then(serde_json::Value::as_str).ok_or("there is no package ondeck-capi")?;
@@ -94,7 +86,7 @@ pub(crate) fn install(root: &Path, prefix: &Path) -> Result<Vec<String>, String>
     let mut lines = Vec::new();
     let mut copy = |from: &Path, to: &str| {
         lines.push(to.to_owned());
-        write(prefix, to, &fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?, from)
+        put(prefix, to, &fs::read(from).at(from)?, from)
     };
     for header in ["ondeck.h", "ondeck.hpp"] {
         copy(&source.join("include").join(header), &format!("include/{header}"))?;
@@ -110,14 +102,13 @@ pub(crate) fn install(root: &Path, prefix: &Path) -> Result<Vec<String>, String>
     }
     for (template, to) in TEMPLATES {
         let template = source.join("templates").join(template);
-        let text = fs::read_to_string(&template).map_err(|error| format!("{}: {error}", template.display()))?;
-        write(prefix, to, filled(&text, &build, &static_libs)?.as_bytes(), &template)?;
+        put(prefix, to, filled(&read(&template)?, &build, &static_libs)?.as_bytes(), &template)?;
         lines.push(to.to_owned());
     }
     for (command, name, to) in IF_BUILT {
         let file = release.join(name);
         if file.is_file() {
-            write(prefix, to, &fs::read(&file).map_err(|error| format!("{name}: {error}"))?, &file)?;
+            put(prefix, to, &fs::read(&file).at(&file)?, &file)?;
             lines.push(to.to_owned());
         } else {
             lines.push(format!("{to} is left out: it has not been built (`{command}`)"));
@@ -132,22 +123,11 @@ fn what_the_program_writes(program: &Path, prefix: &Path) -> Result<Vec<String>,
     if !program.is_file() {
         return Ok(Vec::new());
     }
-    let run = |words: &[&std::ffi::OsStr]| {
-        let output = Command::new(program).args(words).stderr(Stdio::inherit()).output();
-        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(format!("{}: {}", program.display(), output.status))
-        }
-    };
-    run(&["man".as_ref(), prefix.join(MAN_PAGES).as_os_str()])?;
+    said(Command::new(program).arg("man").arg(prefix.join(MAN_PAGES)))?;
     let mut lines = vec![format!("{MAN_PAGES}/ondeck*.1")];
     for (shell, to) in COMPLETIONS {
-        let script = run(&["completions".as_ref(), shell.as_ref()])?;
-        let path = prefix.join(to);
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        fs::create_dir_all(path.parent().unwrap_or(prefix)).and_then(|()| fs::write(&path, script)).map_err(failed)?;
+        let script = said(Command::new(program).args(["completions", shell]))?.stdout;
+        crate::files::write(&prefix.join(to), script)?;
         lines.push(to.to_owned());
     }
     Ok(lines)
@@ -178,20 +158,8 @@ fn filled(template: &str, build: &Build, static_libs: &[String]) -> Result<Strin
 /// Builds one form of the library, and gives what the compiler has said.
 fn rustc(root: &Path, crate_type: &str, flags: &[&str]) -> Result<String, String> {
     let mut cargo = cargo(root);
-    cargo.args([
-        "rustc",
-        "--release",
-        "--locked",
-        "--color=never",
-        "--package",
-        PACKAGE,
-        "--crate-type",
-        crate_type,
-        "--",
-    ]);
-    let output = cargo.args(flags).output().map_err(|error| format!("cannot run cargo: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(said) } else { Err(format!("{said}the library does not compile as {crate_type}")) }
+    cargo.args(["rustc", "--release", "--locked", "--color=never", "--package", PACKAGE, "--crate-type", crate_type]);
+    Ok(String::from_utf8_lossy(&said(cargo.arg("--").args(flags))?.stderr).into_owned())
 }
 
 /// What a program needs besides the static library, as the compiler has said it.
@@ -208,41 +176,21 @@ fn static_libs(said: &str) -> Result<Vec<String>, String> {
 }
 
 /// Writes a file with the permissions of `like`. Beside it first: a program that has mapped the old one keeps that.
-fn write(prefix: &Path, to: &str, bytes: &[u8], like: &Path) -> Result<(), String> {
+fn put(prefix: &Path, to: &str, bytes: &[u8], like: &Path) -> Result<(), String> {
     let path = prefix.join(to);
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let new = path.with_extension("being-installed");
-    fs::create_dir_all(path.parent().unwrap_or(prefix)).map_err(failed)?;
-    fs::write(&new, bytes).map_err(failed)?;
-    fs::set_permissions(&new, fs::metadata(like).map_err(failed)?.permissions()).map_err(failed)?;
-    fs::rename(&new, &path).map_err(failed)
+    crate::files::write(&new, bytes)?;
+    let moved = fs::metadata(like).and_then(|like| fs::set_permissions(&new, like.permissions()));
+    moved.and_then(|()| fs::rename(&new, &path)).at(&path)
 }
 
 /// A symbolic link in place of whatever has this name.
 fn replace_link(to: &str, link: &Path) -> Result<(), String> {
     match fs::remove_file(link) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(format!("{}: {error}", link.display()));
-        }
-        _ => {}
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => std::os::unix::fs::symlink(to, link),
     }
-    symlink(to, link).map_err(|error| format!("{}: {error}", link.display()))
-}
-
-#[cfg(unix)]
-fn symlink(to: &str, link: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(to, link)
-}
-
-#[cfg(not(unix))]
-fn symlink(_to: &str, _link: &Path) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
-}
-
-fn cargo(root: &Path) -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root);
-    cargo
+    .at(link)
 }
 
 #[cfg(test)]
@@ -260,8 +208,7 @@ mod tests {
     fn every_template_is_filled() {
         let build = Build { version: "1.2.3".into(), target: PathBuf::new() };
         for (template, _) in TEMPLATES {
-            let text =
-                fs::read_to_string(crate::root().join("crates/capi/templates").join(template)).expect("a template");
+            let text = read(&crate::root().join("crates/capi/templates").join(template)).expect("a template");
             let text = filled(&text, &build, &["-lm".to_owned()]).expect("all places are known");
             assert!(text.contains("1.2.3") || text.contains("libondeck.so.1"), "{template}");
         }

@@ -5,6 +5,7 @@
 //! C library where programs run on it. If it has succeeded with the same hash, it is left out, but for one time in ten.
 //! What depends on how threads meet is no such step, and is done each time.
 
+use crate::command::{cargo, succeed};
 use crate::verdicts::{ALL, Built, Input, Verdicts};
 use std::path::Path;
 use std::process::Command;
@@ -13,13 +14,14 @@ use std::process::Command;
 struct Step {
     name: &'static str,
     about: &'static str,
-    command: &'static [&'static str],
+    /// The words for cargo.
+    command: &'static str,
     /// Set to 1 for the command.
     variable: Option<&'static str>,
-    /// What it builds. Of each, everything that cargo compiles for it counts.
-    packages: &'static [&'static str],
-    /// What it reads besides.
-    files: &'static [&'static str],
+    /// The packages that it builds. Of each, everything that cargo compiles for it counts.
+    packages: &'static str,
+    /// Files and directories that it reads besides.
+    files: &'static str,
 }
 
 const LONG: Option<&str> = Some("ONDECK_LONG");
@@ -29,121 +31,85 @@ const STEPS: [Step; 8] = [
     Step {
         name: "searches",
         about: "every loom model and every random schedule, to the end",
-        command: &[
-            "test",
-            "--locked",
-            "--package",
-            "ondeck-conformance",
-            "--test",
-            "loom",
-            "--test",
-            "loom_narrow",
-            "--test",
-            "loom_ondeck",
-            "--test",
-            "schedule",
-            "--test",
-            "condvar",
-            "--test",
-            "condvar_races",
-            "--test",
-            "fair",
-            "--test",
-            "monitor",
-            "--test",
-            "priority",
-            "--",
-            "--skip",
-            "hardware::",
-        ],
+        command: "test --locked --package ondeck-conformance --test loom --test loom_narrow --test loom_ondeck --test \
+            schedule --test condvar --test condvar_races --test fair --test monitor --test priority -- --skip \
+            hardware::",
         variable: LONG,
-        packages: &["ondeck-conformance"],
-        files: &[
-            "crates/conformance/tests/loom.rs",
-            "crates/conformance/tests/loom_narrow.rs",
-            "crates/conformance/tests/loom_ondeck.rs",
-            "crates/conformance/tests/schedule.rs",
-            "crates/conformance/tests/condvar.rs",
-            "crates/conformance/tests/condvar_races.rs",
-            "crates/conformance/tests/fair.rs",
-            "crates/conformance/tests/monitor.rs",
-            "crates/conformance/tests/priority.rs",
-        ],
+        packages: "ondeck-conformance",
+        files: "crates/conformance/tests/loom.rs crates/conformance/tests/loom_narrow.rs \
+            crates/conformance/tests/loom_ondeck.rs crates/conformance/tests/schedule.rs \
+            crates/conformance/tests/condvar.rs crates/conformance/tests/condvar_races.rs \
+            crates/conformance/tests/fair.rs crates/conformance/tests/monitor.rs \
+            crates/conformance/tests/priority.rs",
     },
     Step {
         name: "wrong",
         about: "wrong stand-ins for the C library's locks, each of which some program must notice",
-        command: &["test", "--locked", "--package", "ondeck-pthread", "wrong_libraries_are_noticed"],
+        command: "test --locked --package ondeck-pthread wrong_libraries_are_noticed",
         variable: LONG,
-        packages: &[],
-        files: &["testprograms", "crates/pthread/tests"],
+        packages: "",
+        files: "testprograms crates/pthread/tests",
     },
     Step {
         name: "capi",
         about: "the C and C++ interface, as it is installed",
-        command: &["xtask", "capi"],
+        command: "xtask capi",
         variable: None,
-        packages: &["ondeck-capi"],
-        files: &["crates/capi", "xtask/src/capi.rs", "xtask/src/capi", "xtask/src/install.rs"],
+        packages: "ondeck-capi",
+        files: "crates/capi xtask/src/capi.rs xtask/src/capi xtask/src/install.rs xtask/src/command.rs",
     },
     Step {
         name: "programs",
         about: "real programs come to the same results with the preloaded library",
-        command: &["xtask", "programs", "--check"],
+        command: "xtask programs --check",
         variable: None,
-        packages: &["ondeck-pthread", "ondeck-launch"],
-        files: &["xtask/src/programs", "crates/rounds/src", "testprograms/programs"],
+        packages: "ondeck-pthread ondeck-launch",
+        files: "xtask/src/programs crates/rounds/src testprograms/programs",
     },
     Step {
         name: "profiles",
         about: "profiles of real programs show what is known of them",
-        command: &["xtask", "programs", "--profiles", "--check"],
+        command: "xtask programs --profiles --check",
         variable: None,
-        packages: &["ondeck-pthread", "ondeck-cli"],
-        files: &["xtask/src/programs", "crates/rounds/src", "testprograms/programs"],
+        packages: "ondeck-pthread ondeck-cli",
+        files: "xtask/src/programs crates/rounds/src testprograms/programs",
     },
     Step {
         name: "patched",
         about: "parking_lot's own tests with ours in its place",
-        command: &["xtask", "patched", "parking_lot"],
+        command: "xtask patched parking_lot",
         variable: None,
-        packages: &["ondeck"],
-        files: &["crates/parking_lot", "crates/record/src", "xtask/src/patched.rs", "xtask/src/patched"],
+        packages: "ondeck",
+        files: "crates/parking_lot crates/record/src xtask/src/patched.rs xtask/src/patched",
     },
     Step {
         name: "page",
         about: "the page, used as a reader would",
-        command: &["xtask", "browser"],
+        command: "xtask browser",
         variable: None,
-        packages: &["ondeck-cli"],
-        files: &["crates/cli/tests/browser", "xtask/src/browser.rs"],
+        packages: "ondeck-cli",
+        files: "crates/cli/tests/browser xtask/src/browser.rs xtask/src/command.rs",
     },
     Step {
         name: "book",
         about: "docs/ as a book",
-        command: &["xtask", "book"],
+        command: "xtask book",
         variable: None,
-        packages: &[],
-        files: &["docs", "GLOSSARY.md", "xtask/src/book.rs"],
+        packages: "",
+        files: "docs GLOSSARY.md xtask/src/book.rs xtask/src/command.rs",
     },
 ];
 
-/// Does the steps that the words name, in that order, but for those that are kept; with `--all` these too.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let is_all = words.iter().any(|word| word == ALL);
-    let names: Vec<&String> = words.iter().filter(|word| *word != ALL).collect();
-    let steps: Option<Vec<&Step>> =
-        names.iter().map(|name| STEPS.iter().find(|step| step.name == name.as_str())).collect();
+/// Does the steps that are named, in that order, but for those that are kept; with `is_all` these too.
+pub(crate) fn run(root: &Path, names: &[String], is_all: bool) -> Result<(), String> {
+    let step = |name: &String| STEPS.iter().find(|step| step.name == name);
+    let steps: Option<Vec<&Step>> = names.iter().map(step).collect();
     let steps = steps.filter(|steps| !steps.is_empty()).ok_or_else(usage)?;
-    for step in steps {
-        do_or_keep(root, step, is_all)?;
-    }
-    Ok(())
+    steps.into_iter().try_for_each(|step| do_or_keep(root, step, is_all))
 }
 
 fn usage() -> String {
-    let width = STEPS.iter().map(|step| step.name.len()).max().unwrap_or(0);
-    let lines = STEPS.iter().map(|step| format!("\n  {:width$}  {}", step.name, step.about));
+    let lines = STEPS.iter().map(|step| format!("\n  {:8}  {}", step.name, step.about));
     format!("usage: cargo xtask kept STEP... [{ALL}]\n\nSteps:{}", lines.collect::<String>())
 }
 
@@ -154,12 +120,7 @@ fn do_or_keep(root: &Path, step: &Step, is_all: bool) -> Result<(), String> {
         println!("{}: as kept, with the same input ({})", step.name, step.about);
         return Ok(());
     }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(step.command).envs(step.variable.map(|name| (name, "1"))).current_dir(root);
-    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
-    if !status.success() {
-        return Err(format!("{}: `cargo {}` failed; its report is above", step.name, step.command.join(" ")));
-    }
+    succeed(cargo(root).args(step.command.split(' ')).envs(step.variable.map(|name| (name, "1"))))?;
     verdicts.keep(step.name, &input, SUCCEEDED)?;
     verdicts.write(|name| STEPS.iter().any(|step| step.name == name))
 }
@@ -168,12 +129,12 @@ fn do_or_keep(root: &Path, step: &Step, is_all: bool) -> Result<(), String> {
 fn input(root: &Path, step: &Step) -> Result<Input, String> {
     let libc = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
     let libc = libc.map_or_else(|_| b"unknown".to_vec(), |output| output.stdout);
-    let command = [step.command.join(" "), step.variable.unwrap_or_default().into()].join("\0");
+    let command = [step.command, step.variable.unwrap_or_default()].join("\0");
     let mut input = Input::new("kept").and("command", command.as_bytes()).and("libc", &libc);
-    for package in step.packages {
+    for package in step.packages.split_whitespace() {
         input = input.and_built(root, &Built::of(root, package)?, |_| false)?;
     }
-    step.files.iter().try_fold(input, |input, file| input.and_files(root, file))
+    step.files.split(' ').try_fold(input, |input, file| input.and_files(root, file))
 }
 
 #[cfg(test)]
@@ -195,9 +156,9 @@ mod tests {
     #[test]
     fn words_name_steps() {
         let root = crate::root();
-        for wrong in [&[][..], &["--all"], &["nothing"], &["page", "nothing"]] {
+        for wrong in [&[][..], &["nothing"], &["page", "nothing"]] {
             let words: Vec<String> = wrong.iter().map(|word| (*word).to_owned()).collect();
-            let error = run(&root, &words).unwrap_err();
+            let error = run(&root, &words, false).unwrap_err();
             assert!(error.contains("cargo xtask kept STEP") && error.contains("\n  searches  every loom"), "{error}");
         }
     }

@@ -5,12 +5,13 @@
 mod asm;
 mod book;
 mod browser;
-mod build_cost;
 mod capi;
+mod command;
 mod deb;
 mod docs;
 #[cfg(feature = "lab")]
 mod figures;
+mod files;
 mod install;
 mod kept;
 mod lexer;
@@ -35,107 +36,169 @@ mod times;
 mod validate;
 mod verdicts;
 
+use clap::{Args, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo xtask TOOL
+/// The workspace's own tools
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+enum Tool {
+    /// The rules of STYLE.md that a program can check
+    Tidy,
+    /// Machine code of the fast paths: one locked instruction each
+    Asm,
+    /// Writes the generated part of docs/, or says whether it is stale [--check]
+    Docs(Words),
+    /// Computes what docs/scaling.md and docs/policies.md show, on simulated machines, and draws it [--policies]
+    Figures(Words),
+    /// docs/ as a book, by mdBook, in target/book
+    Book,
+    /// The page of `ondeck report` in a real Chromium: the one in PATH, or that the variable CHROMIUM names
+    Browser {
+        /// Where pictures of the pages are left
+        #[arg(long, value_name = "DIRECTORY")]
+        shots: Option<PathBuf>,
+        /// Only the tests whose names contain this
+        test: Option<String>,
+    },
+    /// The C and C++ interface: installed, compiled in every way that users have, and run
+    Capi,
+    /// A Debian package of program and libraries, in target/deb
+    Deb {
+        /// Installs it into a directory, and uses it
+        #[arg(long)]
+        check: bool,
+    },
+    /// The libraries for C and C++, with headers, pkg-config and CMake files
+    Install {
+        #[arg(long, value_name = "DIRECTORY")]
+        prefix: PathBuf,
+    },
+    /// Steps of the gate that are left out while their input is as it was; without a STEP, their list
+    Kept {
+        #[arg(value_name = "STEP")]
+        steps: Vec<String>,
+        /// Also while their input is as it was
+        #[arg(long)]
+        all: bool,
+    },
+    /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
+    /// [--machine NAME]... [--lock NAME]... [--missing] [--shard i/n | --gather]
+    Matrix(Words),
+    /// The TLA+ models of spec/, each with the outcome that it must have
+    Models {
+        /// Only those of this module
+        #[arg(long, value_name = "NAME")]
+        module: Option<String>,
+        /// Also those whose verdict is kept
+        #[arg(long)]
+        all: bool,
+    },
+    /// Breaks the locks one edit at a time; some test must notice
+    Mutants {
+        /// Only those of this lock, or these
+        #[arg(long = "lock", value_name = "NAME")]
+        locks: Vec<String>,
+        /// Also those whose verdict is kept
+        #[arg(long)]
+        all: bool,
+    },
+    /// Breaks the flagship, or what is preloaded, in every way that an operator can [--subject lock|preloaded]
+    /// [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
+    Net(Words),
+    /// The crates that are published, as their users get them
+    Package,
+    /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
+    /// half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]... [--bench [ROUNDS]]
+    Patched(Words),
+    /// Our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
+    Ports(Words),
+    /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
+    /// [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check] [--predict] [--profiles [--check]]
+    /// [--advice] [--overhead] [--responses] [--small]
+    Programs(Words),
+    /// The flagship on simulated machines, against what is on record [--write | --all]
+    Scaling(Words),
+    /// The simulator beside published tables; minutes [--check]
+    Validate(Words),
+    /// The hardware tests under the sanitizers, or under one of them
+    Sanitize {
+        #[arg(value_parser = ["address", "thread"])]
+        sanitizer: Option<String>,
+    },
+    /// Writes how long the steps of the last .ci/run took into CONTRIBUTING.md
+    Times,
+    /// Models, mutants and scaling, which keep what they find in results/verdicts
+    Verdicts {
+        /// Computes also what is kept
+        #[arg(long)]
+        all: bool,
+    },
+}
 
-  tidy       the rules of STYLE.md that a program can check
-  asm        machine code of the fast paths: one locked instruction each
-  docs       writes the generated part of docs/, or says whether it is stale [--check]
-  figures    computes what docs/scaling.md and docs/policies.md show, on simulated machines, and draws it [--policies]
-  build-cost what a clean build and a small change cost, and how large the program is; minutes
-  book       docs/ as a book, by mdBook
-  browser    the page of `ondeck report` in a real Chromium [--shots DIRECTORY] [TEST]
-  capi       the C and C++ interface: installed, compiled in every way that users have, and run
-  deb        a Debian package of program and libraries; with --check installed into a directory, and used
-  install    the libraries for C and C++, with headers, pkg-config and CMake files: --prefix DIRECTORY
-  kept       steps of the gate that are left out while their input is as it was: STEP... [--all]
-  matrix     every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
-             [--machine NAME]... [--lock NAME]... [--missing] [--shard i/n | --gather]
-  models     the TLA+ models of spec/, each with the outcome that it must have [--module NAME] [--all]
-  mutants    breaks the locks one edit at a time; some test must notice [--lock NAME]... [--all]
-  net        breaks the flagship, or what is preloaded, in every way that an operator can [--subject lock|preloaded]
-             [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
-  package    the crates that are published, as their users get them
-  patched    crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and
-             dashmap; half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]...
-             [--bench [ROUNDS]]
-  ports      our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
-  programs   other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
-             [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check] [--predict]
-             [--profiles [--check]] [--advice] [--overhead] [--responses] [--small]
-  scaling    the flagship on simulated machines, against what is on record [--write | --all]
-  validate   the simulator beside published tables; minutes [--check]
-  sanitize   the hardware tests under the sanitizers [address|thread]
-  times      writes how long the steps of the last .ci/run took into CONTRIBUTING.md
-  verdicts   models, mutants and scaling, which keep what they find in results/verdicts [--all]
-";
+/// What a tool reads itself.
+#[derive(Args)]
+struct Words {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    words: Vec<String>,
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match tool(&root(), &words) {
-        Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(message)) => {
+    match run(&root(), Tool::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
             eprintln!("{message}");
             ExitCode::FAILURE
-        }
-        None => {
-            eprint!("{USAGE}");
-            ExitCode::from(2)
         }
     }
 }
 
-/// Does what the words say; `None` if no tool has that name.
-fn tool(root: &Path, words: &[String]) -> Option<Result<(), String>> {
-    let (name, rest) = words.split_first()?;
-    Some(match name.as_str() {
-        "tidy" => tidy::run(root),
-        "docs" => docs::run(root, rest),
-        "asm" => asm::run(root),
-        "build-cost" => build_cost::run(root),
-        "book" => book::run(root, rest),
-        "browser" => browser::run(root, rest),
-        "capi" => capi::run(root),
-        "deb" => deb::run(root, rest),
-        "install" => install::run(root, rest),
-        "kept" => kept::run(root, rest),
-        "models" => models::run(root, rest),
-        "mutants" => mutants::run(root, rest),
-        "net" => net::run(root, rest),
-        "package" => package::run(root),
-        "patched" => patched::run(root, rest),
-        "sanitize" => sanitize::run(root, rest),
-        "times" => times::run(root, rest),
-        "verdicts" => verdicts::run(root, rest),
-        "figures" | "matrix" | "ports" | "programs" | "scaling" | "validate" => with_lab(root, words),
-        _ => return None,
-    })
+fn run(root: &Path, tool: Tool) -> Result<(), String> {
+    match tool {
+        Tool::Tidy => tidy::run(root),
+        Tool::Docs(Words { words }) => docs::run(root, &words),
+        Tool::Asm => asm::run(root),
+        Tool::Book => book::run(root),
+        Tool::Browser { shots, test } => browser::run(root, shots.as_deref(), test.as_deref()),
+        Tool::Capi => capi::run(root),
+        Tool::Deb { check } => deb::run(root, check),
+        Tool::Install { prefix } => install::run(root, &prefix),
+        Tool::Kept { steps, all } => kept::run(root, &steps, all),
+        Tool::Models { module, all } => models::run(root, module.as_deref(), all),
+        Tool::Mutants { locks, all } => mutants::run(root, &locks, all),
+        Tool::Net(Words { words }) => net::run(root, &words),
+        Tool::Package => package::run(root),
+        Tool::Patched(Words { words }) => patched::run(root, &words),
+        Tool::Sanitize { sanitizer } => sanitize::run(root, sanitizer.as_deref()),
+        Tool::Times => times::run(root),
+        Tool::Verdicts { all } => verdicts::run(root, all),
+        Tool::Figures(Words { words }) => with_lab(root, "figures", &words),
+        Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
+        Tool::Ports(Words { words }) => with_lab(root, "ports", &words),
+        Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
+        Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),
+        Tool::Validate(Words { words }) => with_lab(root, "validate", &words),
+    }
 }
 
 /// One of the tools that run locks or draw figures.
 #[cfg(feature = "lab")]
-fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
-    let rest = &words[1..];
-    match words[0].as_str() {
-        "figures" => figures::run(root, rest),
-        "matrix" => matrix::run(root, rest),
-        "ports" => ports::run(root, rest),
-        "programs" => programs::run(root, rest),
-        "scaling" => scaling::run(root, rest),
-        _ => validate::run(root, rest),
+fn with_lab(root: &Path, tool: &str, words: &[String]) -> Result<(), String> {
+    match tool {
+        "figures" => figures::run(root, words),
+        "matrix" => matrix::run(root, words),
+        "ports" => ports::run(root, words),
+        "programs" => programs::run(root, words),
+        "scaling" => scaling::run(root, words),
+        _ => validate::run(root, words),
     }
 }
 
 /// Builds these tools with what they need, and lets them do it.
 #[cfg(not(feature = "lab"))]
-fn with_lab(root: &Path, words: &[String]) -> Result<(), String> {
-    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let status = cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(words).current_dir(root).status();
-    let status = status.map_err(|error| format!("cannot run cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`cargo xtask {}` failed", words.join(" "))) }
+fn with_lab(root: &Path, tool: &str, words: &[String]) -> Result<(), String> {
+    command::succeed(command::cargo(root).args(["run", "--quiet", "--package", "xtask", "--", tool]).args(words))
 }
 
 /// The directory of the workspace, which holds the one of this crate. Cargo says at run time which that is: several

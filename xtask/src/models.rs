@@ -9,12 +9,10 @@ mod tlc;
 
 use self::config::Config;
 use self::tlc::{Run, Tlc};
-use crate::verdicts::{ALL, Input, Verdicts};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use crate::files::{At, names, read};
+use crate::verdicts::{Input, Verdicts, named_from};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 /// Each run has one worker, which makes it reproducible, and up to 2 GB; so many are under way at once.
@@ -22,14 +20,8 @@ const MOST_AT_ONCE: usize = 2;
 /// Lines of a failed run's log that are shown: the end of the trace and the counts.
 const LOG_LINES: usize = 60;
 
-/// Runs all models, or those of the module that `--module NAME` names; with `--all` also those whose verdict is kept.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let is_all = words.last().is_some_and(|word| word == ALL);
-    let only = match &words[..words.len() - usize::from(is_all)] {
-        [] => None,
-        [flag, module] if flag == "--module" => Some(module.as_str()),
-        _ => return Err("usage: cargo xtask models [--module NAME] [--all]".into()),
-    };
+/// Runs all models, or those of the module that is named; with `is_all` also those whose verdict is kept.
+pub(crate) fn run(root: &Path, only: Option<&str>, is_all: bool) -> Result<(), String> {
     let spec = root.join("spec");
     let all = load(&spec)?;
     config::check_modules(&all).map_err(|faults| faults.join("\n"))?;
@@ -58,35 +50,19 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 /// What the outcome of a model depends on: its module and those that this one names, its configuration, and TLC.
 fn input(root: &Path, tlc: &Tlc, config: &Config) -> Result<Input, String> {
     // Also one that others only extend, which has no configuration.
-    let is_module = |name: &str| root.join(format!("spec/{name}.tla")).is_file();
-    let mut modules = vec![config.module.clone()];
-    let mut next = 0;
-    while let Some(module) = modules.get(next) {
-        let path = root.join(format!("spec/{module}.tla"));
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        for name in words {
-            if is_module(name) && modules.iter().all(|known| known != name) {
-                modules.push(name.to_owned());
-            }
-        }
-        next += 1;
-    }
-    modules.sort_unstable();
+    let file = |name: &str| root.join(format!("spec/{name}.tla"));
+    let modules = named_from(vec![config.module.clone()], |name| read(&file(name)), |word| file(word).is_file())?;
     let files = modules.iter().map(|module| format!("spec/{module}.tla")).chain([format!("spec/{}", config.file())]);
     files.fold(tlc.input(), |input, file| input?.and_files(root, &file))
 }
 
 /// All configurations of a directory, if they and their modules follow the rules.
 pub(crate) fn load(spec: &Path) -> Result<Vec<Config>, String> {
-    let entries = fs::read_dir(spec).map_err(|error| format!("{}: {error}", spec.display()))?;
-    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
-    let mut files: Vec<(String, String)> = Vec::new();
-    for name in names.filter(|name| name.ends_with(".cfg") || name.ends_with(".tla")) {
-        let text = fs::read_to_string(spec.join(&name)).map_err(|error| format!("spec/{name}: {error}"))?;
+    let mut files = Vec::new();
+    for name in names(spec)?.into_iter().filter(|name| name.ends_with(".cfg") || name.ends_with(".tla")) {
+        let text = read(&spec.join(&name))?;
         files.push((name, text));
     }
-    files.sort();
     config::parse_all(&files).map_err(|faults| faults.join("\n"))
 }
 
@@ -101,32 +77,26 @@ fn run_all(
     let width = |of: fn(&Config) -> &str| configs.iter().map(|config| of(config).len()).max().unwrap_or(0);
     let (modules, purposes) = (width(|config| &config.module), width(|config| &config.purpose));
     let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE);
-    let next = AtomicUsize::new(0);
-    let (report, reports) = mpsc::channel();
+    let (senders, receivers): (Vec<_>, Vec<_>) = configs.iter().map(|_| mpsc::channel()).unzip();
+    let open = Mutex::new(configs.iter().zip(kept).zip(senders));
+    let next = || open.lock().expect("nobody panics while holding it").next();
     let (mut runs, mut failures) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..n_workers {
-            let (report, next) = (report.clone(), &next);
             // Ended by the last model, or by a main thread that has gone because one could not be run at all.
-            scope.spawn(move || {
-                while let Some((at, config)) = configs.iter().enumerate().nth(next.fetch_add(1, Relaxed)) {
-                    let run = kept[at].clone().map_or_else(|| tlc.run(spec, config), Ok);
-                    if report.send((at, run)).is_err() {
+            scope.spawn(|| {
+                while let Some(((config, kept), sender)) = next() {
+                    if sender.send(kept.clone().map_or_else(|| tlc.run(spec, config), Ok)).is_err() {
                         break;
                     }
                 }
             });
         }
-        drop(report);
-        let mut waiting = BTreeMap::new();
-        for (at, run) in reports {
-            waiting.insert(at, run?);
-            while let Some(run) = waiting.remove(&runs.len()) {
-                let config = configs[runs.len()];
-                println!("{:modules$}  {:purposes$}  {}", config.module, config.purpose, line(config, &run));
-                failures.extend(failure(config, &run));
-                runs.push(run);
-            }
+        for (config, receiver) in configs.iter().zip(receivers) {
+            let run = receiver.recv().at("a worker")??;
+            println!("{:modules$}  {:purposes$}  {}", config.module, config.purpose, line(config, &run));
+            failures.extend(failure(config, &run));
+            runs.push(run);
         }
         Ok((runs, failures))
     })
@@ -149,7 +119,7 @@ fn failure(config: &Config, run: &Run) -> Option<String> {
     if run.verdict.as_ref() == Ok(&config.expected) {
         return None;
     }
-    let log = fs::read_to_string(&run.log).unwrap_or_default();
+    let log = read(&run.log).unwrap_or_default();
     let lines: Vec<&str> = log.lines().collect();
     let tail = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
     Some(format!("\n{}: {}\nThe end of {}:\n{tail}\n", config.file(), config.shows, run.log.display()))

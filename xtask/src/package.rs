@@ -4,9 +4,11 @@
 //! here may not compile there, or may bring what no user wants. The dry run of publishing is made, and what comes out of
 //! it is looked at: the licences, the manifest, the examples of the documentation, and which files a user compiles.
 
+use crate::command::{self, metadata, succeed};
+use crate::files::{At, names, read, remove};
 use ondeck_locks::LOCKS;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Below it are cargo's own directory `package`, where it unpacks each package to verify it, and our builds. Cargo looks
 /// for a workspace above what is in a `target/package`, but not beyond that: the unpacked crates are not members.
@@ -42,25 +44,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// Makes the packages of all members that are not kept from being published, uncommitted changes included.
 fn pack(root: &Path) -> Result<Vec<Package>, String> {
-    let output = cargo(root, &["metadata", "--format-version=1", "--no-deps", "--locked"])
-        .stdout(Stdio::piped())
-        .output()
-        .map_err(|error| format!("cargo: {error}"))?;
-    let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).map_err(|error| format!("`cargo metadata`: {error}"))?;
+    let metadata = metadata(root)?;
     let members = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let published = members.iter().filter(|member| member["publish"].is_null());
-    let packages: Vec<Package> = published
-        .map(|member| Package {
-            name: text(&member["name"]),
-            directory: root.join(TARGET).join(format!(
-                "package/{}-{}",
-                text(&member["name"]),
-                text(&member["version"])
-            )),
-        })
-        .collect();
+    let package = |member: &serde_json::Value| {
+        let text = |key: &str| member[key].as_str().unwrap_or_default().to_owned();
+        let (name, version) = (text("name"), text("version"));
+        Package { directory: root.join(TARGET).join(format!("package/{name}-{version}")), name }
+    };
+    let packages: Vec<Package> = published.map(package).collect();
     // The examples need crates that packing does not; from here on nothing but the dry run asks for a network.
     succeed(&mut cargo(root, &["fetch", "--locked", "--quiet"]))?;
     // A dry run asks crates.io what is there already. Without a network the packages can be made all the same.
@@ -76,18 +68,14 @@ fn pack(root: &Path) -> Result<Vec<Package>, String> {
 /// Removes what cargo unpacked and compiled when it verified these packages the last time. It knows both by name and version,
 /// and does not look whether the sources are still the same: one crate would be verified against another's past.
 fn forget_last(root: &Path, packages: &[Package]) -> Result<(), String> {
-    let remove = |directory: &Path| match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", directory.display())),
-        _ => Ok(()),
-    };
     remove(&root.join(TARGET))?;
     let given = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = given.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("cargo has no home directory")?;
     // A registry in a directory has no host: its name begins with the dash that separates host and hash.
-    let registries = std::fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
-    for registry in registries.filter(|entry| entry.file_name().to_string_lossy().starts_with('-')) {
+    let registries = home.join("registry/src");
+    for registry in names(&registries).unwrap_or_default().iter().filter(|name| name.starts_with('-')) {
         for package in packages {
-            remove(&registry.path().join(package.directory.file_name().unwrap_or_default()))?;
+            remove(&registries.join(registry).join(package.directory.file_name().unwrap_or_default()))?;
         }
     }
     Ok(())
@@ -98,7 +86,7 @@ fn judge(root: &Path, package: &Package) -> Result<Vec<String>, String> {
     let manifest = read(&package.directory.join("Cargo.toml"))?;
     let mut faults = judge_manifest(&package.name, &manifest)?;
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
-        if std::fs::read_to_string(package.directory.join(licence)).ok() != Some(read(&root.join(licence))?) {
+        if read(&package.directory.join(licence)) != read(&root.join(licence)) {
             faults.push(format!("{licence} is missing, or not the one of the workspace"));
         }
     }
@@ -109,7 +97,7 @@ fn judge(root: &Path, package: &Package) -> Result<Vec<String>, String> {
 }
 
 fn judge_manifest(name: &str, manifest: &str) -> Result<Vec<String>, String> {
-    let manifest: toml::Table = manifest.parse().map_err(|error| format!("{name}: {error}"))?;
+    let manifest: toml::Table = manifest.parse().at(name)?;
     let entry = |key: &str| manifest.get("package")?.get(key)?.as_str().filter(|text| !text.is_empty());
     let missing = ["description", "license", "readme", "documentation"].into_iter().filter(|key| entry(key).is_none());
     let mut faults: Vec<String> = missing.map(|key| format!("`{key}` is missing in Cargo.toml")).collect();
@@ -160,19 +148,9 @@ fn cargo_in(root: &Path, package: &Package, packages: &[Package], words: &[&str]
 }
 
 fn cargo(directory: &Path, words: &[&str]) -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(words).current_dir(directory);
+    let mut cargo = command::cargo(directory);
+    cargo.args(words);
     cargo
-}
-
-fn succeed(cargo: &mut Command) -> Result<(), String> {
-    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
-    let words: Vec<_> = cargo.get_args().map(|word| word.to_string_lossy()).collect();
-    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed; its message is above", words.join(" "))) }
-}
-
-fn read(file: &Path) -> Result<String, String> {
-    std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 //! tests that share nothing through locks or channels of the standard library. Each sanitizer has its own target
 //! directory, as its objects do not mix with others.
 
+use crate::command::{cargo, output};
+use crate::files::At;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 /// One run: a sanitizer and the test targets it is good for.
 struct Run {
@@ -39,55 +41,46 @@ const RUNS: [Run; 2] = [
 ];
 
 /// Runs both sanitizers, or the one that is named.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let chosen: Vec<&Run> = match words {
-        [] => RUNS.iter().collect(),
-        [name] => RUNS.iter().filter(|run| run.sanitizer == name).collect(),
-        _ => Vec::new(),
-    };
-    if chosen.is_empty() {
-        return Err("usage: cargo xtask sanitize [address|thread]".into());
-    }
+pub(crate) fn run(root: &Path, only: Option<&str>) -> Result<(), String> {
     let host = host()?;
+    let chosen = RUNS.iter().filter(|run| only.is_none_or(|only| only == run.sanitizer));
     chosen.into_iter().try_for_each(|run| sanitize(root, run, &host))
 }
 
 fn sanitize(root: &Path, run: &Run, host: &str) -> Result<(), String> {
     println!("{} sanitizer on {host}", run.sanitizer);
-    let cargo = |tests: &[&str], words: &[&str]| cargo_test(root, run, host, tests, words);
-    if !cargo(run.tests, &["--no-run"])?.success() {
+    let succeeds = |tests: &[&str], words: &[&str]| cargo_test(root, run, host, tests, words);
+    if !succeeds(run.tests, &["--no-run"])? {
         return Err(format!("this toolchain cannot build with `{}` for {host}; its message is above", run.flags));
     }
     let (target, name) = run.sick;
     println!("first a lock that is broken on purpose; its report is expected");
-    let is_missed =
-        || cargo(&[target], &["--quiet", "--", "--ignored", "--exact", name]).map(|status| status.success());
+    let is_missed = || succeeds(&[target], &["--quiet", "--", "--ignored", "--exact", name]);
     // It takes two threads that meet, which on a busy machine they may fail to do once.
     if is_missed()? && is_missed()? && is_missed()? {
         return Err(format!("the {} sanitizer does not notice {name} of {target}", run.sanitizer));
     }
     println!("now the real locks");
-    if !cargo(run.tests, &["--", "--test-threads=1"])?.success() {
+    if !succeeds(run.tests, &["--", "--test-threads=1"])? {
         return Err(format!("the {} sanitizer found a fault; its report is above", run.sanitizer));
     }
     Ok(())
 }
 
-fn cargo_test(root: &Path, run: &Run, host: &str, tests: &[&str], words: &[&str]) -> Result<ExitStatus, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+fn cargo_test(root: &Path, run: &Run, host: &str, tests: &[&str], words: &[&str]) -> Result<bool, String> {
+    let mut cargo = cargo(root);
     cargo.args(["test", "--package", "ondeck-conformance", "--no-default-features", "--target", host]);
-    cargo.args(tests.iter().flat_map(|test| ["--test", test])).args(words).current_dir(root);
+    cargo.args(tests.iter().flat_map(|test| ["--test", test])).args(words);
     cargo.env("CARGO_TARGET_DIR", root.join("target/sanitize").join(run.sanitizer));
     cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", run.flags).env("ONDECK_FREES", run.frees);
     let suppressions = root.join("crates/conformance/tsan-suppressions.txt");
     cargo.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
-    cargo.status().map_err(|error| format!("cargo: {error}"))
+    cargo.status().map(|status| status.success()).at("cargo")
 }
 
 /// The target that this machine's compiler builds for. Named so that build scripts stay uninstrumented.
 fn host() -> Result<String, String> {
-    let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = output(Command::new("rustc").arg("-vV"))?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| "`rustc -vV` names no host".into())
 }

@@ -5,6 +5,8 @@
 //! for a random tenth. These it computes again, and fails if they come out otherwise: so a verdict that was edited by
 //! hand is found out sooner or later, and so is one whose hash leaves out something that it depends on.
 
+use crate::command::{cargo, output};
+use crate::files::{At, below, read, write};
 use crate::{lexer, models, mutants};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,15 +26,11 @@ const OURS: [&str; 3] = ["ondeck", "condvar", "monitor"];
 pub(crate) const ALL: &str = "--all";
 
 /// `cargo xtask verdicts [--all]`: the tools that keep what they find, one after the other.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    if !words.is_empty() && words != [ALL] {
-        return Err(format!("usage: cargo xtask verdicts [{ALL}]"));
-    }
-    models::run(root, words)?;
-    let ours: Vec<String> = OURS.iter().flat_map(|lock| ["--lock".to_owned(), (*lock).to_owned()]).collect();
-    mutants::run(root, if words.is_empty() { &ours } else { words })?;
-    let scaling: Vec<String> = std::iter::once("scaling".to_owned()).chain(words.to_vec()).collect();
-    crate::with_lab(root, &scaling)
+pub(crate) fn run(root: &Path, is_all: bool) -> Result<(), String> {
+    models::run(root, None, is_all)?;
+    let ours = OURS.map(str::to_owned);
+    mutants::run(root, if is_all { &[] } else { &ours }, is_all)?;
+    crate::with_lab(root, "scaling", &Vec::from_iter(is_all.then(|| ALL.to_owned())))
 }
 
 /// Everything that a verdict depends on, as a hash.
@@ -55,26 +53,15 @@ impl Input {
     }
 
     /// The same with a file, or with all files of a directory, by their names relative to `root`.
-    pub(crate) fn and_files(mut self, root: &Path, path: &str) -> Result<Self, String> {
-        let full = root.join(path);
-        let fail = |error: std::io::Error| format!("{}: {error}", full.display());
-        if full.is_file() {
-            let content = fs::read(&full).map_err(fail)?;
+    pub(crate) fn and_files(self, root: &Path, path: &str) -> Result<Self, String> {
+        below(root, path, &|_| false)?.iter().try_fold(self, |input, file| {
+            let content = fs::read(root.join(file)).at(root.join(file))?;
             // No comment changes what a program does.
-            return Ok(match std::str::from_utf8(&content) {
-                Ok(text) if path.ends_with(".rs") => self.and(path, lexer::without_comments(text).as_bytes()),
-                _ => self.and(path, &content),
-            });
-        }
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&full).map_err(fail)? {
-            names.push(entry.map_err(fail)?.file_name().to_string_lossy().into_owned());
-        }
-        names.sort();
-        for name in names {
-            self = self.and_files(root, &format!("{path}/{name}"))?;
-        }
-        Ok(self)
+            Ok(match std::str::from_utf8(&content) {
+                Ok(text) if file.ends_with(".rs") => input.and(file, lexer::without_comments(text).as_bytes()),
+                _ => input.and(file, &content),
+            })
+        })
     }
 
     /// The same with everything that a member is built from, but for the files of members that `is_foreign` knows.
@@ -89,8 +76,12 @@ impl Input {
     }
 
     fn hex(&self) -> String {
-        self.0.clone().finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0.clone().finalize()[..16])
     }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What a member is built from, as cargo resolves it for this machine. There is nothing of a place in it, so that whoever clones
@@ -104,17 +95,11 @@ pub(crate) struct Built {
 
 impl Built {
     pub(crate) fn of(root: &Path, package: &str) -> Result<Self, String> {
-        let said = |program: &str, variable: &str, words: &[&str]| {
-            let mut command = Command::new(std::env::var_os(variable).unwrap_or_else(|| program.into()));
-            let output = command.args(words).current_dir(root).output();
-            let output = output.map_err(|error| format!("{program}: {error}"))?;
-            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-            if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
-        };
-        let compiler = said("rustc", "RUSTC", &["-vV"])?;
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let compiler = output(Command::new(rustc).arg("-vV").current_dir(root))?;
         let words = ["tree", "--locked", "--package", package, "--edges", "normal,build,dev", "--no-dedupe"];
-        let tree = said("cargo", "CARGO", &[&words[..], &["--prefix", "none", "--format", "{p}|{f}"]].concat())?;
-        let lock = mutants::read(&root.join("Cargo.lock"))?;
+        let tree = output(cargo(root).args(words).args(["--prefix", "none", "--format", "{p}|{f}"]))?;
+        let lock = read(&root.join("Cargo.lock"))?;
         let lines: BTreeSet<&str> = tree.lines().filter(|line| !line.is_empty()).collect();
         let (mut names, mut with, mut files) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
         let place = format!("({}/", root.display());
@@ -124,7 +109,7 @@ impl Built {
             let (name, version) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
             names.insert(name);
             if let Some((directory, _)) = what.split_once(&place).and_then(|(_, rest)| rest.split_once(')')) {
-                files.extend(files_of(&root.join(directory))?.into_iter().map(|file| format!("{directory}/{file}")));
+                files.extend(below(root, directory, &is_of_no_build)?);
                 with.push(format!("{name} {features}"));
             } else {
                 let head = format!("name = \"{name}\"\nversion = \"{}\"\n", version.trim_start_matches('v'));
@@ -134,7 +119,7 @@ impl Built {
             }
         }
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-        let profiles = profiles(&mutants::read(&root.join("Cargo.toml"))?, &names)?;
+        let profiles = profiles(&read(&root.join("Cargo.toml"))?, &names)?;
         let with = format!("{compiler}\n{flags}\n{profiles}\n{}", with.join("\n"));
         Ok(Built { with, files: files.into_iter().collect() })
     }
@@ -142,7 +127,7 @@ impl Built {
 
 /// The options of all profiles of a manifest, but for those of packages that are not among `names`.
 fn profiles(manifest: &str, names: &BTreeSet<&str>) -> Result<String, String> {
-    let manifest: toml::Table = manifest.parse().map_err(|error| format!("Cargo.toml: {error}"))?;
+    let manifest: toml::Table = manifest.parse().at("Cargo.toml")?;
     let mut profiles = manifest.get("profile").and_then(toml::Value::as_table).cloned().unwrap_or_default();
     for (_, profile) in &mut profiles {
         if let Some(packages) = profile.get_mut("package").and_then(toml::Value::as_table_mut) {
@@ -152,24 +137,30 @@ fn profiles(manifest: &str, names: &BTreeSet<&str>) -> Result<String, String> {
     Ok(format!("{profiles:?}"))
 }
 
-/// What a member's directory holds, by names relative to it, but for what no build of another sees.
-fn files_of(directory: &Path) -> Result<Vec<String>, String> {
-    const OTHERS: [&str; 4] = ["benches", "examples", "mutants", "tests"];
-    let fail = |error: std::io::Error| format!("{}: {error}", directory.display());
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if OTHERS.contains(&name.as_str()) || name.ends_with(".md") || name.starts_with("LICENSE") {
-            continue;
+/// Whether no build of another package sees what has this name in a member's directory.
+fn is_of_no_build(name: &str) -> bool {
+    let others = ["benches", "examples", "mutants", "tests"];
+    others.contains(&name) || name.ends_with(".md") || name.starts_with("LICENSE")
+}
+
+/// The words that can be names in a text.
+pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+/// Those that are `open`, and all that their texts name and `is_one` knows, and that theirs name.
+pub(crate) fn named_from(
+    mut open: Vec<String>,
+    text: impl Fn(&str) -> Result<String, String>,
+    is_one: impl Fn(&str) -> bool,
+) -> Result<BTreeSet<String>, String> {
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !found.contains(&name) {
+            open.extend(identifiers(&text(&name)?).filter(|word| is_one(word)).map(str::to_owned));
+            found.insert(name);
         }
-        if !entry.path().is_dir() {
-            found.push(name);
-            continue;
-        }
-        found.extend(files_of(&entry.path())?.into_iter().map(|inside| format!("{name}/{inside}")));
     }
-    found.sort();
     Ok(found)
 }
 
@@ -200,9 +191,8 @@ impl Verdicts {
         let file = root.join("results/verdicts").join(format!("{tool}.csv"));
         let mut lines = BTreeMap::new();
         if file.exists() {
-            let fail = |error: csv::Error| format!("{}: {error}", file.display());
-            for line in csv::Reader::from_path(&file).map_err(fail)?.deserialize() {
-                let line: Line = line.map_err(fail)?;
+            for line in csv::Reader::from_path(&file).at(&file)?.deserialize() {
+                let line: Line = line.at(&file)?;
                 lines.insert(line.what.clone(), line);
             }
         }
@@ -240,13 +230,9 @@ impl Verdicts {
         self.lines.retain(|what, _| is_there(what));
         let (taken, sampled) = (self.n_taken, self.n_sampled);
         println!("verdicts: {taken} as kept, {sampled} kept ones computed again, {} in all", self.lines.len());
-        let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", self.file.display());
-        fs::create_dir_all(self.file.parent().unwrap_or(Path::new("."))).map_err(|error| fail(&error))?;
-        let mut writer = csv::Writer::from_path(&self.file).map_err(|error| fail(&error))?;
-        for line in self.lines.values() {
-            writer.serialize(line).map_err(|error| fail(&error))?;
-        }
-        writer.flush().map_err(|error| fail(&error))
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        self.lines.values().try_for_each(|line| writer.serialize(line)).at(&self.file)?;
+        write(&self.file, writer.into_inner().at(&self.file)?)
     }
 }
 
@@ -254,20 +240,13 @@ impl Verdicts {
 mod tests {
     use super::*;
 
-    /// An empty directory of its own for the test.
-    fn directory(name: &str) -> PathBuf {
-        let directory = std::env::temp_dir().join(format!("ondeck-verdicts-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).expect("the temporary directory can be written");
-        directory
-    }
-
     #[test]
     fn an_input_is_all_of_its_parts() {
-        let root = directory("input");
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path();
         fs::create_dir_all(root.join("a/b")).unwrap();
         fs::write(root.join("a/b/c"), "text").unwrap();
-        let input = || Input::new("tool").and_files(&root, "a").unwrap().hex();
+        let input = || Input::new("tool").and_files(root, "a").unwrap().hex();
         let before = input();
         assert_eq!(input(), before);
         fs::write(root.join("a/b/c"), "other").unwrap();
@@ -276,7 +255,6 @@ mod tests {
         fs::write(root.join("a/b/d"), "text").unwrap();
         assert_ne!(input(), before, "a file has another name");
         assert_ne!(Input::new("a").and("b", b"c").hex(), Input::new("a").and("bc", b"").hex());
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
@@ -306,47 +284,47 @@ mod tests {
 
     #[test]
     fn a_comment_changes_no_input_and_code_does() {
-        let root = directory("comment");
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path();
         let input = |text: &str| {
             fs::write(root.join("a.rs"), text).unwrap();
-            Input::new("tool").and_files(&root, "a.rs").unwrap().hex()
+            Input::new("tool").and_files(root, "a.rs").unwrap().hex()
         };
         assert_eq!(input("// One.\nfn f() {}\n"), input("// Two.\nfn f() {}\n"));
         assert_ne!(input("fn f() {}\n"), input("fn g() {}\n"));
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn a_verdict_is_believed_for_its_own_input_but_for_a_sample() {
-        let root = directory("kept");
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path();
         let (old, new) = (Input::new("old"), Input::new("new"));
         let names: Vec<String> = (0..1000).map(|n| format!("model {n}, \"quoted\"")).collect();
-        let mut verdicts = Verdicts::read(&root, "toy", false).unwrap();
+        let mut verdicts = Verdicts::read(root, "toy", false).unwrap();
         assert!(names.iter().all(|name| verdicts.take(name, &old).is_none()));
         names.iter().for_each(|name| verdicts.keep(name, &old, "holds").unwrap());
         verdicts.write(|_| true).unwrap();
 
-        let mut verdicts = Verdicts::read(&root, "toy", false).unwrap();
+        let mut verdicts = Verdicts::read(root, "toy", false).unwrap();
         let taken = names.iter().filter(|name| verdicts.take(name, &old).as_deref() == Some("holds")).count();
         assert!((800..=980).contains(&taken), "{taken} of 1000, nine tenths expected");
         assert!(names.iter().all(|name| verdicts.take(name, &new).is_none()), "another input");
-        let mut all = Verdicts::read(&root, "toy", true).unwrap();
+        let mut all = Verdicts::read(root, "toy", true).unwrap();
         assert!(names.iter().all(|name| all.take(name, &old).is_none()), "none is believed");
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn a_kept_verdict_that_was_wrong_is_an_error() {
-        let root = directory("wrong");
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path();
         let input = Input::new("tool");
-        let mut verdicts = Verdicts::read(&root, "toy", true).unwrap();
+        let mut verdicts = Verdicts::read(root, "toy", true).unwrap();
         verdicts.keep("a", &input, "killed").unwrap();
         verdicts.keep("a", &input, "killed").unwrap();
         let error = verdicts.keep("a", &input, "survived").unwrap_err();
         assert!(error.starts_with("a: survived") && error.ends_with("for the same input: killed"), "{error}");
         verdicts.keep("a", &Input::new("changed"), "holds").unwrap();
         verdicts.write(|what| what != "a").unwrap();
-        assert!(Verdicts::read(&root, "toy", false).unwrap().lines.is_empty(), "what is no more is forgotten");
-        fs::remove_dir_all(root).unwrap();
+        assert!(Verdicts::read(root, "toy", false).unwrap().lines.is_empty(), "what is no more is forgotten");
     }
 }

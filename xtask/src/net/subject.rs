@@ -2,7 +2,7 @@
 
 use super::generate::{self, Kind, Mutant};
 use super::schemata;
-use crate::mutants::{mirror, read, write};
+use crate::files::{mirror, read, write};
 use crate::table;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

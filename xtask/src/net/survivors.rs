@@ -3,7 +3,7 @@
 use super::generate::{Kind, Mutant};
 use super::subject::Subject;
 use super::trial::Fate;
-use crate::mutants::{read, write};
+use crate::files::{read, write};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

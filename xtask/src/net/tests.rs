@@ -3,7 +3,7 @@
 use super::generate::Kind;
 use super::subject::Subject;
 use super::trial::each;
-use crate::mutants::{read, write};
+use crate::files::{read, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
@@ -310,7 +310,7 @@ fn learn(test: &Test, file: &Path) -> Result<Known, String> {
         if !passed {
             return Err(format!("`{}` fails before anything is broken", test.name));
         }
-        write(&seconds, &begin.elapsed().as_secs_f64().to_string())?;
+        write(&seconds, begin.elapsed().as_secs_f64().to_string())?;
     }
     let takes = read(&seconds)?.parse().map_err(|error| format!("{}: {error}", seconds.display()))?;
     let bits = std::fs::read(file).unwrap_or_default();

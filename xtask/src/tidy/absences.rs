@@ -1,33 +1,30 @@
 //! Words that code must not use in some place: the part of "What is not there" in ARCHITECTURE.md that shows in names.
 
 use super::{Fault, File};
-use crate::lexer::{self, Token};
+use crate::lexer;
 
 struct Absence {
-    /// Where: the beginning of the paths.
-    place: &'static str,
+    /// Where: the beginnings of the paths.
+    places: &'static [&'static str],
     words: &'static [&'static str],
     reason: &'static str,
 }
 
-const ABSENCES: [Absence; 4] = [
+const LOCKS: &str = "crates/locks/src/";
+
+const ABSENCES: [Absence; 3] = [
     Absence {
-        place: "crates/locks/src/",
+        places: &[LOCKS],
         words: &["std", "libc", "AtomicBool", "AtomicU8", "AtomicU32", "AtomicU64", "AtomicUsize", "AtomicPtr"],
         reason: "a lock knows of the machine only what the seam offers, or no other world can run it",
     },
     Absence {
-        place: "crates/locks/src/",
+        places: &[LOCKS],
         words: &["loom", "shuttle", "SeqCst"],
         reason: "one text for all worlds, and one word per decision",
     },
     Absence {
-        place: "crates/locks/src/",
-        words: &["target_os", "target_arch", "target_env", "unix", "windows"],
-        reason: "what differs between machines lives in ondeck-platform",
-    },
-    Absence {
-        place: "crates/ondeck/src/",
+        places: &[LOCKS, "crates/ondeck/src/"],
         words: &["target_os", "target_arch", "target_env", "unix", "windows"],
         reason: "what differs between machines lives in ondeck-platform",
     },
@@ -36,18 +33,17 @@ const ABSENCES: [Absence; 4] = [
 pub(super) fn check(files: &[File]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in files.iter().filter(|file| file.is_rust()) {
-        for absence in ABSENCES.iter().filter(|absence| file.path.starts_with(absence.place)) {
+        let is_here = |absence: &&Absence| absence.places.iter().any(|place| file.path.starts_with(place));
+        for absence in ABSENCES.iter().filter(is_here) {
             for token in lexer::without_tests(&lexer::tokens(&file.text)) {
-                faults.extend(complaint(absence, &token).map(|text| Fault::new(&file.path, token.line, text)));
+                if let Some(word) = token.word().filter(|word| absence.words.contains(word)) {
+                    let text = format!("`{word}` must not be here: {}", absence.reason);
+                    faults.push(Fault::new(&file.path, token.line, text));
+                }
             }
         }
     }
     faults
-}
-
-fn complaint(absence: &Absence, token: &Token<'_>) -> Option<String> {
-    let word = token.word().filter(|word| absence.words.contains(word))?;
-    Some(format!("`{word}` must not be here: {}", absence.reason))
 }
 
 #[cfg(test)]

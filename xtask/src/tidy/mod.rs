@@ -11,6 +11,7 @@ mod modelled;
 mod size;
 mod words;
 
+use crate::files::{At, below};
 use std::fmt;
 use std::path::Path;
 
@@ -76,35 +77,13 @@ fn check(root: &Path, files: &[File]) -> Result<Vec<Fault>, String> {
 
 /// Every text file of the tree, in order of path.
 fn read_tree(root: &Path) -> Result<Vec<File>, String> {
-    let mut files = Vec::new();
-    read_directory(root, "", &mut files)?;
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
-}
-
-/// Names without a line of ours below: version control, which is a file in a worktree of its own, and build output, also
-/// that of a nested package.
-const SKIPPED: [&str; 2] = [".git", "target"];
-
-fn read_directory(directory: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = format!("{prefix}{name}");
-        let kind = entry.file_type().map_err(failed)?;
-        if SKIPPED.contains(&name.as_str()) {
-            continue;
-        }
-        if kind.is_dir() {
-            read_directory(&entry.path(), &format!("{path}/"), files)?;
-        } else if kind.is_file()
-            && let Ok(text) = String::from_utf8(std::fs::read(entry.path()).map_err(failed)?)
-        {
-            files.push(File { path, text });
-        }
-    }
-    Ok(())
+    // Version control, which is a file in a worktree of its own, and build output, also that of a nested package.
+    let paths = below(root, "", &|name| [".git", "target"].contains(&name))?;
+    let file = |path: String| {
+        let bytes = std::fs::read(root.join(&path)).at(&path)?;
+        Ok(String::from_utf8(bytes).ok().map(|text| File { path, text }))
+    };
+    paths.into_iter().filter_map(|path| file(path).transpose()).collect()
 }
 
 #[cfg(test)]
