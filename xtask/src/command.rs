@@ -71,3 +71,21 @@ fn words(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_too_long_is_killed_with_its_children_and_what_it_has_printed_is_kept() {
+        let begin = std::time::Instant::now();
+        let sleeper = |seconds: u32| format!("echo first; sleep {seconds} & sleep {seconds}; exit 3");
+        let run = |seconds| within(Command::new("sh").args(["-c", &sleeper(seconds)]), Duration::from_secs(2)).unwrap();
+        let (output, in_time) = run(0);
+        assert_eq!((text(&output).as_str(), output.status.code(), in_time), ("first\n", Some(3), true));
+        let (output, in_time) = run(600);
+        assert_eq!((text(&output).as_str(), output.status.code(), in_time), ("first\n", None, false));
+        // The child has the pipe: it would be waited for.
+        assert!(begin.elapsed() < Duration::from_secs(300));
+    }
+}
