@@ -4,6 +4,7 @@
 
 use crate::layout::{self, Header, MAGIC, Part, event};
 use core::mem::offset_of;
+use core::sync::atomic::{Ordering::Acquire, fence};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -236,10 +237,12 @@ impl Reader {
             let n = AT_ONCE.min(self.locks.room - first);
             let size = size_of::<Entry>();
             let entries = self.bytes(self.locks.start + first * size as u64, n as usize * size)?;
+            let n_before = locks.len();
             for index in 0..n as usize {
                 let address = entries.u64(index * size + offset_of!(Entry, address));
+                // Whoever has taken that number may be about to write it, or had no room on the disk.
                 if address == 0 {
-                    return Ok(locks);
+                    continue;
                 }
                 let field = |at: usize| entries.u32(index * size + at);
                 let left_over = entries.u64(index * size + offset_of!(Entry, left_over));
@@ -255,6 +258,9 @@ impl Reader {
                     rotations: field(offset_of!(Entry, rotations)),
                     spins: field(offset_of!(Entry, spins)),
                 });
+            }
+            if locks.len() == n_before {
+                break;
             }
             first += n;
         }
@@ -286,11 +292,15 @@ impl Reader {
         'all: while self.tail < end {
             let first = self.tail % self.ring.room;
             let n = AT_ONCE.min(end - self.tail).min(self.ring.room - first);
-            // record_ring: copy_ticket, copy_words
-            let slots = self.bytes(self.ring.start + first * size as u64, n as usize * size)?;
+            let (at, length) = (self.ring.start + first * size as u64, n as usize * size);
+            let tickets = self.bytes(at, length)?; // record_ring: copy_ticket
+            // A ticket is written after the words that belong to it, so these are read after it.
+            fence(Acquire);
+            let slots = self.bytes(at, length)?; // record_ring: copy_words
             for index in 0..n as usize {
                 // record_ring: examine
-                match sample(&slots, index * size, self.tail + 1) {
+                let ticket = tickets.u64(index * size + offset_of!(layout::Slot, ticket));
+                match sample(&slots, index * size).filter(|_| ticket == self.tail + 1) {
                     Some(sample) => each(sample),
                     None if is_over => {}
                     None => break 'all,
@@ -304,12 +314,9 @@ impl Reader {
     }
 }
 
-fn sample(slots: &Bytes, at: usize, ticket: u64) -> Option<Sample> {
+fn sample(slots: &Bytes, at: usize) -> Option<Sample> {
     use layout::Slot;
     let field = |offset: usize| slots.u64(at + offset);
-    if field(offset_of!(Slot, ticket)) != ticket {
-        return None;
-    }
     let (what, place) = (field(offset_of!(Slot, what)), field(offset_of!(Slot, place)));
     let weight = f64::from_bits(field(offset_of!(Slot, weight)));
     let is_known =

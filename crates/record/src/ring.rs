@@ -13,15 +13,14 @@
 //! | `fill` | writes the words of the slot, in any order |
 //! | `tell` | and then the ticket |
 //! | `ask` | the reader asks for the number of the next sample to be begun |
-//! | `copy_ticket` | copies slots, of each the ticket first |
+//! | `copy_ticket` | copies the tickets of slots |
 //! | `copy_words` | and then the words |
 //! | `examine` | takes those whose ticket is the right one, up to the first that has not been told |
 //! | `free` | gives what it has taken to the writers again |
 //!
-//! Orderings: `tell` releases what `fill` has written. The reader copies by a system call. That it has all words of a slot whose
-//! ticket it has rests on a copy that goes upwards, from the ticket, and on loads that keep their order. Kernels copy so, and
-//! x86-64 loads so; nobody promises the one, and other processors do not do the other. `gauge` acquires the tail, which the
-//! reader writes after its copies, by another system call.
+//! Orderings: `tell` releases what `fill` has written. The reader copies by system calls: first all slots for their tickets
+//! and, behind a fence that acquires, once more for their words, which stay until the reader frees them. `gauge` acquires the
+//! tail, which the reader writes after its copies, by another system call.
 
 use crate::layout::Slot;
 use crate::recording::Recording;

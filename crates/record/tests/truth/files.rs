@@ -246,6 +246,28 @@ fn what_is_no_recording_is_refused() {
     });
 }
 
+/// An entry that a thread has taken and not written, or for which the disk had no room.
+#[test]
+fn locks_behind_one_that_is_missing_are_known() {
+    in_its_own_process("files::locks_behind_one_that_is_missing_are_known", 1, |directory| {
+        start(Exact);
+        // More than are read at once.
+        for address in 1..=300 {
+            Opaque::begin(address * 64, kind::SEMAPHORE).unwrap().end();
+        }
+        use ondeck_record::layout::{Header, Lock};
+        let file = std::fs::File::options().read(true).write(true).open(&files(directory)[0]).unwrap();
+        let mut word = [0; 8];
+        file.read_exact_at(&mut word, std::mem::offset_of!(Header, locks) as u64).unwrap();
+        for missing in [2, 256] {
+            let at = u64::from_le_bytes(word) + missing * size_of::<Lock>() as u64;
+            file.write_all_at(&0_u64.to_le_bytes(), at + std::mem::offset_of!(Lock, address) as u64).unwrap();
+        }
+        let numbers: Vec<u32> = reader(directory).locks().unwrap().iter().map(|lock| lock.number).collect();
+        assert_eq!(numbers, (1..=300).filter(|number| ![2, 256].contains(number)).collect::<Vec<u32>>());
+    });
+}
+
 /// A sample that is begun and not written yet is waited for, and left out when the process is gone.
 #[test]
 fn a_sample_that_is_being_written_is_waited_for() {
