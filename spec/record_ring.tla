@@ -7,9 +7,9 @@
    file; the end of the process at any moment, also in the middle of a write, after which the reader takes what is left.
 
    MEMORY. The words of a slot are stored with Relaxed, so they may become visible in any order: `fill` takes any word that is
-   left. The ticket is stored with Release, so it is visible after them: that is `tell`. The reader copies a slot from its
-   beginning, where the ticket is, so it has seen all words if it has seen the ticket. That is how kernels copy, and loads keep
-   their order on x86-64; the bug `ticket_last` shows what it would be to do without. A writer that reads a tail with Acquire
+   left. The ticket is stored with Release, so it is visible after them: that is `tell`. The reader copies slots for their
+   tickets and, behind a fence that acquires, once more for their words: so it has all words if it has the ticket. The bug
+   `ticket_last` shows what it would be to do without. A writer that reads a tail with Acquire
    sees that the reader has copied everything before it: a system call lies between the copy and the write of the tail.
 
    NOT MODELLED. Words that are checked after the ticket has matched. Pages of the file that have no room on the disk.   *)
