@@ -36,6 +36,30 @@ fn acquisitions_stand_for_those_that_were_passed_over() {
     });
 }
 
+/// Also while somebody waits, where each acquisition is told.
+#[test]
+fn so_do_those_that_others_wait_for() {
+    const N: u32 = 20_000;
+    const RATE: u64 = 20;
+    in_its_own_process("chances::so_do_those_that_others_wait_for", RATE, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let _waiting = marks.wait(LOCK);
+        for _ in 0..N {
+            assert!(!marks.is_quiet());
+            marks.taken(LOCK);
+            marks.release(LOCK).unwrap().done();
+        }
+        let samples = samples(&mut reader(directory));
+        let n = samples.iter().filter(|sample| sample.event == event::TAKE).count();
+        assert!(is_near(n as f64 * RATE as f64, N, RATE as f64), "{n}");
+        // Charges are recorded in proportion too.
+        let others = samples.iter().filter(|sample| sample.event != event::TAKE);
+        assert!(others.clone().all(|sample| sample.weight * sample.ns as f64 > 18_999.0));
+        assert!(others.count() < 8000);
+    });
+}
+
 #[test]
 fn so_do_those_to_read_and_those_of_locks_without_marks() {
     const N: u32 = 20_000;

@@ -143,6 +143,29 @@ fn who_comes_while_the_lock_is_free_charges_nobody() {
     });
 }
 
+/// However short the holds are: with charges at instants, most of these would not be looked at.
+#[test]
+fn while_somebody_waits_each_hold_is_charged() {
+    in_its_own_process("charges::while_somebody_waits_each_hold_is_charged", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let (waiting, came) = when(|| marks.wait(LOCK).unwrap());
+        for _ in 0..20 {
+            marks.taken(LOCK);
+            assert!(release(&marks));
+        }
+        let (_, got) = when(|| waiting.end(true, LOCK));
+        assert!(release(&marks) && !marks.is_marked());
+        let samples = samples(&mut reader(directory));
+        let n_of = |event| samples.iter().filter(|sample| sample.event == event).count();
+        let n = (n_of(event::HANDING_ON), n_of(event::CHARGE), n_of(event::TAKE), n_of(event::WAIT));
+        assert_eq!(n, (21, 20, 21, 1));
+        let charged: u64 =
+            samples.iter().filter(|s| [event::HANDING_ON, event::CHARGE].contains(&s.event)).map(|s| s.ns).sum();
+        assert!(came.until(got).contains(&charged), "{charged}");
+    });
+}
+
 /// A lock that is asked for a charge at instants only: who sleeps asks, and after a long hold the next step is looked at.
 #[test]
 fn a_waiter_asks_for_an_instant() {

@@ -3,7 +3,7 @@
 use crate::ground::{files, from_here, in_its_own_process, lock_at, pass, reader, samples, start, when};
 use ondeck_record::Charging::Exact;
 use ondeck_record::layout::{event, kind};
-use ondeck_record::{Access, Marks, Opaque, bare, forget};
+use ondeck_record::{Access, Marks, Opaque, forget};
 use std::path::Path;
 
 const LOCK: u64 = 0x5000;
@@ -57,7 +57,7 @@ fn a_child_finds_nothing_of_its_parent() {
         start(Exact);
         let marks = Marks::default();
         use_once(&marks, LOCK + 64);
-        use_once(&Marks::default(), LOCK + 128);
+        (2..9).for_each(|n| from_here(|| use_once(&Marks::default(), LOCK + n * 64)));
         marks.taken(LOCK);
         let waiting = marks.wait(LOCK);
         // SAFETY: the child only does what follows.
@@ -76,6 +76,10 @@ fn a_child_finds_nothing_of_its_parent() {
 }
 
 fn in_the_child(marks: &Marks, directory: &Path) {
+    // The kernel has taken the file away, before anybody is told.
+    assert!(!ondeck_record::is_on());
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(!maps.contains(".ondeck"), "{maps}");
     ondeck_record::in_child();
     assert!(!ondeck_record::is_on());
     assert!(marks.release(LOCK).is_none() && marks.wait(LOCK).is_none());
@@ -88,7 +92,13 @@ fn in_the_child(marks: &Marks, directory: &Path) {
     let own = files.iter().find(|file| file.to_str().unwrap().contains(&format!("/{}-", std::process::id())));
     let mut reader = ondeck_record::read::Reader::open(own.unwrap()).unwrap();
     assert_eq!(reader.about.parent, std::os::unix::process::parent_id());
-    assert_eq!(samples(&mut reader).len(), 1);
+    let samples = samples(&mut reader);
+    assert_eq!(samples.len(), 1);
+    // SAFETY: always may be called.
+    assert_eq!(samples[0].thread, unsafe { libc::gettid() } as u32);
+    // Behind that of who has started it, and not behind those of the parent.
+    let stack = reader.stack(samples[0].stack).unwrap();
+    assert!(stack.len() > 3 && samples[0].stack < 3 * stack.len() as u32, "{samples:?}");
     let locks = reader.locks().unwrap();
     assert_eq!(locks.iter().map(|lock| (lock.number, lock.address)).collect::<Vec<_>>(), [(1, LOCK)]);
 }
@@ -149,38 +159,5 @@ fn an_address_is_of_one_thing_until_it_is_forgotten() {
         let n_of = |kind| locks.iter().filter(|lock| lock.kind == kind).count();
         assert_eq!((n_of(kind::SEMAPHORE), n_of(kind::CONDITION), n_of(kind::JOIN)), (505, 1, 1));
         assert_eq!(reader.dropped().unwrap(), ondeck_record::read::Dropped::default());
-    });
-}
-
-/// A lock of the program itself, whose marks are in a table.
-#[test]
-fn a_lock_without_marks_is_found_by_its_address() {
-    in_its_own_process("locks::a_lock_without_marks_is_found_by_its_address", 1, |directory| {
-        bare::prepare();
-        bare::within(|| bare::taken(LOCK, Some(1), bare::is_due(), false));
-        assert!(bare::remembers());
-        let (waiting, came) = when(|| bare::within(|| bare::wait(LOCK).unwrap()));
-        pass(300);
-        let (_, released) = when(|| bare::within(|| bare::release(LOCK, Some(1), true).unwrap().done()));
-        assert!(!bare::remembers());
-        pass(300);
-        let (_, got) = when(|| bare::within(|| bare::waited(&waiting, true, LOCK, Some(2))));
-        bare::within(|| bare::release(LOCK, Some(2), false).unwrap().done());
-        // Taken here, given back by another: what is remembered is of an earlier turn.
-        bare::within(|| bare::taken(LOCK, Some(3), bare::is_due(), false));
-        assert!(bare::within(|| bare::release(LOCK, Some(5), false)).is_none());
-        // A lock that does not know its turn.
-        bare::within(|| bare::taken(LOCK, None, bare::is_due(), false));
-        bare::within(|| bare::release(LOCK, Some(9), false).unwrap().done());
-        let mut reader = reader(directory);
-        assert_eq!((reader.about.source, reader.about.lock.as_str()), (1, "ondeck"));
-        let samples = samples(&mut reader);
-        let events: Vec<u32> = samples.iter().map(|sample| sample.event).collect();
-        let (take, charge) = (event::TAKE, event::CHARGE);
-        assert_eq!(events, [take, charge, event::HANDING_ON, event::WAIT, take, take]);
-        assert!(came.until(released).contains(&samples[1].ns));
-        assert!(released.until(got).contains(&samples[2].ns));
-        assert!(came.until(got).contains(&samples[3].ns));
-        assert_eq!(reader.locks().unwrap().len(), 1);
     });
 }

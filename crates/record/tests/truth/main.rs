@@ -3,6 +3,7 @@
 //! machine too.
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
+mod bare;
 mod chances;
 mod charges;
 mod files;

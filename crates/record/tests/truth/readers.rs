@@ -2,7 +2,7 @@
 
 use crate::ground::{in_its_own_process, lock_at, pass, reader, samples, start, when};
 use ondeck_record::Access::{Reading, Writing};
-use ondeck_record::Charging::Exact;
+use ondeck_record::Charging::{AtInstants, Exact};
 use ondeck_record::layout::{event, kind};
 use ondeck_record::{Marks, prepare_to_read};
 
@@ -48,6 +48,25 @@ fn each_reader_has_a_hold_of_its_own() {
         assert!(inner.until(inner_end).contains(&samples[1].ns), "{samples:?}");
         assert!(outer.until(outer_end).contains(&samples[2].ns), "{samples:?}");
         assert_eq!(lock_at(&reader, LOCK).kind, kind::SEEN | kind::SEVERAL);
+    });
+}
+
+/// Charges of such a lock are exact, also where those of others are not: while a writer waits, each reading is charged.
+#[test]
+fn while_a_writer_waits_each_reading_is_charged() {
+    in_its_own_process("readers::while_a_writer_waits_each_reading_is_charged", 1, |directory| {
+        start(AtInstants);
+        let marks = Marks::default();
+        let writer = marks.wait_for_one_of_several(LOCK, Writing).unwrap();
+        for _ in 0..20 {
+            read(&marks, true);
+            assert!(release_read(&marks));
+        }
+        writer.end_of_several(true, LOCK, Writing);
+        let samples = samples(&mut reader(directory));
+        let n_of = |event| samples.iter().filter(|sample| sample.event == event).count();
+        assert_eq!((n_of(event::CHARGE | event::READING), n_of(event::HANDING_ON)), (20, 21));
+        assert_eq!(n_of(event::TAKE | event::READING), 20);
     });
 }
 

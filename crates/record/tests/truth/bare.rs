@@ -1,0 +1,202 @@
+//! Locks of the program itself, whose marks are in a table.
+
+use crate::ground::{from_here, in_its_own_process, lock_at, pass, reader, samples, when};
+use ondeck_record::layout::event;
+use ondeck_record::{Pending, bare};
+use std::path::Path;
+
+const LOCK: u64 = 0x5000;
+
+fn taken(turn: Option<u64>, is_due: bool, is_contended: bool) {
+    from_here(|| bare::taken(LOCK, turn, is_due, is_contended));
+}
+
+/// Whether there was something to write down.
+fn release(turn: Option<u64>, is_contended: bool) -> bool {
+    from_here(|| bare::release(LOCK, turn, is_contended).map(Pending::done).is_some())
+}
+
+fn events(directory: &Path) -> Vec<u32> {
+    samples(&mut reader(directory)).iter().map(|sample| sample.event).collect()
+}
+
+#[test]
+fn waits_and_holds_are_those_of_marks() {
+    in_its_own_process("bare::waits_and_holds_are_those_of_marks", 1, |directory| {
+        bare::prepare();
+        taken(Some(1), bare::is_due(), false);
+        assert!(bare::remembers());
+        let (waiting, came) = when(|| bare::wait(LOCK).unwrap());
+        pass(300);
+        let (_, released) = when(|| assert!(release(Some(1), true)));
+        assert!(!bare::remembers());
+        pass(300);
+        let (_, got) = when(|| bare::waited(&waiting, true, LOCK, Some(2)));
+        assert!(release(Some(2), false));
+        let mut reader = reader(directory);
+        assert_eq!((reader.about.source, reader.about.lock.as_str()), (1, "ondeck"));
+        let samples = samples(&mut reader);
+        let events: Vec<u32> = samples.iter().map(|sample| sample.event).collect();
+        assert_eq!(events, [event::TAKE, event::CHARGE, event::HANDING_ON, event::WAIT, event::TAKE]);
+        assert!(came.until(released).contains(&samples[1].ns));
+        assert!(released.until(got).contains(&samples[2].ns));
+        assert!(came.until(got).contains(&samples[3].ns));
+        // Who has waited is known by the stack that did.
+        assert_eq!(samples[3].stack, samples[4].stack);
+        assert_eq!((reader.locks().unwrap().len(), lock_at(&reader, LOCK).most_waiting), (1, 1));
+    });
+}
+
+/// Somebody waits, and another finds the lock free.
+#[test]
+fn who_finds_a_lock_free_that_others_wait_for_charges_nobody() {
+    in_its_own_process("bare::who_finds_a_lock_free_that_others_wait_for_charges_nobody", 1_000_000, |directory| {
+        bare::prepare();
+        let waiting = from_here(|| bare::wait(LOCK).unwrap());
+        pass(300);
+        // Not told that somebody waits.
+        taken(Some(1), false, false);
+        assert!(!release(Some(1), false));
+        taken(Some(2), false, true);
+        pass(1100);
+        assert!(release(Some(2), true));
+        pass(1100);
+        from_here(|| bare::waited(&waiting, false, LOCK, None));
+        assert!(!bare::remembers());
+        // Times of more than a second would be whole, and these are not; but there are few that wait so long here.
+        let reader = reader(directory);
+        assert!(reader.has_locked().unwrap());
+        assert!(lock_at(&reader, LOCK).left_over > 1_000_000);
+    });
+}
+
+#[test]
+fn only_what_is_due_is_looked_at() {
+    in_its_own_process("bare::only_what_is_due_is_looked_at", 1, |directory| {
+        bare::prepare();
+        taken(Some(1), false, false);
+        assert!(!bare::remembers() && !release(Some(1), false));
+        assert!(reader(directory).has_locked().unwrap());
+        assert_eq!(events(directory), []);
+    });
+}
+
+#[test]
+fn of_a_million_hardly_one_is_due() {
+    in_its_own_process("bare::of_a_million_hardly_one_is_due", 1_000_000, |_| {
+        bare::prepare();
+        taken(Some(1), bare::is_due(), false);
+        release(Some(1), false);
+        let n_due = (0..100).filter(|_| bare::is_due()).count();
+        assert!(n_due < 3, "{n_due}");
+    });
+}
+
+/// A hold may be ended by another thread, of which this one hears nothing.
+#[test]
+fn what_another_has_ended_is_forgotten() {
+    in_its_own_process("bare::what_another_has_ended_is_forgotten", 1, |directory| {
+        bare::prepare();
+        // By its turn.
+        taken(Some(3), true, false);
+        assert!(!release(Some(5), false));
+        // By the next acquisition, where the lock does not know its turn.
+        taken(None, true, false);
+        taken(None, false, false);
+        assert!(!release(None, false));
+        taken(None, true, false);
+        let waiting = from_here(|| bare::wait(LOCK).unwrap());
+        from_here(|| bare::waited(&waiting, true, LOCK, None));
+        assert!(release(None, false) && !release(None, false));
+        // One side that does not know is enough to believe it.
+        for (then, now) in [(None, Some(9)), (Some(9), None), (Some(9), Some(9))] {
+            taken(then, true, false);
+            assert!(release(now, false), "{then:?} {now:?}");
+        }
+        assert_eq!(events(directory).iter().filter(|event| **event == event::TAKE).count(), 4);
+    });
+}
+
+#[test]
+fn who_gives_up_has_nothing() {
+    in_its_own_process("bare::who_gives_up_has_nothing", 1, |directory| {
+        bare::prepare();
+        let waiting = from_here(|| bare::wait(LOCK).unwrap());
+        from_here(|| bare::waited(&waiting, false, LOCK, None));
+        assert!(!bare::remembers());
+        assert_eq!(events(directory), [event::GAVE_UP]);
+        assert!(!reader(directory).has_locked().unwrap());
+        // And who gets it has used a lock.
+        let waiting = from_here(|| bare::wait(LOCK).unwrap());
+        from_here(|| bare::waited(&waiting, true, LOCK, Some(1)));
+        assert!(reader(directory).has_locked().unwrap() && bare::remembers());
+    });
+}
+
+/// Addresses that want the same place in the table.
+#[test]
+fn locks_that_share_a_place_are_told_apart() {
+    in_its_own_process("bare::locks_that_share_a_place_are_told_apart", 1, |directory| {
+        bare::prepare();
+        let place = |address: u64| (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % (1 << 14);
+        let same = (1..).map(|n| n * 64).filter(|address| place(*address) == place(64)).take(40);
+        let addresses: Vec<u64> = same.collect();
+        for address in &addresses {
+            from_here(|| bare::taken(*address, None, true, false));
+            from_here(|| bare::release(*address, None, false).map(Pending::done));
+        }
+        // The others have found no room near enough.
+        let mut reader = reader(directory);
+        let found: Vec<u64> = reader.locks().unwrap().iter().map(|lock| lock.address).collect();
+        assert_eq!(found, addresses[..32]);
+        assert_eq!((samples(&mut reader).len(), reader.dropped().unwrap().locks), (32, 8));
+    });
+}
+
+#[test]
+fn the_place_where_it_was_entered_is_there_again_after_an_inner_one() {
+    in_its_own_process("bare::the_place_where_it_was_entered_is_there_again_after_an_inner_one", 1, |directory| {
+        bare::prepare();
+        from_here(|| {
+            from_here(|| ());
+            bare::taken(LOCK, None, true, false);
+        });
+        assert!(release(None, false));
+        taken(None, true, false);
+        assert!(release(None, false));
+        let mut reader = reader(directory);
+        let samples = samples(&mut reader);
+        let depths = [0, 1].map(|at| reader.stack(samples[at].stack).unwrap().len());
+        // The second was entered one call further in.
+        assert_eq!(depths[0] + 1, depths[1]);
+    });
+}
+
+/// It is tried once: a program that cannot have a file would try at each lock.
+#[test]
+fn a_recording_that_cannot_begin_is_not_tried_again() {
+    in_its_own_process("bare::a_recording_that_cannot_begin_is_not_tried_again", 1, |directory| {
+        std::fs::remove_dir(directory).unwrap();
+        bare::prepare();
+        taken(None, true, false);
+        std::fs::create_dir(directory).unwrap();
+        for _ in 0..3 {
+            taken(None, true, false);
+            assert!(bare::wait(LOCK).is_none() && !release(None, true));
+        }
+        assert!(!ondeck_record::is_on() && directory.read_dir().unwrap().next().is_none());
+        // But in a child, which may be more lucky.
+        // SAFETY: the child only does what follows.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            ondeck_record::in_child();
+            taken(None, true, false);
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(i32::from(!ondeck_record::is_on())) };
+        }
+        let mut status = 0;
+        // SAFETY: our child.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!((status, reader(directory).about.pid), (0, child as u32));
+    });
+}
