@@ -138,9 +138,14 @@ fn again(root: &Path, subject: Subject, place: &Path, mutants: &[(usize, Mutant)
     let mut faults = Vec::new();
     for (number, mutant, by) in &killed {
         let test = tests.get(*by).ok_or_else(|| format!("`{by}` has killed mutants, and is no test now"))?;
-        let has_passed = test.run("ONDECK_MUTANT", number.to_string().as_ref(), Duration::from_secs(60))?;
-        println!("{}  {} by {by}", mutant.name, if has_passed == Some(true) { "SURVIVED" } else { "killed" });
-        if has_passed == Some(true) {
+        // A test of threads that meet by chance may miss it once.
+        let mut left = 3;
+        while left > 0 && test.run("ONDECK_MUTANT", number.to_string().as_ref(), Duration::from_secs(60))? == Some(true)
+        {
+            left -= 1;
+        }
+        println!("{}  {} by {by}", mutant.name, if left == 0 { "SURVIVED" } else { "killed" });
+        if left == 0 {
             faults.push(format!("the record says that `{by}` kills it, and it does not: {}", mutant.name));
         }
     }
