@@ -184,30 +184,143 @@ pub(crate) fn copy_text(text: &[u8], room: &mut [u8]) {
 mod tests {
     use super::*;
 
+    /// Memory of so many pages, and closed pages among them. It stays: addresses of it are remembered.
+    fn pages(n: u64, closed: &[u64]) -> u64 {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(core::ptr::null_mut(), (n * PAGE) as usize, protection, flags, -1, 0) };
+        assert_ne!(place, libc::MAP_FAILED);
+        let start = place as u64;
+        for page in closed {
+            close(start + page * PAGE);
+        }
+        start
+    }
+
+    fn close(page: u64) {
+        // SAFETY: of a mapping of these tests, that nobody else knows.
+        assert_eq!(unsafe { libc::mprotect(page as *mut _, PAGE as usize, libc::PROT_NONE) }, 0);
+    }
+
+    /// In a thread that remembers that part of its stack.
+    fn remembering<T: Send>(known: (u64, u64), act: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                own().stack.set(known);
+                act()
+            });
+            thread.join().expect("asserts nothing")
+        })
+    }
+
     #[test]
     fn a_page_that_is_not_there_or_closed_is_not_read() {
-        let n_pages = 3;
-        // SAFETY: a new mapping.
-        let start = unsafe {
-            libc::mmap(
-                core::ptr::null_mut(),
-                n_pages * PAGE as usize,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        } as u64;
+        let start = pages(3, &[2]);
         assert!(can_read(start) && can_read(start + PAGE));
-        // SAFETY: of our mapping.
-        unsafe { libc::mprotect((start + 2 * PAGE) as *mut _, PAGE as usize, libc::PROT_NONE) };
         assert!(!can_read(start + 2 * PAGE) && !can_read(8));
         let mut stack = Stack::new(start + 16);
+        assert_eq!(stack.read(start + PAGE - 8), Ok(0));
+        // It has not looked further than it had to.
+        assert_eq!(stack.to, start + PAGE);
+        assert_eq!(stack.read(start), Ok(0));
         assert_eq!(stack.read(start + PAGE + 8), Ok(0));
         assert_eq!(stack.read(start + 2 * PAGE), Err(()));
         assert_eq!(stack.read(start + 2 * PAGE - 4), Err(()));
+        assert_eq!(stack.read(start + 4), Err(()));
         assert_eq!(stack.read(start - 8), Err(()));
         assert_eq!(stack.read(u64::MAX), Err(()));
+    }
+
+    #[test]
+    fn frames_that_are_too_large_are_not_read() {
+        const FARTHEST: u64 = 1 << 20;
+        let start = pages(300, &[]);
+        assert_eq!(Stack::new(start).read(start + PAGE + FARTHEST - 8), Ok(0));
+        assert_eq!(Stack::new(start).read(start + PAGE + FARTHEST), Err(()));
+    }
+
+    /// A walk needs six pages below it. On the stack that the process began with they are always there.
+    #[test]
+    fn there_is_room_where_no_page_near_below_is_closed() {
+        let start = pages(16, &[4]);
+        let at = |page: u64| start + page * PAGE;
+        let has_room = |page: u64, known: (u64, u64)| remembering(known, || Stack::new(at(page) + 100).has_room());
+        for (page, expected) in [(12, true), (11, true), (10, false), (9, false), (5, false)] {
+            assert_eq!(has_room(page, (0, 0)), expected, "{page}");
+        }
+        // What is known is not asked for again, if it reaches from the lowest page to the stack pointer's.
+        for (known, expected) in [((3, 9), true), ((2, 10), true), ((3, 8), false), ((4, 9), false), ((2, 3), false)] {
+            assert_eq!(has_room(9, (at(known.0), at(known.1))), expected, "{known:?}");
+        }
+        keep_first_stack();
+        let first = FIRST.load(Relaxed);
+        for (below, expected) in [(0, true), (1, true), ((128 << 20) - 1, true), (128 << 20, false)] {
+            assert_eq!(is_first(first - below), expected, "{below}");
+        }
+        assert!(!is_first(first + 1));
+        FIRST.store(at(10), Relaxed);
+        assert!(has_room(9, (0, 0)));
+        FIRST.store(0, Relaxed);
+    }
+
+    #[test]
+    fn what_is_known_of_one_stack_grows_and_another_takes_its_place() {
+        let start = pages(8, &[]);
+        let at = |page: u64| start + page * PAGE;
+        let cases = [
+            // Known before, found now, known afterwards.
+            ((0, 0), (3, 4), (3, 4)),
+            ((1, 3), (3, 4), (1, 4)),
+            ((4, 6), (3, 4), (3, 6)),
+            ((2, 5), (3, 4), (2, 5)),
+            ((3, 4), (2, 5), (2, 5)),
+            ((1, 2), (3, 4), (3, 4)),
+            ((5, 6), (3, 4), (3, 4)),
+        ];
+        for (known, (from, to), expected) in cases {
+            let known = if known == (0, 0) { known } else { (at(known.0), at(known.1)) };
+            let after = remembering(known, || {
+                let mut stack = Stack::new(at(from));
+                stack.to = at(to);
+                drop(stack);
+                own().stack.get()
+            });
+            assert_eq!(after, (at(expected.0), at(expected.1)));
+        }
+    }
+
+    /// A file that is shorter than its mapping stands for a file system that is full.
+    #[test]
+    fn a_piece_without_memory_is_not_backed() {
+        use std::os::fd::AsRawFd;
+        let file = tempfile::tempfile().unwrap();
+        let length = |pieces: usize| file.set_len((pieces * PIECE) as u64).unwrap();
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(core::ptr::null_mut(), 70 * PIECE, protection, flags, file.as_raw_fd(), 0) };
+        let start = place as usize;
+        assert!(!begin(start));
+        length(2);
+        assert!(begin(start));
+        assert!(is_backed(start, PIECE) && is_backed(start, 2 * PIECE - 1));
+        assert!(!is_backed(start, 2 * PIECE) && !is_backed(start, 65 * PIECE));
+        length(70);
+        assert!(is_backed(start, 2 * PIECE) && is_backed(start, 65 * PIECE));
+        // What it has is remembered, until another recording begins.
+        length(1);
+        assert!(is_backed(start, 65 * PIECE) && is_backed(start, PIECE));
+        assert!(begin(start));
+        assert!(!is_backed(start, 65 * PIECE) && !is_backed(start, PIECE));
+        assert!(!is_backed(start, 1 << 34));
+    }
+
+    #[test]
+    fn a_text_is_cut_and_ends_with_a_zero() {
+        for (text, expected) in [("", "\0...."), ("abc", "abc\0."), ("abcd", "abcd\0"), ("abcdefgh", "abcd\0")] {
+            let mut room = *b".....";
+            copy_text(text.as_bytes(), &mut room);
+            assert_eq!(room, expected.as_bytes(), "{text}");
+        }
     }
 
     #[test]
