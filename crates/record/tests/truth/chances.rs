@@ -54,9 +54,10 @@ fn so_do_those_that_others_wait_for() {
         let n = samples.iter().filter(|sample| sample.event == event::TAKE).count();
         assert!(is_near(n as f64 * RATE as f64, N, RATE as f64), "{n}");
         // Charges are recorded in proportion too.
-        let others = samples.iter().filter(|sample| sample.event != event::TAKE);
-        assert!(others.clone().all(|sample| sample.weight * sample.ns as f64 > 18_999.0));
-        assert!(others.count() < 8000);
+        for event in [event::CHARGE, event::HANDING_ON] {
+            let n = samples.iter().filter(|sample| sample.event == event).count();
+            assert!(n >= 10, "{event}: {n}");
+        }
     });
 }
 

@@ -143,6 +143,26 @@ fn who_comes_while_the_lock_is_free_charges_nobody() {
     });
 }
 
+/// Also by who only finds the lock free.
+#[test]
+fn what_is_left_over_is_charged_at_once_while_others_wait() {
+    in_its_own_process("charges::what_is_left_over_is_charged_at_once_while_others_wait", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let (first, second) = (marks.wait(LOCK).unwrap(), marks.wait(LOCK).unwrap());
+        pass(300);
+        release(&marks);
+        pass(300);
+        first.end(false, LOCK);
+        let reader = reader(directory);
+        assert!(lock_at(&reader, LOCK).left_over > 300_000);
+        marks.taken(LOCK);
+        assert_eq!(lock_at(&reader, LOCK).left_over, 0);
+        release(&marks);
+        second.end(true, LOCK);
+    });
+}
+
 /// However short the holds are: with charges at instants, most of these would not be looked at.
 #[test]
 fn while_somebody_waits_each_hold_is_charged() {

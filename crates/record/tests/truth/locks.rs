@@ -50,6 +50,55 @@ fn what_is_initialised_again_or_has_moved_is_another_lock() {
     });
 }
 
+/// Before it is used, an initialised lock has the number of a stack where others have their own.
+#[test]
+fn the_number_of_a_stack_is_no_locks() {
+    in_its_own_process("locks::the_number_of_a_stack_is_no_locks", 1, |directory| {
+        start(Exact);
+        const N: u32 = 400;
+        // So many locks at one address, one after the other.
+        (0..N).for_each(|_| use_once(&Marks::default(), LOCK));
+        let marks = Marks::default();
+        marks.initialised();
+        use_once(&marks, LOCK);
+        use_once(&marks, LOCK);
+        let mut reader = reader(directory);
+        let lock = lock_at(&reader, LOCK);
+        assert_eq!((lock.number, lock.kind), (N + 1, kind::INITIALISED));
+        assert!(lock.origin < N, "{lock:?}: there is no lock of that number");
+        let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).skip(N as usize).collect();
+        assert_eq!(numbers, [N + 1; 2]);
+    });
+}
+
+/// What has no marks is found in a table, near the place that its address wants.
+#[test]
+fn addresses_that_want_one_place_are_told_apart() {
+    in_its_own_process("locks::addresses_that_want_one_place_are_told_apart", 1, |directory| {
+        start(Exact);
+        let place = |address: u64| (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % 4096;
+        let addresses: Vec<u64> =
+            (1..).map(|n| n * 64).filter(|address| place(*address) == place(64)).take(40).collect();
+        for _ in 0..2 {
+            for address in &addresses {
+                Opaque::begin(*address, kind::SEMAPHORE).unwrap().end();
+            }
+        }
+        let reader = reader(directory);
+        let found: Vec<u64> = reader.locks().unwrap().iter().map(|lock| lock.address).collect();
+        // The others have found no room near enough, twice.
+        assert_eq!(found, addresses[..32]);
+        assert_eq!(reader.dropped().unwrap().locks, 16);
+        forget(addresses[31]);
+        forget(addresses[39]);
+        for at in [30, 31, 31] {
+            Opaque::begin(addresses[at], kind::SEMAPHORE).unwrap().end();
+        }
+        let locks = reader.locks().unwrap();
+        assert_eq!((locks.len(), locks[32].address), (33, addresses[31]));
+    });
+}
+
 /// In the child of a fork marks are the parent's, and mean nothing.
 #[test]
 fn a_child_finds_nothing_of_its_parent() {
@@ -85,6 +134,8 @@ fn in_the_child(marks: &Marks, directory: &Path) {
     assert!(marks.release(LOCK).is_none() && marks.wait(LOCK).is_none());
     start(Exact);
     assert_eq!(files(directory).len(), 2);
+    // The parent's numbers are others' here, which are at the same address.
+    (0..20).for_each(|_| use_once(&Marks::default(), LOCK));
     // What the parent had begun is not of this recording.
     assert!(marks.release(LOCK).is_none() && !marks.is_marked());
     use_once(marks, LOCK);
@@ -93,14 +144,14 @@ fn in_the_child(marks: &Marks, directory: &Path) {
     let mut reader = ondeck_record::read::Reader::open(own.unwrap()).unwrap();
     assert_eq!(reader.about.parent, std::os::unix::process::parent_id());
     let samples = samples(&mut reader);
-    assert_eq!(samples.len(), 1);
+    assert_eq!((samples.len(), samples[20].lock), (21, 21));
     // SAFETY: always may be called.
     assert_eq!(samples[0].thread, unsafe { libc::gettid() } as u32);
     // Behind that of who has started it, and not behind those of the parent.
     let stack = reader.stack(samples[0].stack).unwrap();
     assert!(stack.len() > 3 && samples[0].stack < 3 * stack.len() as u32, "{samples:?}");
     let locks = reader.locks().unwrap();
-    assert_eq!(locks.iter().map(|lock| (lock.number, lock.address)).collect::<Vec<_>>(), [(1, LOCK)]);
+    assert!(locks.iter().all(|lock| lock.address == LOCK) && locks.len() == 21, "{locks:?}");
 }
 
 #[test]
