@@ -11,6 +11,7 @@
 //! results/ (`survivors.rs`), and believed while the function that the mutant is in is as it was.
 
 mod generate;
+mod parallel;
 mod schemata;
 mod subject;
 mod survivors;

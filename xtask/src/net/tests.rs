@@ -1,8 +1,8 @@
 //! The tests of the woven workspace, what each reaches, and running one.
 
 use super::generate::Kind;
+use super::parallel::each;
 use super::subject::Subject;
-use super::trial::each;
 use crate::files::{read, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
