@@ -110,7 +110,7 @@ enum Tool {
     /// The crates that are published, as their users get them
     Package,
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
-    /// half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]... [--bench [ROUNDS]]
+    /// half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]... [--bench, or --bench ROUNDS]
     Patched(Words),
     /// Our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
     Ports(Words),
