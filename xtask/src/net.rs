@@ -138,11 +138,13 @@ fn again(root: &Path, subject: Subject, place: &Path, mutants: &[(usize, Mutant)
     let tests = tests::named(subject, &place.join("work"), &place.join("target"), &names)?;
     let mut faults = Vec::new();
     for (number, mutant, by) in &killed {
-        let test = tests.get(*by).ok_or_else(|| format!("`{by}` has killed mutants, and is no test now"))?;
+        let test = tests
+            .get(*by)
+            .ok_or_else(|| format!("the record says that `{by}` kills mutants, and there is no such test"))?;
         // A test of threads that meet by chance may miss it once.
         let mut left = 3;
-        while left > 0 && test.run("ONDECK_MUTANT", number.to_string().as_ref(), Duration::from_secs(60))? == Some(true)
-        {
+        let passes = || test.run_alone("ONDECK_MUTANT", number.to_string().as_ref(), Duration::from_secs(60));
+        while left > 0 && passes()? == Some(true) {
             left -= 1;
         }
         println!("{}  {} by {by}", mutant.name, if left == 0 { "SURVIVED" } else { "killed" });

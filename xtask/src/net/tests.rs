@@ -43,7 +43,7 @@ pub(super) struct Test {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     /// Whether it is a program with the library, and no test of cargo's.
-    pub(super) is_program: bool,
+    is_program: bool,
     /// Whether a failure counts only if nothing else runs meanwhile.
     pub(super) looks_at_times: bool,
     is_loom: bool,

@@ -73,7 +73,7 @@ impl Killers {
     }
 
     /// The tests that reach a mutant: first those that notice most in its function for the time that they take, then in its file,
-    /// then those that look at what the recorder wrote if it is of the recorder, the shortest first.
+    /// then the shortest.
     fn order<'a>(&self, tests: &'a Tests, number: usize, mutant: &Mutant) -> Vec<&'a Known> {
         let reaching = tests.0.iter().filter(|known| known.reached.contains(&number));
         let mut able: Vec<&Known> = reaching.filter(|known| known.test.can_see(mutant.kind)).collect();
@@ -82,10 +82,7 @@ impl Killers {
             // Each run has to start a process.
             n_killed * 1_000_000 / (known.takes.as_millis() as usize + 50)
         };
-        let is_recorder = mutant.name.starts_with("record/");
-        able.sort_by_key(|known| {
-            (Self::places(mutant).map(|place| Reverse(gain(place, known))), is_recorder && known.test.is_program)
-        });
+        able.sort_by_key(|known| Self::places(mutant).map(|place| Reverse(gain(place, known))));
         able
     }
 }

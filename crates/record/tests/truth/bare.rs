@@ -49,24 +49,28 @@ fn waits_and_holds_are_those_of_marks() {
 
 /// Somebody waits, and another finds the lock free.
 #[test]
-fn who_finds_a_lock_free_that_others_wait_for_charges_nobody() {
-    in_its_own_process("bare::who_finds_a_lock_free_that_others_wait_for_charges_nobody", 1_000_000, |directory| {
+fn what_is_waited_while_the_lock_is_free_is_charged_to_nobody() {
+    in_its_own_process("bare::what_is_waited_while_the_lock_is_free_is_charged_to_nobody", 1, |directory| {
         bare::prepare();
-        let waiting = from_here(|| bare::wait(LOCK).unwrap());
+        let (waiting, came) = when(|| bare::wait(LOCK).unwrap());
         pass(300);
-        // Not told that somebody waits.
+        // The lock has not told that somebody waits.
         taken(Some(1), false, false);
         assert!(!release(Some(1), false));
-        taken(Some(2), false, true);
-        pass(1100);
-        assert!(release(Some(2), true));
-        pass(1100);
-        from_here(|| bare::waited(&waiting, false, LOCK, None));
+        let ((), got) = when(|| bare::taken(LOCK, Some(2), false, true));
+        pass(300);
+        let (_, gave_back) = when(|| assert!(release(Some(2), true)));
+        pass(300);
+        let (_, left) = when(|| bare::waited(&waiting, false, LOCK, None));
         assert!(!bare::remembers());
-        // Times of more than a second would be whole, and these are not; but there are few that wait so long here.
-        let reader = reader(directory);
-        assert!(reader.has_locked().unwrap());
-        assert!(lock_at(&reader, LOCK).left_over > 1_000_000);
+        let mut reader = reader(directory);
+        let samples = samples(&mut reader);
+        let events: Vec<u32> = samples.iter().map(|sample| sample.event).collect();
+        assert_eq!(events, [event::HANDING_ON, event::CHARGE, event::GAVE_UP]);
+        assert!(came.until(got).contains(&samples[0].ns));
+        assert!(got.until(gave_back).contains(&samples[1].ns));
+        assert!(came.until(left).contains(&samples[2].ns));
+        assert!(gave_back.until(left).contains(&lock_at(&reader, LOCK).left_over));
     });
 }
 
