@@ -104,9 +104,8 @@ enum Tool {
         #[arg(long)]
         all: bool,
     },
-    /// Breaks the flagship, or what is preloaded, in every way that an operator can [--subject lock|preloaded]
-    /// [--only TEXT] [--budget SECONDS] [--minutes N] [--survivors] [--long] [--write]
-    Net(Words),
+    /// Breaks the flagship, or what is preloaded, in every way that an operator can
+    Net(net::Options),
     /// The crates that are published, as their users get them
     Package,
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
@@ -167,7 +166,7 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Kept { steps, all } => kept::run(root, &steps, all),
         Tool::Models { module, all } => models::run(root, module.as_deref(), all),
         Tool::Mutants { locks, all } => mutants::run(root, &locks, all),
-        Tool::Net(Words { words }) => net::run(root, &words),
+        Tool::Net(options) => net::run(root, &options),
         Tool::Package => package::run(root),
         Tool::Patched(Words { words }) => patched::run(root, &words),
         Tool::Sanitize { sanitizer } => sanitize::run(root, sanitizer.as_deref()),

@@ -26,40 +26,51 @@ use survivors::Survivors;
 use tests::Tests;
 use trial::Fate;
 
-const USAGE: &str = "\
-usage: cargo xtask net [--subject lock|preloaded] [--kind orderings|decisions] [--file NAME] [--only TEXT]...
-                       [--stale] [--survivors] [--sample N] [--budget SECONDS] [--minutes N] [--long] [--write]
-       cargo xtask net --again N [--subject lock|preloaded]
-       cargo xtask net --check [--subject lock|preloaded]";
-
-struct Options {
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// What is broken
+    #[arg(long, value_enum, default_value_t = Subject::Lock)]
     subject: Subject,
+    /// Only those of this kind
+    #[arg(long, value_enum)]
     kind: Option<Kind>,
+    /// Only those of this file
+    #[arg(long, value_name = "NAME")]
     file: Option<String>,
-    /// Those whose name has one of these in it; all if there are none.
+    /// Only those whose name has this in it, or another such text
+    #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
-    /// How long a survivor is tried.
-    budget: Duration,
-    /// How long the trials of all may take; who is left then is not tried.
-    most: Duration,
-    /// Only those that survived when they were tried last.
-    are_survivors: bool,
-    /// Only those whose function is not as it was when they were tried, and those that never were.
-    are_stale: bool,
-    /// So many of them, by chance.
+    /// How long a survivor is tried
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    budget: u64,
+    /// How long the trials of all may take; who is left then is not tried
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// Only those that survived when they were tried last
+    #[arg(long)]
+    survivors: bool,
+    /// Only those whose function is not as it was when they were tried, and those that never were
+    #[arg(long)]
+    stale: bool,
+    /// So many of them, by chance
+    #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// With the models of minutes.
-    is_long: bool,
-    is_written: bool,
-    /// So many of those that a test has killed, by chance, are tried with that test alone.
+    /// With the models of minutes
+    #[arg(long)]
+    long: bool,
+    /// Writes what became of them into results/
+    #[arg(long)]
+    write: bool,
+    /// Tries so many of those that a test has killed, by chance, with that test alone
+    #[arg(long, value_name = "N")]
     again: Option<usize>,
-    /// Nothing is tried; the records are compared with the sources.
-    is_check: bool,
+    /// Tries nothing, and compares the records with the sources
+    #[arg(long, conflicts_with = "again")]
+    check: bool,
 }
 
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let options = options(words).ok_or(USAGE)?;
-    if options.is_check {
+pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
+    if options.check {
         return check(root, options.subject);
     }
     let subject = options.subject;
@@ -69,20 +80,21 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if let Some(n) = options.again {
         return again(root, subject, &place, &mutants, n);
     }
-    let wanted = wanted(root, &options, &mutants)?;
+    let wanted = wanted(root, options, &mutants)?;
     println!("{} mutants, {} of them are tried", mutants.len(), wanted.len());
     let survivors = Survivors::read(root)?;
     // With none the pages can be written again.
     let fates = if wanted.is_empty() {
         Vec::new()
     } else {
-        let tests = Tests::build(subject, &work, &place.join("target"), options.is_long)?;
+        let tests = Tests::build(subject, &work, &place.join("target"), options.long)?;
         let records = survivors::Records::read(root, subject)?;
         let killed = mutants.iter().filter_map(|(_, mutant)| Some((mutant, records.killer(mutant)?)));
-        trial::run(&tests, &wanted, &killed.collect::<Vec<_>>(), options.budget, options.most)
+        let most = options.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
+        trial::run(&tests, &wanted, &killed.collect::<Vec<_>>(), Duration::from_secs(options.budget), most)
     };
     let verdict = survivors.compare(&wanted, &fates);
-    if options.is_written {
+    if options.write {
         survivors::write_pages(root, subject, &mutants, &wanted, &fates, &survivors)?;
     }
     let n_untried = fates.iter().filter(|fate| matches!(fate, Fate::Untried)).count();
@@ -102,8 +114,8 @@ fn wanted<'a>(
         options.kind.is_none_or(|kind| mutant.kind == kind)
             && options.file.as_ref().is_none_or(|file| mutant.name.starts_with(&format!("{file} ")))
             && (options.only.is_empty() || options.only.iter().any(|only| mutant.name.contains(only.as_str())))
-            && (!options.are_survivors || records.has_survived(mutant))
-            && (!options.are_stale || !records.has_tried(mutant))
+            && (!options.survivors || records.has_survived(mutant))
+            && (!options.stale || !records.has_tried(mutant))
     };
     let mut wanted: Vec<_> = mutants.iter().filter(|(_, mutant)| is_wanted(mutant)).collect();
     if let Some(n) = options.sample {
@@ -171,70 +183,4 @@ fn check(root: &Path, subject: Subject) -> Result<(), String> {
     let gone = survivors.unknown_to(root)?;
     faults.extend(gone.into_iter().map(|name| format!("on the list of survivors, but no mutant: {name}")));
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
-}
-
-fn options(words: &[String]) -> Option<Options> {
-    let mut options = Options {
-        subject: Subject::Lock,
-        kind: None,
-        file: None,
-        only: Vec::new(),
-        budget: Duration::from_secs(60),
-        most: Duration::MAX,
-        are_survivors: false,
-        are_stale: false,
-        sample: None,
-        again: None,
-        is_long: false,
-        is_written: false,
-        is_check: false,
-    };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--check" => options.is_check = true,
-            "--survivors" => options.are_survivors = true,
-            "--stale" => options.are_stale = true,
-            "--long" => options.is_long = true,
-            "--write" => options.is_written = true,
-            "--subject" => {
-                let name = words.next()?;
-                options.subject = Subject::ALL.into_iter().find(|subject| subject.name() == name)?;
-            }
-            "--file" => options.file = Some(words.next()?.clone()),
-            "--only" => options.only.push(words.next()?.clone()),
-            "--sample" => options.sample = Some(words.next()?.parse().ok()?),
-            "--again" => options.again = Some(words.next()?.parse().ok()?),
-            "--budget" => options.budget = Duration::from_secs(words.next()?.parse().ok()?),
-            "--minutes" => options.most = Duration::from_secs(60 * words.next()?.parse::<u64>().ok()?),
-            "--kind" => {
-                options.kind = Some(match words.next()?.as_str() {
-                    "orderings" => Kind::Ordering,
-                    "decisions" => Kind::Decision,
-                    _ => return None,
-                });
-            }
-            _ => return None,
-        }
-    }
-    Some(options)
-}
-
-#[cfg(test)]
-mod options_tests {
-    use super::*;
-
-    #[test]
-    fn options_are_taken_or_refused() {
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
-        let all = options(&words("--kind orderings --file ondeck/deck.rs --budget 5 --long --write")).expect("right");
-        assert_eq!((all.kind, all.file.as_deref()), (Some(Kind::Ordering), Some("ondeck/deck.rs")));
-        assert_eq!((all.budget, all.is_long, all.is_written), (Duration::from_secs(5), true, true));
-        assert_eq!(all.subject, Subject::Lock);
-        let preloaded = options(&words("--subject preloaded --stale --sample 3")).expect("right");
-        assert_eq!((preloaded.subject, preloaded.are_stale, preloaded.sample), (Subject::Preloaded, true, Some(3)));
-        for wrong in ["--kind", "--kind both", "--budget x", "--subject", "--subject all", "ondeck"] {
-            assert!(options(&words(wrong)).is_none(), "{wrong}");
-        }
-    }
 }

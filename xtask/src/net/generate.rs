@@ -14,10 +14,13 @@ use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ExprBinary, ExprIf, ExprMethodCall, ExprUnary, ExprWhile, ImplItemFn, ItemFn, Stmt, UnOp};
 
 /// What kind of change a mutant is, and so which tests may notice it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// Only a world with weak memory can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// A memory ordering, one step weaker: only a world with weak memory can tell
+    #[value(name = "orderings")]
     Ordering,
+    /// A decision, changed
+    #[value(name = "decisions")]
     Decision,
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A part of the workspace that is broken, with tests of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Subject {
     /// The flagship, its condition variable and the monitor.
     Lock,
     /// What other people's programs load: the interposer and the recorder.
