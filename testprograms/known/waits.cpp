@@ -11,7 +11,7 @@ static pthread_spinlock_t spin;
 static std::once_flag thrown;
 static struct known *known_semaphore, *known_barrier, *known_once;
 static int64_t spun_ns, joined_ns;
-static int is_spinning, n_initialised;
+static int is_spinning, may_end, n_initialised;
 
 // A wait that is none for a lock.
 #define WAIT_FOR(what, call, code)                                                                                     \
@@ -85,9 +85,11 @@ APART static void comes_last()
     join_all(&thread, 1);
 }
 
+// Takes until both threads were seen asleep, however late that is.
 static void initialise()
 {
-    sleep_ns(30 * MS);
+    while (!__atomic_load_n(&may_end, __ATOMIC_ACQUIRE))
+        sleep_ns(MS);
     n_initialised++;
 }
 
@@ -111,6 +113,8 @@ static void begin_once()
     int ids[2];
     start_waiters(threads, ids, 1, initialises);
     start_waiters(threads + 1, ids + 1, 1, waits_for_the_initialisation);
+    sleep_ns(30 * MS);
+    __atomic_store_n(&may_end, 1, __ATOMIC_RELEASE);
     join_all(threads, 2);
     OK(pthread_once(&once, initialise));
     CHECK(n_initialised == 1);
