@@ -101,19 +101,26 @@ impl Tests {
             let begin = Instant::now();
             let patience = Duration::from_secs(5) + 8 * known.takes;
             let by = known.test.name.clone();
-            match known.test.run("ONDECK_MUTANT", number.to_string().as_ref(), patience) {
+            match known.try_twice(number, patience) {
                 Ok(Some(true)) => spent += begin.elapsed(),
-                Ok(_) | Err(_) if self.passes_alone(known, number, patience) => spent += begin.elapsed(),
-                Ok(Some(false)) | Err(_) => return Fate::Killed { by, has_no_end: false },
                 Ok(None) => return Fate::Killed { by, has_no_end: true },
+                Ok(Some(false)) | Err(_) => return Fate::Killed { by, has_no_end: false },
             }
         }
         Fate::Survived { n_left_out }
     }
+}
 
-    /// Whether a test that looks at times passes with the mutant when nothing else runs: it has failed beside others.
-    fn passes_alone(&self, known: &Known, number: usize, patience: Duration) -> bool {
-        let again = || known.test.run_alone("ONDECK_MUTANT", number.to_string().as_ref(), patience);
-        known.test.looks_at_times && matches!(again(), Ok(Some(true)))
+impl Known {
+    /// How a test ends with a mutant. A failure counts if it repeats: who fails by chance has not noticed the mutant.
+    fn try_twice(&self, number: usize, patience: Duration) -> Result<Option<bool>, String> {
+        let number = number.to_string();
+        let (variable, value) = ("ONDECK_MUTANT", number.as_ref());
+        match self.test.run(variable, value, patience) {
+            Ok(Some(true)) => Ok(Some(true)),
+            _ if self.test.looks_at_times => self.test.run_alone(variable, value, patience),
+            Ok(None) => Ok(None),
+            _ => self.test.run(variable, value, patience),
+        }
     }
 }
