@@ -55,6 +55,10 @@ pub(crate) struct Options {
     /// So many of them, by chance
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
+    /// Only with these tests: the first word of the names that a run prints, such as `record` or `program`. What survives
+    /// these may be killed by others, so nothing is written
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["write", "again"])]
+    by: Vec<String>,
     /// With the models of minutes
     #[arg(long)]
     long: bool,
@@ -87,7 +91,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let fates = if wanted.is_empty() {
         Vec::new()
     } else {
-        let tests = Tests::build(subject, &work, &place.join("target"), options.long)?;
+        let tests = Tests::build(subject, &work, &place.join("target"), options.long, &options.by)?;
         let records = survivors::Records::read(root, subject)?;
         let killed = mutants.iter().filter_map(|(_, mutant)| Some((mutant, records.killer(mutant)?)));
         let most = options.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));

@@ -60,9 +60,19 @@ pub(super) struct Known {
 pub(super) struct Tests(pub(super) Vec<Known>);
 
 impl Tests {
-    /// Builds the tests, and runs each once.
-    pub(super) fn build(subject: Subject, work: &Path, target: &Path, is_long: bool) -> Result<Self, String> {
-        let tests: Vec<Test> = build_all(subject, work, target, is_long, |_| true)?;
+    /// Builds the tests, those of `by` alone if it names some, and runs each once.
+    pub(super) fn build(
+        subject: Subject,
+        work: &Path,
+        target: &Path,
+        is_long: bool,
+        by: &[String],
+    ) -> Result<Self, String> {
+        let is_wanted = |source: &Source| by.is_empty() || by.iter().any(|name| source.has(name));
+        let tests: Vec<Test> = build_all(subject, work, target, is_long, is_wanted)?;
+        if tests.is_empty() {
+            return Err(format!("{} has no tests that are called {}", subject.name(), by.join(" or ")));
+        }
         println!("{} tests, each run once", tests.len());
         let reached = target.join("reached");
         std::fs::create_dir_all(&reached).map_err(|error| format!("{}: {error}", reached.display()))?;
