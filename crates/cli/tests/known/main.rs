@@ -55,6 +55,13 @@ const AT_INSTANTS: Tolerance = Tolerance { charges: 0.03, ..EXACT };
 fn watched<R>(run: impl FnOnce() -> R) -> (R, bool) {
     const NAP: Duration = Duration::from_millis(1);
     const SOON: Duration = Duration::from_millis(3);
+    /// Also if `run` panics: the scope waits for its thread.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
@@ -66,8 +73,9 @@ fn watched<R>(run: impl FnOnce() -> R) -> (R, bool) {
             }
             is_calm
         });
+        let over = Over(&is_over);
         let result = run();
-        is_over.store(true, Relaxed);
+        drop(over);
         (result, watch.join().unwrap())
     })
 }
