@@ -6,7 +6,7 @@
 //! environment says which mutant runs. Each test is first run whole, to learn which mutants it reaches and how long it takes
 //! (`tests.rs`); then each mutant is tried with the tests that reach it, the shortest first (`trial.rs`).
 //!
-//! `crates/conformance/survivors.toml` names those that are known to survive, each with the reason. A run
+//! `crates/conformance/survivors/` names those that are known to survive, each with the reason. A run
 //! fails on a survivor that is not named there, and on a name that is none any more. What became of each is kept in
 //! results/ (`survivors.rs`), and believed while the function that the mutant is in is as it was.
 

@@ -3,37 +3,42 @@
 use super::generate::{Kind, Mutant};
 use super::subject::Subject;
 use super::trial::Fate;
-use crate::files::{read, write};
+use crate::files::{names, read, write};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-const LIST: &str = "crates/conformance/survivors.toml";
+/// Lists, a file for each room.
+const LISTS: &str = "crates/conformance/survivors";
 
 /// Reasons by name of mutant.
+#[derive(Default)]
 pub(super) struct Survivors(BTreeMap<String, String>);
 
 impl Survivors {
     pub(super) fn read(root: &Path) -> Result<Self, String> {
-        Self::parse(&read(&root.join(LIST))?).map_err(|error| format!("{LIST}: {error}"))
+        let mut all = Survivors::default();
+        for name in names(&root.join(LISTS))? {
+            all.add(&read(&root.join(LISTS).join(&name))?).map_err(|error| format!("{LISTS}/{name}: {error}"))?;
+        }
+        Ok(all)
     }
 
-    /// Tables of reasons, each with the names of those that survive for it.
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Takes in tables of reasons, each with the names of those that survive for it.
+    fn add(&mut self, text: &str) -> Result<(), String> {
         let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
-        let mut reasons = BTreeMap::new();
         for group in table.get("survivors").and_then(toml::Value::as_array).ok_or("no `[[survivors]]`")? {
             let why = group.get("why").and_then(toml::Value::as_str).ok_or("survivors without `why`")?;
             let names = group.get("names").and_then(toml::Value::as_array).ok_or("survivors without `names`")?;
             for name in names {
                 let name = name.as_str().ok_or("a name that is no text")?;
-                if reasons.insert(name.to_owned(), why.trim().to_owned()).is_some() {
+                if self.0.insert(name.to_owned(), why.trim().to_owned()).is_some() {
                     return Err(format!("`{name}` is named twice"));
                 }
             }
         }
-        Ok(Survivors(reasons))
+        Ok(())
     }
 
     pub(super) fn know(&self, mutant: &Mutant) -> bool {
