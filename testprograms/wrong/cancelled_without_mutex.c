@@ -1,5 +1,5 @@
 // A cancelled waiter goes without the mutex: its clean-up handlers unlock what is not theirs.
-// fails: cancel
+// fails: cancel random_ops
 #include "wrong.h"
 
 static void give_up(void *mutex)

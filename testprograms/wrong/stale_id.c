@@ -1,5 +1,5 @@
 // Each thread looks up its id once; in the child of a fork the thread has another one.
-// fails: shared fork_forgets
+// fails: shared fork_forgets random_ops
 #include "wrong.h"
 
 static __thread int cached;

@@ -1,5 +1,5 @@
 // A wait that times out does not take the mutex again.
-// fails: cond timeouts
+// fails: cond timeouts random_ops
 #include "wrong.h"
 
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *end)

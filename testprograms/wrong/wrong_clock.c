@@ -1,5 +1,5 @@
 // clockwait takes each deadline for one of CLOCK_REALTIME: those of the monotonic clock are long past.
-// fails: timeouts
+// fails: timeouts random_ops
 #include "wrong.h"
 
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *end)

@@ -117,6 +117,24 @@ fn a_lock_that_cannot_be_ends_the_program_with_the_reason() {
     }
 }
 
+/// Random calls against a model, with other seeds each time; the message of a failure says the seed. With `ONDECK_LONG=1` for a
+/// minute.
+#[test]
+fn random_calls_get_the_answers_of_a_model() {
+    let seconds = if std::env::var_os("ONDECK_LONG").is_some() { "20" } else { "1" };
+    for lock in ["ondeck", "go-tristate-sema", "std-port"] {
+        let mut program = Command::new(programs().join("random_ops"));
+        let output = program
+            .args(["--seconds", seconds])
+            .env("LD_PRELOAD", library())
+            .env("ONDECK_LOCK", lock)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{lock}: {:?} {text}", output.status);
+    }
+}
+
 /// Each wrong library must fail the programs that are there to notice it: minutes, and only with `ONDECK_LONG=1`.
 #[test]
 fn wrong_libraries_are_noticed() {
