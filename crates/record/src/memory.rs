@@ -72,10 +72,11 @@ impl Stack {
 /// An address on the stack that the process began with, which grows when it is touched; 0 before that is known.
 static FIRST: AtomicU64 = AtomicU64::new(0);
 
-/// To be called on the stack that the process began with.
+/// Finds the stack that the process began with. Not by where this is called: another thread may load the library.
 pub(crate) fn keep_first_stack() {
-    let here = 0_u8;
-    FIRST.store((&raw const here) as u64, Relaxed);
+    // Bytes that the kernel puts at the outer end of that stack.
+    // SAFETY: always may be called.
+    FIRST.store(unsafe { libc::getauxval(libc::AT_RANDOM) }, Relaxed);
 }
 
 /// Whether an address is on the stack that the process began with. Not whether its thread is the first: that can be on
@@ -259,6 +260,11 @@ mod tests {
             assert_eq!(is_first(first - below), expected, "{below}");
         }
         assert!(!is_first(first + 1));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let range = maps.lines().find(|line| line.ends_with("[stack]")).and_then(|line| line.split(' ').next());
+        let (from, to) = range.and_then(|range| range.split_once('-')).unwrap();
+        let [from, to] = [from, to].map(|address| u64::from_str_radix(address, 16).unwrap());
+        assert!((from..to).contains(&first));
         FIRST.store(at(10), Relaxed);
         assert!(has_room(9, (0, 0)));
         FIRST.store(0, Relaxed);
