@@ -247,6 +247,7 @@ mod tests {
                 end = part.start + part.room * size as u64;
             }
             assert!(end <= mb << 20);
+            assert!(header.stacks.room <= u32::MAX.into());
         }
     }
 }

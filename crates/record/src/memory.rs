@@ -72,10 +72,11 @@ impl Stack {
 /// An address on the stack that the process began with, which grows when it is touched; 0 before that is known.
 static FIRST: AtomicU64 = AtomicU64::new(0);
 
-/// To be called on the stack that the process began with.
+/// Finds the stack that the process began with. Not by where this is called: another thread may load the library.
 pub(crate) fn keep_first_stack() {
-    let here = 0_u8;
-    FIRST.store((&raw const here) as u64, Relaxed);
+    // Bytes that the kernel puts at the outer end of that stack.
+    // SAFETY: always may be called.
+    FIRST.store(unsafe { libc::getauxval(libc::AT_RANDOM) }, Relaxed);
 }
 
 /// Whether an address is on the stack that the process began with. Not whether its thread is the first: that can be on
@@ -242,6 +243,7 @@ mod tests {
     /// A walk needs six pages below it. On the stack that the process began with they are always there.
     #[test]
     fn there_is_room_where_no_page_near_below_is_closed() {
+        let _alone = crate::recording::tests::alone();
         let start = pages(16, &[4]);
         let at = |page: u64| start + page * PAGE;
         let has_room = |page: u64, known: (u64, u64)| remembering(known, || Stack::new(at(page) + 100).has_room());
@@ -258,6 +260,11 @@ mod tests {
             assert_eq!(is_first(first - below), expected, "{below}");
         }
         assert!(!is_first(first + 1));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let range = maps.lines().find(|line| line.ends_with("[stack]")).and_then(|line| line.split(' ').next());
+        let (from, to) = range.and_then(|range| range.split_once('-')).unwrap();
+        let [from, to] = [from, to].map(|address| u64::from_str_radix(address, 16).unwrap());
+        assert!((from..to).contains(&first));
         FIRST.store(at(10), Relaxed);
         assert!(has_room(9, (0, 0)));
         FIRST.store(0, Relaxed);
@@ -289,6 +296,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_known_of_a_stack_is_not_asked_for_again() {
+        let start = pages(4, &[1]);
+        let read = |known| remembering(known, || Stack::new(start).read(start + 2 * PAGE));
+        assert_eq!(read((start, start + 3 * PAGE)), Ok(0));
+        assert_eq!(read((start, start + PAGE)), Err(()));
+        assert_eq!(read((start + 2 * PAGE, start + 3 * PAGE)), Err(()));
+    }
+
     /// A file that is shorter than its mapping stands for a file system that is full.
     #[test]
     fn a_piece_without_memory_is_not_backed() {
@@ -303,7 +319,10 @@ mod tests {
         length(2);
         assert!(begin(start));
         assert!(is_backed(start, PIECE) && is_backed(start, 2 * PIECE - 1));
-        assert!(!is_backed(start, 2 * PIECE) && !is_backed(start, 65 * PIECE));
+        // It is asked for each time.
+        for _ in 0..2 {
+            assert!(!is_backed(start, 2 * PIECE) && !is_backed(start, 65 * PIECE));
+        }
         length(70);
         assert!(is_backed(start, 2 * PIECE) && is_backed(start, 65 * PIECE));
         // What it has is remembered, until another recording begins.
@@ -312,6 +331,20 @@ mod tests {
         assert!(begin(start));
         assert!(!is_backed(start, 65 * PIECE) && !is_backed(start, PIECE));
         assert!(!is_backed(start, 1 << 34));
+        // An address that begins no page is refused like a request that the kernel does not know.
+        assert!(is_backed(start + 1, 66 * PIECE));
+    }
+
+    #[test]
+    fn memory_that_was_asked_for_to_see_whether_there_is_some_is_given_back() {
+        let in_use = || {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+            text.split(' ').next().unwrap().parse::<u64>().unwrap() * PAGE
+        };
+        let before = in_use();
+        // 4 MB each.
+        assert!((0..1000).all(|_| has_memory()));
+        assert!(in_use() < before + (1 << 30));
     }
 
     #[test]

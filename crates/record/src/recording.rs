@@ -84,3 +84,80 @@ impl Recording {
         self.has_exited.store(1, Relaxed);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use core::sync::atomic::AtomicU64;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// Of tests that share what a process has once, each waits for the others.
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    const PIECE: usize = 64 << 10;
+    /// Behind those pieces of which a test of `memory` says what they have: all recordings of a process share that.
+    const FIRST_PIECE: usize = 100;
+
+    /// Memory that stands for a file.
+    fn map(n_pieces: usize) -> *mut u8 {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(ptr::null_mut(), n_pieces * PIECE, protection, flags, -1, 0) };
+        assert_ne!(place, libc::MAP_FAILED);
+        place.cast()
+    }
+
+    /// A recording that has so many places for stacks in its index, and so many words for them.
+    pub(crate) fn with_room_for_stacks(index: u64, stacks: u64) -> &'static Recording {
+        let place = map(FIRST_PIECE + 2);
+        // SAFETY: memory of our own, of zeros, larger than a header.
+        let header = unsafe { &mut *place.cast::<Header>() };
+        let start = |piece: usize| (piece * PIECE) as u64;
+        header.index = Part { start: start(FIRST_PIECE), room: index };
+        header.stacks = Part { start: start(FIRST_PIECE + 1), room: stacks };
+        // SAFETY: as above; it stays, and nobody changes the header any more.
+        unsafe { &*place.cast::<Recording>() }
+    }
+
+    /// An entry may lie across two pieces, either of which may have no memory.
+    #[test]
+    fn an_entry_is_there_if_all_of_it_has_memory() {
+        use std::os::fd::AsRawFd;
+        type Entry = [AtomicU64; 6];
+        const SIZE: usize = size_of::<Entry>();
+        // Pieces that no other test asks for.
+        const MISSING: usize = FIRST_PIECE + 20;
+        let place = map(MISSING + 4);
+        let file = tempfile::tempfile().unwrap();
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        // SAFETY: within the mapping.
+        let missing = unsafe { place.add(MISSING * PIECE) };
+        // A file without content stands for a file system that is full.
+        // SAFETY: in the place of a part of that mapping.
+        let mapped = unsafe { libc::mmap(missing.cast(), PIECE, protection, flags, file.as_raw_fd(), 0) };
+        assert_eq!(mapped, missing.cast());
+        // SAFETY: memory of our own, of zeros, larger than a header; it stays.
+        let recording = unsafe { &*place.cast::<Recording>() };
+        let is_there =
+            |start: usize, room, index| recording.entry::<Entry>(Part { start: start as u64, room }, index).is_some();
+        let (begin, end) = (MISSING * PIECE, (MISSING + 1) * PIECE);
+        for (start, expected) in [
+            (begin - SIZE, true),
+            (begin - SIZE + 8, false),
+            (begin - 8, false),
+            (begin, false),
+            (end - SIZE, false),
+            (end - 8, false),
+            (end, true),
+            (end + PIECE - 8, true),
+        ] {
+            assert_eq!(is_there(start, 1, 0), expected, "{start:#x}");
+            assert_eq!(is_there(start - 2 * SIZE, 3, 2), expected, "{start:#x}");
+        }
+        // As many as there is room for.
+        assert!(is_there(end, 3, 2) && !is_there(end, 3, 3) && !is_there(end, 3, 4) && !is_there(end, 0, 0));
+    }
+}

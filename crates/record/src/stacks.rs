@@ -68,7 +68,8 @@ fn write(recording: &Recording, head: u64, stack: &[u64]) -> u32 {
     let length = stack.len() as u64 + 1;
     let at = USED.fetch_add(length, Relaxed);
     let last = at + length - 1;
-    if last >= recording.stacks.room || last > u64::from(u32::MAX) {
+    // What has room has a number too: the longest file has room for fewer than 2^32 words.
+    if last >= recording.stacks.room {
         return NONE;
     }
     for (word_at, value) in (at..).zip(core::iter::once(&head).chain(stack)) {
@@ -82,4 +83,66 @@ fn write(recording: &Recording, head: u64, stack: &[u64]) -> u32 {
 fn is_that(recording: &Recording, number: u32, head: u64, stack: &[u64]) -> bool {
     let value = |at| word(recording, at).map_or(0, |word| word.load(Relaxed));
     value(number.into()) == head && (u64::from(number) + 1..).zip(stack).all(|(at, address)| value(at) == *address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::tests::{alone, with_room_for_stacks};
+
+    fn dropped(recording: &Recording) -> u64 {
+        recording.dropped_stacks.load(Relaxed)
+    }
+
+    #[test]
+    fn a_stack_has_one_number_and_no_stack_has_none() {
+        let _alone = alone();
+        begin();
+        let recording = with_room_for_stacks(64, 100);
+        let first = number(recording, &[7, 8, 9]);
+        let second = number(recording, &[5]);
+        assert_eq!((first, second), (1, 5));
+        assert_eq!((number(recording, &[7, 8, 9]), number(recording, &[5])), (first, second));
+        assert_eq!(number(recording, &[]), NONE);
+        assert_eq!([first, second, NONE].map(|number| innermost(recording, number)), [7, 5, 0]);
+        assert_eq!((USED.load(Relaxed), dropped(recording)), (7, 0));
+    }
+
+    #[test]
+    fn stacks_with_one_hash_are_told_apart() {
+        let _alone = alone();
+        begin();
+        let recording = with_room_for_stacks(64, 100);
+        // The second word takes back what the first has changed.
+        let after = |first: u64| (0xcbf2_9ce4_8422_2325_u64 ^ first).wrapping_mul(0x100_0000_01b3);
+        let (one, other) = ([1, 2], [3, 2 ^ after(1) ^ after(3)]);
+        assert_eq!(hash(&one), hash(&other));
+        let numbers = [&one, &other].map(|stack| number(recording, stack));
+        assert_eq!(numbers, [1, 4]);
+        assert_eq!([&other, &one].map(|stack| number(recording, stack)), [4, 1]);
+    }
+
+    #[test]
+    fn a_stack_that_another_begins_with_is_another() {
+        let _alone = alone();
+        begin();
+        // All of them want the one place.
+        let recording = with_room_for_stacks(1, 100);
+        assert_eq!(number(recording, &[1, 2, 3]), 1);
+        assert_eq!((number(recording, &[1, 2]), dropped(recording)), (NONE, 1));
+        assert_eq!(number(recording, &[1, 2, 3]), 1);
+    }
+
+    #[test]
+    fn a_stack_that_does_not_fit_as_a_whole_is_dropped() {
+        let _alone = alone();
+        let stack = [1, 2, 3, 4, 5, 6];
+        // The word that is nobody's, one with hash and length, and the addresses.
+        for (room, expected) in [(9, 1), (8, 1), (7, NONE), (1, NONE)] {
+            begin();
+            let recording = with_room_for_stacks(64, room);
+            assert_eq!(number(recording, &stack), expected, "{room}");
+            assert_eq!(dropped(recording), u64::from(expected == NONE), "{room}");
+        }
+    }
 }

@@ -81,7 +81,8 @@ impl Holds {
 /// The kernel's number of the calling thread, in a process of that number.
 pub(crate) fn id(process: u32) -> u32 {
     let known = own().id.get();
-    if (known >> 32) as u32 == process && known as u32 != 0 {
+    // Zeros are of no process.
+    if (known >> 32) as u32 == process {
         return known as u32;
     }
     // SAFETY: always may be called.
@@ -132,4 +133,19 @@ pub(crate) fn own() -> &'static Own {
     // SAFETY: zeros are a value of it, and the bytes are the thread's alone as long as it lives, which a reference from here
     // does not outlive: none is kept.
     unsafe { &*place }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_asked_for_a_number_once_in_a_process() {
+        own().id.set(7 << 32 | 3);
+        assert_eq!(id(7), 3);
+        // SAFETY: always may be called.
+        let asked = unsafe { libc::gettid() } as u32;
+        assert_eq!(id(8), asked);
+        assert_eq!(own().id.get(), 8 << 32 | u64::from(asked));
+    }
 }

@@ -169,3 +169,53 @@ fn beyond_us(addresses: &[u64]) -> &[u64] {
     let first = addresses.iter().position(|address| !own.contains(address)).unwrap_or(addresses.len());
     &addresses[first..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::tests::{alone, with_room_for_stacks};
+
+    #[test]
+    fn while_all_caches_are_in_use_nothing_is_walked_until_a_child_forgets_that() {
+        let _alone = alone();
+        stacks::begin();
+        let recording = with_room_for_stacks(64, 1000);
+        let n_dropped = || recording.dropped_stacks.load(Relaxed);
+        PLACES.iter().for_each(|place| place.is_taken.store(true, Relaxed));
+        assert_eq!((in_place(recording), n_dropped()), (NONE, 1));
+        begin();
+        assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
+        let number = in_place(recording);
+        assert!(number != NONE && stacks::innermost(recording, number) != 0);
+        // And whoever has walked gives its cache back.
+        assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
+        assert_eq!(n_dropped(), 1);
+    }
+
+    /// How many frames are above a place.
+    #[inline(never)]
+    fn n_above(cache: &mut Cache, place: u64) -> usize {
+        thread::own().entry.set(place);
+        let n = walk(cache, &mut [0; DEPTH]);
+        thread::own().entry.set(0);
+        n
+    }
+
+    /// A frame's stack pointer is a multiple of 16: a frame that begins at the place shows if it makes a difference whether
+    /// the place is that or a little above it.
+    #[test]
+    fn the_frame_that_begins_where_the_recorder_was_entered_is_left_out() {
+        let _alone = alone();
+        modules::ask_loader();
+        let mut cache = std::boxed::Box::new(Cache::new_in());
+        let here = 0_u8;
+        let here = (&raw const here) as u64 & !15;
+        let places = (here - 4096..here + 2048).step_by(16);
+        let numbers: Vec<usize> = places.clone().map(|place| n_above(&mut cache, place)).collect();
+        let a_little_above: Vec<usize> = places.map(|place| n_above(&mut cache, place + 8)).collect();
+        assert_eq!(numbers, a_little_above);
+        assert!(numbers.is_sorted_by(|one, other| one >= other));
+        let n_frames = numbers.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        assert!(n_frames > 2, "{numbers:?}");
+    }
+}

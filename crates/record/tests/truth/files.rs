@@ -77,6 +77,8 @@ fn what_finds_no_room_is_counted() {
         let n_locks = reader.locks().unwrap().len() as u64;
         assert_eq!(n_locks, room - 1);
         assert_eq!(reader.dropped().unwrap().locks, 2);
+        // A wait for one that has no entry is left out. The mutex has waited for nobody.
+        assert_eq!(samples(&mut reader).len() as u64, n_locks - 1);
         let (one, other) = (Marks::default(), Marks::default());
         one.taken(1);
         assert!(other.wait(2).is_none());
@@ -86,7 +88,7 @@ fn what_finds_no_room_is_counted() {
 
 /// Calls itself from one of two places, as the bits say, and then does `last`: two to the power of `depth` stacks.
 #[inline(never)]
-fn by_ways(bits: u32, depth: u32, last: &mut dyn FnMut()) -> u32 {
+pub(crate) fn by_ways(bits: u32, depth: u32, last: &mut dyn FnMut()) -> u32 {
     if depth == 0 {
         last();
         return 0;

@@ -2,6 +2,8 @@
 
 use ondeck_record::read::{Lock, Reader, Sample};
 use ondeck_record::{Charging, Source, Wish};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -100,4 +102,35 @@ pub(crate) fn sum(one: &RangeInclusive<u64>, other: &RangeInclusive<u64>) -> Ran
 /// Lets time pass, so that what is measured is told apart from nothing.
 pub(crate) fn pass(us: u64) {
     std::thread::sleep(Duration::from_micros(us));
+}
+
+/// The system's allocator, which counts.
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+thread_local! {
+    static N_ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: the system's, whatever is counted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        N_ALLOCATED.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is the same, and all places are the system's.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+/// How often the calling thread asks for memory in it.
+pub(crate) fn n_allocated(act: impl FnOnce()) -> u64 {
+    let before = N_ALLOCATED.with(Cell::get);
+    act();
+    N_ALLOCATED.with(Cell::get) - before
 }

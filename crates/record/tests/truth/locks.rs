@@ -1,5 +1,6 @@
 //! Which lock is which, and waits on what has no marks.
 
+use crate::files::by_ways;
 use crate::ground::{files, from_here, in_its_own_process, lock_at, pass, reader, samples, start, when};
 use ondeck_record::Charging::Exact;
 use ondeck_record::layout::{event, kind};
@@ -210,5 +211,65 @@ fn an_address_is_of_one_thing_until_it_is_forgotten() {
         let n_of = |kind| locks.iter().filter(|lock| lock.kind == kind).count();
         assert_eq!((n_of(kind::SEMAPHORE), n_of(kind::CONDITION), n_of(kind::JOIN)), (505, 1, 1));
         assert_eq!(reader.dropped().unwrap(), ondeck_record::read::Dropped::default());
+    });
+}
+
+#[test]
+fn a_wait_is_known_by_where_it_was_looked_at() {
+    in_its_own_process("locks::a_wait_is_known_by_where_it_was_looked_at", 1, |directory| {
+        start(Exact);
+        let [looked_at, other] = [LOCK, LOCK + 64].map(|lock| Opaque::begin(lock, kind::SEMAPHORE).unwrap());
+        by_ways(0, 12, &mut || from_here(|| looked_at.look()));
+        from_here(|| looked_at.end());
+        from_here(|| other.end());
+        let mut reader = reader(directory);
+        let depths: Vec<usize> =
+            samples(&mut reader).iter().map(|sample| reader.stack(sample.stack).unwrap().len()).collect();
+        // Who was not looked at is known by where it has ended.
+        assert!(depths.len() == 2 && depths[1] > 3 && depths[0] >= depths[1] + 12, "{depths:?}");
+    });
+}
+
+#[test]
+fn joins_are_told_apart_by_the_place_in_the_program() {
+    in_its_own_process("locks::joins_are_told_apart_by_the_place_in_the_program", 1, |directory| {
+        start(Exact);
+        for thread in 1..=3 {
+            from_here(|| Opaque::begin(thread, kind::JOIN).unwrap().end());
+        }
+        from_here(|| Opaque::begin(1, kind::JOIN).unwrap().end());
+        let mut reader = reader(directory);
+        let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();
+        assert_eq!(numbers, [1, 1, 1, 2]);
+        for lock in reader.locks().unwrap() {
+            assert_eq!((lock.kind, lock.address), (kind::JOIN, reader.stack(lock.origin).unwrap()[0]));
+        }
+    });
+}
+
+#[test]
+fn of_short_waits_few_are_recorded() {
+    in_its_own_process("locks::of_short_waits_few_are_recorded", 1_000_000, |directory| {
+        start(Exact);
+        const N: usize = 1000;
+        (0..N).for_each(|_| Opaque::begin(LOCK, kind::SEMAPHORE).unwrap().end());
+        // One that takes as long as a second is recorded. These together do not.
+        let n = samples(&mut reader(directory)).len();
+        assert!(n < N / 2, "{n}");
+    });
+}
+
+/// Where the kernel does not wipe what is the parent's, a child is told. This process stands for one.
+#[test]
+fn a_child_that_finds_its_parents_recording_forgets_it() {
+    in_its_own_process("locks::a_child_that_finds_its_parents_recording_forgets_it", 1, |directory| {
+        start(Exact);
+        assert!(ondeck_record::is_on());
+        ondeck_record::in_child();
+        assert!(!ondeck_record::is_on());
+        let marks = Marks::default();
+        marks.taken(LOCK);
+        assert!(marks.wait(LOCK).is_none() && Opaque::begin(LOCK, kind::SEMAPHORE).is_none());
+        assert_eq!(reader(directory).locks().unwrap().len(), 0);
     });
 }

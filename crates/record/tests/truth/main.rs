@@ -10,3 +10,4 @@ mod files;
 mod ground;
 mod locks;
 mod readers;
+mod scarce;
