@@ -76,6 +76,14 @@ pub(crate) fn from_here<T>(act: impl FnOnce() -> T) -> T {
     ondeck_record::bare::within(act)
 }
 
+/// Does it so many calls further in.
+#[inline(never)]
+pub(crate) fn further_in<T>(n_calls: u32, act: &mut dyn FnMut() -> T) -> T {
+    let result = if n_calls == 0 { act() } else { further_in(n_calls - 1, act) };
+    // No jumps: each call has a frame.
+    std::hint::black_box(result)
+}
+
 /// Does it from here, and says when.
 pub(crate) fn when<T>(act: impl FnOnce() -> T) -> (T, When) {
     let before = Instant::now();

@@ -8,5 +8,7 @@ mod chances;
 mod charges;
 mod files;
 mod ground;
+mod instants;
 mod locks;
+mod rarely;
 mod readers;
