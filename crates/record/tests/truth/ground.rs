@@ -2,7 +2,9 @@
 
 use ondeck_record::read::{Lock, Reader, Sample};
 use ondeck_record::{Charging, Source, Wish};
+use std::fs::File;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -61,6 +63,17 @@ pub(crate) fn samples(reader: &mut Reader) -> Vec<Sample> {
 pub(crate) fn lock_at(reader: &Reader, address: u64) -> Lock {
     let locks = reader.locks().unwrap();
     *locks.iter().rfind(|lock| lock.address == address).unwrap_or_else(|| panic!("none at {address:#x}: {locks:?}"))
+}
+
+/// Where this process has mapped the newest recording, and how far behind that a part begins. `field` is the part's place
+/// in the header.
+pub(crate) fn part(directory: &Path, field: usize) -> (u64, u64) {
+    let file = files(directory).pop().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let line = maps.lines().find(|line| line.ends_with(file.to_str().unwrap())).unwrap();
+    let mut start = [0; 8];
+    File::open(&file).unwrap().read_exact_at(&mut start, field as u64).unwrap();
+    (u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap(), u64::from_le_bytes(start))
 }
 
 /// Between which instants something happened.

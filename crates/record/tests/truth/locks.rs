@@ -1,11 +1,10 @@
 //! Which lock is which, and waits on what has no marks.
 
-use crate::ground::{files, from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, start, when};
+use crate::ground::{files, from_here, in_its_own_process, lock_at, part, pass, reader, samples, start, when};
 use ondeck_record::Charging::Exact;
 use ondeck_record::layout::{NONE, event, kind};
 use ondeck_record::{Access, Marks, Opaque, forget};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const LOCK: u64 = 0x5000;
 
@@ -114,56 +113,23 @@ fn what_has_moved_while_it_was_held_has_no_hold() {
     });
 }
 
-/// Each begins with a walk of its stack, and one of them is faster.
-#[test]
-fn two_who_see_a_lock_first_at_once_see_one() {
-    in_its_own_process("locks::two_who_see_a_lock_first_at_once_see_one", 1, |directory| {
-        const N: u64 = 400;
-        start(Exact);
-        let locks: Vec<Marks> = (0..N).map(|_| Marks::default()).collect();
-        let n_ready = AtomicU64::new(0);
-        let use_all = || {
-            for (n, marks) in (0..N).zip(&locks) {
-                n_ready.fetch_add(1, Relaxed);
-                while n_ready.load(Relaxed) < 2 * (n + 1) {
-                    std::thread::yield_now();
-                }
-                further_in(80, &mut || from_here(|| marks.wait(LOCK + n * 64).unwrap())).end(false, LOCK + n * 64);
-            }
-        };
-        std::thread::scope(|scope| {
-            scope.spawn(use_all);
-            use_all();
-        });
-        let locks = reader(directory).locks().unwrap();
-        let mut used: Vec<u64> = locks.iter().filter(|lock| lock.most_waiting > 0).map(|lock| lock.address).collect();
-        used.sort_unstable();
-        assert_eq!(used, (0..N).map(|n| LOCK + n * 64).collect::<Vec<u64>>());
-    });
-}
-
 /// What a file system that is full answers for one piece of the file, an empty file does here.
 #[test]
 fn a_lock_whose_entry_has_no_memory_is_not_recorded() {
     in_its_own_process("locks::a_lock_whose_entry_has_no_memory_is_not_recorded", 1, |directory| {
         use ondeck_record::layout::{Header, Lock};
-        use std::os::{fd::AsRawFd, unix::fs::FileExt};
+        use std::os::fd::AsRawFd;
         const PIECE: u64 = 64 << 10;
         start(Exact);
-        let mut word = [0; 8];
-        let file = std::fs::File::open(&files(directory)[0]).unwrap();
-        file.read_exact_at(&mut word, std::mem::offset_of!(Header, locks) as u64).unwrap();
-        let first = u64::from_le_bytes(word);
-        let piece = first.next_multiple_of(PIECE);
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let line = maps.lines().find(|line| line.ends_with(".ondeck")).unwrap();
-        let place = u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap() + piece;
+        let (recording, locks) = part(directory, std::mem::offset_of!(Header, locks));
+        let piece = locks.next_multiple_of(PIECE);
+        let place = recording + piece;
         let empty = tempfile::tempfile().unwrap();
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
         // SAFETY: within the recording, and nobody has used it yet.
         let at = unsafe { libc::mmap(place as *mut _, PIECE as usize, protection, flags, empty.as_raw_fd(), 0) };
         assert_eq!(at as u64, place);
-        for _ in 1..(piece - first) / size_of::<Lock>() as u64 {
+        for _ in 1..(piece - locks) / size_of::<Lock>() as u64 {
             use_once(&Marks::default(), LOCK);
         }
         assert!(Marks::default().wait(LOCK).is_none());

@@ -10,5 +10,6 @@ mod files;
 mod ground;
 mod instants;
 mod locks;
+mod meanwhile;
 mod rarely;
 mod readers;
