@@ -133,6 +133,7 @@ fn a_lock_whose_entry_has_no_memory_is_not_recorded() {
             use_once(&Marks::default(), LOCK);
         }
         assert!(Marks::default().wait(LOCK).is_none());
+        assert_eq!(reader(directory).dropped().unwrap().locks, 1);
     });
 }
 

@@ -91,6 +91,21 @@ fn two_who_see_a_lock_first_have_one_number_for_it() {
     });
 }
 
+/// A stack that no lock has would take room from others.
+#[test]
+fn who_finds_no_room_for_a_lock_walks_no_stack() {
+    in_its_own_process("meanwhile::who_finds_no_room_for_a_lock_walks_no_stack", 1, |directory| {
+        start(Exact);
+        (1..1024).for_each(|n| wait_for_what_has_no_marks(n * 64));
+        let reader = reader(directory);
+        assert_eq!((reader.locks().unwrap().len(), reader.dropped().unwrap().locks), (1023, 0));
+        Pages::of_part(directory, offset_of!(Header, stacks)).at_next_write(|| ());
+        assert!(from_here(|| marks().wait(LOCK)).is_none());
+        assert!(!has_happened());
+        assert_eq!(reader.dropped().unwrap().locks, 1);
+    });
+}
+
 /// Then the lock has the number of a stack again, which another has who was at this address before.
 #[test]
 fn who_sees_it_while_it_is_initialised_takes_no_stack_for_a_lock() {

@@ -150,9 +150,9 @@ fn a_hold_of_which_no_stack_is_known_is_charged_to_the_one_that_releases() {
             let looked_at: Vec<u32> = stacks(event::TAKE).collect();
             let charged: Vec<u32> = stacks(event::CHARGE).collect();
             assert!(charged.len() == 100 && !charged.contains(&NONE));
-            // Each is looked at with a chance of a half.
-            assert!(charged.iter().any(|stack| looked_at.contains(stack)));
-            assert!(charged.iter().any(|stack| !looked_at.contains(stack)));
+            // Each is looked at with a chance of a half; the lock remembers the last of those, in the second half certainly.
+            let is_known = |stack: &u32| looked_at.contains(stack);
+            assert!(charged[50..].iter().any(is_known) && !charged[50..].iter().all(is_known));
         },
     );
 }
