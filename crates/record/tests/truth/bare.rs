@@ -231,13 +231,12 @@ fn code_that_is_loaded_later_is_not_asked_for() {
         assert!(release(None, false));
         let mut reader = reader(directory);
         let before = reader.modules().unwrap().len();
-        // The C library once more, which is in each program.
-        // SAFETY: two strings of C.
-        let search = unsafe {
-            let library = libc::dlmopen(libc::LM_ID_NEWLM, c"libc.so.6".as_ptr(), libc::RTLD_NOW);
-            assert!(!library.is_null());
-            libc::dlsym(library, c"bsearch".as_ptr())
-        };
+        // The C library once more, which each program has.
+        // SAFETY: a string of C.
+        let library = unsafe { libc::dlmopen(libc::LM_ID_NEWLM, c"libc.so.6".as_ptr(), libc::RTLD_NOW) };
+        assert!(!library.is_null());
+        // SAFETY: a library that is loaded, and a string of C.
+        let search = unsafe { libc::dlsym(library, c"bsearch".as_ptr()) };
         assert!(!search.is_null());
         type Compare = extern "C" fn(*const libc::c_void, *const libc::c_void) -> libc::c_int;
         type Search = extern "C" fn(*const u8, *const u8, usize, usize, Compare) -> *const u8;

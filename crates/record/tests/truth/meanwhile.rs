@@ -14,7 +14,9 @@ const LOCK: u64 = 0x5000;
 const PAGE: u64 = 4096;
 
 /// The pages that are closed, and what is done when one is written.
-static MEANWHILE: Mutex<Option<(Pages, fn())>> = Mutex::new(None);
+static MEANWHILE: Mutex<Option<Meanwhile>> = Mutex::new(None);
+
+type Meanwhile = (Pages, fn());
 
 #[derive(Clone, Copy)]
 struct Pages {
@@ -154,7 +156,7 @@ fn who_comes_while_another_finds_that_nobody_waits_is_charged_for() {
         start(Exact);
         wait_and_give_up(LOCK);
         let lock = Pages { start: (&raw const *marks()) as u64, n: 1 };
-        lock.at_next_write(|| std::mem::forget(marks().wait(LOCK)));
+        lock.at_next_write(|| assert!(marks().wait(LOCK).is_some()));
         marks().release(LOCK).unwrap().done();
         assert!(has_happened() && marks().is_marked());
         marks().taken(LOCK);
