@@ -78,6 +78,24 @@ mod tests {
         assert_eq!((gap(1), gap(0)), (0, 0));
     }
 
+    /// What follows on a state of 1, as others have computed it too.
+    #[test]
+    fn numbers_are_those_of_the_generator() {
+        own().chance.set(1);
+        let numbers: [u64; 3] = core::array::from_fn(|_| next());
+        assert_eq!(numbers, [5_180_492_295_206_395_165, 12_380_297_144_915_551_517, 13_389_498_078_930_870_103]);
+    }
+
+    #[test]
+    fn events_are_counted_down_to_the_one_that_is_looked_at() {
+        assert_eq!((count(5, 10), count(2, 10)), ((false, 4), (false, 1)));
+        let (is_looked_at, left) = count(1, 10);
+        assert!(is_looked_at && left > 0);
+        // A gap that is too large for the counter is cut, so that there is a next one.
+        own().chance.set(1);
+        assert_eq!(count(1, 1 << 50), (true, u32::MAX));
+    }
+
     #[test]
     fn what_is_recorded_adds_up_to_the_whole() {
         const N: u64 = 200_000;

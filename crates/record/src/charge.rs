@@ -55,3 +55,31 @@ pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns
         push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight: chance::weight(ns, whole) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock() -> Lock {
+        // SAFETY: its fields are numbers, and zeros are a lock that nobody has used.
+        unsafe { core::mem::zeroed() }
+    }
+
+    #[test]
+    fn what_is_left_over_is_charged_to_whom_it_is_for() {
+        let lock = lock();
+        lock.waiting.store(waiting::one(1000), Relaxed);
+        lock.left_over.store(70, Relaxed);
+        assert_eq!((charge(&lock, 1500, false).ns, lock.left_over.load(Relaxed)), (500, 70));
+        assert_eq!((charge(&lock, 1600, true).ns, lock.left_over.load(Relaxed)), (170, 0));
+        assert_eq!((charge(&lock, 1600, true).ns, lock.charged_until.load(Relaxed)), (0, 1600));
+    }
+
+    #[test]
+    fn a_time_is_long_from_20_us_on() {
+        let lock = lock();
+        for (now, is_long) in [(50_000, true), (69_999, false), (89_999, true), (89_999, false), (80_000, false)] {
+            assert_eq!(charge(&lock, now, false).is_long, is_long, "{now}");
+        }
+    }
+}

@@ -75,3 +75,75 @@ impl Holds {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{Marks, Tag};
+    use crate::layout::{Header, Lock};
+    use crate::thread::own;
+    use core::cell::Cell;
+    use core::ptr;
+
+    const LOCK: u64 = 0x5000;
+
+    #[test]
+    fn a_hold_that_is_not_timed_has_no_beginning() {
+        assert_eq!(Hold::new(LOCK, 1, 2, false).from, 0);
+        assert!(Hold::new(LOCK, 1, 2, true).from > 0);
+    }
+
+    #[test]
+    fn holds_are_known_by_their_locks() {
+        let holds = Holds::new();
+        assert!(!holds.has(LOCK));
+        holds.remember(Hold::new(LOCK + 64, 0, NONE, false));
+        assert!(!holds.has(LOCK) && holds.has(LOCK + 64));
+        holds.remember(Hold::new(LOCK, 0, NONE, false));
+        assert!(holds.has(LOCK) && holds.has(LOCK + 64));
+        assert!(holds.take(LOCK + 64).is_some());
+        assert!(holds.has(LOCK) && !holds.has(LOCK + 64));
+    }
+
+    #[test]
+    fn what_a_parent_held_is_nobodys() {
+        let holds = Holds::new();
+        let hold = |turn| Hold::new(LOCK, turn, NONE, true);
+        holds.remember(hold(7));
+        holds.remember(Hold { generation: account::generation() ^ Tag::ONE_GENERATION, ..hold(8) });
+        assert_eq!(holds.take(LOCK).map(|hold| hold.turn), Some(7));
+        assert!(holds.is_empty());
+    }
+
+    /// What is remembered of a hold that was waited for: its stack, and whether it is timed.
+    fn got(is_due: bool, stack: u32, is_inside: bool) -> Option<(u32, bool)> {
+        // SAFETY: its fields are numbers, and zeros are a recording without room.
+        let mut header: Header = unsafe { core::mem::zeroed() };
+        header.rate = 1000;
+        // SAFETY: a recording is nothing but its header, as long as no entry is asked for.
+        let recording = unsafe { &*(&raw const header).cast::<Recording>() };
+        // SAFETY: its fields are numbers, and zeros are a lock that nobody has used.
+        let lock: Lock = unsafe { core::mem::zeroed() };
+        let (marks, stack, outer) = (Marks::new(), Cell::new(stack), Cell::new(ptr::null()));
+        let wait = Wait { marks: &marks, lock: &lock, number: 1, from: 0, threshold: 0, flag: 0, stack, outer };
+        let holds = Holds::new();
+        if is_inside {
+            holds.remember(Hold::new(LOCK, 1, NONE, false));
+        }
+        holds.leave(if is_due { 1 } else { 5 });
+        // All frames are the recorder's then, so a walk finds no stack.
+        let entry = own().entry.replace(u64::MAX);
+        holds.got(recording, &wait, LOCK, 2);
+        own().entry.set(entry);
+        holds.take(LOCK).filter(|hold| hold.turn == 2).map(|hold| (hold.stack, hold.from > 0))
+    }
+
+    #[test]
+    fn a_hold_is_remembered_if_something_is_known_of_it_or_of_an_outer_one() {
+        assert_eq!(got(true, NONE, false), Some((NONE, true)));
+        assert_eq!(got(true, 7, false), Some((7, true)));
+        assert_eq!(got(false, 7, false), Some((7, false)));
+        assert_eq!(got(false, NONE, false), None);
+        assert_eq!(got(false, NONE, true), Some((NONE, false)));
+    }
+}

@@ -58,6 +58,8 @@ pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -
             lock.address.store(address, Release);
             return number;
         }
+        // Others were faster, or the file system is full.
+        recording.dropped_locks.fetch_add(1, Relaxed);
     }
     NONE
 }

@@ -157,6 +157,103 @@ fn locks_that_share_a_place_are_told_apart() {
     });
 }
 
+/// Also where one of them has no place at all, and is next to one that others wait for.
+#[test]
+fn a_lock_that_was_never_looked_at_has_no_marks() {
+    in_its_own_process("bare::a_lock_that_was_never_looked_at_has_no_marks", 1, |directory| {
+        bare::prepare();
+        let place = |address: u64| (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % (1 << 14);
+        let next = (1..).map(|n| LOCK + n * 64).find(|address| place(*address) == place(LOCK)).unwrap();
+        let _waiting = from_here(|| bare::wait(LOCK).unwrap());
+        from_here(|| bare::taken(next, Some(1), false, true));
+        assert!(from_here(|| bare::release(next, Some(1), true)).is_none());
+        assert_eq!(events(directory), []);
+        assert_eq!(reader(directory).locks().unwrap().len(), 1);
+    });
+}
+
+/// Once nobody waits any more, one release finds that, and the next ones need not look.
+#[test]
+fn who_finds_that_nobody_waits_is_the_last_to_look() {
+    in_its_own_process("bare::who_finds_that_nobody_waits_is_the_last_to_look", 1, |directory| {
+        bare::prepare();
+        let waiting = from_here(|| bare::wait(LOCK).unwrap());
+        from_here(|| bare::waited(&waiting, false, LOCK, None));
+        assert!(release(Some(1), true) && !release(Some(2), true));
+        assert_eq!(events(directory), [event::GAVE_UP, event::CHARGE]);
+    });
+}
+
+#[test]
+fn a_process_that_is_not_to_be_recorded_does_not_look_again() {
+    in_its_own_process("bare::a_process_that_is_not_to_be_recorded_does_not_look_again", 1, |directory| {
+        // The program has not started yet.
+        assert!(bare::is_due());
+        taken(None, true, false);
+        assert!((0..50_000).all(|_| !bare::is_due()));
+        bare::prepare();
+        assert!(bare::is_due());
+        taken(None, true, false);
+        assert!(release(None, false));
+        assert_eq!(events(directory), [event::TAKE]);
+    });
+}
+
+/// One that is to be, and cannot, does so now and then.
+#[test]
+fn a_process_that_cannot_record_looks_again() {
+    in_its_own_process("bare::a_process_that_cannot_record_looks_again", 1, |directory| {
+        std::fs::remove_dir(directory).unwrap();
+        bare::prepare();
+        let n_until_due = || (0..100_000).take_while(|_| !bare::is_due()).count();
+        assert_eq!(n_until_due(), 0);
+        taken(None, true, false);
+        assert_eq!(n_until_due(), 9_999);
+        // Those between, which are told for another reason, do not put it off.
+        taken(None, true, false);
+        (0..5000).for_each(|_| assert!(!bare::is_due()));
+        taken(None, false, false);
+        assert_eq!(n_until_due(), 4_999);
+    });
+}
+
+extern "C" fn compare(_: *const libc::c_void, _: *const libc::c_void) -> libc::c_int {
+    taken(None, true, false);
+    0
+}
+
+/// It would have to be remembered, and the lock may be that of the allocator.
+#[test]
+fn code_that_is_loaded_later_is_not_asked_for() {
+    in_its_own_process("bare::code_that_is_loaded_later_is_not_asked_for", 1, |directory| {
+        bare::prepare();
+        taken(None, true, false);
+        assert!(release(None, false));
+        let mut reader = reader(directory);
+        let before = reader.modules().unwrap().len();
+        // The C library once more, which each program has.
+        // SAFETY: a string of C.
+        let library = unsafe { libc::dlmopen(libc::LM_ID_NEWLM, c"libc.so.6".as_ptr(), libc::RTLD_NOW) };
+        assert!(!library.is_null());
+        // SAFETY: a library that is loaded, and a string of C.
+        let search = unsafe { libc::dlsym(library, c"bsearch".as_ptr()) };
+        assert!(!search.is_null());
+        type Compare = extern "C" fn(*const libc::c_void, *const libc::c_void) -> libc::c_int;
+        type Search = extern "C" fn(*const u8, *const u8, usize, usize, Compare) -> *const u8;
+        // SAFETY: the function has this type.
+        let search_in = unsafe { std::mem::transmute::<*mut libc::c_void, Search>(search) };
+        let array = [0_u8];
+        assert_eq!(search_in(array.as_ptr(), array.as_ptr(), 1, 1, compare), array.as_ptr());
+        assert!(release(None, false));
+        let stack = samples(&mut reader)[1].stack;
+        let stack = reader.stack(stack).unwrap();
+        // It was there, as an address without a name.
+        let code = search as u64..search as u64 + 4096;
+        assert!(stack.iter().any(|address| code.contains(address)), "{stack:x?}, {code:x?}");
+        assert_eq!(reader.modules().unwrap().len(), before);
+    });
+}
+
 #[test]
 fn the_place_where_it_was_entered_is_there_again_after_an_inner_one() {
     in_its_own_process("bare::the_place_where_it_was_entered_is_there_again_after_an_inner_one", 1, |directory| {

@@ -4,7 +4,9 @@ use ondeck_record::read::{Lock, Reader, Sample};
 use ondeck_record::{Charging, Source, Wish};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::fs::File;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -65,6 +67,17 @@ pub(crate) fn lock_at(reader: &Reader, address: u64) -> Lock {
     *locks.iter().rfind(|lock| lock.address == address).unwrap_or_else(|| panic!("none at {address:#x}: {locks:?}"))
 }
 
+/// Where this process has mapped the newest recording, and how far behind that a part begins. `field` is the part's place
+/// in the header.
+pub(crate) fn part(directory: &Path, field: usize) -> (u64, u64) {
+    let file = files(directory).pop().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let line = maps.lines().find(|line| line.ends_with(file.to_str().unwrap())).unwrap();
+    let mut start = [0; 8];
+    File::open(&file).unwrap().read_exact_at(&mut start, field as u64).unwrap();
+    (u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap(), u64::from_le_bytes(start))
+}
+
 /// Between which instants something happened.
 #[derive(Clone, Copy)]
 pub(crate) struct When {
@@ -76,6 +89,14 @@ pub(crate) struct When {
 #[inline(never)]
 pub(crate) fn from_here<T>(act: impl FnOnce() -> T) -> T {
     ondeck_record::bare::within(act)
+}
+
+/// Does it so many calls further in.
+#[inline(never)]
+pub(crate) fn further_in<T>(n_calls: u32, act: &mut dyn FnMut() -> T) -> T {
+    let result = if n_calls == 0 { act() } else { further_in(n_calls - 1, act) };
+    // No jumps: each call has a frame.
+    std::hint::black_box(result)
 }
 
 /// Does it from here, and says when.

@@ -1,9 +1,9 @@
 //! Which lock is which, and waits on what has no marks.
 
 use crate::files::by_ways;
-use crate::ground::{files, from_here, in_its_own_process, lock_at, pass, reader, samples, start, when};
+use crate::ground::{files, from_here, in_its_own_process, lock_at, part, pass, reader, samples, start, when};
 use ondeck_record::Charging::Exact;
-use ondeck_record::layout::{event, kind};
+use ondeck_record::layout::{NONE, event, kind};
 use ondeck_record::{Access, Marks, Opaque, forget};
 use std::path::Path;
 
@@ -46,6 +46,8 @@ fn what_is_initialised_again_or_has_moved_is_another_lock() {
         let locks = reader.locks().unwrap();
         let addresses: Vec<u64> = locks.iter().map(|lock| lock.address).collect();
         assert_eq!(addresses, [LOCK, LOCK, LOCK + 64]);
+        let kinds: Vec<u32> = locks.iter().map(|lock| lock.kind).collect();
+        assert_eq!(kinds, [kind::SEEN, kind::INITIALISED, kind::SEEN]);
         let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();
         assert_eq!(numbers, [1, 2, 3]);
     });
@@ -97,6 +99,72 @@ fn addresses_that_want_one_place_are_told_apart() {
         }
         let locks = reader.locks().unwrap();
         assert_eq!((locks.len(), locks[32].address), (33, addresses[31]));
+    });
+}
+
+/// Its hold began elsewhere.
+#[test]
+fn what_has_moved_while_it_was_held_has_no_hold() {
+    in_its_own_process("locks::what_has_moved_while_it_was_held_has_no_hold", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        marks.taken(LOCK);
+        marks.release(LOCK + 64).unwrap().done();
+        assert_eq!(samples(&mut reader(directory)).len(), 0);
+    });
+}
+
+/// What a file system that is full answers for one piece of the file, an empty file does here.
+#[test]
+fn a_lock_whose_entry_has_no_memory_is_not_recorded() {
+    in_its_own_process("locks::a_lock_whose_entry_has_no_memory_is_not_recorded", 1, |directory| {
+        use ondeck_record::layout::{Header, Lock};
+        use std::os::fd::AsRawFd;
+        const PIECE: u64 = 64 << 10;
+        start(Exact);
+        let (recording, locks) = part(directory, std::mem::offset_of!(Header, locks));
+        let piece = locks.next_multiple_of(PIECE);
+        let place = recording + piece;
+        let empty = tempfile::tempfile().unwrap();
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        // SAFETY: within the recording, and nobody has used it yet.
+        let at = unsafe { libc::mmap(place as *mut _, PIECE as usize, protection, flags, empty.as_raw_fd(), 0) };
+        assert_eq!(at as u64, place);
+        for _ in 1..(piece - locks) / size_of::<Lock>() as u64 {
+            use_once(&Marks::default(), LOCK);
+        }
+        assert!(Marks::default().wait(LOCK).is_none());
+        assert_eq!(reader(directory).dropped().unwrap().locks, 1);
+    });
+}
+
+/// Where the first recording has filled a neighbourhood, and has known where locks were initialised.
+#[test]
+fn another_recording_begins_with_no_locks() {
+    in_its_own_process("locks::another_recording_begins_with_no_locks", 1, |directory| {
+        let place = |address: u64| (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % 4096;
+        let addresses: Vec<u64> =
+            (1..).map(|n| n * 64).filter(|address| place(*address) == place(64)).take(64).collect();
+        let use_all = |addresses: &[u64]| {
+            addresses.iter().for_each(|address| Opaque::begin(*address, kind::SEMAPHORE).unwrap().end());
+        };
+        start(Exact);
+        use_all(&addresses[..32]);
+        let (told, waited_for) = (Marks::default(), Marks::default());
+        told.initialised();
+        let _waiting = waited_for.wait(LOCK + 64).unwrap();
+        start(Exact);
+        use_all(&addresses[32..]);
+        let second = &files(directory)[1];
+        let mut reader = ondeck_record::read::Reader::open(second).unwrap();
+        assert_eq!((reader.locks().unwrap().len(), reader.dropped().unwrap().locks), (32, 0));
+        // The number of a stack of the first is none here.
+        use_once(&told, LOCK);
+        assert_eq!(lock_at(&reader, LOCK).kind, kind::SEEN);
+        // And who waited then asks nobody now.
+        assert_eq!(samples(&mut reader).len(), 33);
+        waited_for.read(LOCK + 64, NONE, true);
+        assert_eq!(samples(&mut reader).len(), 0);
     });
 }
 
