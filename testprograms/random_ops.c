@@ -1,6 +1,6 @@
 // Random calls by several threads against a model, which says what each call may answer: mutexes of all kinds, waits on
 // condition variables with and without deadlines, mutexes that are destroyed by whoever leaves last and whose memory is used
-// again. Meanwhile threads are cancelled, get signals whose handler locks, and fork.
+// again. Meanwhile threads fork, and are cancelled (even seeds) or get signals whose handler locks (odd ones).
 //
 //   random_ops                12 seeds
 //   random_ops SEED           this seed alone: each failure says its own
@@ -216,14 +216,10 @@ static struct life *new_life(uint64_t *seed)
     return life;
 }
 
-static void leave(struct life *life, int64_t wait_ns)
+// With the mutex: says that it leaves, and lets go.
+static void goes(void *argument)
 {
-    struct timespec end = in_ns(CLOCK_REALTIME, wait_ns);
-    int code = 0;
-    OK(pthread_mutex_lock(&life->mutex));
-    while (life->n_users == 2 && wait_ns > 0 && code == 0)
-        code = pthread_cond_timedwait(&life->cond, &life->mutex, &end);
-    CHECK(code == 0 || code == ETIMEDOUT);
+    struct life *life = argument;
     int is_last = --life->n_users == 0;
     if (!is_last)
         OK(pthread_cond_signal(&life->cond));
@@ -236,22 +232,29 @@ static void leave(struct life *life, int64_t wait_ns)
     }
 }
 
-// A thread that is cancelled here would leave the life to nobody.
+// Waits for the other one to leave, but not for long. Whoever is cancelled then leaves too.
+static void leave(struct life *life, int64_t wait_ns)
+{
+    struct timespec end = in_ns(CLOCK_REALTIME, wait_ns);
+    OK(pthread_mutex_lock(&life->mutex));
+    pthread_cleanup_push(goes, life);
+    int code = 0;
+    while (life->n_users == 2 && wait_ns > 0 && code == 0)
+        code = pthread_cond_timedwait(&life->cond, &life->mutex, &end);
+    CHECK(code == 0 || code == ETIMEDOUT);
+    pthread_cleanup_pop(1);
+}
+
 static void live(int me, uint64_t *seed)
 {
-    int state;
-    OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
     struct life *found = __atomic_exchange_n(&mailboxes[me - 1], NULL, __ATOMIC_ACQ_REL);
-    if (found) {
-        leave(found, 0);
-    } else {
-        struct life *life = new_life(seed);
-        struct life *forgotten = __atomic_exchange_n(&mailboxes[chance(seed) % N_THREADS], life, __ATOMIC_ACQ_REL);
-        if (forgotten)
-            leave(forgotten, 0);
-        leave(life, chance(seed) % 100000);
-    }
-    OK(pthread_setcancelstate(state, NULL));
+    if (found)
+        return leave(found, 0);
+    struct life *life = new_life(seed);
+    struct life *forgotten = __atomic_exchange_n(&mailboxes[chance(seed) % N_THREADS], life, __ATOMIC_ACQ_REL);
+    if (forgotten)
+        leave(forgotten, 0);
+    leave(life, chance(seed) % 100000);
 }
 
 // ---- forks
@@ -280,16 +283,17 @@ static void is_child(int me)
     _exit(0);
 }
 
+// `waitpid` would be a cancellation point.
 static void forks(int me)
 {
-    int state;
-    OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
+    int status = 0;
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0)
         is_child(me);
-    child_is_well(child, "a fork");
-    OK(pthread_setcancelstate(state, NULL));
+    while (syscall(SYS_wait4, child, &status, 0, NULL) < 0)
+        CHECK(errno == EINTR);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // ---- signals
@@ -297,18 +301,15 @@ static void forks(int me)
 static pthread_mutex_t handlers_mutex;
 static int n_in_handler;
 
-// Only handlers have this mutex, and no other handler comes meanwhile in the same thread. A handler that interrupts a wait
-// could be cancelled anywhere, as glibc makes cancellation asynchronous there.
+// Only handlers have this mutex, and no other handler comes meanwhile in the same thread.
 static void handler(int number)
 {
     (void)number;
-    int code = errno, state;
-    OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
+    int code = errno;
     OK(pthread_mutex_lock(&handlers_mutex));
     CHECK(++n_in_handler == 1);
     n_in_handler--;
     OK(pthread_mutex_unlock(&handlers_mutex));
-    OK(pthread_setcancelstate(state, NULL));
     errno = code;
 }
 
@@ -360,7 +361,9 @@ static void *run(void *argument)
     return NULL;
 }
 
-// Until all have done their calls: notifies, sends signals and cancels. The place of a thread that was cancelled is taken again.
+// Until all have done their calls: notifies, and sends signals or cancels. Not both: glibc makes cancellation asynchronous in a
+// wait, and so a handler that interrupts one can be cancelled anywhere, even if it has disabled that: the canceller may have
+// looked before. The place of a thread that was cancelled is taken again.
 static void disturb(uint64_t *seed)
 {
     int n_left = N_THREADS;
@@ -379,7 +382,10 @@ static void disturb(uint64_t *seed)
             worker->thread = is_done ? 0 : start(run, worker);
             n_left -= is_done;
         } else {
-            OK(chance(seed) % 16 ? pthread_kill(worker->thread, SIGUSR1) : pthread_cancel(worker->thread));
+            if (seed_of_all % 2)
+                OK(pthread_kill(worker->thread, SIGUSR1));
+            else if (chance(seed) % 16 == 0)
+                OK(pthread_cancel(worker->thread));
         }
     }
 }

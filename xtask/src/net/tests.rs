@@ -235,10 +235,10 @@ impl Test {
         self.run_now(variable, value, patience, "1")
     }
 
-    /// Like [`Test::run`], while no other test runs, with as many attempts as a test makes that looks at times.
+    /// Like [`Test::run`], while no other test runs. A test that looks at times is given more attempts.
     pub(super) fn run_alone(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
         let _all = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        self.run_now(variable, value, patience, "30")
+        self.run_now(variable, value, patience, "8")
     }
 
     fn run_now(
