@@ -256,9 +256,58 @@ static void locks_are_no_points(void)
     CHECK(came_through);
 }
 
+static void unlock(void *argument)
+{
+    (void)argument;
+    OK(pthread_mutex_unlock(&room.mutex));
+}
+
+static void too_late(void *argument)
+{
+    (void)argument;
+    FAIL("cancelled while that was disabled");
+}
+
+// One short wait with cancellation enabled and one without, again and again.
+static void *wait_now_and_again(void *argument)
+{
+    while (argument) {
+        struct timespec end = in_ns(CLOCK_REALTIME, 1000);
+        OK(pthread_mutex_lock(&room.mutex));
+        pthread_cleanup_push(unlock, NULL);
+        pthread_cond_timedwait(&room.cond, &room.mutex, &end);
+        pthread_cleanup_pop(1);
+        int before;
+        OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before));
+        end = in_ns(CLOCK_REALTIME, 100000);
+        OK(pthread_mutex_lock(&room.mutex));
+        pthread_cleanup_push(too_late, NULL);
+        pthread_cond_timedwait(&room.cond, &room.mutex, &end);
+        pthread_cleanup_pop(0);
+        OK(pthread_mutex_unlock(&room.mutex));
+        OK(pthread_setcancelstate(before, NULL));
+    }
+    return NULL;
+}
+
+// A cancel that was sent while it could act, and arrives when it may not.
+static void disabled_meanwhile(int n_rounds)
+{
+    make_room(PTHREAD_MUTEX_NORMAL);
+    doing = "cancels that come when they may not act";
+    uint64_t seed = 1;
+    for (int i = 0; i < n_rounds; i++) {
+        pthread_t thread = start(wait_now_and_again, &room);
+        sleep_ns(chance(&seed) % 400000);
+        OK(pthread_cancel(thread));
+        CHECK(join_soon(thread, doing) == PTHREAD_CANCELED);
+    }
+}
+
 int main(void)
 {
     watchdog();
+    disabled_meanwhile(1000);
     for (enum wait wait = 0; wait < N_WAITS; wait++) {
         each_wait(wait, PTHREAD_MUTEX_NORMAL);
         each_wait(wait, PTHREAD_MUTEX_ERRORCHECK);

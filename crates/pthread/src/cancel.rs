@@ -6,6 +6,10 @@
 //!
 //! So between the two changes of the type there is nothing but the system call, and no frame up to the pushed handler's
 //! owns anything that would have to be dropped. Functions that may be unwound through are `C-unwind`.
+//!
+//! The C library decides to send the signal while the thread may be cancelled, and who gets it looks at the type alone. A
+//! thread may have left this sleep meanwhile, disabled its cancellation, and be in its next. So the type stays as it is while
+//! cancellation is disabled.
 
 use crate::time::Deadline;
 use core::ffi::{c_int, c_long, c_void};
@@ -14,8 +18,10 @@ use libc::{clockid_t, timespec};
 use ondeck_platform::Waited;
 
 const ASYNCHRONOUS: c_int = 1;
+const DISABLED: c_int = 1;
 
 unsafe extern "C-unwind" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
     fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int;
     fn pthread_testcancel();
     fn syscall(number: c_long, ...) -> c_long;
@@ -98,22 +104,39 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     let error = unsafe { libc::__errno_location() };
     // SAFETY: the calling thread's own.
     let error_before = unsafe { *error };
+    let may_be_cancelled = may_be_cancelled();
     let mut before = 0;
-    // SAFETY: always may be called, by frames that may be unwound.
-    unsafe { pthread_setcanceltype(ASYNCHRONOUS, &mut before) };
+    if may_be_cancelled {
+        // SAFETY: always may be called, by frames that may be unwound.
+        unsafe { pthread_setcanceltype(ASYNCHRONOUS, &mut before) };
+    }
     // SAFETY: the word is alive and aligned, the timeout null or a local.
     let answer = unsafe {
         let unused = core::ptr::null::<u32>();
         syscall(libc::SYS_futex, word.as_ptr(), operation, expected, timeout, unused, u32::MAX)
     };
-    // SAFETY: as above.
-    unsafe { pthread_setcanceltype(before, core::ptr::null_mut()) };
+    if may_be_cancelled {
+        // SAFETY: as above.
+        unsafe { pthread_setcanceltype(before, core::ptr::null_mut()) };
+    }
     // SAFETY: as above.
     let is_timeout = answer < 0 && unsafe { *error } == libc::ETIMEDOUT;
     // None of the functions that sleep here changes it.
     // SAFETY: as above.
     unsafe { *error = error_before };
     if is_timeout { Waited::TimedOut } else { Waited::Woken }
+}
+
+/// Whether the calling thread's cancellation is not disabled. There is no way to ask but to change it.
+fn may_be_cancelled() -> bool {
+    let mut before = DISABLED;
+    // SAFETY: always may be called, by frames that may be unwound.
+    unsafe { pthread_setcancelstate(DISABLED, &mut before) };
+    if before != DISABLED {
+        // SAFETY: as above.
+        unsafe { pthread_setcancelstate(before, core::ptr::null_mut()) };
+    }
+    before != DISABLED
 }
 
 fn is_real_time(clock: clockid_t) -> bool {
