@@ -205,18 +205,20 @@ mod tests {
         let mut image = Image::new(&[]);
         let place = |at: usize| (&raw const image.bytes[at]) as u64;
         let distance = |from: usize, to: u64| (to.wrapping_sub(place(from)) as i32).to_ne_bytes();
-        let code = &(image.start() + 40);
+        let code = image.start() + 40;
         let numbers = [
-            // The index: its form, the tables, one entry of an address and its frame.
+            // The index: its form, the tables, two entries of an address and its frame; the second is of other code.
             (512, [1, 0x1b, 3, 0x3b]),
             (516, distance(516, place(600))),
-            (520, [1, 0, 0, 0]),
-            (524, distance(512, *code)),
+            (520, [2, 0, 0, 0]),
+            (524, distance(512, code)),
             (528, distance(512, place(628))),
+            (532, distance(512, code + 20)),
+            (536, distance(512, place(600))),
             // The frame: its length, back to what it has with others, an address, 20 bytes of code, and nothing more.
             (628, [16, 0, 0, 0]),
             (632, [28, 0, 0, 0]),
-            (636, distance(636, *code)),
+            (636, distance(636, code)),
             (640, [20, 0, 0, 0]),
         ];
         image.bytes[604..628].copy_from_slice(&CIE);

@@ -6,7 +6,10 @@
 mod bare;
 mod chances;
 mod charges;
+mod damaged;
 mod files;
 mod ground;
 mod locks;
+mod machine;
 mod readers;
+mod surroundings;
