@@ -39,9 +39,11 @@ fn room(recording: &Recording) -> u32 {
     u32::try_from(recording.locks.room).unwrap_or(u32::MAX).min(crate::account::MOST_LOCKS)
 }
 
-/// Whether there is room for one more; counts one as dropped if not.
+/// Whether there is room for one more, on the disk too; counts one as dropped if not. Asked before a number is taken: while a
+/// disk is full all would be used up, and readers do not look far behind entries that are missing.
 pub(crate) fn has_room(recording: &Recording) -> bool {
-    let has_room = USED.load(Relaxed) < room(recording);
+    let next = USED.load(Relaxed);
+    let has_room = next < room(recording) && lock(recording, next).is_some();
     if !has_room {
         recording.dropped_locks.fetch_add(1, Relaxed);
     }

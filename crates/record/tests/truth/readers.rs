@@ -144,7 +144,7 @@ fn it_is_known_at_once_that_many_may_have_it() {
         let marks = Marks::default();
         let reader = reader(directory);
         read(&marks, true);
-        // A lock was used.
+        // A lock was used, from a stack that nobody has walked before.
         assert!(reader.has_locked().unwrap());
         assert_eq!(lock_at(&reader, LOCK).kind, kind::SEEN | kind::SEVERAL);
         let (writer, other) = (Marks::default(), Marks::default());

@@ -1,9 +1,9 @@
 //! What a process has and the machine allows when a recording begins.
 
-use crate::ground::{files, in_its_own_process, reader, start};
+use crate::ground::{files, in_its_own_process, reader, samples, start};
 use crate::machine::{leave_room, refuse};
 use ondeck_record::Charging::Exact;
-use ondeck_record::{Source, Wish};
+use ondeck_record::{Marks, Source, Wish};
 use std::path::Path;
 
 const MB: u64 = 1 << 20;
@@ -18,7 +18,10 @@ fn begins(directory: &Path) -> bool {
 }
 
 fn limit_files_to(bytes: u64) {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: room for the answer.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) }, 0);
+    limit.rlim_cur = bytes;
     // SAFETY: of this process.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
 }
@@ -45,6 +48,31 @@ fn without_memory_for_its_beginning_there_is_no_recording() {
         let wish = Wish::of_environment().unwrap();
         assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Library));
         assert!(!ondeck_record::is_on());
+    });
+}
+
+/// What finds no room then is counted, and takes no number: there are not so many.
+#[test]
+fn a_file_system_that_was_full_for_a_while_has_room_again() {
+    in_its_own_process("surroundings::a_file_system_that_was_full_for_a_while_has_room_again", 1, |directory| {
+        const N: u64 = 2000;
+        start(Exact);
+        let use_once = |n: u64| {
+            let marks = Marks::default();
+            marks.taken(n * 64);
+            marks.release(n * 64).into_iter().for_each(ondeck_record::Pending::done);
+        };
+        refuse(libc::MADV_POPULATE_WRITE, libc::EFAULT);
+        (1..=N).for_each(use_once);
+        let mut reader = reader(directory);
+        let n_known = reader.locks().unwrap().len() as u64;
+        assert_eq!(n_known + reader.dropped().unwrap().locks, N);
+        assert_eq!(samples(&mut reader), []);
+        refuse(-1, 0);
+        use_once(N + 1);
+        let last = *reader.locks().unwrap().last().unwrap();
+        assert_eq!((last.address, u64::from(last.number)), ((N + 1) * 64, n_known + 1));
+        assert_eq!(samples(&mut reader).iter().map(|sample| sample.lock).collect::<Vec<_>>(), [last.number]);
     });
 }
 
