@@ -247,6 +247,8 @@ mod tests {
                 end = part.start + part.room * size as u64;
             }
             assert!(end <= mb << 20);
+            // Marks have room for the number of each.
+            assert!(header.locks.room <= crate::account::MOST_LOCKS.into());
         }
     }
 }

@@ -22,8 +22,10 @@ pub(crate) fn leave_room(bytes: u64) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn madvise(place: *mut c_void, length: usize, advice: c_int) -> c_int {
     if advice == REFUSED.load(Relaxed) {
+        // SAFETY: always may be called.
+        let place = unsafe { libc::__errno_location() };
         // SAFETY: the thread's own.
-        unsafe { *libc::__errno_location() = ERROR.load(Relaxed) };
+        unsafe { *place = ERROR.load(Relaxed) };
         return -1;
     }
     // SAFETY: as the caller says.
