@@ -151,7 +151,8 @@ mod testing {
 #[cfg(test)]
 mod tests {
     use crate::memory;
-    use crate::modules::{Look, look, tests::is_known};
+    use crate::modules::tests::{Image, is_known, put};
+    use crate::modules::{Look, look};
     use crate::testing::in_its_own_process;
 
     #[test]
@@ -183,6 +184,20 @@ mod tests {
                 assert!(!is_known(address));
                 assert_eq!((look(address), is_known(address)), (Look::Known, true));
             }
+        });
+    }
+
+    #[test]
+    fn what_is_loaded_later_is_written_down() {
+        in_its_own_process("tests::what_is_loaded_later_is_written_down", |directory| {
+            let wish = crate::Wish::of_environment().expect("the environment asks");
+            assert!(crate::start(&wish, "a lock", crate::Charging::Exact, crate::Source::Program));
+            let mut image = Image::new(&[]);
+            assert_eq!(look(put(&mut image)), Look::Known);
+            let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
+            let modules = crate::read::Reader::open(&file).unwrap().modules().unwrap();
+            let found: Vec<_> = modules.iter().filter(|module| module.start == image.start()).collect();
+            assert_eq!((found.len(), found[0].path.to_str()), (1, Some("/a/file")));
         });
     }
 }

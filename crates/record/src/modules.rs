@@ -461,12 +461,15 @@ pub(crate) mod tests {
     #[test]
     fn a_module_is_known_by_its_path_and_its_build_id() {
         let ids = [note(3, b"GNU\0", &[7; 20]), note(3, b"GNU\0", &[8; 40])];
-        let image = Image::new(&ids[0]);
+        let mut image = Image::new(&ids[0]);
         let told = image.module(image.map.name);
         assert_eq!((told.start, told.end), (image.start(), image.start() + size_of::<Image>() as u64));
         assert_eq!(told.tables, (&raw const image.bytes[512]) as u64);
         assert_eq!((&told.path[..8], told.build_id_length), (&b"/a/file\0"[..], 20));
         assert_eq!((&told.build_id[..20], told.build_id[20]), (&[7; 20][..], 0));
+        // One that does not begin with its file.
+        image.headers[0].p_vaddr = 0x100;
+        assert_eq!(image.module(ptr::null()).start, image.start() + 0x100);
         // As far as there is room.
         let told = Image::new(&ids[1]).module(ptr::null());
         assert_eq!((told.path[0], told.build_id_length, told.build_id), (0, 32, [8; 32]));
