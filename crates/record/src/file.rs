@@ -206,12 +206,12 @@ fn map(file: libc::c_int, length: u64) -> Option<*mut c_void> {
     (place != libc::MAP_FAILED).then_some(place)
 }
 
-/// How long a file of this process may be: one that makes a longer one is killed.
+/// How long a file of this process may be: one that makes a longer one is killed. 0 if that cannot be told.
 fn longest_file() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is room for the answer.
-    let answer = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
-    if answer == 0 { limit.rlim_cur } else { 0 }
+    // SAFETY: `limit` is room for the answer, and stays as it is if there is none.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    limit.rlim_cur
 }
 
 #[cfg(test)]
@@ -248,6 +248,8 @@ mod tests {
             }
             assert!(end <= mb << 20);
             assert!(header.stacks.room <= u32::MAX.into());
+            // Marks have room for the number of each.
+            assert!(header.locks.room <= crate::account::MOST_LOCKS.into());
         }
     }
 }

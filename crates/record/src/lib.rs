@@ -119,3 +119,86 @@ pub fn exit() {
         recording.exit();
     }
 }
+
+/// A process of its own for a test: what the recorder knows is known once for each process.
+#[cfg(test)]
+mod testing {
+    use std::path::Path;
+    use std::process::Command;
+
+    /// Names the test that a process is for.
+    const CASE: &str = "ONDECK_RECORD_UNIT_CASE";
+
+    /// Runs `body` in a process of its own, whose environment asks for a recording of 1 MB, of each acquisition, in the directory
+    /// that `body` is given. `name` is the test's.
+    #[track_caller]
+    pub(crate) fn in_its_own_process(name: &str, body: impl FnOnce(&Path)) {
+        if std::env::var(CASE).is_ok_and(|case| case == name) {
+            return body(Path::new(&std::env::var_os("ONDECK_RECORD").expect("is set with the case")));
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+        command.env(CASE, name).env("ONDECK_RECORD", directory.path());
+        command.env("ONDECK_RECORD_RATE", "1").env("ONDECK_RECORD_MAX_MB", "1");
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success(), "{name}: {}\n{text}", output.status);
+        assert!(text.contains("1 passed"), "no test is called {name}:\n{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::memory;
+    use crate::modules::tests::{Image, is_known, put};
+    use crate::modules::{Look, look};
+    use crate::testing::in_its_own_process;
+
+    #[test]
+    fn the_loader_is_asked() {
+        in_its_own_process("tests::the_loader_is_asked", |_| {
+            let here = look as *const () as u64;
+            assert_eq!(look(here), Look::Unknown);
+            // Of the process's first stack, or of none that is readable: where there is no page, there is room only on that one.
+            // SAFETY: always may be called.
+            let stack = unsafe { libc::getauxval(libc::AT_RANDOM) };
+            let has_room = |mb: u64| {
+                let has_room = memory::Stack::new(stack - (mb << 20)).has_room();
+                crate::thread::own().stack.set((0, 0));
+                has_room
+            };
+            let closed = (1..120).find(|mb| !has_room(*mb)).expect("not all pages of so many MB are there");
+            crate::ask_loader();
+            assert!(has_room(closed));
+            assert_eq!(look(here), Look::Known);
+            // What the C library has and this program does not need.
+            // SAFETY: a string of C, and a library that does nothing when it is loaded.
+            let library = unsafe { libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW) };
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let line = maps.lines().find(|line| line.contains("libresolv"));
+            let address = line.and_then(|line| u64::from_str_radix(line.split('-').next()?, 16).ok());
+            assert_eq!(library.is_null(), address.is_none());
+            // SAFETY: a string of C.
+            let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
+            if let Some(address) = address.filter(|_| !find.is_null()) {
+                assert!(!is_known(address));
+                assert_eq!((look(address), is_known(address)), (Look::Known, true));
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_loaded_later_is_written_down() {
+        in_its_own_process("tests::what_is_loaded_later_is_written_down", |directory| {
+            let wish = crate::Wish::of_environment().expect("the environment asks");
+            assert!(crate::start(&wish, "a lock", crate::Charging::Exact, crate::Source::Program));
+            let mut image = Image::new(&[]);
+            assert_eq!(look(put(&mut image)), Look::Known);
+            let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
+            let modules = crate::read::Reader::open(&file).unwrap().modules().unwrap();
+            let found: Vec<_> = modules.iter().filter(|module| module.start == image.start()).collect();
+            assert_eq!((found.len(), found[0].path.to_str()), (1, Some("/a/file")));
+        });
+    }
+}

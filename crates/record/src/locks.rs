@@ -35,13 +35,10 @@ pub(crate) fn lock(recording: &Recording, number: u32) -> Option<&Lock> {
     if number == NONE { None } else { recording.entry(recording.locks, number.into()) }
 }
 
-fn room(recording: &Recording) -> u32 {
-    u32::try_from(recording.locks.room).unwrap_or(u32::MAX).min(crate::account::MOST_LOCKS)
-}
-
-/// Whether there is room for one more; counts one as dropped if not.
+/// Whether there is room for one more, on the disk too; counts one as dropped if not. Asked before a number is taken: while a
+/// disk is full all would be used up, and readers do not look far behind entries that are missing.
 pub(crate) fn has_room(recording: &Recording) -> bool {
-    let has_room = USED.load(Relaxed) < room(recording);
+    let has_room = lock(recording, USED.load(Relaxed)).is_some();
     if !has_room {
         recording.dropped_locks.fetch_add(1, Relaxed);
     }
@@ -52,7 +49,7 @@ pub(crate) fn has_room(recording: &Recording) -> bool {
 pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -> u32 {
     if has_room(recording) {
         let number = USED.fetch_add(1, Relaxed);
-        if let Some(lock) = lock(recording, number).filter(|_| number < room(recording)) {
+        if let Some(lock) = lock(recording, number) {
             lock.kind.store(kind, Relaxed);
             lock.origin.store(origin, Relaxed);
             lock.address.store(address, Release);

@@ -269,7 +269,6 @@ fn unwind_tables(module: &Module) -> framehop::Module<&'static [u8]> {
         sections.eh_frame_hdr = Some(bytes(module.tables));
         sections.eh_frame_svma = Some(frames..module.end);
         sections.eh_frame = Some(bytes(frames));
-        sections.text_svma = Some(module.start..module.end);
     }
     framehop::Module::new(std::string::String::new(), module.start..module.end, module.start, sections)
 }
@@ -316,5 +315,274 @@ fn write(recording: &Recording, module: &Module) {
         unsafe { place.write(content) };
         entry.is_complete.store(1, Release);
         return;
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::testing::in_its_own_process;
+    use libc::{Elf64_Ehdr, Elf64_Phdr, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE};
+    use std::boxed::Box;
+
+    /// Another thread is at it.
+    pub(crate) fn somebody_adds() {
+        IS_ADDING.store(true, Relaxed);
+    }
+
+    pub(crate) fn does_somebody_add() -> bool {
+        IS_ADDING.load(Relaxed)
+    }
+
+    const NOTHING: Module =
+        Module { start: 0, end: 0, bias: 0, tables: 0, path: [0; 448], build_id: [0; 32], build_id_length: 0 };
+
+    /// Where nothing else is: behind all that a process can map.
+    const HIGH: u64 = 0x8000_0000_0000;
+
+    /// A module of whole pages there, without tables.
+    fn pages(from: u64, to: u64) -> Module {
+        Module { start: HIGH + from * 0x1000, end: HIGH + to * 0x1000, ..NOTHING }
+    }
+
+    /// Where the modules are that were made by [`pages`].
+    fn known_pages() -> Vec<(u64, u64)> {
+        let high = known().into_iter().flat_map(|known| &known.modules).filter(|module| module.start >= HIGH);
+        let mut pages: Vec<_> =
+            high.map(|module| ((module.start - HIGH) / 0x1000, (module.end - HIGH) / 0x1000)).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    #[test]
+    fn a_module_takes_the_place_of_those_that_it_overlaps() {
+        in_its_own_process("modules::tests::a_module_takes_the_place_of_those_that_it_overlaps", |_| {
+            assert!(add(&[pages(10, 20), pages(30, 40)]));
+            // Neighbours, and those further away on either side.
+            for (from, to) in [(20, 30), (40, 50), (5, 10), (1, 2), (60, 61)] {
+                assert!(add(&[pages(from, to)]));
+            }
+            assert_eq!(known_pages(), [(1, 2), (5, 10), (10, 20), (20, 30), (30, 40), (40, 50), (60, 61)]);
+            assert!(add(&[pages(19, 31)]));
+            assert_eq!(known_pages(), [(1, 2), (5, 10), (19, 31), (40, 50), (60, 61)]);
+            assert!(add(&[pages(6, 7), pages(39, 51)]));
+            assert_eq!(known_pages(), [(1, 2), (6, 7), (19, 31), (39, 51), (60, 61)]);
+            // The walker has no tables of what is gone.
+            let last = || (known().unwrap().tables.max_known_code_address() - HIGH) / 0x1000;
+            assert_eq!(last(), 61);
+            assert!(add(&[pages(55, 60)]) && add(&[pages(59, 61)]));
+            assert!(add(&[pages(58, 60)]));
+            assert_eq!((known_pages().last(), last()), (Some(&(58, 60)), 60));
+        });
+    }
+
+    /// They are given up where others are at it for long, where there is no memory, and when it was done too often.
+    #[test]
+    fn modules_are_not_added_at_any_price() {
+        in_its_own_process("modules::tests::modules_are_not_added_at_any_price", |_| {
+            somebody_adds();
+            assert!(!add(&[pages(0, 1)]));
+            assert!(does_somebody_add() && known_pages().is_empty());
+            begin();
+            assert!(add(&[pages(0, 1)]));
+            // No address space for anything that is large.
+            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            // SAFETY: room for the answer.
+            assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) }, 0);
+            let set = |rlim_cur| {
+                let limit = libc::rlimit { rlim_cur, ..limit };
+                // SAFETY: of this process.
+                assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+            };
+            set(1 << 20);
+            let is_added = add(&[pages(1, 2)]);
+            set(limit.rlim_cur);
+            assert!(!is_added && !does_somebody_add());
+            N_REPLACED.store(1999, Relaxed);
+            assert!(add(&[pages(2, 3)]) && !add(&[pages(3, 4)]) && !does_somebody_add());
+            assert_eq!(known_pages(), [(0, 1), (2, 3)]);
+        });
+    }
+
+    // -- A module in memory ---------------------------------------------------------------------------------------------
+
+    /// The beginning of a file, as far as it is looked at.
+    #[repr(C, align(4096))]
+    pub(crate) struct Image {
+        head: Elf64_Ehdr,
+        pub(crate) headers: [Elf64_Phdr; 3],
+        pub(crate) bytes: [u8; 1024],
+        map: LinkMap,
+    }
+
+    impl Image {
+        /// Is loaded where it is, has that note, and the index of tables at its `bytes[512]`.
+        pub(crate) fn new(note: &[u8]) -> Box<Self> {
+            // SAFETY: zeros are a value of it.
+            let mut image: Box<Image> = Box::new(unsafe { core::mem::zeroed() });
+            image.head.e_ident[..4].copy_from_slice(b"\x7fELF");
+            image.head.e_phentsize = size_of::<Elf64_Phdr>() as u16;
+            image.head.e_phnum = 3;
+            image.head.e_phoff = core::mem::offset_of!(Image, headers) as u64;
+            image.bytes[..note.len()].copy_from_slice(note);
+            let (at, bytes) = ((&raw const *image) as u64, core::mem::offset_of!(Image, bytes) as u64);
+            image.map = LinkMap { bias: at, name: c"/a/file".as_ptr() };
+            let parts =
+                [(PT_LOAD, 0, size_of::<Image>()), (PT_NOTE, bytes, note.len()), (PT_GNU_EH_FRAME, bytes + 512, 8)];
+            for (header, (kind, address, length)) in image.headers.iter_mut().zip(parts) {
+                (header.p_type, header.p_vaddr, header.p_memsz) = (kind, address, length as u64);
+            }
+            image
+        }
+
+        pub(crate) fn start(&self) -> u64 {
+            (&raw const *self) as u64
+        }
+
+        /// As the loader tells of it.
+        fn module(&self, name: *const c_char) -> Module {
+            module(self.start(), &self.headers, name).expect("it is loaded")
+        }
+    }
+
+    /// A note of that kind, by that author.
+    fn note(kind: u32, author: &[u8], content: &[u8]) -> Vec<u8> {
+        let mut note = Vec::new();
+        for word in [author.len() as u32, content.len() as u32, kind] {
+            note.extend(word.to_ne_bytes());
+        }
+        for part in [author, content] {
+            note.extend(part);
+            note.resize(note.len().next_multiple_of(4), 0);
+        }
+        note
+    }
+
+    #[test]
+    fn a_module_is_known_by_its_path_and_its_build_id() {
+        let ids = [note(3, b"GNU\0", &[7; 20]), note(3, b"GNU\0", &[8; 40])];
+        let mut image = Image::new(&ids[0]);
+        let told = image.module(image.map.name);
+        assert_eq!((told.start, told.end), (image.start(), image.start() + size_of::<Image>() as u64));
+        assert_eq!(told.tables, (&raw const image.bytes[512]) as u64);
+        assert_eq!((&told.path[..8], told.build_id_length), (&b"/a/file\0"[..], 20));
+        assert_eq!((&told.build_id[..20], told.build_id[20]), (&[7; 20][..], 0));
+        // One that does not begin with its file.
+        image.headers[0].p_vaddr = 0x100;
+        assert_eq!(image.module(ptr::null()).start, image.start() + 0x100);
+        // As far as there is room.
+        let told = Image::new(&ids[1]).module(ptr::null());
+        assert_eq!((told.path[0], told.build_id_length, told.build_id), (0, 32, [8; 32]));
+    }
+
+    #[test]
+    fn the_build_id_is_found_among_other_notes() {
+        let id = note(3, b"GNU\0", b"12345");
+        let others =
+            [note(3, b"Go\0\0", b"a"), note(1, b"GNU\0", b"abcd"), note(3, b"GNUC\0", b"xyz"), note(0, b"", b"")];
+        for other in others {
+            assert_eq!(build_id(&[&other[..], &id[..]].concat()), Some(&b"12345"[..]), "{other:?}");
+            assert_eq!(build_id(&other), None);
+        }
+        assert_eq!((build_id(&id), build_id(&id[..16]), build_id(&[])), (Some(&b"12345"[..]), None, None));
+    }
+
+    #[test]
+    fn an_index_of_another_form_is_left_alone() {
+        let mut image = Image::new(&[]);
+        image.bytes[512..520].copy_from_slice(&[1, 0x1b, 3, 0x3b, 4, 0, 0, 0]);
+        let module = image.module(ptr::null());
+        assert_eq!(frames(&module), Some(module.tables + 8));
+        for (at, other) in [(512, 2), (513, 0x0b), (513, 0)] {
+            let before = core::mem::replace(&mut image.bytes[at], other);
+            assert_eq!(frames(&module), None);
+            image.bytes[at] = before;
+        }
+        // Out of the module.
+        image.bytes[516..520].copy_from_slice(&8192_i32.to_ne_bytes());
+        assert_eq!(frames(&module), None);
+    }
+
+    // -- What comes later -----------------------------------------------------------------------------------------------
+
+    static IMAGE: AtomicPtr<Image> = AtomicPtr::new(ptr::null_mut());
+
+    /// Stands in for the loader's function: there is nothing but that image.
+    unsafe extern "C" fn find_image(address: u64, found: *mut Found) -> c_int {
+        // SAFETY: null, or set by a test that keeps it.
+        let image = unsafe { IMAGE.load(Relaxed).as_ref() };
+        let start = image.map_or(0, Image::start);
+        if !(start..start + 100).contains(&address) {
+            return -1;
+        }
+        // SAFETY: room for the answer.
+        let found = unsafe { &mut *found };
+        found.start = start as *const _;
+        if let Some(image) = image {
+            (found.link_map, found.tables) = (&raw const image.map, (&raw const image.bytes[512]).cast());
+        }
+        0
+    }
+
+    /// Loads it there.
+    pub(crate) fn put(image: &mut Image) -> u64 {
+        IMAGE.store(image, Relaxed);
+        FIND.store(find_image as *mut c_void, Relaxed);
+        image.start() + 50
+    }
+
+    pub(crate) fn is_known(address: u64) -> bool {
+        library_of(address).is_some()
+    }
+
+    #[test]
+    fn what_is_loaded_later_is_known_once_it_is_looked_for() {
+        in_its_own_process("modules::tests::what_is_loaded_later_is_known_once_it_is_looked_for", |_| {
+            let (mut one, mut other) = (Image::new(&[]), Image::new(&[]));
+            let address = put(&mut one);
+            assert_eq!(look(address), Look::Known);
+            assert!(is_known(address) && !is_known(other.start()));
+            // It is gone; something else is there then, whose tables are elsewhere.
+            let elsewhere = put(&mut other);
+            assert_eq!((look(address), look(elsewhere)), (Look::Unknown, Look::Known));
+            put(&mut one);
+            one.headers[2].p_vaddr += 8;
+            add(&[one.module(one.map.name)]);
+            MAY_ASK.store(false, Relaxed);
+            assert_eq!(look(address), Look::Changed);
+            MAY_ASK.store(true, Relaxed);
+            one.headers[2].p_vaddr -= 8;
+            assert_eq!((look(address), look(address)), (Look::Known, Look::Known));
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_added_stays_unknown() {
+        in_its_own_process("modules::tests::what_cannot_be_added_stays_unknown", |_| {
+            let mut image = Image::new(&[]);
+            let address = put(&mut image);
+            let expect = |expected| {
+                assert_eq!(look(address), expected);
+                assert_eq!(is_known(address), expected == Look::Known);
+            };
+            image.head.e_ident[3] = b'f';
+            expect(Look::Unknown);
+            image.head.e_ident[3] = b'F';
+            image.head.e_phentsize += 1;
+            expect(Look::Unknown);
+            image.head.e_phentsize -= 1;
+            N_REPLACED.store(u32::MAX / 2, Relaxed);
+            expect(Look::Unknown);
+            N_REPLACED.store(0, Relaxed);
+            ask_for_no_more_memory();
+            assert!(!may_ask_for_memory());
+            expect(Look::Unknown);
+            MAY_ASK.store(true, Relaxed);
+            expect(Look::Known);
+            // Where the loader has no such function, nothing is looked for.
+            FIND.store(ptr::null_mut(), Relaxed);
+            expect(Look::Known);
+            assert_eq!(look(address + (1 << 20)), Look::Unknown);
+        });
     }
 }

@@ -173,7 +173,11 @@ fn beyond_us(addresses: &[u64]) -> &[u64] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::modules::tests::Image;
     use crate::recording::tests::{alone, with_room_for_stacks};
+    use crate::testing::in_its_own_process;
+    use crate::{Charging, Source, Wish, start};
 
     #[test]
     fn while_all_caches_are_in_use_nothing_is_walked_until_a_child_forgets_that() {
@@ -217,5 +221,93 @@ mod tests {
         assert!(numbers.is_sorted_by(|one, other| one >= other));
         let n_frames = numbers.windows(2).filter(|pair| pair[0] > pair[1]).count();
         assert!(n_frames > 2, "{numbers:?}");
+    }
+
+    /// In the child of a fork others seem to have all caches, and to add modules: its parent's threads, that it has not.
+    #[test]
+    fn a_recording_begins_with_nobody_at_work() {
+        in_its_own_process("walk::tests::a_recording_begins_with_nobody_at_work", |_| {
+            crate::ask_loader();
+            for place in &PLACES {
+                place.is_taken.store(true, Relaxed);
+            }
+            modules::tests::somebody_adds();
+            let wish = Wish::of_environment().expect("the environment asks");
+            assert!(start(&wish, "a lock", Charging::Exact, Source::Program));
+            assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
+            assert!(!modules::tests::does_somebody_add());
+            // One cache is there, for the first stack that is walked in a lock.
+            assert!(!PLACES[0].cache.load(Relaxed).is_null() && PLACES[1].cache.load(Relaxed).is_null());
+        });
+    }
+
+    /// An image with an index at 512, and the tables that it leads to: 16 bytes are between the stack pointer and the return
+    /// address, which no frame pointer says. A reader from the beginning would find an end before them.
+    #[cfg(target_arch = "x86_64")]
+    fn with_tables() -> std::boxed::Box<Image> {
+        const CIE: [u8; 24] =
+            [20, 0, 0, 0, 0, 0, 0, 0, 1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 24, 0x90, 1, 0, 0];
+        let mut image = Image::new(&[]);
+        let place = |at: usize| (&raw const image.bytes[at]) as u64;
+        let distance = |from: usize, to: u64| (to.wrapping_sub(place(from)) as i32).to_ne_bytes();
+        let code = image.start() + 40;
+        let numbers = [
+            // The index: its form, the tables, two entries of an address and its frame; the second is of other code.
+            (512, [1, 0x1b, 3, 0x3b]),
+            (516, distance(516, place(600))),
+            (520, [2, 0, 0, 0]),
+            (524, distance(512, code)),
+            (528, distance(512, place(628))),
+            (532, distance(512, code + 20)),
+            (536, distance(512, place(600))),
+            // The frame: its length, back to what it has with others, an address, 20 bytes of code, and nothing more.
+            (628, [16, 0, 0, 0]),
+            (632, [28, 0, 0, 0]),
+            (636, distance(636, code)),
+            (640, [20, 0, 0, 0]),
+        ];
+        image.bytes[604..628].copy_from_slice(&CIE);
+        for (at, number) in numbers {
+            image.bytes[at..at + 4].copy_from_slice(&number);
+        }
+        image
+    }
+
+    /// Where the return address of that frame is found, from a stack pointer of 0x5000 and a frame pointer of 0x6000.
+    #[cfg(target_arch = "x86_64")]
+    fn place_of_return(address: u64) -> u64 {
+        let tables = &modules::known().expect("there is one").tables;
+        let mut registers = UnwindRegsNative::new(address, 0x5000, 0x6000);
+        let mut read = |address: u64| Ok(address + 0x10_0000);
+        let frame = FrameAddress::from_instruction_pointer(address);
+        let found = tables.unwind_frame(frame, &mut registers, &mut Cache::new_in(), &mut read);
+        found.expect("all can be read").expect("it is no outermost one") - 0x10_0000
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn frames_are_walked_by_the_index_of_their_module() {
+        in_its_own_process("walk::tests::frames_are_walked_by_the_index_of_their_module", |_| {
+            let mut image = with_tables();
+            let address = modules::tests::put(&mut image);
+            assert_eq!(modules::look(address), modules::Look::Known);
+            assert_eq!(place_of_return(address), 0x5010);
+            // Of an address that has no tables: by the frame pointer.
+            assert_eq!(place_of_return(8), 0x6008);
+        });
+    }
+
+    /// What is behind the module is none of its own, even if the index says so.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn tables_end_with_their_module() {
+        in_its_own_process("walk::tests::tables_end_with_their_module", |_| {
+            let mut image = with_tables();
+            let address = modules::tests::put(&mut image);
+            let end = (&raw const image.bytes[634]) as u64;
+            image.headers[0].p_memsz = end - image.start();
+            assert_eq!(modules::look(address), modules::Look::Known);
+            assert_eq!(place_of_return(address), 0x6008);
+        });
     }
 }

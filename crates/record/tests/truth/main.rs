@@ -6,11 +6,14 @@
 mod bare;
 mod chances;
 mod charges;
+mod damaged;
 mod files;
 mod ground;
 mod instants;
 mod locks;
+mod machine;
 mod meanwhile;
 mod rarely;
 mod readers;
 mod scarce;
+mod surroundings;

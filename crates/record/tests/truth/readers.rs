@@ -3,8 +3,8 @@
 use crate::ground::{in_its_own_process, lock_at, pass, reader, samples, start, when};
 use ondeck_record::Access::{Reading, Writing};
 use ondeck_record::Charging::{AtInstants, Exact};
-use ondeck_record::layout::{event, kind};
-use ondeck_record::{Marks, prepare_to_read};
+use ondeck_record::layout::{NONE, event, kind};
+use ondeck_record::{Marks, is_due, prepare_to_read};
 
 const LOCK: u64 = 0x5000;
 
@@ -133,5 +133,157 @@ fn readers_and_writers_are_charged_apart() {
         assert!(came_to_read.until(written_for).contains(&samples[5].ns));
         // Who has waited to read is known by the stack that did.
         assert_eq!(samples[7].stack, samples[8].stack);
+    });
+}
+
+/// Of what waits, and of what reads or writes: also before anything of it is released.
+#[test]
+fn it_is_known_at_once_that_many_may_have_it() {
+    in_its_own_process("readers::it_is_known_at_once_that_many_may_have_it", 1, |directory| {
+        start(AtInstants);
+        let marks = Marks::default();
+        let reader = reader(directory);
+        read(&marks, true);
+        // A lock was used, from a stack that nobody has walked before.
+        assert!(reader.has_locked().unwrap());
+        assert_eq!(lock_at(&reader, LOCK).kind, kind::SEEN | kind::SEVERAL);
+        let (writer, other) = (Marks::default(), Marks::default());
+        let wait = writer.wait_for_one_of_several(LOCK + 64, Writing).unwrap();
+        assert_eq!(lock_at(&reader, LOCK + 64).kind, kind::SEEN | kind::SEVERAL);
+        wait.end_of_several(false, LOCK + 64, Writing);
+        other.taken(LOCK + 128);
+        assert_eq!(lock_at(&reader, LOCK + 128).kind, kind::SEEN);
+        other.release_written(LOCK + 128).unwrap().done();
+        assert_eq!(lock_at(&reader, LOCK + 128).kind, kind::SEEN | kind::SEVERAL);
+    });
+}
+
+#[test]
+fn who_has_waited_to_read_has_used_a_lock_unless_it_gave_up() {
+    in_its_own_process("readers::who_has_waited_to_read_has_used_a_lock_unless_it_gave_up", 1, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let mut reader = reader(directory);
+        marks.wait_for_one_of_several(LOCK, Reading).unwrap().end_of_several(false, LOCK, Reading);
+        assert!(!reader.has_locked().unwrap());
+        // Of who had it meanwhile: what was waited for is charged, and nothing is known of its beginning.
+        assert!(release_read(&marks));
+        marks.wait_for_one_of_several(LOCK, Reading).unwrap().end_of_several(true, LOCK, Reading);
+        assert!(reader.has_locked().unwrap() && release_read(&marks));
+        let events: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.event & !event::READING).collect();
+        assert_eq!(events, [event::GAVE_UP, event::CHARGE, event::HANDING_ON, event::WAIT, event::TAKE]);
+    });
+}
+
+/// A walk takes longer than many a hold, so it is done before, and only if it is needed.
+#[test]
+fn a_stack_is_walked_before_a_reading_that_is_looked_at() {
+    in_its_own_process("readers::a_stack_is_walked_before_a_reading_that_is_looked_at", 50, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let mut reader = reader(directory);
+        let mut n_due = 0;
+        for n in 0..1000 {
+            let is_due = is_due();
+            n_due += u32::from(is_due);
+            let stack = prepare_to_read();
+            assert_eq!(stack != NONE, is_due);
+            // What is given is what is recorded.
+            marks.read(LOCK, if is_due { 1_000_000 + n } else { NONE }, true);
+            let is_looked_at = release_read(&marks);
+            // Nobody has counted yet before the first.
+            assert!(is_looked_at == is_due || n == 0);
+            if is_due {
+                assert_eq!(samples(&mut reader).last().unwrap().stack, 1_000_000 + n);
+            }
+        }
+        assert!((1..500).contains(&n_due), "{n_due}");
+    });
+}
+
+/// Also one that is not looked at for itself.
+#[test]
+fn while_a_writer_waits_those_are_charged_who_are_not_looked_at() {
+    const RATE: u64 = 100;
+    in_its_own_process("readers::while_a_writer_waits_those_are_charged_who_are_not_looked_at", RATE, |directory| {
+        start(AtInstants);
+        let marks = Marks::default();
+        read(&marks, true);
+        release_read(&marks);
+        let mut reader = reader(directory);
+        samples(&mut reader);
+        let writer = marks.wait_for_one_of_several(LOCK, Writing).unwrap();
+        for _ in 0..5 {
+            // More than is always recorded at that rate.
+            pass(RATE);
+            read(&marks, true);
+            pass(RATE);
+            assert!(release_read(&marks));
+        }
+        pass(RATE);
+        writer.end_of_several(true, LOCK, Writing);
+        let samples = samples(&mut reader);
+        let n_of = |event| samples.iter().filter(|sample| sample.event == event).count();
+        assert_eq!((n_of(event::CHARGE | event::READING), n_of(event::HANDING_ON)), (5, 6), "{samples:?}");
+    });
+}
+
+/// The end of an inner reading, which is not looked at, is not taken for the end of the outer one, which is.
+#[test]
+fn an_inner_reading_does_not_end_the_outer_one() {
+    in_its_own_process("readers::an_inner_reading_does_not_end_the_outer_one", 4, |directory| {
+        start(Exact);
+        let marks = Marks::default();
+        let mut reader = reader(directory);
+        read(&marks, true);
+        release_read(&marks);
+        samples(&mut reader);
+        let mut n_outer_only = 0;
+        for _ in 0..400 {
+            let is_outer_due = is_due();
+            let ((), outer) = when(|| read(&marks, true));
+            let is_inner_due = is_due();
+            read(&marks, false);
+            assert_eq!(release_read(&marks), is_inner_due);
+            let (is_outer_looked_at, outer_end) = when(|| release_read(&marks));
+            assert_eq!(is_outer_looked_at, is_outer_due);
+            let samples = samples(&mut reader);
+            assert_eq!(samples.len(), usize::from(is_outer_due) + usize::from(is_inner_due));
+            if is_outer_due {
+                assert!(outer.until(outer_end).contains(&samples.last().unwrap().ns), "{samples:?}");
+                n_outer_only += u32::from(!is_inner_due);
+            }
+        }
+        assert!(n_outer_only > 0);
+    });
+}
+
+/// What is not looked at takes no place of what is.
+#[test]
+fn readings_of_other_locks_are_not_remembered_beside_one() {
+    in_its_own_process("readers::readings_of_other_locks_are_not_remembered_beside_one", 50, |directory| {
+        start(Exact);
+        let marks: Vec<Marks> = (0..9).map(|_| Marks::default()).collect();
+        let at = |n: usize| LOCK + 64 * n as u64;
+        let mut reader = reader(directory);
+        let mut n_alone = 0;
+        // Mostly some hundred times, until one is looked at and none of the eight that follow.
+        while n_alone == 0 {
+            let is_first_due = is_due();
+            let n_due = (0..9).filter(|n| {
+                let is_due = is_due();
+                marks[*n].read(at(*n), NONE, true);
+                is_due
+            });
+            let n_due = n_due.count();
+            samples(&mut reader);
+            for (n, marks) in marks.iter().enumerate() {
+                marks.release_read(at(n)).into_iter().for_each(ondeck_record::Pending::done);
+            }
+            let n_samples = samples(&mut reader).len();
+            // The very first may be looked at with nothing said before.
+            assert!(n_samples >= n_due && n_samples <= n_due + 1);
+            n_alone += u32::from(is_first_due && n_due == 1);
+        }
     });
 }
