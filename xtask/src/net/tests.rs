@@ -238,7 +238,7 @@ impl Test {
     /// Like [`Test::run`], while no other test runs. A test that looks at times is given more attempts.
     pub(super) fn run_alone(&self, variable: &str, value: &OsStr, patience: Duration) -> Result<Option<bool>, String> {
         let _all = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        self.run_now(variable, value, patience, "8")
+        self.run_now(variable, value, patience, "3")
     }
 
     fn run_now(
