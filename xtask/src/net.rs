@@ -55,9 +55,9 @@ pub(crate) struct Options {
     /// So many of them, by chance
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// Only with these tests: the first word of the names that a run prints, such as `record` or `program`. What survives
-    /// these may be killed by others, so nothing is written
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["write", "again"])]
+    /// Only with these tests: the first word of the names that a run prints, such as `record` or `program`. Who survives
+    /// these may be killed by others, and is not written
+    #[arg(long, value_name = "NAME", conflicts_with = "again")]
     by: Vec<String>,
     /// With the models of minutes
     #[arg(long)]
@@ -97,13 +97,16 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
         let most = options.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
         trial::run(&tests, &wanted, &killed.collect::<Vec<_>>(), Duration::from_secs(options.budget), most)
     };
-    let verdict = survivors.compare(&wanted, &fates);
-    if options.write {
-        survivors::write_pages(root, subject, &mutants, &wanted, &fates, &survivors)?;
-    }
+    let verdict = if options.by.is_empty() { survivors.compare(&wanted, &fates) } else { Ok(()) };
     let n_untried = fates.iter().filter(|fate| matches!(fate, Fate::Untried)).count();
     let n_killed = fates.iter().filter(|fate| matches!(fate, Fate::Killed { .. })).count();
     println!("{} mutants, {} survived, {n_untried} not tried", wanted.len(), wanted.len() - n_killed - n_untried);
+    if options.write {
+        let is_sure = |fate: &Fate| options.by.is_empty() || matches!(fate, Fate::Killed { .. });
+        let fates: Vec<Fate> =
+            fates.into_iter().map(|fate| if is_sure(&fate) { fate } else { Fate::Untried }).collect();
+        survivors::write_pages(root, subject, &mutants, &wanted, &fates, &survivors)?;
+    }
     verdict
 }
 
