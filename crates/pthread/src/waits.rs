@@ -136,3 +136,70 @@ inits! {
     pthread_barrier_init(barrier: *mut pthread_barrier_t, attributes: *const pthread_barrierattr_t, n: c_uint);
     pthread_spin_init(lock: *mut pthread_spinlock_t, is_shared: c_int);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+    use core::ptr;
+
+    /// Something of the C library's that its own functions have made.
+    fn made<T>(init: impl FnOnce(*mut T) -> c_int) -> T {
+        let mut object = core::mem::MaybeUninit::<T>::zeroed();
+        assert_eq!(init(object.as_mut_ptr()), 0);
+        // SAFETY: all of these are plain numbers.
+        unsafe { object.assume_init() }
+    }
+
+    #[test]
+    fn a_look_tells_that_a_semaphore_is_empty() {
+        for n in [0, 1, 5] {
+            // SAFETY: room for a semaphore.
+            let mut semaphore = made(|semaphore| unsafe { sem_init(semaphore, 0, n) });
+            // SAFETY: it has just been made.
+            assert_eq!(unsafe { is_empty(&semaphore) }, n == 0);
+            if n == 1 {
+                // SAFETY: as above.
+                assert_eq!(unsafe { sem_wait(&mut semaphore) }, 0);
+                // SAFETY: as above.
+                assert!(unsafe { is_empty(&semaphore) });
+            }
+        }
+    }
+
+    std::thread_local! {
+        static ONCE: Cell<*mut c_int> = const { Cell::new(ptr::null_mut()) };
+        static N_RUNS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    unsafe extern "C-unwind" fn run() {
+        // SAFETY: the caller's, alive meanwhile.
+        assert!(unsafe { is_under_way(ONCE.get()) });
+        N_RUNS.set(N_RUNS.get() + 1);
+    }
+
+    #[test]
+    fn what_happens_once_is_under_way_meanwhile() {
+        let mut once: c_int = 0;
+        ONCE.set(&raw mut once);
+        // SAFETY: it is ours.
+        assert!(!unsafe { is_under_way(ONCE.get()) });
+        for _ in 0..2 {
+            // SAFETY: as above.
+            unsafe { call_once(ONCE.get(), Some(run)) };
+            assert_eq!(N_RUNS.get(), 1);
+            // SAFETY: as above.
+            assert!(!unsafe { is_under_way(ONCE.get()) });
+        }
+    }
+
+    #[test]
+    fn a_spin_lock_that_was_locked_is_locked() {
+        // SAFETY: room for a spin lock.
+        let mut lock: pthread_spinlock_t = made(|lock| unsafe { pthread_spin_init(lock, 0) });
+        // SAFETY: it has just been made.
+        assert_eq!(unsafe { pthread_spin_lock(&mut lock) }, 0);
+        // SAFETY: as above.
+        assert_eq!(unsafe { real::pthread_spin_trylock(&mut lock) }, EBUSY);
+    }
+}
