@@ -112,9 +112,14 @@ pub(crate) fn clear() {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::sync::{Mutex, PoisonError};
+
+    /// As if all places had been used: then it takes long to clear them.
+    pub(crate) fn use_all() {
+        END.store(PLACES, Relaxed);
+    }
 
     /// There is one table.
     static TURN: Mutex<()> = Mutex::new(());
@@ -172,8 +177,11 @@ mod tests {
             assert!((0..3).all(|_| take(cond).is_some()));
             clear();
             assert_eq!(cut_off(cond), 0);
-            assert!(take(cond).is_some());
-            assert_eq!(cut_off(cond), 1);
+            // The table has an end, and each place that is in use is before it.
+            for n in 1..10 {
+                (0..n).for_each(|_| assert!(take(cond).is_some()));
+                assert_eq!(cut_off(cond), n);
+            }
         });
     }
 }

@@ -453,7 +453,14 @@ pub(crate) mod tests {
             // SAFETY: filled by the call before.
             (1..=31).filter(|signal| unsafe { libc::sigismember(&set, *signal) } == 1).collect::<Vec<i32>>()
         };
+        // SAFETY: plain memory, whose zeros are an empty set.
+        let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
+        // SAFETY: the set is ours, and the signal is one.
+        unsafe { libc::sigaddset(&mut set, libc::SIGUSR2) };
+        // SAFETY: reads the set.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &set, ptr::null_mut()) };
         let before = blocked();
+        assert_eq!(before, [libc::SIGUSR2]);
         let mut within = Vec::new();
         without_signals(|| within = blocked());
         let all = (1..=31).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal));
@@ -482,6 +489,7 @@ pub(crate) mod tests {
             let (is_over, is_twice) = (AtomicBool::new(false), AtomicBool::new(false));
             let turn = |round: u32, is_first: bool| {
                 if is_first {
+                    places::tests::use_all();
                     set_state(FRESH);
                     is_over.store(begin.elapsed() > Duration::from_millis(500), Relaxed);
                 }
