@@ -123,7 +123,7 @@ impl Platform for Preloaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::tests::in_child;
+    use crate::process::tests::{in_child, recorded};
     use std::os::unix::process::CommandExt as _;
     use std::process::Command;
 
@@ -235,6 +235,34 @@ mod tests {
                 command.env("ONDECK_SPIN", value);
             });
         }
+    }
+
+    #[test]
+    fn what_a_lock_does_is_recorded() {
+        const LOCK: u64 = 0x5000;
+        recorded("platform", |read| {
+            let (word, words) = (AtomicU32::new(0), AtomicU64::new(0));
+            let marks = ondeck_record::Marks::default();
+            marks.taken(LOCK);
+            let wait = marks.wait(LOCK).unwrap();
+            let pending = marks.release(LOCK).unwrap();
+            Preloaded::wake(&word, 3);
+            Preloaded::wake_upper(&words, 4);
+            pending.done();
+            wait.told(|| {
+                // The word is another one, so nobody sleeps.
+                Preloaded::wait_on(&word, 1, None);
+                Preloaded::wait_on_upper(&words, 1 << 32, None);
+                (0..5).for_each(|_| Preloaded::pause_ns(1));
+                for name in ["accept", "grab", "accept", "claim", "accept"] {
+                    Preloaded::step(Step { lock: "ondeck", name });
+                }
+            });
+            wait.end(true, LOCK);
+            let locks = read().locks().unwrap();
+            let lock = locks.iter().find(|lock| lock.address == LOCK).unwrap();
+            assert_eq!((lock.parks, lock.spins, lock.rotations, lock.wakes), (2, 5, 3, 7));
+        });
     }
 
     /// On a machine with one core this shows nothing.

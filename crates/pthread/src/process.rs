@@ -290,6 +290,7 @@ static END: extern "C" fn() = {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use ondeck_record::read::Reader;
     use std::os::unix::ffi::OsStrExt as _;
     use std::time::{Duration, Instant};
 
@@ -339,7 +340,8 @@ pub(crate) mod tests {
     /// In a child: as if nothing had been prepared, in this environment.
     fn forget(lock: Option<&CStr>, records: Option<&Directory>) {
         let directory = records.map(|one| std::ffi::CString::new(one.0.as_os_str().as_bytes()).unwrap());
-        for (name, value) in [(c"ONDECK_LOCK", lock), (Wish::DIRECTORY, directory.as_deref())] {
+        let all = [(Wish::RATE, Some(c"1")), (Wish::MAX_MB, Some(c"1")), (Wish::DIRECTORY, directory.as_deref())];
+        for (name, value) in all.into_iter().chain([(c"ONDECK_LOCK", lock)]) {
             let answer = match value {
                 // SAFETY: strings of C, and this is the only thread.
                 Some(value) => unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) },
@@ -352,6 +354,21 @@ pub(crate) mod tests {
         // SAFETY: this is the only thread.
         unsafe { *WISH.0.get() = None };
         set_state(FRESH);
+    }
+
+    /// Whether `test` passes in a child with the flagship that records all it does, which it reads by what it is given.
+    #[track_caller]
+    pub(crate) fn recorded(name: &str, test: impl FnOnce(&dyn Fn() -> Reader)) {
+        let directory = Directory::new(name);
+        in_child(|| {
+            forget(None, Some(&directory));
+            lock();
+            assert!(records());
+            test(&|| {
+                let file = std::fs::read_dir(&directory.0).unwrap().next().unwrap();
+                Reader::open(&file.unwrap().path()).unwrap()
+            });
+        });
     }
 
     #[test]

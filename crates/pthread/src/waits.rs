@@ -140,8 +140,10 @@ inits! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::tests::recorded;
     use core::cell::Cell;
     use core::ptr;
+    use std::time::Duration;
 
     /// Something of the C library's that its own functions have made.
     fn made<T>(init: impl FnOnce(*mut T) -> c_int) -> T {
@@ -201,5 +203,94 @@ mod tests {
         assert_eq!(unsafe { pthread_spin_lock(&mut lock) }, 0);
         // SAFETY: as above.
         assert_eq!(unsafe { real::pthread_spin_trylock(&mut lock) }, EBUSY);
+    }
+
+    /// Has `wait` wait while another thread is about to end that by `end`, until an entry of that kind is in the recording.
+    /// On a busy machine the other may be first.
+    fn is_recorded(what: u32, wait: impl Fn(&dyn Fn()), end: impl Fn() + Sync) {
+        recorded(&format!("waits-{what}"), |read| {
+            let is_there = (0..100).any(|ms| {
+                std::thread::scope(|scope| {
+                    wait(&|| {
+                        scope.spawn(|| {
+                            std::thread::sleep(Duration::from_millis(1 + ms));
+                            end();
+                        });
+                    });
+                });
+                read().locks().unwrap().iter().any(|lock| lock.kind == what)
+            });
+            assert!(is_there, "{what}");
+        });
+    }
+
+    /// An object that threads share.
+    struct Shared<T>(core::cell::UnsafeCell<T>);
+
+    // SAFETY: it is only used by the C library's functions for it.
+    unsafe impl<T> Sync for Shared<T> {}
+
+    impl<T> Shared<T> {
+        fn get(&self) -> *mut T {
+            self.0.get()
+        }
+    }
+
+    #[test]
+    fn waits_for_semaphores_are_recorded() {
+        // SAFETY: room for a semaphore.
+        let semaphore = Shared(made(|semaphore| unsafe { sem_init(semaphore, 0, 0) }).into());
+        let wait = |begin: &dyn Fn()| {
+            begin();
+            // SAFETY: it has been made.
+            assert_eq!(unsafe { sem_wait(semaphore.get()) }, 0);
+        };
+        is_recorded(kind::SEMAPHORE, wait, || {
+            // SAFETY: as above.
+            unsafe { libc::sem_post(semaphore.get()) };
+        });
+    }
+
+    #[test]
+    fn waits_for_spin_locks_are_recorded() {
+        // SAFETY: room for a spin lock.
+        let lock = Shared(made(|lock| unsafe { pthread_spin_init(lock, 0) }).into());
+        let wait = |begin: &dyn Fn()| {
+            // SAFETY: it has been made.
+            assert_eq!(unsafe { pthread_spin_lock(lock.get()) }, 0);
+            begin();
+            // SAFETY: as above; the other thread unlocks it.
+            assert_eq!(unsafe { pthread_spin_lock(lock.get()) }, 0);
+            // SAFETY: as above.
+            unsafe { libc::pthread_spin_unlock(lock.get()) };
+        };
+        is_recorded(kind::SPIN, wait, || {
+            // SAFETY: as above.
+            unsafe { libc::pthread_spin_unlock(lock.get()) };
+        });
+    }
+
+    #[test]
+    fn waits_at_barriers_are_recorded() {
+        // SAFETY: room for a barrier.
+        let barrier = Shared(made(|barrier| unsafe { pthread_barrier_init(barrier, ptr::null(), 2) }).into());
+        let meet = || {
+            // SAFETY: it has been made.
+            let answer = unsafe { pthread_barrier_wait(barrier.get()) };
+            assert!([0, libc::PTHREAD_BARRIER_SERIAL_THREAD].contains(&answer));
+        };
+        let wait = |begin: &dyn Fn()| {
+            begin();
+            meet();
+        };
+        is_recorded(kind::BARRIER, wait, meet);
+    }
+
+    #[test]
+    fn waits_for_the_end_of_threads_are_recorded() {
+        let wait = |_: &dyn Fn()| {
+            std::thread::spawn(|| std::thread::sleep(Duration::from_millis(3))).join().unwrap();
+        };
+        is_recorded(kind::JOIN, wait, || ());
     }
 }
