@@ -175,6 +175,28 @@ mod tests {
         });
     }
 
+    /// As a kernel does it that has more cores than there is room for, and a sandbox that does not know the call.
+    #[test]
+    fn who_is_refused_the_affinity_has_several_cores() {
+        let step = |code: u32, skips: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: skips, k };
+        let mut steps = [
+            step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+            step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_sched_getaffinity as u32),
+            step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
+            step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+        in_child(|| {
+            // SAFETY: numbers only.
+            unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+            // SAFETY: reads the filter, which is alive.
+            if unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) } == 0 {
+                assert_eq!(count_cores(), 2);
+                assert_eq!(CORES.load(Relaxed), 2);
+            }
+        });
+    }
+
     #[test]
     fn what_was_counted_is_believed_for_a_second() {
         in_child(|| {
