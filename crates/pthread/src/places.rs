@@ -110,3 +110,78 @@ pub(crate) fn clear() {
         place.cond.store(0, Relaxed);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::sync::{Mutex, PoisonError};
+
+    /// As if all places had been used: then it takes long to clear them.
+    pub(crate) fn use_all() {
+        END.store(PLACES, Relaxed);
+    }
+
+    /// There is one table.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    fn alone(test: impl FnOnce([&Cond; 2])) {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: zeros are what a static initialiser writes.
+        let conds: [Cond; 2] = unsafe { core::mem::zeroed() };
+        test(conds.each_ref());
+        clear();
+    }
+
+    #[test]
+    fn each_waiter_has_a_place_of_its_own_while_there_are_any() {
+        alone(|[cond, _]| {
+            let mut places: Vec<&'static Place> = (0..PLACES).map(|_| take(cond).unwrap()).collect();
+            assert!(take(cond).is_none());
+            places[PLACES / 2].leave();
+            assert!(ptr::eq(take(cond).unwrap(), places[PLACES / 2]));
+            assert_eq!(cut_off(cond), PLACES as u32);
+            assert!(places.iter().all(|place| !place.leave()));
+            places.sort_unstable_by_key(|place| ptr::from_ref::<Place>(place));
+            places.dedup_by(|one, other| ptr::eq(*one, *other));
+            assert_eq!(places.len(), PLACES);
+        });
+    }
+
+    #[test]
+    fn who_is_cut_off_holds_nothing_and_does_not_count_itself_out() {
+        alone(|[cond, other]| {
+            let (place, beside) = (take(cond).unwrap(), take(other).unwrap());
+            assert_eq!(cut_off(cond), 1);
+            assert_eq!(cut_off(cond), 0);
+            assert!(!place.hold(cond));
+            assert!(!place.leave());
+            assert!(beside.hold(other));
+            assert!(beside.leave());
+        });
+    }
+
+    #[test]
+    fn who_holds_is_not_cut_off() {
+        alone(|[cond, _]| {
+            let place = take(cond).unwrap();
+            assert!(place.hold(cond));
+            assert_eq!(cut_off(cond), 0);
+            assert!(place.leave());
+            assert_eq!(cut_off(cond), 0);
+        });
+    }
+
+    #[test]
+    fn in_a_child_nobody_waits() {
+        alone(|[cond, _]| {
+            assert!((0..3).all(|_| take(cond).is_some()));
+            clear();
+            assert_eq!(cut_off(cond), 0);
+            // The table has an end, and each place that is in use is before it.
+            for n in 1..10 {
+                (0..n).for_each(|_| assert!(take(cond).is_some()));
+                assert_eq!(cut_off(cond), n);
+            }
+        });
+    }
+}

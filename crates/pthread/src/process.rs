@@ -286,3 +286,275 @@ static END: extern "C" fn() = {
     }
     end
 };
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use ondeck_record::read::Reader;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::time::{Duration, Instant};
+
+    /// Whether `test` passes in a child of this process, which may do with its state what it likes.
+    #[track_caller]
+    pub(crate) fn in_child(test: impl FnOnce()) {
+        // SAFETY: the child does nothing that needs the parent's other threads, and ends here.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: always may be called.
+            unsafe { libc::alarm(100) };
+            let is_ok = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test)).is_ok();
+            // SAFETY: always may be called.
+            unsafe { libc::_exit(i32::from(!is_ok)) };
+        }
+        assert_eq!(status_of(child), 0, "the child has failed");
+    }
+
+    fn status_of(child: libc::pid_t) -> i32 {
+        let mut status = 0;
+        // SAFETY: `status` is ours.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        status
+    }
+
+    pub(crate) fn set_state(state: u32) {
+        STATE.state.store(state, Relaxed);
+    }
+
+    /// A directory for recordings, gone with it.
+    struct Directory(std::path::PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("ondeck-pthread-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Directory(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// In a child: as if nothing had been prepared, in this environment.
+    fn forget(lock: Option<&CStr>, records: Option<&Directory>) {
+        let directory = records.map(|one| std::ffi::CString::new(one.0.as_os_str().as_bytes()).unwrap());
+        let all = [(Wish::RATE, Some(c"1")), (Wish::MAX_MB, Some(c"1")), (Wish::DIRECTORY, directory.as_deref())];
+        for (name, value) in all.into_iter().chain([(c"ONDECK_LOCK", lock)]) {
+            let answer = match value {
+                // SAFETY: strings of C, and this is the only thread.
+                Some(value) => unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) },
+                // SAFETY: as above.
+                None => unsafe { libc::unsetenv(name.as_ptr()) },
+            };
+            assert_eq!(answer, 0);
+        }
+        CHOICE.store(FRESH, Relaxed);
+        // SAFETY: this is the only thread.
+        unsafe { *WISH.0.get() = None };
+        set_state(FRESH);
+    }
+
+    /// Whether `test` passes in a child with the flagship that records all it does, which it reads by what it is given.
+    #[track_caller]
+    pub(crate) fn recorded(name: &str, test: impl FnOnce(&dyn Fn() -> Reader)) {
+        let directory = Directory::new(name);
+        in_child(|| {
+            forget(None, Some(&directory));
+            lock();
+            assert!(records());
+            test(&|| {
+                let file = std::fs::read_dir(&directory.0).unwrap().next().unwrap();
+                Reader::open(&file.unwrap().path()).unwrap()
+            });
+        });
+    }
+
+    #[test]
+    fn the_environment_chooses_the_lock() {
+        let known = if theirs::are_known() { KNOWN } else { THEIRS };
+        let directory = Directory::new("chooses");
+        for (name, plain, recorded) in [
+            (None, ONDECK, ONDECK | RECORDED),
+            (Some(c""), ONDECK, ONDECK | RECORDED),
+            (Some(c"ondeck"), ONDECK, ONDECK | RECORDED),
+            (Some(c"glibc"), THEIRS, known | RECORDED),
+            (Some(c"std-port"), ANOTHER, ANOTHER),
+        ] {
+            for (records, expected) in [(None, plain), (Some(&directory), recorded)] {
+                in_child(|| {
+                    forget(name, records);
+                    assert_eq!(lock().is_some(), expected == ANOTHER, "{name:?}");
+                    assert_eq!(state(), expected, "{name:?}");
+                    assert_eq!(records_in(&directory), expected & RECORDED != 0, "{name:?}");
+                });
+            }
+        }
+    }
+
+    /// Whether this process has a file there.
+    fn records_in(directory: &Directory) -> bool {
+        let own = std::process::id().to_string();
+        let mut files = std::fs::read_dir(&directory.0).unwrap();
+        files.any(|file| file.unwrap().file_name().to_str().is_some_and(|name| name.contains(&own)))
+    }
+
+    #[test]
+    fn what_is_theirs_is_known_before_the_answer() {
+        in_child(|| {
+            for (state, is) in [(ONDECK, false), (ANOTHER, false), (THEIRS, true), (KNOWN | RECORDED, true)] {
+                set_state(state);
+                assert_eq!(is_theirs(), is, "{state}");
+            }
+            for (choice, is) in [(THEIRS, true), (ONDECK, false)] {
+                CHOICE.store(choice, Relaxed);
+                set_state(FRESH);
+                assert_eq!(is_theirs(), is, "{choice}");
+            }
+        });
+    }
+
+    #[test]
+    fn what_needs_no_preparation_is_recorded_in_a_child_too() {
+        let directory = Directory::new("child");
+        in_child(|| {
+            for (state, is) in [(ONDECK, false), (BUSY, false), (ONDECK | RECORDED, true), (THEIRS | RECORDED, true)] {
+                set_state(state);
+                assert_eq!(records(), is, "{state}");
+            }
+            forget(None, Some(&directory));
+            assert!(!records());
+            assert_eq!(state(), FRESH);
+            // In the child of a process that does not record.
+            CHOICE.store(ONDECK, Relaxed);
+            assert!(!records());
+            assert_eq!(state(), ONDECK | ONE_FORK);
+        });
+        in_child(|| {
+            forget(None, Some(&directory));
+            // SAFETY: this is the only thread.
+            unsafe { *WISH.0.get() = Wish::of_environment() };
+            CHOICE.store(ONDECK, Relaxed);
+            assert!(records());
+            assert_eq!(state(), ONDECK | RECORDED | ONE_FORK);
+        });
+    }
+
+    /// A child that runs no handlers has the page as the kernel gives it.
+    #[test]
+    fn what_the_kernel_does_to_the_page_is_known() {
+        in_child(|| {
+            forget(None, None);
+            lock();
+            assert_eq!(state(), ONDECK);
+            let none = ptr::null_mut::<c_void>();
+            // SAFETY: a child as that of a fork, which only looks and ends.
+            let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, none, none, none, none) };
+            if child == 0 {
+                // SAFETY: always may be called.
+                unsafe { libc::_exit(i32::from(state() == FRESH)) };
+            }
+            let status = status_of(libc::pid_t::try_from(child).unwrap());
+            assert_eq!(libc::WEXITSTATUS(status) == 1, IS_WIPED.load(Relaxed));
+        });
+    }
+
+    #[test]
+    fn no_signal_comes_in_the_middle() {
+        let blocked = || {
+            // SAFETY: plain memory, which the call fills.
+            let mut set = unsafe { core::mem::zeroed() };
+            // SAFETY: only asks.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, ptr::null(), &mut set) };
+            // SAFETY: filled by the call before.
+            (1..=31).filter(|signal| unsafe { libc::sigismember(&set, *signal) } == 1).collect::<Vec<i32>>()
+        };
+        // SAFETY: plain memory, whose zeros are an empty set.
+        let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
+        // SAFETY: the set is ours, and the signal is one.
+        unsafe { libc::sigaddset(&mut set, libc::SIGUSR2) };
+        // SAFETY: reads the set.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &set, ptr::null_mut()) };
+        let before = blocked();
+        assert_eq!(before, [libc::SIGUSR2]);
+        let mut within = Vec::new();
+        without_signals(|| within = blocked());
+        let all = (1..=31).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal));
+        assert_eq!(within, all.collect::<Vec<i32>>());
+        assert_eq!(blocked(), before);
+    }
+
+    /// Two that begin at once, again and again, for as long as a machine under load may take.
+    #[test]
+    fn one_thread_prepares() {
+        in_child(|| {
+            lock();
+            let (n_before, begin) = (N_FORKS.load(Relaxed), Instant::now());
+            let n_here = AtomicU32::new(0);
+            let meet = |n: u32| {
+                n_here.fetch_add(1, Release);
+                for look in 0.. {
+                    if n_here.load(Acquire) >= 2 * n {
+                        break;
+                    }
+                    if look % 1000 == 999 {
+                        std::thread::yield_now();
+                    }
+                }
+            };
+            let (is_over, is_twice) = (AtomicBool::new(false), AtomicBool::new(false));
+            let turn = |round: u32, is_first: bool| {
+                if is_first {
+                    places::tests::use_all();
+                    set_state(FRESH);
+                    is_over.store(begin.elapsed() > Duration::from_millis(500), Relaxed);
+                }
+                meet(2 * round - 1);
+                let is_over = is_over.load(Relaxed);
+                lock();
+                meet(2 * round);
+                if N_FORKS.load(Relaxed).wrapping_sub(n_before) != round * ONE_FORK {
+                    is_twice.store(true, Relaxed);
+                }
+                is_over
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| (1..5000).any(|round| turn(round, false)));
+                (1..5000).any(|round| turn(round, true));
+            });
+            assert!(!is_twice.load(Relaxed));
+        });
+    }
+
+    #[test]
+    fn the_first_touch_is_marked_and_made_once() {
+        const PARENTS: u32 = 7 * ONE_FORK;
+        let ours = generation_of(state());
+        let word = AtomicU32::new(PARENTS);
+        let exchange = |old, new| word.compare_exchange(old, new, Relaxed, Relaxed).is_ok();
+        let n_times = AtomicU32::new(0);
+        let forget = || {
+            // Others look at it meanwhile.
+            assert_eq!(word.load(Relaxed), ours | UNDER_WAY);
+            n_times.fetch_add(1, Relaxed);
+        };
+        for _ in 0..2 {
+            revive(|| word.load(Relaxed), exchange, forget);
+            assert_eq!((word.load(Relaxed), n_times.load(Relaxed)), (ours, 1));
+        }
+        // The mark of another process, which was forked in the middle.
+        word.store(PARENTS | UNDER_WAY, Relaxed);
+        revive(|| word.load(Relaxed), exchange, forget);
+        assert_eq!((word.load(Relaxed), n_times.load(Relaxed)), (ours, 2));
+    }
+
+    #[test]
+    fn who_finds_the_mark_of_its_own_process_waits() {
+        let ours = generation_of(state());
+        let n_looks = AtomicU32::new(0);
+        let read = || if n_looks.fetch_add(1, Relaxed) < 3 { ours | UNDER_WAY } else { ours };
+        revive(read, |_, _| panic!("another thread is at it"), || panic!("another thread is at it"));
+        assert_eq!(n_looks.load(Relaxed), 4);
+    }
+}

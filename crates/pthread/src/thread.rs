@@ -135,3 +135,92 @@ mod own {
         OWN.set(value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::tests::{in_child, set_state};
+    use crate::state::{ANOTHER, KNOWN, ONDECK, RECORDED, THEIRS};
+
+    fn asked() -> u32 {
+        // SAFETY: always may be called.
+        unsafe { libc::gettid() as u32 }
+    }
+
+    #[test]
+    fn a_thread_with_the_flagship_asks_once() {
+        in_child(|| {
+            own::set(0);
+            set_state(ONDECK);
+            assert_eq!(id_in_ondeck(), None);
+            assert_eq!(id(), asked());
+            assert_eq!(id_in_ondeck(), Some((asked(), ONDECK)));
+            assert_eq!(id_beside_known(), None);
+            assert_eq!(id(), asked());
+        });
+    }
+
+    #[test]
+    fn a_thread_beside_known_mutexes_asks_once() {
+        in_child(|| {
+            own::set(0);
+            set_state(KNOWN | RECORDED);
+            assert_eq!(id_beside_known(), None);
+            learn();
+            assert_eq!(id_beside_known(), Some(asked()));
+            assert_eq!(id_in_ondeck(), None);
+            own::set(0);
+            assert_eq!(id(), asked());
+            assert_eq!(id_beside_known(), Some(asked()));
+            assert_eq!(id_in_ondeck(), None);
+        });
+    }
+
+    #[test]
+    fn with_other_locks_nothing_is_kept() {
+        in_child(|| {
+            for state in [THEIRS, THEIRS | RECORDED, KNOWN, ANOTHER] {
+                own::set(0);
+                set_state(state);
+                learn();
+                assert_eq!(id(), asked());
+                assert_eq!((id_in_ondeck(), id_beside_known()), (None, None), "{state}");
+            }
+        });
+    }
+
+    /// The child has another number, and what it remembers is the parent's.
+    #[test]
+    fn a_child_does_not_take_its_parents_number() {
+        for state in [ONDECK, KNOWN | RECORDED] {
+            in_child(|| {
+                set_state(state);
+                let parents = id();
+                in_child(|| {
+                    // Not prepared yet, and later another process.
+                    assert_eq!((id_in_ondeck(), id_beside_known()), (None, None));
+                    assert!(id() == asked() && id() != parents);
+                    set_state(state + crate::state::ONE_FORK);
+                    assert_eq!((id_in_ondeck(), id_beside_known()), (None, None));
+                    assert!(id() == asked() && id() != parents);
+                });
+            });
+        }
+    }
+
+    /// Nothing known looks like a process that is not prepared.
+    #[test]
+    fn who_has_not_asked_in_a_process_that_is_not_prepared_asks() {
+        in_child(|| {
+            own::set(0);
+            set_state(0);
+            assert_eq!(id_in_ondeck(), None);
+            assert_eq!(id(), asked());
+        });
+    }
+
+    #[test]
+    fn who_has_started_a_thread_is_not_alone() {
+        std::thread::spawn(|| assert!(!is_alone())).join().unwrap();
+    }
+}

@@ -136,3 +136,161 @@ inits! {
     pthread_barrier_init(barrier: *mut pthread_barrier_t, attributes: *const pthread_barrierattr_t, n: c_uint);
     pthread_spin_init(lock: *mut pthread_spinlock_t, is_shared: c_int);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::tests::recorded;
+    use core::cell::Cell;
+    use core::ptr;
+    use std::time::Duration;
+
+    /// Something of the C library's that its own functions have made.
+    fn made<T>(init: impl FnOnce(*mut T) -> c_int) -> T {
+        let mut object = core::mem::MaybeUninit::<T>::zeroed();
+        assert_eq!(init(object.as_mut_ptr()), 0);
+        // SAFETY: all of these are plain numbers.
+        unsafe { object.assume_init() }
+    }
+
+    #[test]
+    fn a_look_tells_that_a_semaphore_is_empty() {
+        for n in [0, 1, 5] {
+            // SAFETY: room for a semaphore.
+            let mut semaphore = made(|semaphore| unsafe { sem_init(semaphore, 0, n) });
+            // SAFETY: it has just been made.
+            assert_eq!(unsafe { is_empty(&semaphore) }, n == 0);
+            if n == 1 {
+                // SAFETY: as above.
+                assert_eq!(unsafe { sem_wait(&mut semaphore) }, 0);
+                // SAFETY: as above.
+                assert!(unsafe { is_empty(&semaphore) });
+            }
+        }
+    }
+
+    std::thread_local! {
+        static ONCE: Cell<*mut c_int> = const { Cell::new(ptr::null_mut()) };
+        static N_RUNS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    unsafe extern "C-unwind" fn run() {
+        // SAFETY: the caller's, alive meanwhile.
+        assert!(unsafe { is_under_way(ONCE.get()) });
+        N_RUNS.set(N_RUNS.get() + 1);
+    }
+
+    #[test]
+    fn what_happens_once_is_under_way_meanwhile() {
+        let mut once: c_int = 0;
+        ONCE.set(&raw mut once);
+        // SAFETY: it is ours.
+        assert!(!unsafe { is_under_way(ONCE.get()) });
+        for _ in 0..2 {
+            // SAFETY: as above.
+            unsafe { call_once(ONCE.get(), Some(run)) };
+            assert_eq!(N_RUNS.get(), 1);
+            // SAFETY: as above.
+            assert!(!unsafe { is_under_way(ONCE.get()) });
+        }
+    }
+
+    #[test]
+    fn a_spin_lock_that_was_locked_is_locked() {
+        // SAFETY: room for a spin lock.
+        let mut lock: pthread_spinlock_t = made(|lock| unsafe { pthread_spin_init(lock, 0) });
+        // SAFETY: it has just been made.
+        assert_eq!(unsafe { pthread_spin_lock(&mut lock) }, 0);
+        // SAFETY: as above.
+        assert_eq!(unsafe { real::pthread_spin_trylock(&mut lock) }, EBUSY);
+    }
+
+    /// Has `wait` wait while another thread is about to end that by `end`, until an entry of that kind is in the recording.
+    /// On a busy machine the other may be first, so that takes longer each time.
+    fn is_recorded(what: u32, wait: impl Fn(&dyn Fn()), end: impl Fn() + Sync) {
+        recorded(&format!("waits-{what}"), |read| {
+            let is_there = (0..9).any(|attempt| {
+                std::thread::scope(|scope| {
+                    wait(&|| {
+                        scope.spawn(|| {
+                            std::thread::sleep(Duration::from_millis(1 << attempt));
+                            end();
+                        });
+                    });
+                });
+                read().locks().unwrap().iter().any(|lock| lock.kind == what)
+            });
+            assert!(is_there, "{what}");
+        });
+    }
+
+    /// An object that threads share.
+    struct Shared<T>(core::cell::UnsafeCell<T>);
+
+    // SAFETY: it is only used by the C library's functions for it.
+    unsafe impl<T> Sync for Shared<T> {}
+
+    impl<T> Shared<T> {
+        fn get(&self) -> *mut T {
+            self.0.get()
+        }
+    }
+
+    #[test]
+    fn waits_for_semaphores_are_recorded() {
+        // SAFETY: room for a semaphore.
+        let semaphore = Shared(made(|semaphore| unsafe { sem_init(semaphore, 0, 0) }).into());
+        let wait = |begin: &dyn Fn()| {
+            begin();
+            // SAFETY: it has been made.
+            assert_eq!(unsafe { sem_wait(semaphore.get()) }, 0);
+        };
+        is_recorded(kind::SEMAPHORE, wait, || {
+            // SAFETY: as above.
+            unsafe { libc::sem_post(semaphore.get()) };
+        });
+    }
+
+    #[test]
+    fn waits_for_spin_locks_are_recorded() {
+        // SAFETY: room for a spin lock.
+        let lock = Shared(made(|lock| unsafe { pthread_spin_init(lock, 0) }).into());
+        let wait = |begin: &dyn Fn()| {
+            // SAFETY: it has been made.
+            assert_eq!(unsafe { pthread_spin_lock(lock.get()) }, 0);
+            begin();
+            // SAFETY: as above; the other thread unlocks it.
+            assert_eq!(unsafe { pthread_spin_lock(lock.get()) }, 0);
+            // SAFETY: as above.
+            unsafe { libc::pthread_spin_unlock(lock.get()) };
+        };
+        is_recorded(kind::SPIN, wait, || {
+            // SAFETY: as above.
+            unsafe { libc::pthread_spin_unlock(lock.get()) };
+        });
+    }
+
+    #[test]
+    fn waits_at_barriers_are_recorded() {
+        // SAFETY: room for a barrier.
+        let barrier = Shared(made(|barrier| unsafe { pthread_barrier_init(barrier, ptr::null(), 2) }).into());
+        let meet = || {
+            // SAFETY: it has been made.
+            let answer = unsafe { pthread_barrier_wait(barrier.get()) };
+            assert!([0, libc::PTHREAD_BARRIER_SERIAL_THREAD].contains(&answer));
+        };
+        let wait = |begin: &dyn Fn()| {
+            begin();
+            meet();
+        };
+        is_recorded(kind::BARRIER, wait, meet);
+    }
+
+    #[test]
+    fn waits_for_the_end_of_threads_are_recorded() {
+        let wait = |_: &dyn Fn()| {
+            std::thread::spawn(|| std::thread::sleep(Duration::from_millis(3))).join().unwrap();
+        };
+        is_recorded(kind::JOIN, wait, || ());
+    }
+}
