@@ -46,12 +46,12 @@ pub(crate) enum Command {
     /// Simulate the same locks on a machine that you don't have
     ///
     /// Use it to see how locks behave with more cores, on another processor, or under another operating system. The
-    /// same command gives the same figures each time, on any computer (except with --machine here). It uses all cores
-    /// of this computer.
+    /// same command gives the same figures each time, on any computer (except without --machine, or with --machine
+    /// here). It uses all cores of this computer.
     ///
     /// Without --workload and --lock, it runs what `ondeck bench` runs. For std and other mutexes that are not ours, it
-    /// simulates our ports of them. A simulation can be wrong: docs/validation.md compares it with published
-    /// measurements.
+    /// simulates our ports of them. A simulation can be wrong: `ondeck check` compares it with this machine, and
+    /// docs/validation.md with published measurements.
     ///
     /// Example: ondeck sim --machine graviton3 --lock ondeck,std --threads 1,8,64
     Sim(SimArgs),

@@ -115,11 +115,12 @@ struct Ranking<'a> {
 }
 
 impl Check {
-    /// Of rows in any order, on a machine with so many CPUs. What was only measured, or only simulated, is left out.
+    /// Of rows on a machine with so many CPUs, in the order of the simulated ones: those are in the order of the plan, and
+    /// measured ones in an order that was drawn. What was only measured, or only simulated, is left out.
     pub fn new(rows: &[Row], cpus: u32) -> Check {
         let mut places: HashMap<(&str, u32, &str), usize> = HashMap::new();
         let mut found: Vec<(&Row, [Vec<f64>; 2])> = Vec::new();
-        for row in rows {
+        for row in rows.iter().filter(|row| is_simulated(row)).chain(rows.iter().filter(|row| !is_simulated(row))) {
             let value = (main_metric(&row.workload).of)(row).filter(|value| value.is_finite() && *value > 0.0);
             let Some(value) = value else { continue };
             let place = *places.entry((&row.workload, row.threads, &row.lock)).or_insert(found.len());

@@ -14,7 +14,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) machine: Option<String>,
 
-    /// Take more time: more workloads, more rounds and seeds, and longer measurements
+    /// Take about a quarter of an hour: more workloads, more rounds and seeds, and longer measurements
     #[arg(long)]
     pub(crate) full: bool,
 
@@ -36,20 +36,20 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<Threads>,
 
-    /// Length of each measurement in seconds [default: 0.06; 0.15 with --full]
+    /// Length of each measurement in seconds [default: 0.08; 0.15 with --full]
     ///
     /// It does not change the simulation, where each workload has its own length.
     #[arg(long, value_name = "S", value_parser = choice::seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 
-    /// How often everything is measured [default: 3; 9 with --full]
+    /// How often everything is measured [default: 5; 9 with --full]
     ///
     /// A figure is the median of the rounds. If they differ by more than the simulation is off, the figure is marked as
     /// noisy.
     #[arg(long, value_name = "N", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) rounds: Option<u32>,
 
-    /// Number of seeds that are simulated [default: 1; 3 with --full]
+    /// Number of seeds that are simulated [default: 3; 5 with --full]
     #[arg(long, value_name = "K", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u32>,
 

@@ -156,10 +156,10 @@ mod tests {
             text.starts_with("Simulated within 15 % of measured in 6 of 12 points (1 more is too noisy to judge); ")
         );
         for shown in [
-            "+10%",
+            "+9%",
             "+33%~",
             " ~  noisy",
-            "- Error: median 104 % (",
+            "- Error: median 103 % (33 % with the noisy points); ",
             "largest +197% (sections/cs20000-out20000-near, 8 threads",
             "tau is 1.00 in the median of 2 settings; lowest 1.00, from 15 pairs",
             "- No lock that is best",

@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn noise_is_said_and_counts_neither_way() {
         let near = rows(("v", 2, "std"), &[100.0], &[100.0]);
-        let noisy = rows(("v", 2, "ondeck"), &[100.0, 200.0], &[250.0]);
+        let noisy = rows(("v", 2, "ondeck"), &[100.0, 300.0], &[250.0]);
         let verdict = |rows: &[crate::row::Row]| Check::new(rows, 2).verdict();
         assert_eq!(
             verdict(&[near, noisy.clone()].concat()),
