@@ -31,7 +31,7 @@ fn a_check_tells_prints_and_writes_what_it_found() {
         ["rows.csv", "page.html", "given.json"].map(|name| scratch.path(&format!("{USER}-{name}")));
     let files = ["--out", &rows, "--report", &page, "--contribute", &given];
     let output = command(&[&TINY[..], &["--seeds", "1"], &files].concat())
-        .envs([("USER", USER), ("LOGNAME", USER), ("HOME", "/home/zaphodbeeblebrox"), ("COLUMNS", "100")])
+        .envs([("USER", USER), ("LOGNAME", USER), ("HOME", USER), ("COLUMNS", "100")])
         .output()
         .unwrap();
     let [shown, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -71,7 +71,7 @@ fn what_is_given_away(text: &str) {
     let calibration = value["calibration"].as_str().unwrap();
     assert!(calibration.parse::<toml::Table>().unwrap().contains_key("calibration"), "{calibration}");
     assert!(!text.contains(USER), "the user's name, from the environment or a path");
-    assert!(!text.contains("/home/") && !text.contains("/tmp/"), "a path");
+    assert!(!text.contains(std::env::temp_dir().to_str().unwrap()), "a path");
     // What the fingerprint says of the kind of machine may by chance be what its owner has called it.
     let kind = value["fingerprint"].to_string();
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

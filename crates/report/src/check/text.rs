@@ -155,10 +155,11 @@ mod tests {
         assert!(
             text.starts_with("Simulated within 15 % of measured in 6 of 12 points (1 more is too noisy to judge); ")
         );
+        let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
         for shown in [
             "+9%",
             "+33%~",
-            " ~  noisy",
+            "~ noisy: the rounds",
             "- Error: median 103 % (33 % with the noisy points); ",
             "largest +197% (sections/cs20000-out20000-near, 8 threads",
             "tau is 1.00 in the median of 2 settings; lowest 1.00, from 15 pairs",
