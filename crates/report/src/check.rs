@@ -8,6 +8,7 @@ mod text;
 mod verdict;
 
 use crate::inputs::is_simulated;
+use crate::noise::TOO_LOW;
 use crate::output::{Format, Results};
 use crate::row::{Metric, Row, main_metric};
 use crate::stats::{median, median_interval};
@@ -91,6 +92,8 @@ pub struct Check {
     points: Vec<Point>,
     /// How many threads can run at once.
     cpus: u32,
+    /// How often other programs were seen to run meanwhile.
+    disturbances: usize,
 }
 
 /// A setting in which the lock that is best by one is worst by the other.
@@ -142,7 +145,12 @@ impl Check {
         points.sort_by_key(|point| {
             settings.iter().position(|(workload, threads)| (workload, *threads) == (&point.workload, point.threads))
         });
-        Check { points, cpus }
+        Check { points, cpus, disturbances: 0 }
+    }
+
+    /// The same, knowing what the run has warned of.
+    pub fn with_warnings(self, warnings: &[String]) -> Check {
+        Check { disturbances: warnings.iter().filter(|warning| warning.contains(TOO_LOW)).count(), ..self }
     }
 
     /// The points of each setting.

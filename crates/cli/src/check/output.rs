@@ -70,7 +70,7 @@ impl<'a> Outputs<'a> {
             say("nothing was finished, so nothing is written");
             return Ok(());
         }
-        let check = Check::new(&rows, plan.simulated.machine.cpus.len() as u32);
+        let check = Check::new(&rows, plan.simulated.machine.cpus.len() as u32).with_warnings(&warnings);
         let line = fingerprint.line();
         let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
         self.write_rows(&results, is_whole)?;

@@ -79,6 +79,12 @@ impl Check {
     /// What the errors come to.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
+        if self.disturbances > 0 {
+            let times = counted(self.disturbances, "time");
+            said.push(format!(
+                "Other programs ran meanwhile ({times}), so these figures are worth little: close them, and check again."
+            ));
+        }
         if let (Some(median), Some(most)) = (Check::median_error(self.judged()), largest(self.judged())) {
             let of_all = match (Check::median_error(self.points.iter()), self.count(Judgement::Noisy)) {
                 (Some(of_all), 1..) => format!(" ({} with the noisy points)", percent(of_all)),
@@ -175,6 +181,9 @@ mod tests {
         let all = [of("a", 9.0, 1.0), of("b", 1.0, 2.0), of("c", 5.0, 5.0)];
         let said = Check::new(&all.concat(), 2).sentences();
         assert_eq!(said[2..], ["a is the best lock measured and the worst simulated (w, 1 thread)."]);
+        let loaded = ["for 2.0 s, other programs used 1.5 of 2 CPUs: figures of that time are too low".to_owned()];
+        let disturbed = Check::new(&all.concat(), 2).with_warnings(&loaded).sentences();
+        assert!(disturbed[0].starts_with("Other programs ran meanwhile (1 time)") && disturbed[1..] == said);
         assert!(Check::new(&[], 2).text(80).starts_with("Nothing was both"));
     }
 }
