@@ -58,35 +58,25 @@ const FULL: Effort = Effort { seconds: 0.15, rounds: 9, seeds: 5 };
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Exit> {
     let outputs = Outputs::new(args)?;
     let fingerprint = this_machine::fingerprint();
-    let measured = measured(args).map_err(Exit::Usage)?;
-    // What is wrong with a file is said before anything is measured.
-    let file = args
-        .machine
-        .as_deref()
-        .map(machine_of)
-        .transpose()
-        .map_err(|what| Exit::Usage(format!("--machine: {what}")))?;
+    // What is wrong with the words or with a file is said before anything is measured.
+    let (measured, simulated) = plans(args).map_err(Exit::Usage)?;
+    let named = args.machine.as_deref().filter(|words| *words != HERE);
+    let named = named.map(machine_of).transpose().map_err(|what| Exit::Usage(format!("--machine: {what}")))?;
     let stop = stop_on_signal();
-    let subject = match file {
-        Some(subject) => subject,
-        None => this_one(&measured, &fingerprint, stop)?,
-    };
-    let plan = plan(args, measured, &subject).map_err(Exit::Usage)?;
+    let Subject { machine, words, text } = named.map_or_else(|| this_one(&fingerprint, stop), Ok)?;
+    let simulated = MachinePlan { plan: simulated, machine, machine_words: words, record: false };
+    let plan = CheckPlan { measured, simulated };
     say(&opening(&plan));
     let mut display = Display::new();
     let outcome = check::run(&plan, stop, &mut |progress| display.show(progress));
     let (Outcome { rows, .. }, warnings, failure) = finished(display, outcome);
     let end = end_of_run(failure);
-    outputs.deliver(Found {
-        plan: &plan,
-        calibration: &subject.text,
-        fingerprint,
-        rows,
-        warnings,
-        is_whole: end.is_ok(),
-    })?;
+    outputs.deliver(Found { plan: &plan, calibration: &text, fingerprint, rows, warnings, is_whole: end.is_ok() })?;
     end
 }
+
+/// How the command line spells this machine.
+const HERE: &str = "here";
 
 /// The machine to simulate.
 struct Subject {
@@ -108,18 +98,13 @@ fn machine_of(words: &str) -> Result<Subject, String> {
             several(there as usize, "CPU")
         ));
     }
-    let text = if words.ends_with(".toml") {
-        text_of(Path::new(words)).map_err(|error| error.to_string())?
-    } else {
-        String::new()
-    };
+    let is_file = words.ends_with(".toml") || words.contains('/');
+    let text = if is_file { text_of(Path::new(words)).map_err(|error| error.to_string())? } else { String::new() };
     Ok(Subject { machine, words: words.to_owned(), text })
 }
 
 /// The machine that we run on, measured now.
-fn this_one(measured: &Plan, fingerprint: &Fingerprint, stop: &AtomicBool) -> Result<Subject, Exit> {
-    // It would be a pity to calibrate for a plan that cannot be run.
-    ondeck_lab::driver::check(measured).map_err(|failure| Exit::Usage(failure.to_string()))?;
+fn this_one(fingerprint: &Fingerprint, stop: &AtomicBool) -> Result<Subject, Exit> {
     let calibration = calibration(stop)?;
     if let Err(end) = end_of_run(None) {
         say("interrupted before anything was compared");
@@ -127,7 +112,7 @@ fn this_one(measured: &Plan, fingerprint: &Fingerprint, stop: &AtomicBool) -> Re
     }
     let text = machine_file(&calibration, fingerprint);
     let machine = simulate::machine_of_text(&text).map_err(Exit::Failed)?;
-    Ok(Subject { machine, words: "here".to_owned(), text })
+    Ok(Subject { machine, words: HERE.to_owned(), text })
 }
 
 fn effort(args: &CheckArgs) -> Effort {
@@ -139,20 +124,14 @@ fn effort(args: &CheckArgs) -> Effort {
     }
 }
 
-/// What is measured, or one line that names the flag that is wrong.
-fn measured(args: &CheckArgs) -> Result<Plan, String> {
-    let Effort { seconds, rounds, .. } = effort(args);
+/// What is measured, and how that is simulated; or one line that names the flag that is wrong.
+fn plans(args: &CheckArgs) -> Result<(Plan, Plan), String> {
+    let Effort { seconds, rounds, seeds } = effort(args);
     let points = points(&run_args(args), &Stage::hardware())?;
-    Ok(Plan { points, rounds, seconds: Some(seconds), seed: 1, pin: Pin::None, earlier: Vec::new() })
-}
-
-fn plan(args: &CheckArgs, measured: Plan, subject: &Subject) -> Result<CheckPlan, String> {
-    let simulated = Plan { points: Vec::new(), rounds: effort(args).seeds, seconds: None, ..measured.clone() };
-    let (machine, machine_words) = (subject.machine.clone(), subject.words.clone());
-    let simulated = MachinePlan { plan: simulated, machine, machine_words, record: false };
-    let plan = CheckPlan { measured, simulated };
-    check::check(&plan).map_err(|failure| failure.to_string())?;
-    Ok(plan)
+    let measured = Plan { points, rounds, seconds: Some(seconds), seed: 1, pin: Pin::None, earlier: Vec::new() };
+    let simulated = Plan { points: Vec::new(), rounds: seeds, seconds: None, ..measured.clone() };
+    check::check(&measured, &simulated).map_err(|failure| failure.to_string())?;
+    Ok((measured, simulated))
 }
 
 /// The flags as `bench` has them, with our defaults.
@@ -204,7 +183,7 @@ mod tests {
     fn measured_of(line: &str) -> Plan {
         let words = ["ondeck", "check"].into_iter().chain(line.split_whitespace());
         match Cli::try_parse_from(words).unwrap().command {
-            Command::Check(args) => measured(&args).unwrap(),
+            Command::Check(args) => plans(&args).unwrap().0,
             _ => unreachable!("the line says check"),
         }
     }

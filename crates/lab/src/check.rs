@@ -41,14 +41,14 @@ impl CheckPlan {
     }
 }
 
-/// Refuses a plan that cannot be run.
+/// Refuses a plan that cannot be run; the points are those of the first. It takes no machine, so that nobody has to measure
+/// one for nothing.
 ///
 /// # Errors
 /// In one line with what is accepted.
-pub fn check(plan: &CheckPlan) -> Result<(), Failure> {
-    let (measured, simulated) = plan.of(0, &plan.measured.points);
-    driver::check(&measured)?;
-    simulate::check(&simulated.plan)
+pub fn check(measured: &Plan, simulated: &Plan) -> Result<(), Failure> {
+    driver::check(measured)?;
+    simulate::check(&Plan { points: measured.points.clone(), ..simulated.clone() })
 }
 
 /// Runs `plan`. Setting `stop` ends it early with the rows that are ready.
@@ -56,7 +56,7 @@ pub fn check(plan: &CheckPlan) -> Result<(), Failure> {
 /// # Errors
 /// The first failure, with the rows before it.
 pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
-    check(plan)?;
+    check(&plan.measured, &plan.simulated.plan)?;
     let total = plan.total();
     let mut rows: Vec<Row> = Vec::new();
     for (place, points) in plan.settings().enumerate() {
@@ -147,7 +147,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_measured_or_simulated_is_refused() {
-        let refused = |point| check(&plan(&[point])).unwrap_err().to_string();
+        let refused = |point| {
+            let plan = plan(&[point]);
+            check(&plan.measured, &plan.simulated.plan).unwrap_err().to_string()
+        };
         assert!(refused(("solo", "parking-lot-reentrant", 1)).contains("compiled for hardware"));
         assert!(refused(("aim7", "std", 2)).contains("simulated machines only"));
         assert!(refused(("solo", "std", 2)).contains("exactly 1"));
