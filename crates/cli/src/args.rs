@@ -1,5 +1,6 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
+mod check;
 mod files;
 mod kernel;
 mod recorder;
@@ -7,6 +8,7 @@ mod top;
 mod trial;
 
 use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
+pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
@@ -44,12 +46,12 @@ pub(crate) enum Command {
     /// Simulate the same locks on a machine that you don't have
     ///
     /// Use it to see how locks behave with more cores, on another processor, or under another operating system. The
-    /// same command gives the same figures each time, on any computer (except with --machine here). It uses all cores
-    /// of this computer.
+    /// same command gives the same figures each time, on any computer (except without --machine, or with --machine
+    /// here). It uses all cores of this computer.
     ///
     /// Without --workload and --lock, it runs what `ondeck bench` runs. For std and other mutexes that are not ours, it
-    /// simulates our ports of them. A simulation can be wrong: docs/validation.md compares it with published
-    /// measurements.
+    /// simulates our ports of them. A simulation can be wrong: `ondeck check` compares it with this machine, and
+    /// docs/validation.md with published measurements.
     ///
     /// Example: ondeck sim --machine graviton3 --lock ondeck,std --threads 1,8,64
     Sim(SimArgs),
@@ -124,6 +126,17 @@ pub(crate) enum Command {
     ///
     /// Example: ondeck calibrate --out here.toml
     Calibrate(CalibrateArgs),
+    /// Find out how far to believe `ondeck sim`, on this machine
+    ///
+    /// Use it before you trust a simulated figure. It calibrates this machine, and then measures and simulates the same
+    /// points in turn: ondeck and the mutexes in common use, from one thread to four for each CPU. The first sentence
+    /// says how often the simulation is right, and where not to believe it.
+    ///
+    /// A figure is right if it is within 15 % of the measured one. Close other programs first. It takes about three
+    /// minutes on 2 CPUs, and longer on more. Ctrl-C prints what there is so far.
+    ///
+    /// Example: ondeck check --report page.html
+    Check(CheckArgs),
     /// Turn result files into a page with charts, pictures or tables
     ///
     /// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws traces
@@ -340,7 +353,8 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
-    /// Machine to simulate (required): a name, a machine file, or `here`
+    /// Machine to simulate: a name, a machine file, or `here`
+    /// [default: here.toml, if `ondeck calibrate` has written that on this machine]
     ///
     /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `here` measures this machine
     /// first. Measuring takes a few seconds and gives slightly different figures each time. To simulate exactly the

@@ -3,24 +3,17 @@
 use crate::args::CalibrateArgs;
 use crate::exit::Exit;
 use crate::terminal::{end_of_run, print, progress_bar, say, stop_on_signal, width};
-use ondeck_lab::calibrate::{calibrate, machine_file};
+use ondeck_lab::calibrate::{Calibration, calibrate, machine_file};
 use ondeck_lab::this_machine;
 use ondeck_report::output::OutFile;
 use ondeck_report::wording::wrap;
+use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
     let out = args.out.as_deref().map(OutFile::check).transpose();
     let out = out.map_err(|what| Exit::Usage(format!("--out: {what}")))?;
     let fingerprint = this_machine::fingerprint();
-    let stop = stop_on_signal();
-    let bar = progress_bar();
-    let calibration = calibrate(stop, &mut |what, done, total| {
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-        bar.set_message(what.to_string());
-    });
-    bar.finish_and_clear();
-    let calibration = calibration.map_err(Exit::Failed)?;
+    let calibration = calibration(stop_on_signal())?;
     let end = end_of_run(None);
     if let (Some(out), true) = (&out, end.is_ok()) {
         out.replace(machine_file(&calibration, &fingerprint).as_bytes()).map_err(Exit::Failed)?;
@@ -35,4 +28,16 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
         say("interrupted: no machine file was written");
     }
     end
+}
+
+/// Measures this machine, with a bar that shows how far it is.
+pub(crate) fn calibration(stop: &AtomicBool) -> Result<Calibration, Exit> {
+    let bar = progress_bar();
+    let calibration = calibrate(stop, &mut |what, done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_string());
+    });
+    bar.finish_and_clear();
+    calibration.map_err(Exit::Failed)
 }

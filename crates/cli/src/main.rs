@@ -8,6 +8,7 @@
 mod args;
 mod bench;
 mod calibrate;
+mod check;
 mod choice;
 mod compare;
 mod deliver;
@@ -49,6 +50,7 @@ fn main() {
             Command::Top(args) => top::run(&args),
             Command::List { what, sources } => list::run(what, sources),
             Command::Calibrate(args) => calibrate::run(&args),
+            Command::Check(args) => check::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Demo { library } => demo::run(library.as_deref()),

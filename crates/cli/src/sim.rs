@@ -8,6 +8,7 @@ use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal, width}
 use ondeck_lab::plan::{Outcome, Plan};
 use ondeck_lab::simulate::trace;
 use ondeck_lab::simulate::{self, MachinePlan, Timeline};
+use ondeck_lab::this_machine;
 use ondeck_report::explain::tables;
 use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
@@ -103,7 +104,7 @@ fn what_is_cut(header: &Header, plan: &MachinePlan, stop: &AtomicBool) -> String
 
 /// The plan, or one line that names the flag that is wrong.
 fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
-    let Some(name) = &args.machine else {
+    let Some(name) = &args.machine.clone().or_else(calibrated) else {
         return Err(format!("--machine is missing; accepted: {}", simulate::accepted_machines()));
     };
     let machine = simulate::machine(name, args.cores).map_err(|what| format!("--machine: {what}"))?;
@@ -118,6 +119,18 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     let plan = Plan { points, rounds, seconds, seed, pin, earlier: Vec::new() };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
+}
+
+/// The calibration of this machine, if there is one in this directory, under the name that it has in all our texts. One of
+/// another machine is not what somebody means who names none.
+fn calibrated() -> Option<String> {
+    const FILE: &str = "here.toml";
+    let machine = simulate::machine(FILE, None).ok()?;
+    let is_of_here = machine.name == this_machine::fingerprint().machine;
+    is_of_here.then(|| {
+        say(&format!("no --machine: simulating this machine, as {FILE} describes it"));
+        FILE.to_owned()
+    })
 }
 
 /// What is about to happen.

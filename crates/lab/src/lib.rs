@@ -6,6 +6,7 @@
 
 pub mod bench_lock;
 pub mod calibrate;
+pub mod check;
 mod conditions;
 mod crew;
 pub mod driver;

@@ -67,8 +67,16 @@ pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
 /// This machine as it is measured now; `cores` as in [`machine::find`].
 fn machine_here(cores: Option<u32>) -> Result<Machine, String> {
     let calibration = calibrate(&AtomicBool::new(false), &mut |_, _, _| ())?;
-    let machine = machine::from_text("here", &machine_file(&calibration, &this_machine::fingerprint()))?;
+    let machine = machine_of_text(&machine_file(&calibration, &this_machine::fingerprint()))?;
     cores.map_or(Ok(machine.clone()), |n| machine.with_cores(n))
+}
+
+/// The machine that the text of a machine file describes, as [`machine_file`] writes it of this one.
+///
+/// # Errors
+/// In one line that says what is wrong with it.
+pub fn machine_of_text(text: &str) -> Result<Machine, String> {
+    machine::from_text("here", text)
 }
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.

@@ -121,8 +121,10 @@ impl Source {
             let name = if is_simulated(&rows[0]) { simulated(machine) } else { words.join(" on ") };
             let mut part = self.clone();
             part.label = format!("{}, {name}", self.label);
-            // A fingerprint is of one machine.
-            part.results.fingerprint = part.results.fingerprint.filter(|fingerprint| fingerprint.machine == *machine);
+            // A fingerprint is of one machine. That of a real one is not of what is simulated after it, under its name.
+            part.results.fingerprint = part.results.fingerprint.filter(|fingerprint| {
+                fingerprint.machine == *machine && fingerprint.simulation.is_some() == is_simulated(&rows[0])
+            });
             match place {
                 0 => part
                     .notes
@@ -195,7 +197,9 @@ mod tests {
         assert_eq!(two[0].results.rows, [row("hardware", "big", 0), row("hardware", "big", 1)]);
         assert!(two[0].results.fingerprint.is_some() && two[1].results.fingerprint.is_none());
         assert_eq!((two[0].notes.len(), two[1].notes.len()), (2, 0), "a warning is said once");
-        assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "big", 0)])[1].label, "a.csv, simulated big");
+        let both = split(vec![row("hardware", "big", 0), row("sim", "big", 0)]);
+        assert_eq!(both[1].label, "a.csv, simulated big");
+        assert!(both[0].results.fingerprint.is_some() && both[1].results.fingerprint.is_none());
         assert_eq!(split(vec![row("hardware", "big", 0), row("sim", "x", 0)])[1].label, "a.csv, simulated x");
     }
 

@@ -61,7 +61,7 @@ fn combinations() {
 
 #[test]
 fn words() {
-    refused(&["bnech"], &["bnech", "bench, sim, run, profile, top, list, calibrate, report, compare"]);
+    refused(&["bnech"], &["bnech", "bench, sim, run, profile, top, list, calibrate, check, report, compare"]);
     refused(&["bench", "--thread", "2"], &["--thread", "--threads"]);
     refused(&["bench", "now"], &["now", "--help"]);
     refused(&["bench", "--rounds"], &["--rounds"]);
