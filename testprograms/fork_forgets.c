@@ -35,6 +35,40 @@ static void signal_comes(void)
     join_soon(waiter, "a signal for the only waiter of the child");
 }
 
+static void *lock_once(void *id)
+{
+    __atomic_store_n((int *)id, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    return NULL;
+}
+
+// None of the parent's waiters is moved to the mutex, or woken: whoever waits for the mutex then would wait for that one.
+static void notifies_nobody(int (*notify)(pthread_cond_t *))
+{
+    OK(pthread_mutex_lock(&mutex));
+    OK(notify(&cond));
+    OK(pthread_mutex_unlock(&mutex));
+    for (int round = 0; round < 3; round++) {
+        int id = 0;
+        OK(pthread_mutex_lock(&mutex));
+        pthread_t thread = start(lock_once, &id);
+        until_asleep(&id);
+        OK(pthread_mutex_unlock(&mutex));
+        join_soon(thread, "a mutex whose condition variable was notified in the child");
+    }
+}
+
+static void signals_nobody(void)
+{
+    notifies_nobody(pthread_cond_signal);
+}
+
+static void broadcasts_to_nobody(void)
+{
+    notifies_nobody(pthread_cond_broadcast);
+}
+
 static void destroys_mutex(void)
 {
     OK(pthread_mutex_destroy(&mutex));
@@ -113,6 +147,8 @@ int main(void)
     for (int i = 0; i < N_WAITERS; i++)
         until_asleep(&waiter_ids[i]);
     in_child("a signal in the child", signal_comes);
+    in_child("a signal in the child for nobody", signals_nobody);
+    in_child("a broadcast in the child to nobody", broadcasts_to_nobody);
     // glibc counts the parent's waiters in the child: it refuses to destroy the mutex, and waits for them, for ever, before
     // the condition variable is destroyed.
     if (is_preloaded()) {

@@ -143,7 +143,7 @@ impl Source {
         sources
     }
 
-    /// The recorder's own tests, the programs with the library, how it comes into programs, and what profiles say of programs
+    /// The recorder's own tests, the library's, the programs with it, how it comes into programs, and what profiles say of programs
     /// whose use of locks is known.
     fn of_preloaded() -> Vec<Source> {
         let cli = |name: &str, only, looks_at_times, words: [&'static str; 2]| {
@@ -153,6 +153,7 @@ impl Source {
         vec![
             Source::binary("record", "ondeck-record", &["--lib"]),
             Source::binary("record/truth", "ondeck-record", &["--test", "truth"]),
+            Source::binary("pthread/direct", "ondeck-pthread", &["--test", "direct"]),
             Source::Programs(&SETTINGS),
             cli("cli", "launch::", false, ["--test", "cli"]),
             cli("known", "", true, ["--test", "known"]),
