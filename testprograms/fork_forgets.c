@@ -99,6 +99,19 @@ static void destroys_used_cond(void)
     OK(pthread_mutex_destroy(&mutex));
 }
 
+static pthread_mutex_t unused = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t of_unused = PTHREAD_COND_INITIALIZER;
+
+// The first that the child does with the mutex is to wait with it, free as it is.
+static void waits_with_free_mutex(void)
+{
+    struct timespec end = in_ns(CLOCK_REALTIME, MS);
+    int code = pthread_cond_timedwait(&of_unused, &unused, &end);
+    CHECK(code == ETIMEDOUT || code == 0);
+    OK(pthread_mutex_unlock(&unused));
+    OK(pthread_mutex_destroy(&unused));
+}
+
 static pthread_mutex_t owned;
 
 static void owns_nothing(void)
@@ -154,6 +167,7 @@ int main(void)
     if (is_preloaded()) {
         in_child("a mutex used and destroyed in the child", destroys_used_mutex);
         in_child("a mutex destroyed in the child", destroys_mutex);
+        in_child("a wait with a free mutex in the child", waits_with_free_mutex);
         in_child("a condition variable destroyed in the child", destroys_cond);
         in_child("a condition variable used and destroyed in the child", destroys_used_cond);
     }

@@ -5,8 +5,9 @@ use crate::ground::{Ended, ended, passed, tell};
 use libc::{PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, pthread_mutex_t};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 
-/// The words of a mutex: the C library's lock, and the owner.
+/// The words of a mutex: the C library's lock, how often it is locked again, and the owner.
 const THEIRS: usize = 0;
+const COUNT: usize = 1;
 const OWNER: usize = 2;
 
 fn word<'a>(mutex: *mut pthread_mutex_t, number: usize) -> &'a AtomicU32 {
@@ -111,6 +112,24 @@ fn a_free_mutex_may_be_unlocked() {
         lock(mutex);
         unlock(mutex);
         unlock(mutex);
+    });
+}
+
+/// As the C library says it: a count that cannot go on.
+#[test]
+fn a_recursive_mutex_is_not_locked_without_end() {
+    let name = "bypassed::a_recursive_mutex_is_not_locked_without_end";
+    passed(name, "ondeck", None, || {
+        let mutex = kept(PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP);
+        lock(mutex);
+        word(mutex, COUNT).store(u32::MAX - 1, Relaxed);
+        // SAFETY: it exists.
+        assert_eq!(unsafe { libc::pthread_mutex_lock(mutex) }, libc::EAGAIN);
+        // SAFETY: it exists.
+        assert_eq!(unsafe { libc::pthread_mutex_trylock(mutex) }, libc::EAGAIN);
+        word(mutex, COUNT).store(0, Relaxed);
+        unlock(mutex);
+        lock(mutex);
     });
 }
 
