@@ -35,28 +35,40 @@ static void signal_comes(void)
     join_soon(waiter, "a signal for the only waiter of the child");
 }
 
-static void *lock_once(void *id)
+struct locker {
+    pthread_mutex_t *mutex;
+    int id;
+};
+
+static void *lock_once(void *argument)
 {
-    __atomic_store_n((int *)id, thread_id(), __ATOMIC_RELEASE);
-    OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
+    struct locker *locker = argument;
+    __atomic_store_n(&locker->id, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_mutex_lock(locker->mutex));
+    OK(pthread_mutex_unlock(locker->mutex));
     return NULL;
 }
 
-// None of the parent's waiters is moved to the mutex, or woken: whoever waits for the mutex then would wait for that one.
+// Whoever waits for the mutex is called, and not one of the parent's threads.
+static void is_handed_on(pthread_mutex_t *which)
+{
+    for (int round = 0; round < 3; round++) {
+        struct locker locker = {which, 0};
+        OK(pthread_mutex_lock(which));
+        pthread_t thread = start(lock_once, &locker);
+        until_asleep(&locker.id);
+        OK(pthread_mutex_unlock(which));
+        join_soon(thread, doing);
+    }
+}
+
+// None of the parent's waiters is moved to the mutex, or woken.
 static void notifies_nobody(int (*notify)(pthread_cond_t *))
 {
     OK(pthread_mutex_lock(&mutex));
     OK(notify(&cond));
     OK(pthread_mutex_unlock(&mutex));
-    for (int round = 0; round < 3; round++) {
-        int id = 0;
-        OK(pthread_mutex_lock(&mutex));
-        pthread_t thread = start(lock_once, &id);
-        until_asleep(&id);
-        OK(pthread_mutex_unlock(&mutex));
-        join_soon(thread, "a mutex whose condition variable was notified in the child");
-    }
+    is_handed_on(&mutex);
 }
 
 static void signals_nobody(void)
@@ -136,6 +148,44 @@ static void in_child(const char *what, void (*act)(void))
     child_is_well(pid, what);
 }
 
+static pthread_mutex_t called;
+static sem_t has_come, may_go;
+
+static void stay(int signal_number)
+{
+    (void)signal_number;
+    sem_post(&has_come);
+    wait_for(&may_go);
+}
+
+static void uses_called(void)
+{
+    is_handed_on(&called);
+    OK(pthread_mutex_destroy(&called));
+}
+
+// The mutex is free when the process forks, and a thread has been called for it that is in a signal handler: in the child there
+// is no such thread.
+static void forks_while_one_is_called(const char *what, int type)
+{
+    doing = what;
+    pthread_mutexattr_t attr;
+    OK(pthread_mutexattr_init(&attr));
+    OK(pthread_mutexattr_settype(&attr, type));
+    OK(pthread_mutex_init(&called, &attr));
+    struct locker locker = {&called, 0};
+    OK(pthread_mutex_lock(&called));
+    pthread_t thread = start(lock_once, &locker);
+    until_asleep(&locker.id);
+    OK(pthread_kill(thread, SIGUSR1));
+    wait_for(&has_come);
+    OK(pthread_mutex_unlock(&called));
+    in_child(what, uses_called);
+    sem_post(&may_go);
+    join_soon(thread, what);
+    OK(pthread_mutex_destroy(&called));
+}
+
 static void holder_forks(const char *what, int type)
 {
     pthread_mutexattr_t attr;
@@ -154,6 +204,12 @@ int main(void)
     watchdog();
     holder_forks("the child of an error checking mutex's holder", PTHREAD_MUTEX_ERRORCHECK);
     holder_forks("the child of a recursive mutex's holder", PTHREAD_MUTEX_RECURSIVE);
+    sem_init(&has_come, 0, 0);
+    sem_init(&may_go, 0, 0);
+    signal(SIGUSR1, stay);
+    forks_while_one_is_called("a mutex that a thread was called for", PTHREAD_MUTEX_NORMAL);
+    forks_while_one_is_called("a recursive mutex that a thread was called for", PTHREAD_MUTEX_RECURSIVE);
+    forks_while_one_is_called("an adaptive mutex that a thread was called for", PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_t waiters[N_WAITERS];
     for (int i = 0; i < N_WAITERS; i++)
         waiters[i] = start(wait_for_it, &waiter_ids[i]);

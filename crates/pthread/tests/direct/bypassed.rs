@@ -1,9 +1,10 @@
 //! Mutexes that the C library's own functions have touched behind ondeck's back, which these tests imitate by writing what those
 //! write; and locks that stand in for ondeck's.
 
-use crate::ground::{Ended, ended, passed, tell};
+use crate::ground::{Ended, ended, is_asleep, passed, tell};
 use libc::{PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, pthread_mutex_t};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 /// The words of a mutex: the C library's lock, how often it is locked again, and the owner.
 const THEIRS: usize = 0;
@@ -112,6 +113,42 @@ fn a_free_mutex_may_be_unlocked() {
         lock(mutex);
         unlock(mutex);
         unlock(mutex);
+    });
+}
+
+/// A thread waits on a condition variable with a normal mutex that it does not hold, and whoever holds it has not written its
+/// number yet: that one keeps it.
+#[test]
+fn a_wait_leaves_a_mutex_to_a_new_owner() {
+    let name = "bypassed::a_wait_leaves_a_mutex_to_a_new_owner";
+    passed(name, "ondeck", None, || {
+        let mutex = kept(PTHREAD_MUTEX_INITIALIZER);
+        MUTEX.store(mutex, Relaxed);
+        lock(mutex);
+        word(mutex, OWNER).store(0, Relaxed);
+        let (thread, is_over) = (AtomicI32::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: always may be called.
+                thread.store(unsafe { libc::gettid() }, Relaxed);
+                let (mutex, mut condition) = (MUTEX.load(Relaxed), libc::PTHREAD_COND_INITIALIZER);
+                let long_ago = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+                // SAFETY: all of them exist.
+                let answer = unsafe { libc::pthread_cond_timedwait(&mut condition, mutex, &long_ago) };
+                is_over.store(true, Relaxed);
+                assert_eq!(answer, libc::ETIMEDOUT);
+                unlock(mutex);
+            });
+            let mut n_asleep = 0;
+            while n_asleep < 20 && !is_over.load(Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+                n_asleep = if is_asleep(thread.load(Relaxed)) { n_asleep + 1 } else { 0 };
+            }
+            assert!(!is_over.load(Relaxed), "it has the mutex while another thread does");
+            // SAFETY: always may be called.
+            word(mutex, OWNER).store(unsafe { libc::gettid() } as u32, Relaxed);
+            unlock(mutex);
+        });
     });
 }
 

@@ -102,6 +102,12 @@ pub(crate) fn tell(name: &str, value: u64) {
     println!("{name} {value}");
 }
 
+/// Whether the thread of that number, 0 for none yet, sleeps in the kernel.
+pub(crate) fn is_asleep(thread: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+}
+
 /// Lets time pass, so that what is measured is told apart from nothing.
 pub(crate) fn pass() {
     std::thread::sleep(Duration::from_micros(300));

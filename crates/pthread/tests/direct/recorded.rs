@@ -1,6 +1,6 @@
 //! What a recording says of mutexes and condition variables that are ondeck's.
 
-use crate::ground::{Ended, Recording, assert_between, pass, passed, tell, when};
+use crate::ground::{Ended, Recording, assert_between, is_asleep, pass, passed, tell, when};
 use libc::{
     CLOCK_REALTIME, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_PRIVATE,
     PTHREAD_PROCESS_SHARED, pthread_cond_t, pthread_mutex_t, timespec,
@@ -160,11 +160,6 @@ fn samples_stand_for_acquisitions_of_a_plain_mutex() {
     });
 }
 
-fn state_of(thread: i32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
-    stat.rsplit(") ").next()?.chars().next()
-}
-
 /// A thread waits for it, by `lock`, while it is held.
 fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pthread_mutex_t)) {
     tell("mutex", mutex as u64);
@@ -178,7 +173,7 @@ fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pthread_mutex_
             unlock(address as *mut pthread_mutex_t);
             waited
         });
-        while thread.load(Relaxed) == 0 || state_of(thread.load(Relaxed)) != Some('S') {
+        while !is_asleep(thread.load(Relaxed)) {
             std::thread::yield_now();
         }
         let ((), seen) = when(pass);
