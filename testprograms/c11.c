@@ -162,5 +162,11 @@ int main(void)
     with_type(mtx_plain | mtx_recursive);
     with_type(mtx_timed | mtx_recursive);
     mixed_with_pthread();
+    // No type of mutex: undefined in C, and taken for another one by glibc.
+    if (is_preloaded()) {
+        mtx_t mutex;
+        CHECK(mtx_init(&mutex, 4) == thrd_error);
+        CHECK(mtx_init(&mutex, -1) == thrd_error);
+    }
     return 0;
 }

@@ -224,11 +224,11 @@ UNUSED static pid_t thread_id(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
-// Whether the thread of this process with this id sleeps in the kernel. Without stdio, which allocates.
+// Whether the thread with this id, of any process, sleeps in the kernel. Without stdio, which allocates.
 UNUSED static int is_asleep(pid_t id)
 {
     char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)id);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)id);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
     if (file >= 0)

@@ -6,7 +6,7 @@
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t cond;
-    int n_waiting, n_tokens, n_woken, is_over, is_inside;
+    int n_waiting, n_tokens, n_ended, n_woken, is_over, is_inside;
 } room;
 
 static void make_room(int type)
@@ -37,6 +37,7 @@ static void *take_a_token(void *argument)
         room.is_inside = 1;
         dally(100);
         room.is_inside = 0;
+        room.n_ended++;
     }
     room.n_tokens -= !room.is_over;
     room.n_waiting--;
@@ -81,6 +82,9 @@ static void signals(int type, int signal_inside)
             OK(pthread_cond_signal(&room.cond));
         until(&room.n_woken, i);
     }
+    // POSIX lets waits end without a notification; those of ours on a condition variable of one process do not.
+    if (is_preloaded())
+        CHECK(locked_read(&room.n_ended) == N_WAITERS / 2);
     doing = "a broadcast wakes all";
     OK(pthread_mutex_lock(&room.mutex));
     room.is_over = 1;
@@ -219,6 +223,83 @@ static void levels(int n_levels)
     close_room();
 }
 
+static struct both {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    int id, is_over;
+} both;
+
+static void make_both(int type, int shared_mutex, int shared_cond)
+{
+    pthread_mutexattr_t mutex_attr;
+    pthread_condattr_t cond_attr;
+    OK(pthread_mutexattr_init(&mutex_attr));
+    OK(pthread_mutexattr_settype(&mutex_attr, type));
+    OK(pthread_mutexattr_setpshared(&mutex_attr, shared_mutex));
+    OK(pthread_condattr_init(&cond_attr));
+    OK(pthread_condattr_setpshared(&cond_attr, shared_cond));
+    memset(&both, 0, sizeof both);
+    OK(pthread_mutex_init(&both.mutex, &mutex_attr));
+    OK(pthread_cond_init(&both.cond, &cond_attr));
+}
+
+static void *wait_until_over(void *argument)
+{
+    (void)argument;
+    OK(pthread_mutex_lock(&both.mutex));
+    __atomic_store_n(&both.id, thread_id(), __ATOMIC_RELEASE);
+    while (!both.is_over)
+        OK(pthread_cond_wait(&both.cond, &both.mutex));
+    OK(pthread_mutex_unlock(&both.mutex));
+    return NULL;
+}
+
+// The same with a mutex that processes share, which may be another's business. After refused waits nothing is left of them: a
+// waiter can be notified, and the condition variable destroyed before it is out, be it made anew before that or not.
+static void refused_when_shared(int shared_cond, int is_made_anew)
+{
+    doing = "a wait with a shared mutex of nobody";
+    make_both(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PROCESS_SHARED, shared_cond);
+    struct timespec end = in_ns(CLOCK_REALTIME, 50 * SECOND);
+    GIVES(pthread_cond_wait(&both.cond, &both.mutex), EPERM);
+    GIVES(pthread_cond_timedwait(&both.cond, &both.mutex, &end), EPERM);
+    pthread_condattr_t attr;
+    OK(pthread_condattr_init(&attr));
+    OK(pthread_condattr_setpshared(&attr, shared_cond));
+    if (is_made_anew)
+        OK(pthread_cond_init(&both.cond, &attr));
+    pthread_t waiter = start(wait_until_over, NULL);
+    until_asleep(&both.id);
+    OK(pthread_mutex_lock(&both.mutex));
+    both.is_over = 1;
+    OK(pthread_cond_broadcast(&both.cond));
+    OK(pthread_cond_destroy(&both.cond));
+    OK(pthread_mutex_unlock(&both.mutex));
+    join_soon(waiter, doing);
+    OK(pthread_mutex_destroy(&both.mutex));
+}
+
+static void *wait_with_anothers(void *argument)
+{
+    (void)argument;
+    struct timespec end = in_ns(CLOCK_REALTIME, MS);
+    int code = pthread_cond_timedwait(&both.cond, &both.mutex, &end);
+    CHECK(code == ETIMEDOUT || code == 0);
+    OK(pthread_mutex_unlock(&both.mutex));
+    return NULL;
+}
+
+// A normal mutex that another thread holds: the wait unlocks it for that one, and the mutex is as good as new afterwards.
+static void with_anothers_mutex(int shared_mutex)
+{
+    doing = "a wait with a normal mutex of another thread";
+    make_both(PTHREAD_MUTEX_NORMAL, shared_mutex, PTHREAD_PROCESS_PRIVATE);
+    OK(pthread_mutex_lock(&both.mutex));
+    join_soon(start(wait_with_anothers, NULL), doing);
+    OK(pthread_cond_destroy(&both.cond));
+    OK(pthread_mutex_destroy(&both.mutex));
+}
+
 int main(void)
 {
     watchdog();
@@ -236,6 +317,10 @@ int main(void)
     holds_after_timeout(PTHREAD_MUTEX_ERRORCHECK);
     levels(2);
     levels(5);
+    for (int i = 0; i < 4; i++)
+        refused_when_shared(i & 1, i >> 1);
+    with_anothers_mutex(PTHREAD_PROCESS_PRIVATE);
+    with_anothers_mutex(PTHREAD_PROCESS_SHARED);
 
     pthread_condattr_t attr;
     OK(pthread_condattr_init(&attr));

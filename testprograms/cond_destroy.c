@@ -103,9 +103,82 @@ static void after_timeouts(void)
     free(room);
 }
 
+struct slow {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    int waiter, destroyer, is_over, is_destroyed;
+};
+
+static void *wait_until_over(void *argument)
+{
+    struct slow *slow = argument;
+    OK(pthread_mutex_lock(&slow->mutex));
+    __atomic_store_n(&slow->waiter, thread_id(), __ATOMIC_RELEASE);
+    while (!slow->is_over)
+        OK(pthread_cond_wait(&slow->cond, &slow->mutex));
+    OK(pthread_mutex_unlock(&slow->mutex));
+    return NULL;
+}
+
+static void *destroy_it(void *argument)
+{
+    struct slow *slow = argument;
+    __atomic_store_n(&slow->destroyer, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_cond_destroy(&slow->cond));
+    __atomic_store_n(&slow->is_destroyed, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+// Who destroys it while somebody waits is kept waiting, asleep: undefined in POSIX, and how glibc does it. In another process
+// too, be that a child which has not touched the condition variable before.
+static void destroyer_waits(int shared, int in_child)
+{
+    doing = in_child ? "destroy in a child" : shared ? "destroy while somebody waits, shared" : "destroy while somebody waits";
+    struct slow *slow = mmap(NULL, sizeof *slow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(slow != MAP_FAILED);
+    pthread_condattr_t attr;
+    pthread_mutexattr_t mutex_attr;
+    OK(pthread_condattr_init(&attr));
+    OK(pthread_mutexattr_init(&mutex_attr));
+    OK(pthread_condattr_setpshared(&attr, shared));
+    OK(pthread_mutexattr_setpshared(&mutex_attr, shared));
+    OK(pthread_cond_init(&slow->cond, &attr));
+    OK(pthread_mutex_init(&slow->mutex, &mutex_attr));
+    pthread_t waiter = start(wait_until_over, slow), destroyer = 0;
+    until_asleep(&slow->waiter);
+    pid_t child = 0;
+    if (in_child) {
+        child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            watchdog();
+            destroy_it(slow);
+            _exit(0);
+        }
+    } else {
+        destroyer = start(destroy_it, slow);
+    }
+    until_asleep(&slow->destroyer);
+    CHECK(!__atomic_load_n(&slow->is_destroyed, __ATOMIC_ACQUIRE));
+    OK(pthread_mutex_lock(&slow->mutex));
+    slow->is_over = 1;
+    OK(pthread_cond_broadcast(&slow->cond));
+    OK(pthread_mutex_unlock(&slow->mutex));
+    join_soon(waiter, doing);
+    if (in_child)
+        child_is_well(child, doing);
+    else
+        join_soon(destroyer, doing);
+    CHECK(slow->is_destroyed);
+    munmap(slow, sizeof *slow);
+}
+
 int main(void)
 {
     watchdog();
+    destroyer_waits(0, 0);
+    destroyer_waits(1, 0);
+    destroyer_waits(1, 1);
     OK(pthread_barrier_init(&begin, NULL, N_WAITERS + 1));
     OK(pthread_barrier_init(&end, NULL, N_WAITERS + 1));
     pthread_t threads[N_WAITERS];

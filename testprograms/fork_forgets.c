@@ -35,6 +35,52 @@ static void signal_comes(void)
     join_soon(waiter, "a signal for the only waiter of the child");
 }
 
+struct locker {
+    pthread_mutex_t *mutex;
+    int id;
+};
+
+static void *lock_once(void *argument)
+{
+    struct locker *locker = argument;
+    __atomic_store_n(&locker->id, thread_id(), __ATOMIC_RELEASE);
+    OK(pthread_mutex_lock(locker->mutex));
+    OK(pthread_mutex_unlock(locker->mutex));
+    return NULL;
+}
+
+// Whoever waits for the mutex is called, and not one of the parent's threads.
+static void is_handed_on(pthread_mutex_t *which)
+{
+    for (int round = 0; round < 3; round++) {
+        struct locker locker = {which, 0};
+        OK(pthread_mutex_lock(which));
+        pthread_t thread = start(lock_once, &locker);
+        until_asleep(&locker.id);
+        OK(pthread_mutex_unlock(which));
+        join_soon(thread, doing);
+    }
+}
+
+// None of the parent's waiters is moved to the mutex, or woken.
+static void notifies_nobody(int (*notify)(pthread_cond_t *))
+{
+    OK(pthread_mutex_lock(&mutex));
+    OK(notify(&cond));
+    OK(pthread_mutex_unlock(&mutex));
+    is_handed_on(&mutex);
+}
+
+static void signals_nobody(void)
+{
+    notifies_nobody(pthread_cond_signal);
+}
+
+static void broadcasts_to_nobody(void)
+{
+    notifies_nobody(pthread_cond_broadcast);
+}
+
 static void destroys_mutex(void)
 {
     OK(pthread_mutex_destroy(&mutex));
@@ -65,6 +111,19 @@ static void destroys_used_cond(void)
     OK(pthread_mutex_destroy(&mutex));
 }
 
+static pthread_mutex_t unused = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t of_unused = PTHREAD_COND_INITIALIZER;
+
+// The first that the child does with the mutex is to wait with it, free as it is.
+static void waits_with_free_mutex(void)
+{
+    struct timespec end = in_ns(CLOCK_REALTIME, MS);
+    int code = pthread_cond_timedwait(&of_unused, &unused, &end);
+    CHECK(code == ETIMEDOUT || code == 0);
+    OK(pthread_mutex_unlock(&unused));
+    OK(pthread_mutex_destroy(&unused));
+}
+
 static pthread_mutex_t owned;
 
 static void owns_nothing(void)
@@ -89,6 +148,47 @@ static void in_child(const char *what, void (*act)(void))
     child_is_well(pid, what);
 }
 
+static pthread_mutex_t called;
+static sem_t has_come, may_go;
+
+static void stay(int signal_number)
+{
+    (void)signal_number;
+    sem_post(&has_come);
+    wait_for(&may_go);
+}
+
+static void uses_called(void)
+{
+    // What a thread does only with its first mutex in a process is done then.
+    OK(pthread_mutex_lock(&unused));
+    OK(pthread_mutex_unlock(&unused));
+    is_handed_on(&called);
+    OK(pthread_mutex_destroy(&called));
+}
+
+// The mutex is free when the process forks, and a thread has been called for it that is in a signal handler: in the child there
+// is no such thread.
+static void forks_while_one_is_called(const char *what, int type)
+{
+    doing = what;
+    pthread_mutexattr_t attr;
+    OK(pthread_mutexattr_init(&attr));
+    OK(pthread_mutexattr_settype(&attr, type));
+    OK(pthread_mutex_init(&called, &attr));
+    struct locker locker = {&called, 0};
+    OK(pthread_mutex_lock(&called));
+    pthread_t thread = start(lock_once, &locker);
+    until_asleep(&locker.id);
+    OK(pthread_kill(thread, SIGUSR1));
+    wait_for(&has_come);
+    OK(pthread_mutex_unlock(&called));
+    in_child(what, uses_called);
+    sem_post(&may_go);
+    join_soon(thread, what);
+    OK(pthread_mutex_destroy(&called));
+}
+
 static void holder_forks(const char *what, int type)
 {
     pthread_mutexattr_t attr;
@@ -107,17 +207,26 @@ int main(void)
     watchdog();
     holder_forks("the child of an error checking mutex's holder", PTHREAD_MUTEX_ERRORCHECK);
     holder_forks("the child of a recursive mutex's holder", PTHREAD_MUTEX_RECURSIVE);
+    sem_init(&has_come, 0, 0);
+    sem_init(&may_go, 0, 0);
+    signal(SIGUSR1, stay);
+    forks_while_one_is_called("a mutex that a thread was called for", PTHREAD_MUTEX_NORMAL);
+    forks_while_one_is_called("a recursive mutex that a thread was called for", PTHREAD_MUTEX_RECURSIVE);
+    forks_while_one_is_called("an adaptive mutex that a thread was called for", PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_t waiters[N_WAITERS];
     for (int i = 0; i < N_WAITERS; i++)
         waiters[i] = start(wait_for_it, &waiter_ids[i]);
     for (int i = 0; i < N_WAITERS; i++)
         until_asleep(&waiter_ids[i]);
     in_child("a signal in the child", signal_comes);
+    in_child("a signal in the child for nobody", signals_nobody);
+    in_child("a broadcast in the child to nobody", broadcasts_to_nobody);
     // glibc counts the parent's waiters in the child: it refuses to destroy the mutex, and waits for them, for ever, before
     // the condition variable is destroyed.
     if (is_preloaded()) {
         in_child("a mutex used and destroyed in the child", destroys_used_mutex);
         in_child("a mutex destroyed in the child", destroys_mutex);
+        in_child("a wait with a free mutex in the child", waits_with_free_mutex);
         in_child("a condition variable destroyed in the child", destroys_cond);
         in_child("a condition variable used and destroyed in the child", destroys_used_cond);
     }

@@ -121,6 +121,15 @@ int main(void)
             has_type(&copy.mutex, types[(i + k) % 4]);
             use(&copy);
         }
+        doing = "made out of anything";
+        static const uint32_t anything[] = {1, 16, 17, 0xa5a5a5a5, UINT32_MAX};
+        for (int k = 0; k < 5; k++) {
+            for (size_t at = 0; at < sizeof copy / 4; at++)
+                memcpy((char *)&copy + 4 * at, &anything[k], 4);
+            make(&copy, types[i]);
+            has_type(&copy.mutex, types[i]);
+            use(&copy);
+        }
         doing = "made anew without having been destroyed";
         for (int k = 0; k < 4; k++) {
             make(&copy, types[(i + k) % 4]);

@@ -144,6 +144,7 @@ impl Source {
     }
 
     /// The recorder's own tests and the library's, the programs with the library, how it comes into programs, and what profiles say of programs
+    /// The recorder's own tests, the library's, the programs with it, how it comes into programs, and what profiles say of programs
     /// whose use of locks is known.
     fn of_preloaded() -> Vec<Source> {
         let cli = |name: &str, only, looks_at_times, words: [&'static str; 2]| {
@@ -154,6 +155,7 @@ impl Source {
             Source::binary("record", "ondeck-record", &["--lib"]),
             Source::binary("record/truth", "ondeck-record", &["--test", "truth"]),
             Source::binary("pthread", "ondeck-pthread", &["--lib"]),
+            Source::binary("pthread/direct", "ondeck-pthread", &["--test", "direct"]),
             Source::Programs(&SETTINGS),
             cli("cli", "launch::", false, ["--test", "cli"]),
             cli("known", "", true, ["--test", "known"]),
