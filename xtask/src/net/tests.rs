@@ -143,9 +143,8 @@ impl Source {
         sources
     }
 
-    /// The recorder's own tests and the library's, the programs with the library, how it comes into programs, and what profiles say of programs
-    /// The recorder's own tests, the library's, the programs with it, how it comes into programs, and what profiles say of programs
-    /// whose use of locks is known.
+    /// The recorder's own tests and the library's, the programs with the library, how it comes into programs, and what profiles
+    /// say of programs whose use of locks is known.
     fn of_preloaded() -> Vec<Source> {
         let cli = |name: &str, only, looks_at_times, words: [&'static str; 2]| {
             let words = [&["--package", "ondeck-cli"][..], &words].concat();
