@@ -153,6 +153,7 @@ impl Source {
         vec![
             Source::binary("record", "ondeck-record", &["--lib"]),
             Source::binary("record/truth", "ondeck-record", &["--test", "truth"]),
+            Source::binary("pthread", "ondeck-pthread", &["--lib"]),
             Source::binary("pthread/direct", "ondeck-pthread", &["--test", "direct"]),
             Source::Programs(&SETTINGS),
             cli("cli", "launch::", false, ["--test", "cli"]),
