@@ -234,6 +234,32 @@ fn only_a_wait_for_a_robust_mutex_is_recorded() {
     }
 }
 
+/// A thread that is the only one may wait too: for another process, or until its time is up.
+#[test]
+fn a_wait_of_a_process_with_one_thread_is_recorded() {
+    unsafe extern "C" {
+        static mut __libc_single_threaded: std::ffi::c_char;
+    }
+    let name = "theirs::a_wait_of_a_process_with_one_thread_is_recorded";
+    let ended = passed(name, "glibc", Some(1), || {
+        // As good as true: the other thread, if there is one, sleeps until this one has ended.
+        // SAFETY: nobody else looks or writes meanwhile.
+        unsafe { __libc_single_threaded = 1 };
+        let mutex = robust();
+        lock(mutex);
+        // SAFETY: it exists.
+        assert_eq!(unsafe { libc::pthread_mutex_timedlock(mutex, &in_ms(1)) }, ETIMEDOUT);
+        unlock(mutex);
+        // SAFETY: as above.
+        unsafe { __libc_single_threaded = 0 };
+        tell("mutex", mutex as u64);
+    });
+    ended.inspect(|ended| {
+        let waits = ended.recording().samples_of(ended.told("mutex"), event::WAIT);
+        assert_eq!(waits.len(), 1, "{waits:?}");
+    });
+}
+
 /// One that is made where another was is another one.
 #[test]
 fn a_new_robust_mutex_has_another_number() {
