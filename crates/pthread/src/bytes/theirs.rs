@@ -270,6 +270,34 @@ mod tests {
         assert_eq!(count.into_inner(), 2 * TURNS);
     }
 
+    /// As above. Another thread says again and again that it begins to wait: each time the next unlock leaves it to the C
+    /// library.
+    #[test]
+    fn nobody_who_begins_to_wait_is_overlooked() {
+        const SOMEBODY_WAITS: u32 = 2;
+        let (mutex, is_over) = (Mutex::new_theirs(), core::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let mut n_waits = 0;
+                while !is_over.load(Relaxed) {
+                    let answer = mutex.theirs.compare_exchange(THEIRS_TAKEN, SOMEBODY_WAITS, Relaxed, Relaxed);
+                    n_waits += u32::from(answer.is_ok());
+                }
+                n_waits
+            });
+            let mut n_refused = 0;
+            for _ in 0..300_000 {
+                assert!(mutex.grab_theirs(number_of_this_thread()));
+                if !mutex.free_theirs() {
+                    n_refused += 1;
+                    theirs_unlock(&mutex);
+                }
+            }
+            is_over.store(true, Relaxed);
+            assert_eq!(waiter.join().unwrap(), n_refused);
+        });
+    }
+
     fn number_of_this_thread() -> u32 {
         std::thread_local!(static NUMBER: u32 = number());
         NUMBER.with(|number| *number)
