@@ -384,8 +384,8 @@ fn a_refused_wait_is_not_recorded() {
         assert_eq!(unsafe { libc::pthread_cond_wait(condition, mutex) }, EPERM);
         one_hold(mutex, lock, || {
             let (mutex, condition) = (mutex as usize, condition as usize);
-            // SAFETY: both exist.
             elsewhere(|| {
+                // SAFETY: both exist.
                 let answer = unsafe { libc::pthread_cond_wait(condition as *mut _, mutex as *mut _) };
                 assert_eq!(answer, EPERM);
             });
