@@ -8,3 +8,5 @@ mod ground;
 #[path = "../../../../testprograms/library.rs"]
 mod library;
 mod recorded;
+mod rwlocks;
+mod theirs;

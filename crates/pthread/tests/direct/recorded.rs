@@ -9,13 +9,13 @@ use ondeck_record::layout::{event, kind};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// A mutex of that type. Never freed.
-fn mutex(kind: i32) -> *mut pthread_mutex_t {
+pub(crate) fn mutex(kind: i32) -> *mut pthread_mutex_t {
     let mutex: &mut pthread_mutex_t = Box::leak(Box::new(libc::PTHREAD_MUTEX_INITIALIZER));
     initialise(mutex, kind);
     mutex
 }
 
-fn initialise(mutex: *mut pthread_mutex_t, kind: i32) {
+pub(crate) fn initialise(mutex: *mut pthread_mutex_t, kind: i32) {
     let mut attributes = std::mem::MaybeUninit::uninit();
     // SAFETY: room for attributes, which are made before they are used; the mutex exists.
     let answers = unsafe {
@@ -29,11 +29,11 @@ fn initialise(mutex: *mut pthread_mutex_t, kind: i32) {
 }
 
 /// A mutex that nobody has initialised but with zeros.
-fn static_mutex() -> *mut pthread_mutex_t {
+pub(crate) fn static_mutex() -> *mut pthread_mutex_t {
     Box::leak(Box::new(libc::PTHREAD_MUTEX_INITIALIZER))
 }
 
-fn make_condition(condition: *mut pthread_cond_t, shared: i32) {
+pub(crate) fn make_condition(condition: *mut pthread_cond_t, shared: i32) {
     let mut attributes = std::mem::MaybeUninit::uninit();
     // SAFETY: room for attributes, which are made before they are used; the condition variable exists.
     let answers = unsafe {
@@ -46,23 +46,23 @@ fn make_condition(condition: *mut pthread_cond_t, shared: i32) {
     assert_eq!(answers, [0; 3]);
 }
 
-fn condition(shared: i32) -> *mut pthread_cond_t {
+pub(crate) fn condition(shared: i32) -> *mut pthread_cond_t {
     let condition: &mut pthread_cond_t = Box::leak(Box::new(libc::PTHREAD_COND_INITIALIZER));
     make_condition(condition, shared);
     condition
 }
 
-fn lock(mutex: *mut pthread_mutex_t) {
+pub(crate) fn lock(mutex: *mut pthread_mutex_t) {
     // SAFETY: it exists.
     assert_eq!(unsafe { libc::pthread_mutex_lock(mutex) }, 0);
 }
 
-fn try_lock(mutex: *mut pthread_mutex_t) {
+pub(crate) fn try_lock(mutex: *mut pthread_mutex_t) {
     // SAFETY: it exists.
     assert_eq!(unsafe { libc::pthread_mutex_trylock(mutex) }, 0);
 }
 
-fn in_ms(ms: i64) -> timespec {
+pub(crate) fn in_ms(ms: i64) -> timespec {
     let mut at = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: room for a time.
     unsafe { libc::clock_gettime(CLOCK_REALTIME, &mut at) };
@@ -70,25 +70,25 @@ fn in_ms(ms: i64) -> timespec {
     timespec { tv_sec: at.tv_sec + ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 }
 }
 
-fn lock_in_time(mutex: *mut pthread_mutex_t) {
+pub(crate) fn lock_in_time(mutex: *mut pthread_mutex_t) {
     // SAFETY: it exists.
     assert_eq!(unsafe { libc::pthread_mutex_timedlock(mutex, &in_ms(60_000)) }, 0);
 }
 
-fn unlock(mutex: *mut pthread_mutex_t) {
+pub(crate) fn unlock(mutex: *mut pthread_mutex_t) {
     // SAFETY: it exists, and is the calling thread's.
     assert_eq!(unsafe { libc::pthread_mutex_unlock(mutex) }, 0);
 }
 
 /// Waits for a moment, until the deadline: nobody notifies.
-fn wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) {
+pub(crate) fn wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) {
     // SAFETY: both exist, and the mutex is the calling thread's.
     let answer = unsafe { libc::pthread_cond_timedwait(condition, mutex, &in_ms(1)) };
     assert_eq!(answer, libc::ETIMEDOUT);
 }
 
 /// Holds of a mutex that nobody waits for, each by another way.
-fn holds_each_way(mutex: *mut pthread_mutex_t, inside: fn(*mut pthread_mutex_t)) {
+pub(crate) fn holds_each_way(mutex: *mut pthread_mutex_t, inside: fn(*mut pthread_mutex_t)) {
     tell("mutex", mutex as u64);
     for (name, lock) in [("lock", lock as fn(_)), ("try", try_lock), ("timed", lock_in_time)] {
         let ((), taken) = when(|| lock(mutex));
@@ -99,7 +99,7 @@ fn holds_each_way(mutex: *mut pthread_mutex_t, inside: fn(*mut pthread_mutex_t))
     }
 }
 
-fn has_a_sample_for_each_way(ended: &Ended, how: u32) {
+pub(crate) fn has_a_sample_for_each_way(ended: &Ended, how: u32) {
     let recording = ended.recording();
     let mutex = ended.told("mutex");
     let holds = recording.samples_of(mutex, event::TAKE);
@@ -165,7 +165,7 @@ fn samples_stand_for_acquisitions_of_a_plain_mutex() {
 }
 
 /// A thread waits for it, by `lock`, while it is held.
-fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pthread_mutex_t)) {
+pub(crate) fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pthread_mutex_t)) {
     tell("mutex", mutex as u64);
     lock(mutex);
     let (address, thread) = (mutex as usize, AtomicI32::new(0));
@@ -188,7 +188,7 @@ fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pthread_mutex_
     });
 }
 
-fn has_a_wait(ended: &Ended) {
+pub(crate) fn has_a_wait(ended: &Ended) {
     let recording = ended.recording();
     let mutex = ended.told("mutex");
     let waits = recording.samples_of(mutex, event::WAIT);
@@ -214,7 +214,7 @@ fn a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded() {
 }
 
 /// Three waits on a condition variable, between the second and the third of which it is destroyed and made anew.
-fn waits_on_condition(shared: i32) {
+pub(crate) fn waits_on_condition(shared: i32) {
     let (mutex, condition) = (static_mutex(), condition(shared));
     tell("mutex", mutex as u64);
     tell("condition", condition as u64);
@@ -234,7 +234,7 @@ fn waits_on_condition(shared: i32) {
     first.tell_until(last, "all");
 }
 
-fn has_waits_and_the_holds_between(ended: &Ended) {
+pub(crate) fn has_waits_and_the_holds_between(ended: &Ended) {
     let recording: Recording = ended.recording();
     let (mutex, condition) = (ended.told("mutex"), ended.told("condition"));
     let waits = recording.samples_of(condition, event::CONDITION);
