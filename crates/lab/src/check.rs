@@ -1,7 +1,7 @@
 //! Measures points on this machine and simulates the same ones, in turn.
 //!
 //! In turn, so that a run that is ended early has both figures of all settings that it has come to. The locks of a setting
-//! are measured right after each other in each round, as [`driver`](crate::driver) does it.
+//! are measured right after each other in each round, as `driver` does it.
 
 use crate::driver;
 use crate::plan::{Cut, Failure, Outcome, Plan, Point, Progress};
