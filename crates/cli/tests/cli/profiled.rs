@@ -237,11 +237,14 @@ fn the_end_of_the_program_is_heard_though_it_is_ignored_by_who_started_us() {
 /// the process does not count as ended with that one.
 const LEFT_BY_THE_FIRST: &str = "#include <pthread.h>\n#include <unistd.h>\n\
     static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
+    static pthread_barrier_t both;\n\
     static void *hold(void *unused) {\n\
+        pthread_barrier_wait(&both);\n\
         for (int i = 0; i < 70; i++) { pthread_mutex_lock(&held); usleep(5000); pthread_mutex_unlock(&held); }\n\
         return unused;\n}\n\
     int main(void) {\n\
         pthread_t one, other;\n\
+        pthread_barrier_init(&both, NULL, 2);\n\
         pthread_create(&one, NULL, hold, NULL);\n        pthread_create(&other, NULL, hold, NULL);\n\
         pthread_exit(NULL);\n}\n";
 
@@ -253,5 +256,7 @@ fn a_process_lives_on_without_its_first_thread() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let profile = ondeck_profile::json::from_json(&run.stdout).unwrap();
     let waited: f64 = profile.locks.iter().filter(|lock| lock.name == "held").map(|lock| lock.wait_ns).sum();
-    assert!(waited > 0.4e9, "{waited} ns of 0.7 s");
+    // Until the first one is done, 0.35 s at least, one holds it and the other waits or waits for a core. Of a recording that
+    // ends with the first thread there would be next to nothing.
+    assert!(waited > 0.1e9, "{waited} ns");
 }
