@@ -6,18 +6,19 @@
 
 mod machine_file;
 mod measures;
+mod ways;
 
 pub use machine_file::machine_file;
 
 use crate::world::World;
-use measures::{PAIR_MEASURES, SINGLE_MEASURES, line_transfer};
+use measures::{PAIR_MEASURES, Pair, SINGLE_MEASURES, Single, line_transfer};
 use ondeck_platform::Hardware;
 use ondeck_report::stats::median;
 use ondeck_report::{Grid, wording};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Repetitions of each measurement.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 /// Pairs of cores at most: on a machine with 256 cores there are 32640, of a few distances.
 const MAX_PAIRS: usize = 64;
 
@@ -109,51 +110,75 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     let cores = Hardware::cores();
     let pairs = all_pairs(&cores);
     let chosen = spread_evenly(&pairs, MAX_PAIRS);
-    let total = SINGLE_MEASURES.len() + PAIR_MEASURES.len() + chosen.len();
+    let measures = measures(&cores, &chosen);
+    let mut rounds = vec![Vec::with_capacity(ROUNDS); measures.len()];
+    let total = ROUNDS * measures.len();
+    // Each round has everything once. A machine that is slow for a moment is so in one round of many measures, and not in
+    // all rounds of one.
+    for done in 0..total {
+        if stop.load(Relaxed) {
+            // Fewer rounds would be another figure.
+            break;
+        }
+        let measure = &measures[done % measures.len()];
+        on_progress(measure.name(), done, total);
+        rounds[done % measures.len()].push(measure.run()?);
+    }
     let mut calibration = Calibration { pairs: pairs.len(), ..Calibration::default() };
-    let mut done = 0;
-    for measure in &SINGLE_MEASURES {
-        on_progress(measure.name, done, total);
-        calibration.costs.extend(cost(stop, measure.name, measure.what, || Ok((measure.run)()))?);
-        done += 1;
-    }
-    for measure in &PAIR_MEASURES {
-        on_progress(measure.name, done, total);
-        let second = if measure.same_core { cores.first() } else { cores.get(1) };
-        if let (Some(first), Some(second)) = (cores.first(), second) {
-            calibration.costs.extend(cost(stop, measure.name, measure.what, || (measure.run)(*first, *second))?);
+    for (measure, rounds) in measures.iter().zip(rounds).filter(|(_, rounds)| rounds.len() == ROUNDS) {
+        let Some(time) = Time::of(&rounds) else { continue };
+        match *measure {
+            Measure::Single(&Single { name, what, .. }) | Measure::Pair(&Pair { name, what, .. }, ..) => {
+                calibration.costs.push(Cost { name, what, time });
+            }
+            Measure::Line(cores) => {
+                calibration.line_transfers.push(LineTransfer { cores, shared: Shared::of(cores.0, cores.1), time });
+            }
         }
-        done += 1;
-    }
-    for cores in chosen {
-        on_progress("line transfer", done, total);
-        if let Some(time) = time(stop, || line_transfer(cores.0, cores.1))? {
-            calibration.line_transfers.push(LineTransfer { cores, shared: Shared::of(cores.0, cores.1), time });
-        }
-        done += 1;
     }
     Ok(calibration)
 }
 
-fn cost(
-    stop: &AtomicBool,
-    name: &'static str,
-    what: &'static str,
-    run: impl FnMut() -> Result<f64, String>,
-) -> Result<Option<Cost>, String> {
-    Ok(time(stop, run)?.map(|time| Cost { name, what, time }))
+/// One thing that is measured, and where.
+enum Measure {
+    Single(&'static Single),
+    Pair(&'static Pair, u32, u32),
+    Line((u32, u32)),
 }
 
-/// Runs the rounds of one measurement; `None` if it was stopped, because fewer rounds would be another figure.
-fn time(stop: &AtomicBool, mut run: impl FnMut() -> Result<f64, String>) -> Result<Option<Time>, String> {
-    let mut rounds = Vec::new();
-    for _ in 0..ROUNDS {
-        if stop.load(Relaxed) {
-            return Ok(None);
+/// All that can be measured on these cores, and the passing of a line between these pairs of them.
+fn measures(cores: &[u32], pairs: &[(u32, u32)]) -> Vec<Measure> {
+    let on_cores = |pair: &'static Pair| {
+        let second = if pair.same_core { cores.first() } else { cores.get(1) };
+        cores.first().zip(second).map(|(first, second)| Measure::Pair(pair, *first, *second))
+    };
+    let singles = SINGLE_MEASURES.iter().map(Measure::Single);
+    singles.chain(PAIR_MEASURES.iter().filter_map(on_cores)).chain(pairs.iter().copied().map(Measure::Line)).collect()
+}
+
+impl Measure {
+    fn name(&self) -> &'static str {
+        match self {
+            Measure::Single(single) => single.name,
+            Measure::Pair(pair, ..) => pair.name,
+            Measure::Line(_) => "line transfer",
         }
-        rounds.push(run()?);
     }
-    Ok(Time::of(&rounds))
+
+    fn run(&self) -> Result<f64, String> {
+        match *self {
+            Measure::Single(single) => Ok((single.run)()),
+            Measure::Pair(pair, first, second) => (pair.run)(first, second),
+            Measure::Line((first, second)) => line_transfer(first, second),
+        }
+    }
+}
+
+/// What a cache line takes now from the first core to the second, in nanoseconds; `None` if there is only one, or threads
+/// cannot be put there.
+pub(crate) fn line_ns_now() -> Option<f64> {
+    let cores = Hardware::cores();
+    line_transfer(*cores.first()?, *cores.get(1)?).ok()
 }
 
 fn all_pairs(cores: &[u32]) -> Vec<(u32, u32)> {

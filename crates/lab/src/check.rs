@@ -3,6 +3,7 @@
 //! In turn, so that a run that is ended early has both figures of all settings that it has come to. The locks of a setting
 //! are measured right after each other in each round, as `driver` does it.
 
+use crate::calibrate::line_ns_now;
 use crate::driver;
 use crate::plan::{Cut, Failure, Outcome, Plan, Point, Progress};
 use crate::points::n_rows;
@@ -59,15 +60,35 @@ pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Prog
     check(&plan.measured, &plan.simulated.plan)?;
     let total = plan.total();
     let mut rows: Vec<Row> = Vec::new();
+    let mut lines_ns = Vec::from_iter(line_ns_now());
     for (place, points) in plan.settings().enumerate() {
         let (measured, simulated) = plan.of(place, points);
         add(&mut rows, total, on_progress, |tell| driver::run(&measured, stop, tell))?;
+        lines_ns.extend(line_ns_now());
         if stop.load(Relaxed) {
             break;
         }
         add(&mut rows, total, on_progress, |tell| simulate::run(&simulated, stop, tell))?;
     }
+    if let Some(warning) = moved(&lines_ns) {
+        on_progress(Progress::Warning(warning));
+    }
     Ok(Outcome { rows, timeline: None })
+}
+
+/// A complaint if cache lines were much slower at one time than at another.
+fn moved(lines_ns: &[f64]) -> Option<String> {
+    /// More than a busy neighbour makes of it.
+    const MUCH: f64 = 1.6;
+    let least = lines_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = lines_ns.iter().copied().fold(0.0, f64::max);
+    (most > MUCH * least).then(|| {
+        format!(
+            "a cache line took {least:.0} to {most:.0} ns from the first CPU to the second. A hypervisor may have moved the \
+             CPUs to other cores. The machine that is simulated stays as it was calibrated, so where several threads want \
+             short sections, the errors tell more about the move than about the simulation."
+        )
+    })
 }
 
 /// Adds the rows of a part of the whole, and tells of them as such.
@@ -143,6 +164,14 @@ mod tests {
         });
         let rows = outcome.unwrap().rows;
         assert_eq!(rows.len(), 3, "two rounds, a seed, and nothing of the next setting");
+    }
+
+    #[test]
+    fn lines_that_became_slower_are_told() {
+        assert_eq!(moved(&[]), None);
+        assert_eq!(moved(&[40.0, 42.0, 60.0]), None);
+        let warning = moved(&[42.0, 118.4, 40.0]).unwrap();
+        assert!(warning.starts_with("a cache line took 40 to 118 ns "), "{warning}");
     }
 
     #[test]

@@ -3,18 +3,28 @@
 //! What can be measured from here is; the rest is guessed, and the file says so figure by figure. All cores are of one
 //! kind, because a process cannot tell kinds apart without knowing them.
 
-use super::{Calibration, LineTransfer, Shared, Time};
+use super::{Calibration, LineTransfer, Shared, Time, ways};
 use ondeck_report::fingerprint::Fingerprint;
+use ondeck_sim::machine::from_text;
 use std::fmt::{self, Write};
 
 /// The text of the machine file.
 pub fn machine_file(calibration: &Calibration, fingerprint: &Fingerprint) -> String {
-    let mut out = String::new();
-    write_all(&mut out, calibration, fingerprint).expect("a string takes every write");
-    out
+    let text = |per_distance: f64| {
+        let mut out = String::new();
+        write_all(&mut out, calibration, fingerprint, per_distance).expect("a string takes every write");
+        out
+    };
+    // What a simulated line takes grows with the distance as a measured one does; so one try tells the factor.
+    let first = text(1.0);
+    let machine = from_text(&fingerprint.machine, &first).ok();
+    match machine.as_ref().and_then(ways::per_distance) {
+        Some(per_distance) => text(per_distance),
+        None => first,
+    }
 }
 
-fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint) -> fmt::Result {
+fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint, per_distance: f64) -> fmt::Result {
     writeln!(
         out,
         "# One machine, made by `ondeck calibrate` for `ondeck sim --machine`. docs/machines.md says what the"
@@ -24,7 +34,7 @@ fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerpr
         out,
         "# measured stands at the end as it was found: the median of several rounds, the lowest, the highest."
     )?;
-    let mut file = File { out, calibration };
+    let mut file = File { out, calibration, per_distance };
     file.machine(fingerprint)?;
     file.topology(&Shape::of(calibration, fingerprint))?;
     file.kind(&Shape::of(calibration, fingerprint))?;
@@ -63,6 +73,8 @@ const NOT_MEASURED: &str = "not measured: that takes more cores, or more knowled
 struct File<'a> {
     out: &'a mut String,
     calibration: &'a Calibration,
+    /// What the passing of a line that was measured takes on a simulated machine, as a multiple of the distance.
+    per_distance: f64,
 }
 
 impl File<'_> {
@@ -112,9 +124,15 @@ impl File<'_> {
             let is_meant = |transfer: &&LineTransfer| transfer.shared == shared;
             let medians: Vec<f64> =
                 self.calibration.line_transfers.iter().filter(is_meant).map(|transfer| transfer.time.ns).collect();
-            if let Some(time) = Time::of(&medians) {
-                let from = format!("a cache line moves between two cores {what}: median of {} pairs", medians.len());
-                self.figure(field, &time, "measured", &from)?;
+            if let Some(Time { ns, low_ns, high_ns }) = Time::of(&medians) {
+                let [ns, low_ns, high_ns] = [ns, low_ns, high_ns].map(|ns| ns / self.per_distance);
+                let from = format!(
+                    "a cache line moves between two cores {what}: median of {} pairs, divided by {:.2}, as a simulated line \
+                     takes so many distances for the same",
+                    medians.len(),
+                    self.per_distance
+                );
+                self.figure(field, &Time { ns, low_ns, high_ns }, "derived", &from)?;
             } else if shared == Shared::Socket {
                 self.guess(field, "50", NOT_MEASURED)?;
             }
@@ -148,8 +166,15 @@ impl File<'_> {
         let syscall = ns("syscall").unwrap_or(100.0);
         let switch = ns("yield_to_other").zip(ns("yield")).map(|(other, alone)| (other - alone).max(LEAST_NS));
         let call = ns("wake_call").map(|call| (call - syscall - BUCKET_NS).max(LEAST_NS));
-        let latency = ns("wake_latency").zip(ns("wake_call"));
-        let latency = latency.map(|(until, call)| (until - call - RESUME_NS).max(LEAST_NS));
+        let after = |latency: &str| {
+            let until_and_call = ns(latency).zip(ns("wake_call"));
+            until_and_call.map(|(until, call)| (until - call - RESUME_NS).max(LEAST_NS))
+        };
+        let (short, long) = (after("wake_latency_after_10_us"), after("wake_latency"));
+        let latency = short.zip(long).map(|(short, long)| short.min(long)).or(long);
+        let deeper = latency.zip(long).map(|(latency, long)| long - latency);
+        // Drawn evenly, half of all lie in half of the width.
+        let jitter = ns("wake_latency_spread").zip(long).map(|(spread, long)| (spread / long).min(0.9));
         let trip = ns("futex_round_trip_same_core").zip(switch);
         let sleep =
             trip.map(|(trip, switch)| (trip / 2.0 - switch - 2.0 * (syscall + BUCKET_NS) - RESUME_NS).max(LEAST_NS));
@@ -164,11 +189,15 @@ impl File<'_> {
         self.guess("bucket_ns", &BUCKET_NS.to_string(), NOT_MEASURED)?;
         let buckets = (256 * fingerprint.cpus_online.clamp(1, 256)).next_power_of_two();
         self.guess("buckets", &buckets.to_string(), "256 per CPU, as Linux has")?;
-        let what = "wake_latency without wake_call and the return; the sleeper had slept for 100 us";
+        let what = "wake_latency without wake_call and the return, of the length of sleep that gives less";
         self.derived("wake_latency_ns", latency, 3000.0, what)?;
-        self.guess("wake_deeper_ns", "0", "measured after one length of sleep only")?;
-        self.guess("idle_ns", "10000", NOT_MEASURED)?;
-        self.guess("wake_deepest_ns", "0", "measured after one length of sleep only")?;
+        let what = "the middle half of wake_latency, as a share of it without wake_call and the return";
+        self.derived("wake_jitter", jitter, 0.2, what)?;
+        self.guess("kernel_jitter", "0.05", "calls of one thread alone differ by less, of several by more")?;
+        let what = "the same after a sleep of 10 us and after one ten times as long, which is three doublings";
+        self.derived("wake_deeper_ns", deeper.map(|deeper| deeper / 3.0), 0.0, what)?;
+        self.guess("idle_ns", "10000", "the shorter of the two sleeps")?;
+        self.derived("wake_deepest_ns", deeper, 0.0, "what was seen after the longer one")?;
         self.derived("switch_ns", switch, 600.0, "yield_to_other without the yield")?;
         self.guess("move_on_wake", "0.1", NOT_MEASURED)?;
         self.guess("wake_affine", "true", "as Linux does")?;
@@ -213,7 +242,7 @@ impl File<'_> {
         match ns {
             Some(ns) => {
                 let from = quoted(from);
-                writeln!(self.out, "{field} = {{ value = {ns:.1}, origin = \"derived\", from = {from} }}")
+                writeln!(self.out, "{field} = {{ value = {ns:.3}, origin = \"derived\", from = {from} }}")
             }
             None => self.guess(field, &guess.to_string(), NOT_MEASURED),
         }
@@ -269,7 +298,6 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::calibrate::Cost;
-    use ondeck_sim::machine::from_text;
 
     const TIME: Time = Time { ns: 43.25, low_ns: 43.0, high_ns: 50.5 };
 
@@ -306,7 +334,10 @@ mod tests {
         assert_eq!(table["calibration"]["line_transfer"][1]["cores"][1].as_integer(), Some(2));
         let machine = from_text("toy", &text).unwrap();
         assert_eq!((machine.cores, machine.cpus.len(), machine.kinds[0].pause_ps), (4, 4, 43_250));
-        assert_eq!((machine.distance(0, 1), machine.distance(0, 2)), (40_000, 120_000));
+        assert_eq!(machine.distance(0, 2).div_ceil(1000), 3 * machine.distance(0, 1).div_ceil(1000));
+        // The passing of a line takes there what it was measured to take.
+        let passing_ns = ways::per_distance(&machine).unwrap() * machine.distance(0, 1) as f64 / 1e3;
+        assert!((39.0..41.0).contains(&passing_ns), "{passing_ns}");
     }
 
     #[test]
@@ -315,7 +346,7 @@ mod tests {
         let line_transfers = pairs.map(|(cores, shared, ns)| transfer(cores, shared, ns)).to_vec();
         let calibration = Calibration { line_transfers, pairs: 6, ..Calibration::default() };
         let machine = from_text("toy", &machine_file(&calibration, &fingerprint(4, 1))).unwrap();
-        assert_eq!((machine.cores, machine.cpus.len(), machine.distance(0, 1)), (2, 4, 42_000));
+        assert_eq!((machine.cores, machine.cpus.len()), (2, 4));
         assert_eq!(machine.kinds[0].smt_slowdown, 1350);
         let one = from_text("toy", &machine_file(&Calibration::default(), &fingerprint(1, 1))).unwrap();
         assert_eq!((one.cores, one.cpus.len()), (1, 1));
@@ -330,11 +361,14 @@ mod tests {
             cost("yield_to_other", 900.0),
             cost("wake_call", 1000.0),
             cost("wake_latency", 5000.0),
+            cost("wake_latency_spread", 740.0),
+            cost("wake_latency_after_10_us", 4400.0),
             cost("futex_round_trip_same_core", 5000.0),
         ];
         let calibration = Calibration { costs, ..Calibration::default() };
         let os = from_text("toy", &machine_file(&calibration, &fingerprint(2, 1))).unwrap().os;
         assert_eq!((os.switch_ps, os.wake_call_ps), (700_000, 750_000));
-        assert_eq!((os.wake_latency_ps, os.sleep_ps), (3_700_000, 1_000_000));
+        assert_eq!((os.wake_latency_ps, os.sleep_ps), (3_100_000, 1_000_000));
+        assert_eq!((os.wake_deeper_ps, os.wake_deepest_ps, os.wake_jitter), (200_000, 600_000, 200));
     }
 }

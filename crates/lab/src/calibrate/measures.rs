@@ -4,7 +4,7 @@ use crate::world::World;
 use ondeck_platform::{Hardware, Platform, Token};
 use ondeck_report::stats::median;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
 /// A measurement of one thread; gives nanoseconds.
@@ -25,14 +25,14 @@ pub(super) struct Pair {
 
 /// What one thread can find out alone. The calls are so many that each round takes a millisecond or so: long beside
 /// the clock's resolution, short beside a time slice.
-pub(super) const SINGLE_MEASURES: [Single; 12] = [
+pub(super) static SINGLE_MEASURES: [Single; 12] = [
     Single { name: "pause", what: "one pause of a spin loop", run: || per_call(10_000, Hardware::pause) },
     Single { name: "ticks_read", what: "a read of the tick counter", run: || per_call(50_000, read_ticks) },
     Single { name: "clock_read", what: "a read of the monotonic clock", run: || per_call(20_000, read_clock) },
-    Single { name: "hit", what: "a load that waits for the one before, line in the cache", run: hit },
-    Single { name: "store", what: "a plain store, line in the cache", run: store },
+    Single { name: "hit", what: "what a load adds to a read-modify-write, line in the cache", run: hit },
+    Single { name: "store", what: "what a plain store adds to a read-modify-write, line in the cache", run: store },
     Single { name: "rmw", what: "an uncontended read-modify-write, line in the cache", run: rmw },
-    Single { name: "barrier", what: "a full barrier with nothing to wait for", run: || per_call(50_000, barrier) },
+    Single { name: "barrier", what: "a plain store and a full barrier", run: barrier },
     Single { name: "work", what: "a unit of work: a turn of an empty loop", run: work },
     Single { name: "fib_call", what: "a call of the Fibonacci function by recursion", run: fib_call },
     Single { name: "yield", what: "sched_yield with nobody else to run", run: || per_call(5_000, Hardware::yield_now) },
@@ -41,7 +41,7 @@ pub(super) const SINGLE_MEASURES: [Single; 12] = [
 ];
 
 /// What takes two threads.
-pub(super) const PAIR_MEASURES: [Pair; 5] = [
+pub(super) static PAIR_MEASURES: [Pair; 7] = [
     Pair {
         name: "yield_to_other",
         what: "sched_yield on a core that another thread wants too, until that runs",
@@ -64,15 +64,31 @@ pub(super) const PAIR_MEASURES: [Pair; 5] = [
         name: "wake_call",
         what: "a futex wake of a sleeper on another core, for the waker",
         same_core: false,
-        run: |first, second| wake(first, second).map(|wake| wake.call_ns),
+        run: |first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.call_ns),
     },
     Pair {
         name: "wake_latency",
-        what: "the same, until the sleeper runs",
+        what: "the same, until the sleeper runs, which has slept for 100 us",
         same_core: false,
-        run: |first, second| wake(first, second).map(|wake| wake.latency_ns),
+        run: |first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.latency_ns),
+    },
+    Pair {
+        name: "wake_latency_spread",
+        what: "the middle half of these differ by so much",
+        same_core: false,
+        run: |first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.spread_ns),
+    },
+    Pair {
+        name: "wake_latency_after_10_us",
+        what: "until a sleeper runs that has slept for 10 us",
+        same_core: false,
+        run: |first, second| wake(first, second, SHORT_SLEEP_NS).map(|wake| wake.latency_ns),
     },
 ];
+
+/// How long a sleeper has slept when it is woken: long enough for its CPU to be idle, and ten times as long.
+const SHORT_SLEEP_NS: u32 = 10_000;
+const LONG_SLEEP_NS: u32 = 100_000;
 
 /// Nanoseconds per call of `f`, loop included.
 fn per_call(calls: u32, mut f: impl FnMut()) -> f64 {
@@ -91,29 +107,59 @@ fn read_clock() {
     black_box(Hardware::now_ns());
 }
 
-fn rmw() -> f64 {
-    let word = AtomicU64::new(0);
-    per_call(100_000, || {
-        black_box(&word).fetch_add(1, Ordering::AcqRel);
+/// The shortest of a few rounds: what comes between only makes one longer, and differences are taken of these.
+fn shortest(round: impl FnMut() -> f64) -> f64 {
+    std::iter::repeat_with(round).take(5).fold(f64::INFINITY, f64::min)
+}
+
+/// A word that is changed, and another one on its line.
+#[repr(align(64))]
+#[derive(Default)]
+struct Words {
+    changed: AtomicU64,
+    other: AtomicU64,
+}
+
+/// A read-modify-write, and with it what `beside` does to the other word.
+fn rmw_and(beside: impl Fn(&AtomicU64)) -> f64 {
+    let words = Words::default();
+    shortest(|| {
+        per_call(50_000, || {
+            black_box(&words.changed).fetch_add(1, Ordering::AcqRel);
+            beside(black_box(&words.other));
+        })
     })
 }
 
-/// Each load has to wait for the one before, whose value is its index.
+fn rmw() -> f64 {
+    rmw_and(|_| ())
+}
+
+/// As much of a cycle as an instruction takes at least, of which the widest processors make a few at once.
+const LEAST_NS: f64 = 0.1;
+
+/// Where locks load: beside a read-modify-write, and nothing but a branch waits for the value. How much of the load's latency
+/// that costs depends on the processor.
 fn hit() -> f64 {
-    let cells = [const { AtomicUsize::new(0) }; 8];
-    let mut index = 0;
-    let ns = per_call(100_000, || index = black_box(&cells)[index].load(Ordering::Relaxed));
-    black_box(index);
-    ns
+    let load = |word: &AtomicU64| {
+        black_box(word.load(Ordering::Relaxed));
+    };
+    (rmw_and(load) - rmw()).max(LEAST_NS)
 }
 
 fn store() -> f64 {
-    let word = AtomicU64::new(0);
-    per_call(100_000, || black_box(&word).store(1, Ordering::Relaxed))
+    (rmw_and(|word| word.store(1, Ordering::Relaxed)) - rmw()).max(LEAST_NS)
 }
 
-fn barrier() {
-    std::sync::atomic::fence(Ordering::SeqCst);
+fn barrier() -> f64 {
+    let words = Words::default();
+    shortest(|| {
+        per_call(20_000, || {
+            // Barriers with nothing between them are one to the compiler.
+            black_box(&words.other).store(1, Ordering::Relaxed);
+            std::sync::atomic::fence(Ordering::SeqCst);
+        })
+    })
 }
 
 fn work() -> f64 {
@@ -168,6 +214,13 @@ fn futex_round_trip(first: u32, second: u32) -> Result<f64, String> {
     on_cores(first, second, there, back)
 }
 
+/// From the first quartile to the third.
+fn spread(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
+    (at(3) - at(1)).max(LEAST_NS)
+}
+
 /// Gives the token its permit.
 fn give(token: &Token<Hardware>) {
     // SAFETY: the reference keeps the token alive during the call, which is all that `unpark` asks for.
@@ -178,13 +231,14 @@ fn give(token: &Token<Hardware>) {
 struct Wake {
     call_ns: f64,
     latency_ns: f64,
+    /// From the first quartile of the latencies to the third.
+    spread_ns: f64,
 }
 
 /// Medians over a number of wakes of a thread that has slept for a while: a sleeper that has only just gone to sleep
 /// is still on its core.
-fn wake(first: u32, second: u32) -> Result<Wake, String> {
+fn wake(first: u32, second: u32, asleep_ns: u32) -> Result<Wake, String> {
     const WAKES: usize = 60;
-    const ASLEEP_NS: u32 = 100_000;
     let shared = Arc::new((Token::<Hardware>::new(), AtomicU64::new(0)));
     let sleeper = Arc::clone(&shared);
     let waker = move || {
@@ -192,7 +246,7 @@ fn wake(first: u32, second: u32) -> Result<Wake, String> {
         for _ in 0..WAKES {
             let (token, awake_at) = &*shared;
             awake_at.store(0, Ordering::Release);
-            Hardware::pause_ns(ASLEEP_NS);
+            Hardware::pause_ns(asleep_ns);
             let start = Hardware::now_ns();
             give(token);
             calls.push((Hardware::now_ns() - start) as f64);
@@ -200,7 +254,7 @@ fn wake(first: u32, second: u32) -> Result<Wake, String> {
             latencies.push(awake_ns.saturating_sub(start) as f64);
         }
         let of = |values: &[f64]| median(values).expect("there was at least one wake");
-        Wake { call_ns: of(&calls), latency_ns: of(&latencies) }
+        Wake { call_ns: of(&calls), latency_ns: of(&latencies), spread_ns: spread(latencies) }
     };
     let sleeping = move || {
         for _ in 0..WAKES {

@@ -96,7 +96,8 @@ impl Engine {
         deadline: u64,
     ) -> u64 {
         let bucket = self.bucket_of(address);
-        let held = u64::from(self.machine.os.bucket_ps) + self.read_in_kernel(request.core, address);
+        let bucket_ps = self.about_in_kernel(thread, self.machine.os.bucket_ps.into());
+        let held = bucket_ps + self.read_in_kernel(request.core, address);
         self.keep_bucket(request, held);
         // SAFETY: a reference to the word is what the wait was called with, and its thread waits here.
         let has_changed = unsafe { value::read(address, is_wide) } != expected;
@@ -245,15 +246,14 @@ impl Engine {
     }
 
     fn sleep_without_bucket(&mut self, deadline: u64) {
-        let (me, clock) = (self.current, self.clock());
+        let me = self.current;
         let place = Place { bucket: NO_BUCKET, address: 0, is_wide: false, expected: 0 };
         if me == OBSERVER {
             return self.observer_sleeps(place, deadline);
         }
-        let sleep_ps = u64::from(self.machine.os.sleep_ps);
         self.fall_asleep(me, place, deadline);
-        self.spend_kernel(sleep_ps);
-        self.set_thread(me, clock + sleep_ps);
+        self.spend_kernel(self.machine.os.sleep_ps.into());
+        self.set_thread(me, self.clock());
     }
 
     /// The running thread is off its CPU for `ps`, all in all where a CPU is idle then.

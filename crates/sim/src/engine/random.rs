@@ -15,6 +15,7 @@ pub(crate) enum Purpose {
     Pauses,
     Placement,
     Ways,
+    Kernel,
 }
 
 /// A stream of numbers.

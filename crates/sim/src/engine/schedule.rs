@@ -161,9 +161,16 @@ impl Engine {
         }
     }
 
-    /// The running thread is in the kernel for so long.
+    /// What a thread's part of a system call takes this time.
+    pub(super) fn about_in_kernel(&mut self, thread: u32, ps: u64) -> u64 {
+        let jitter = self.machine.os.kernel_jitter;
+        self.threads[thread as usize].kernel.about(ps, jitter)
+    }
+
+    /// The running thread is in the kernel for about so long.
     #[inline]
     pub(crate) fn spend_kernel(&mut self, ps: u64) {
+        let ps = self.about_in_kernel(self.current, ps);
         self.threads[self.current as usize].clock += ps;
         self.spent.kernel_ps += ps;
     }
@@ -477,7 +484,7 @@ impl Engine {
                 self.place_woken(thread, cpu);
                 self.cpus[cpu as usize].is_expected = true;
                 let is_nap = self.threads[thread as usize].is_nap;
-                let latency = if is_nap { 0 } else { self.wake_latency(cpu, at) };
+                let latency = if is_nap { 0 } else { self.wake_latency(thread, cpu, at) };
                 let this = &mut self.threads[thread as usize];
                 (this.phase, this.cpu) = (Phase::Wakes, cpu);
                 self.set_thread(thread, at + latency);
@@ -487,12 +494,13 @@ impl Engine {
     }
 
     /// How long an idle CPU takes to run a woken thread: longer the longer it was idle.
-    fn wake_latency(&self, cpu: u32, at: u64) -> u64 {
+    fn wake_latency(&mut self, thread: u32, cpu: u32, at: u64) -> u64 {
         let os = &self.machine.os;
         let idle = at.saturating_sub(self.cpus[cpu as usize].idle_since);
         let doublings = (idle / u64::from(os.idle_ps.max(1)) + 1).ilog2();
         let deeper = (u64::from(doublings) * u64::from(os.wake_deeper_ps)).min(os.wake_deepest_ps.into());
-        u64::from(os.wake_latency_ps) + deeper
+        let latency = u64::from(os.wake_latency_ps) + deeper;
+        self.threads[thread as usize].kernel.about(latency, os.wake_jitter)
     }
 
     /// The idle CPU that a woken thread gets: its own, mostly; else one near it, or near its waker.

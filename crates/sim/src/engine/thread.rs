@@ -174,6 +174,7 @@ pub(crate) struct Thread {
     pub(crate) off_since: u64,
     pub(crate) pauses: Random,
     pub(crate) ways: Random,
+    pub(super) kernel: Random,
     pub(crate) recent: Recent,
     /// Threads that wait until this one is gone.
     pub(crate) joiners: Vec<u32>,
@@ -209,6 +210,7 @@ impl Thread {
             off_since: clock,
             pauses: Random::new(seed, Purpose::Pauses, index),
             ways: Random::new(seed, Purpose::Ways, index),
+            kernel: Random::new(seed, Purpose::Kernel, index),
             recent: Recent::new(),
             joiners: Vec::new(),
             stack: std::ptr::null_mut(),

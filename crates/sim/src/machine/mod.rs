@@ -153,6 +153,10 @@ pub struct Os {
     pub buckets: u32,
     /// From a wake until an idle CPU runs the woken thread.
     pub wake_latency_ps: u32,
+    /// How far single wakes lie from that, to both sides, in thousandths of it.
+    pub wake_jitter: u32,
+    /// How far single parts of system calls lie from what they take on average, likewise.
+    pub kernel_jitter: u32,
     /// What every doubling of the CPU's idle time beyond [`idle_ps`](Os::idle_ps) adds to that.
     pub wake_deeper_ps: u32,
     /// See [`wake_deeper_ps`](Os::wake_deeper_ps).

@@ -87,6 +87,8 @@ fn os(os: &Section<'_>) -> Result<Os, String> {
         bucket_ps: os.ps("bucket_ns")?,
         buckets: os.whole("buckets")?,
         wake_latency_ps: os.ps("wake_latency_ns")?,
+        wake_jitter: jitter(os, "wake_jitter")?,
+        kernel_jitter: jitter(os, "kernel_jitter")?,
         wake_deeper_ps: os.ps("wake_deeper_ns")?,
         idle_ps: os.ps("idle_ns")?,
         wake_deepest_ps: os.ps("wake_deepest_ns")?,
@@ -98,6 +100,11 @@ fn os(os: &Section<'_>) -> Result<Os, String> {
         cache_hot_ps: os.long_ps("cache_hot_ms")?,
         balance_ps: os.long_ps("balance_ms")?,
     })
+}
+
+/// Files that are older than the field do without.
+fn jitter(os: &Section<'_>, name: &str) -> Result<u32, String> {
+    if os.has(name) { os.thousandths(name) } else { Ok(0) }
 }
 
 fn policy(os: &Section<'_>) -> Result<Policy, String> {

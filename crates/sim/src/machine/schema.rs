@@ -58,6 +58,7 @@ const TICKING_NS: Accepts = Accepts::Ns(range(0.001, MOST_NS));
 const MS: Accepts = Accepts::Ms(range(0.001, 10_000.0));
 const SHARE: Accepts = Accepts::Ratio(range(0.0, 1.0));
 const RATIO: Accepts = Accepts::Ratio(range(0.0, 100.0));
+const JITTER: Accepts = Accepts::Ratio(range(0.0, 0.9));
 const SLOWDOWN: Accepts = Accepts::Ratio(range(1.0, 10.0));
 
 /// Most of anything that is counted in the topology.
@@ -112,7 +113,7 @@ pub(super) const KIND: &[Field] = &[
     field("store_ns", TICKING_NS),
     field("barrier_ns", TICKING_NS),
     field("pause_ns", TICKING_NS),
-    field("pause_jitter", Accepts::Ratio(range(0.0, 0.9))),
+    field("pause_jitter", JITTER),
     field("work_ns", TICKING_NS),
     field("fib_call_ns", TICKING_NS),
     field("ticks_ns", TICKING_NS),
@@ -141,7 +142,7 @@ pub(super) const MEMORY: &[Field] = &[
     field("upgrade", RATIO),
     field("per_sharer_ns", NS),
     field("write_again", SHARE),
-    field("way_jitter", Accepts::Ratio(range(0.0, 0.9))),
+    field("way_jitter", JITTER),
     field("store_buffer", Accepts::Number(range(1.0, 1024.0))),
     field("far_round_trip_ns", TICKING_NS),
     field("far_busy_ns", NS),
@@ -160,6 +161,8 @@ pub(super) const OS: &[Field] = &[
     field("bucket_ns", NS),
     field("buckets", Accepts::Number(range(1.0, 16_777_216.0))),
     field("wake_latency_ns", NS),
+    field("wake_jitter", JITTER),
+    field("kernel_jitter", JITTER),
     field("wake_deeper_ns", NS),
     field("idle_ns", TICKING_NS),
     field("wake_deepest_ns", NS),

@@ -73,6 +73,8 @@ pub(crate) fn os() -> Os {
         wake_deeper_ps: 0,
         idle_ps: 10_000_000,
         wake_deepest_ps: 0,
+        wake_jitter: 0,
+        kernel_jitter: 0,
         switch_ps: 1_000_000,
         move_on_wake: 0,
         wake_fastest: false,

@@ -64,6 +64,33 @@ fn a_wait_and_a_wake() {
     assert_eq!(on_cpus(&toy(2), bodies).value, [13_348_000, 11_052_000]);
 }
 
+/// Wakes that always take equally long can keep threads in step for ever, as those of no real system do.
+#[test]
+fn wakes_and_system_calls_lie_about_their_average_within_their_jitter() {
+    let mut machine = toy(2);
+    (machine.os.wake_jitter, machine.os.kernel_jitter) = (500, 0);
+    let woken = |machine: &Machine, seed| {
+        let word = word(0);
+        let bodies = vec![(Some(0), sleeper(0, &word, Waited::Woken, None)), (Some(1), waker(10_000, &word, 1))];
+        on(machine, seed, bodies).unwrap().value
+    };
+    let spread = |times: &[u64]| {
+        let mean = times.iter().sum::<u64>() / times.len() as u64;
+        (times.iter().min().unwrap().abs_diff(mean) / 1000, times.iter().max().unwrap().abs_diff(mean) / 1000)
+    };
+    let (sleepers, wakers): (Vec<u64>, Vec<u64>) =
+        (0..200).map(|seed| woken(&machine, seed)).map(|at| (at[0], at[1])).unzip();
+    // Half of 2000 to either side, of which a sample sees most.
+    let (below, above) = spread(&sleepers);
+    assert!((850..=1100).contains(&below) && (850..=1100).contains(&above), "{below} {above}");
+    assert!(wakers.iter().all(|at| *at == wakers[0]), "only the wake takes its time");
+    (machine.os.wake_jitter, machine.os.kernel_jitter) = (0, 100);
+    // A tenth of a call of 100.
+    let wakers: Vec<u64> = (0..200).map(|seed| woken(&machine, seed)[1]).collect();
+    let (below, above) = spread(&wakers);
+    assert!((8..=11).contains(&below) && (8..=11).contains(&above), "{below} {above}");
+}
+
 #[test]
 fn a_wake_takes_at_most_n_in_the_order_in_which_they_came() {
     let word = word(0);

@@ -58,6 +58,7 @@ fn machine(draw: &mut Draw) -> Machine {
         Policy::Fair { latency_ps: 2 * slice_ps, slice_ps, wakeup_granularity_ps: draw.below(5_000_000) }
     };
     (os.buckets, os.move_on_wake, os.wake_affine) = (1 + draw.below(4) as u32, draw.below(1_000) as u32, draw.is(2));
+    (os.wake_jitter, os.kernel_jitter) = (draw.below(900) as u32, draw.below(900) as u32);
     (os.wake_fastest, os.yield_sleeps) = (draw.is(2), draw.is(4));
     (os.cache_hot_ps, os.balance_ps) = (draw.below(30_000_000), 3_000_000 + draw.below(20_000_000));
     machine
