@@ -12,6 +12,7 @@ mod balance;
 mod check;
 mod eevdf;
 mod futex;
+mod kernel;
 mod lines;
 mod preempt;
 mod random;
@@ -238,13 +239,6 @@ impl Engine {
     #[inline]
     pub(crate) fn clock(&self) -> u64 {
         self.threads[self.current as usize].clock
-    }
-
-    /// The running thread enters the kernel.
-    pub(crate) fn enter_kernel(&mut self) {
-        if self.current != OBSERVER {
-            self.spend_kernel(self.machine.os.syscall_ps.into());
-        }
     }
 
     fn add_thread(&mut self) -> u32 {

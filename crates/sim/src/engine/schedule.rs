@@ -35,7 +35,7 @@ pub(crate) struct CpuState {
     pub(super) queue: Vec<u32>,
     /// The thread that has it is to lose it as soon as its request is answered.
     pub(super) must_switch: Option<Loss>,
-    idle_since: u64,
+    pub(super) idle_since: u64,
     /// The least that its threads have had, when it was last looked at. Lead and lag are counted from it; whoever comes for
     /// the first time starts with it.
     least_vruntime: u64,
@@ -159,20 +159,6 @@ impl Engine {
         if self.timeline.is_some() {
             self.record_at(self.current, clock, What::Paused { for_ps: ps });
         }
-    }
-
-    /// What a thread's part of a system call takes this time.
-    pub(super) fn about_in_kernel(&mut self, thread: u32, ps: u64) -> u64 {
-        let jitter = self.machine.os.kernel_jitter;
-        self.threads[thread as usize].kernel.about(ps, jitter)
-    }
-
-    /// The running thread is in the kernel for about so long.
-    #[inline]
-    pub(crate) fn spend_kernel(&mut self, ps: u64) {
-        let ps = self.about_in_kernel(self.current, ps);
-        self.threads[self.current as usize].clock += ps;
-        self.spent.kernel_ps += ps;
     }
 
     /// The time of a thread has come.
@@ -491,16 +477,6 @@ impl Engine {
             }
             None => self.wake_into_queue(thread, prev, waker_cpu),
         }
-    }
-
-    /// How long an idle CPU takes to run a woken thread: longer the longer it was idle.
-    fn wake_latency(&mut self, thread: u32, cpu: u32, at: u64) -> u64 {
-        let os = &self.machine.os;
-        let idle = at.saturating_sub(self.cpus[cpu as usize].idle_since);
-        let doublings = (idle / u64::from(os.idle_ps.max(1)) + 1).ilog2();
-        let deeper = (u64::from(doublings) * u64::from(os.wake_deeper_ps)).min(os.wake_deepest_ps.into());
-        let latency = u64::from(os.wake_latency_ps) + deeper;
-        self.threads[thread as usize].kernel.about(latency, os.wake_jitter)
     }
 
     /// The idle CPU that a woken thread gets: its own, mostly; else one near it, or near its waker.
