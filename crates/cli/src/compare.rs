@@ -22,11 +22,13 @@ fn results(args: &CompareArgs) -> Result<(), Exit> {
     let [(old, old_warnings), (new, new_warnings)] =
         [read(&args.old).map_err(unusable)?, read(&args.new).map_err(unusable)?];
     let comparison = compare(&old.rows, &new.rows);
+    let mut doubts: Vec<String> = [&old, &new].iter().filter_map(|results| results.doubt_about_queues()).collect();
+    doubts.dedup();
     let [old, new] = names(&args.old, &args.new);
     if let Some(what) = comparison.nothing_in_common(&old, &new) {
         return Err(Exit::Usage(what));
     }
-    for warning in old_warnings.iter().chain(&new_warnings).chain(&comparison.warnings) {
+    for warning in old_warnings.iter().chain(&new_warnings).chain(&doubts).chain(&comparison.warnings) {
         say(&format!("warning: {warning}"));
     }
     print(&comparison.text(&old, &new, width()))?;

@@ -188,6 +188,7 @@ fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> Str
     let workloads = points.iter().map(|point| point.workload.to_string()).collect();
     let locks = points.iter().map(|point| point.lock.to_string()).collect();
     let board = Board::new(&results.rows, &Catalogue { workloads, locks, ..catalogue() });
+    let board = board.on_simulated(results.simulated_cpus());
     report::summary(&board, results, kept, width)
 }
 

@@ -138,6 +138,8 @@ pub struct Board<'a> {
     pub rounds: usize,
     /// Which of the locks are other projects'.
     peers: HashSet<String>,
+    /// CPUs of the simulated machine that the rows are of.
+    simulated_cpus: Option<u32>,
 }
 
 impl<'a> Board<'a> {
@@ -169,7 +171,31 @@ impl<'a> Board<'a> {
         let places = found.iter().enumerate().map(|(place, lock)| (*lock, place)).collect();
         let locks = found.into_iter().map(str::to_string).collect();
         let rounds: HashSet<u32> = rows.iter().map(|row| row.round).collect();
-        Board { rows: by_cell, places, settings, locks, rounds: rounds.len(), peers: peers.iter().cloned().collect() }
+        Board {
+            rows: by_cell,
+            places,
+            settings,
+            locks,
+            rounds: rounds.len(),
+            peers: peers.iter().cloned().collect(),
+            simulated_cpus: None,
+        }
+    }
+
+    /// The same, of rows of a simulated machine with so many CPUs, if there are so many.
+    pub fn on_simulated(self, simulated_cpus: Option<u32>) -> Self {
+        Board { simulated_cpus, ..self }
+    }
+
+    /// Whether more threads than CPUs were simulated: then the queues of a simulated system decide, of which few were compared
+    /// with a real one.
+    pub fn has_queues(&self, setting: &Setting) -> bool {
+        self.simulated_cpus.is_some_and(|cpus| setting.threads > cpus)
+    }
+
+    /// The number of threads as tables have it, with the mark of what [`has_queues`](Board::has_queues).
+    pub fn threads_cell(&self, setting: &Setting) -> String {
+        format!("{}{}", setting.threads, if self.has_queues(setting) { "!" } else { "" })
     }
 
     /// The settings of each workload, in the order of display.

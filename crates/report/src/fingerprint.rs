@@ -59,6 +59,12 @@ pub struct Simulation {
     pub seed: u64,
     /// How many there are, one after the other.
     pub seeds: u32,
+    /// How many figures of the machine are guesses. Results of earlier versions do not say.
+    #[serde(default)]
+    pub guesses: u32,
+    /// How many figures it has; 0 if that is not known.
+    #[serde(default)]
+    pub figures: u32,
 }
 
 impl Fingerprint {
@@ -107,13 +113,17 @@ impl Simulation {
     /// What the rows were computed from and what came out, in one line: machine, seeds, and the hash of their traces. Two
     /// results with the same line are the same.
     pub fn line(&self, rows: &[Row]) -> String {
-        let Simulation { machine, machine_hash, seed, seeds } = self;
+        let Simulation { machine, machine_hash, seed, seeds, guesses, figures } = self;
         let seeds = match seeds {
             1 => format!("seed {seed}"),
             _ => format!("seeds {seed} to {}", seed + u64::from(*seeds) - 1),
         };
         let traces = traces(rows).map_or(String::new(), |hash| format!(", trace hash {hash}"));
-        format!("simulated: {machine} (machine hash {machine_hash}), {seeds}{traces}")
+        let guesses = match figures {
+            0 => String::new(),
+            _ => format!("; {guesses} of the {figures} figures of the machine are guesses"),
+        };
+        format!("simulated: {machine} (machine hash {machine_hash}), {seeds}{traces}{guesses}")
     }
 }
 
@@ -153,7 +163,13 @@ mod tests {
     #[test]
     fn the_line_tells_results_apart() {
         let row = |hash: &str| Row { trace_hash: Some(hash.into()), ..Row::default() };
-        let simulation = Simulation { machine: "m1".into(), machine_hash: "00ff".into(), seed: 3, seeds: 1 };
+        let simulation = Simulation {
+            machine: "m1".into(),
+            machine_hash: "00ff".into(),
+            seed: 3,
+            seeds: 1,
+            ..Simulation::default()
+        };
         assert_eq!(
             simulation.line(&[row("0a"), row("0a")]),
             "simulated: m1 (machine hash 00ff), seed 3, trace hash 0a"
@@ -163,6 +179,8 @@ mod tests {
         assert!(line.starts_with("simulated: m1 (machine hash 00ff), seeds 3 to 4, trace hash "), "{line}");
         assert_ne!(line, two.line(&[row("0b"), row("0a")]));
         assert_eq!(simulation.line(&[]), "simulated: m1 (machine hash 00ff), seed 3");
+        let guessed = Simulation { guesses: 7, figures: 40, ..simulation.clone() }.line(&[]);
+        assert!(guessed.ends_with("seed 3; 7 of the 40 figures of the machine are guesses"), "{guessed}");
         let part = simulation.line(&[row("0a"), Row::default()]);
         assert_eq!(part, "simulated: m1 (machine hash 00ff), seed 3", "the hash of some rows is not that of all");
     }

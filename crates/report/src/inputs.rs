@@ -141,7 +141,7 @@ impl Source {
     pub fn board(&self, catalogue: &Catalogue) -> Board<'_> {
         let mut catalogue = catalogue.clone();
         catalogue.locks.insert(0, crate::FLAGSHIP.to_string());
-        Board::new(&self.results.rows, &catalogue)
+        Board::new(&self.results.rows, &catalogue).on_simulated(self.results.simulated_cpus())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::row::{
     CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS, WAIT_MAX_NS,
     WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
 };
-use crate::run_tables::{CUT, is_among_best, units};
+use crate::run_tables::{CUT, QUEUES, is_among_best, units};
 use crate::timeline::{Lanes, TABLE};
 use crate::wording::{count, duration_ns, plain, three_digits, times};
 
@@ -111,11 +111,14 @@ pub(crate) fn figures(board: &Board) -> String {
 
 fn legend(board: &Board) -> String {
     let one_thread = board.settings.iter().any(|setting| setting.threads == 1);
+    let has_queues = board.settings.iter().any(|setting| board.has_queues(setting));
+    let queues = format!("! {QUEUES}");
     let parts = [
         (board.locks.len() > 1).then_some("\\* best of its row"),
         (board.locks.len() > 1 && board.rounds > 1).then_some("or perhaps as good: the rounds disagree"),
         one_thread.then_some("% relative to the same lock with 1 thread"),
         (board.rounds > 1).then_some("in parentheses the lowest and the highest round"),
+        has_queues.then_some(&queues),
     ];
     parts.into_iter().flatten().collect::<Vec<&str>>().join("; ")
 }
@@ -129,7 +132,7 @@ fn main_grid(board: &Board) -> Grid {
             let spread = board.spread(setting, lock, metric)?;
             Some(main_cell(board, (setting, lock), best, scaled(spread, unit.size)))
         };
-        let names = vec![setting.workload.clone(), setting.threads.to_string(), unit.name.to_string()];
+        let names = vec![setting.workload.clone(), board.threads_cell(setting), unit.name.to_string()];
         (names, locks.iter().map(cell).collect())
     })
 }
@@ -167,7 +170,7 @@ impl Topic {
                 self.cell(&figures.collect::<Vec<Option<Spread>>>())
             };
             let cells = locks.iter().map(cell).collect();
-            (vec![setting.workload.clone(), setting.threads.to_string()], cells)
+            (vec![setting.workload.clone(), board.threads_cell(setting)], cells)
         })
     }
 

@@ -12,6 +12,7 @@ pub use partial::{Earlier, FAILED, about_earlier};
 
 use crate::fingerprint::{Fingerprint, hash};
 use crate::row::{COLUMNS, RUN_FIELDS, Row};
+use crate::run_tables::QUEUES;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,19 @@ struct Beside {
 }
 
 impl Results {
+    /// CPUs of the simulated machine that the rows are of, if they are.
+    pub fn simulated_cpus(&self) -> Option<u32> {
+        let fingerprint = self.fingerprint.as_ref()?;
+        fingerprint.simulation.is_some().then_some(fingerprint.cpus_allowed)
+    }
+
+    /// Doubt about rows with more threads than the simulated machine has CPUs.
+    pub fn doubt_about_queues(&self) -> Option<String> {
+        let cpus = self.simulated_cpus()?;
+        let has_queues = self.rows.iter().any(|row| row.threads > cpus);
+        has_queues.then(|| format!("more than {cpus} threads are {QUEUES}"))
+    }
+
     /// The text of a result file.
     pub fn to_text(&self, format: Format) -> String {
         match format {
@@ -318,6 +332,20 @@ pub fn reason(error: &std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::Simulation;
+
+    #[test]
+    fn queues_are_doubted_where_there_are_more_threads_than_simulated_cpus() {
+        let doubt = |threads, simulation| {
+            let fingerprint = Fingerprint { cpus_allowed: 8, simulation, ..Fingerprint::default() };
+            let rows = vec![Row { threads, ..Row::default() }];
+            Results { fingerprint: Some(fingerprint), rows, ..Results::default() }.doubt_about_queues()
+        };
+        assert!(
+            doubt(9, Some(Simulation::default())).unwrap().starts_with("more than 8 threads are more threads than")
+        );
+        assert_eq!([doubt(8, Some(Simulation::default())), doubt(9, None)], [None, None]);
+    }
 
     fn results() -> Results {
         let row = Row { platform: "hardware".into(), workload: "solo".into(), lock: "std".into(), ..Row::default() };

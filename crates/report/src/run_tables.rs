@@ -11,6 +11,10 @@ const NAME_WIDTH: usize = 9;
 /// What stands beside figures with the mark of a lower bound.
 pub(super) const CUT: &str = "the measurement ended before the wait did, so the wait was longer";
 
+/// What stands beside numbers of threads with the mark of more than there are CPUs.
+pub(crate) const QUEUES: &str = "more threads than simulated CPUs: the order in which a system runs them decides, and few such \
+                                 figures were ever compared with a real system";
+
 /// All tables that the run has figures for, at most `width` columns wide.
 pub(super) fn tables(board: &Board, width: usize) -> String {
     let mut parts = vec![main_table(board, width)];
@@ -68,6 +72,9 @@ fn legend(board: &Board, detail: Detail) -> Vec<(&'static str, &'static str)> {
     if board.has_bistable_cell() {
         legend.push((" ?  ", "bistable: the seeds fall into two groups, so the median says little"));
     }
+    if board.settings.iter().any(|setting| board.has_queues(setting)) {
+        legend.push((" !  ", QUEUES));
+    }
     legend
 }
 
@@ -92,7 +99,7 @@ fn main_grid(board: &Board, detail: Detail) -> Grid {
     let mut grid = Grid::new(&header, 3);
     let mut above = None;
     for setting in &board.settings {
-        let mut cells = name_cells(setting, &mut above);
+        let mut cells = name_cells(board, setting, &mut above);
         cells.push(main_unit(&setting.workload).name.to_string());
         let best = board.best(setting, |_| true);
         cells.extend(board.locks.iter().map(|lock| main_cell(board, (setting, lock), best, detail)));
@@ -154,7 +161,7 @@ fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
         if values.iter().all(Option::is_none) {
             continue;
         }
-        let mut cells = name_cells(setting, &mut above);
+        let mut cells = name_cells(board, setting, &mut above);
         cells.extend(values.into_iter().map(|value| value.map_or("-".to_string(), |value| value.written(format))));
         grid.row(cells);
     }
@@ -162,9 +169,9 @@ fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
 }
 
 /// Workload and threads; the workload only where it differs from the row above.
-fn name_cells<'a>(setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<String> {
+fn name_cells<'a>(board: &Board, setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<String> {
     let is_same = above.replace(&setting.workload) == Some(&setting.workload);
-    vec![if is_same { String::new() } else { setting.workload.clone() }, setting.threads.to_string()]
+    vec![if is_same { String::new() } else { setting.workload.clone() }, board.threads_cell(setting)]
 }
 
 #[cfg(test)]
@@ -189,6 +196,18 @@ mod tests {
             rows.push(Row { ns_per_op: Some(158.0), ..row });
         }
         rows
+    }
+
+    #[test]
+    fn more_threads_than_simulated_cpus_are_marked_with_the_reason() {
+        let rows = rows();
+        let text = |cpus| tables(&Board::new(&rows, &Catalogue::default()).on_simulated(cpus), 100);
+        let marked = text(Some(1));
+        assert!(marked.contains(" 2!  ") && marked.contains(" !  more threads than simulated CPUs"), "{marked}");
+        assert!(!marked.contains(" 1!  "), "{marked}");
+        assert!(!text(Some(2)).contains('!') && !text(None).contains('!'));
+        let markdown = crate::markdown::figures(&Board::new(&rows, &Catalogue::default()).on_simulated(Some(1)));
+        assert!(markdown.contains("| 2! |") && markdown.contains("! more threads than simulated CPUs"), "{markdown}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ fn percentiles(board: &Board) -> Grid {
     for setting in &board.settings {
         for (lock, waits) in with_waits(board, setting) {
             let n: u64 = waits.by_powers().iter().sum();
-            let mut cells = vec![setting.workload.clone(), setting.threads.to_string(), lock.to_string()];
+            let mut cells = vec![setting.workload.clone(), board.threads_cell(setting), lock.to_string()];
             cells.push(n.to_string());
             let quantiles = [0.5, 0.9, 0.95, 0.99, 0.999].map(|p| waits.quantile(p));
             cells.extend(quantiles.map(|ns| ns.map_or("-".to_string(), duration_ns)));

@@ -24,6 +24,8 @@ pub fn fingerprint(of: &MachinePlan) -> Fingerprint {
             machine_hash: format!("{:016x}", machine.hash),
             seed: of.plan.seed,
             seeds: of.plan.rounds,
+            guesses: machine.guesses,
+            figures: machine.figures,
         }),
         ..Fingerprint::default()
     }

@@ -30,7 +30,13 @@ pub fn origin(source: &Source) -> Origin {
         label: plain(&source.label),
         facts: facts.map(|(name, value)| (name.to_string(), plain(&value))).collect(),
         command: plain(&results.command),
-        warnings: results.warnings.iter().chain(&source.notes).map(|warning| plain(warning)).collect(),
+        warnings: results
+            .warnings
+            .iter()
+            .chain(&source.notes)
+            .chain(&results.doubt_about_queues())
+            .map(|warning| plain(warning))
+            .collect(),
     }
 }
 

@@ -56,7 +56,11 @@ pub fn origins(name: &str) -> Option<Vec<(&'static str, usize)>> {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
     let tree = with_ancestors(&builtin.label(), builtin.text, None, &mut Hash::new(), MOST_ANCESTORS);
     let tree = tree.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
-    Some(ORIGINS.iter().map(|origin| (*origin, tree::count(&tree, "origin", origin))).collect())
+    Some(origins_in(&tree))
+}
+
+fn origins_in(tree: &Table) -> Vec<(&'static str, usize)> {
+    ORIGINS.iter().map(|origin| (*origin, tree::count(tree, "origin", origin))).collect()
 }
 
 /// The machine that a file describes.
@@ -125,6 +129,10 @@ fn make(label: &str, text: &str, directory: Option<&Path>, cores: Option<u32>) -
     let in_range = cores.filter(|&n| (1..=super::MAX_CORES).contains(&n));
     let (mut machine, is_scalable) = resolve(&tree, label, in_range)?;
     machine.hash = hash.0;
+    for (origin, n) in origins_in(&tree) {
+        machine.figures += n as u32;
+        machine.guesses += if origin == "guess" { n as u32 } else { 0 };
+    }
     match (cores, in_range) {
         (Some(_), Some(n)) if is_scalable => machine.hash = with_cores(hash.0, n),
         (Some(n), None) if is_scalable => {

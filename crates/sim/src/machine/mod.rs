@@ -28,6 +28,10 @@ pub struct Machine {
     pub about: String,
     /// Hash of everything that was read to make it.
     pub hash: u64,
+    /// How many of its figures nobody measured, looked up or derived.
+    pub guesses: u32,
+    /// How many figures it has.
+    pub figures: u32,
     /// Bytes in a cache line: a power of two.
     pub line_bytes: u32,
     /// Kinds of cores; a machine whose cores are all alike has one.

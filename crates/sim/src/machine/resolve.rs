@@ -24,6 +24,8 @@ pub(super) fn resolve(tree: &Table, file: &str, cores: Option<u32>) -> Result<(M
         name,
         about,
         hash: 0,
+        guesses: 0,
+        figures: 0,
         line_bytes,
         kinds,
         cpus: layout.cpus,

@@ -44,6 +44,8 @@ pub(crate) fn toy(n: u32) -> Machine {
         name: "toy".into(),
         about: "a toy".into(),
         hash: 0,
+        guesses: 0,
+        figures: 0,
         line_bytes: 64,
         kinds: vec![kind],
         cpus: (0..n).map(|core| Cpu { core, kind: 0, socket: 0, node: 0, rank: 0 }).collect(),
