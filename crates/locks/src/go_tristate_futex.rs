@@ -12,6 +12,8 @@
 //! arrival's first swap writes HELD over CROWDED, so that the mark survives only in what the arrival remembers. Left
 //! out: the runtime's bookkeeping. Added: `try_acquire`, which the original lacks.
 //!
+//! Shared code: `tristate.rs`.
+//!
 //! # State word
 //!
 //! | value | name | meaning | set by | cleared by | may be stale? |
@@ -69,6 +71,7 @@
 //! # Limits
 //! Not recursive; no deadline. A CROWDED that lingers costs one needless system call.
 
+use crate::tristate::State;
 use crate::{Defaults, Entry, Promises, RawLock, Tuned};
 use core::fmt;
 use core::marker::PhantomData;
@@ -121,28 +124,7 @@ impl Tuned<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { active_spins: 4, pauses_per_spin: 30, passive_spins: 1 };
 }
 
-// -- 3. State ---------------------------------------------------------------------------------------------------------
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State(u32);
-
-impl State {
-    const FREE: State = State(0);
-    const HELD: State = State(1);
-    const CROWDED: State = State(2);
-
-    fn is_free(self) -> bool {
-        self == State::FREE
-    }
-
-    /// Whether the vacate that found this value owes a wake.
-    fn owes_wake(self) -> bool {
-        self == State::CROWDED
-    }
-}
-
-const _: () = assert!(State::FREE.0 != State::HELD.0 && State::HELD.0 != State::CROWDED.0);
-const _: () = assert!(State::FREE.0 != State::CROWDED.0);
+// -- 3. State: tristate.rs --------------------------------------------------------------------------------------------
 
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
@@ -192,14 +174,14 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoTristateFutex<P, T> {
         P::step(VACATE);
         let found = State(self.word.swap(State::FREE.0, Release)); // E1
         debug_assert!(!found.is_free(), "I2: release of a free lock");
-        if found.owes_wake() {
+        if found.is_crowded() {
             Self::release_slow(address);
         }
     }
 
     /// May claim a sleeper that is gone, or miss one whose mark an arrival has just erased.
     fn shows_sleeper(&self) -> Option<bool> {
-        Some(self.state().owes_wake())
+        Some(self.state().is_crowded())
     }
 
     fn is_at_rest(&self) -> bool {
@@ -294,24 +276,6 @@ impl<P: Platform, T> RawGoTristateFutex<P, T> {
 
 impl<P: Platform, T> fmt::Debug for RawGoTristateFutex<P, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.state() {
-            State::FREE => "RawGoTristateFutex(free)",
-            State::HELD => "RawGoTristateFutex(held)",
-            _ => "RawGoTristateFutex(held, sleepers)",
-        })
-    }
-}
-
-// -- 11. Tests of section 3 -------------------------------------------------------------------------------------------
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_value_is_free_and_one_owes_a_wake() {
-        let values = [State::FREE, State::HELD, State::CROWDED];
-        assert_eq!(values.map(State::is_free), [true, false, false]);
-        assert_eq!(values.map(State::owes_wake), [false, false, true]);
+        write!(f, "RawGoTristateFutex({:?})", self.state())
     }
 }

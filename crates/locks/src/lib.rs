@@ -113,6 +113,8 @@ pub mod ticket;
 #[cfg(feature = "yardsticks")]
 pub mod ticket_spin;
 #[cfg(feature = "yardsticks")]
+mod tristate;
+#[cfg(feature = "yardsticks")]
 pub mod ttas;
 #[cfg(feature = "yardsticks")]
 pub mod wait_room;

@@ -4,6 +4,7 @@
 //! differ in what a contender does before it is ready to sleep, which [`Kind`] asks for. Labels as E1 and I1 are those of
 //! the headers; what is cited here means the same in both.
 
+use crate::tristate::State;
 use crate::{Entry, RawLock};
 use core::fmt;
 use core::hint::black_box;
@@ -48,28 +49,7 @@ pub trait Kind<P: Platform>: Sized + Send + Sync + 'static {
 
 // -- 2. Tuning: each lock's own ---------------------------------------------------------------------------------------
 
-// -- 3. State ---------------------------------------------------------------------------------------------------------
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State(u32);
-
-impl State {
-    const FREE: State = State(0);
-    const HELD: State = State(1);
-    const CROWDED: State = State(2);
-
-    fn is_free(self) -> bool {
-        self == State::FREE
-    }
-
-    /// Whether somebody may sleep: the vacate that finds it owes a wake.
-    fn is_crowded(self) -> bool {
-        self == State::CROWDED
-    }
-}
-
-const _: () = assert!(State::FREE.0 != State::HELD.0 && State::HELD.0 != State::CROWDED.0);
-const _: () = assert!(State::FREE.0 != State::CROWDED.0);
+// -- 3. State: tristate.rs --------------------------------------------------------------------------------------------
 
 /// What the kind field says: the kind that the type says. The original has a number for each kind, and many more kinds.
 const AS_TYPED: u32 = 0;
@@ -268,29 +248,17 @@ impl<P: Platform, K> PthreadMutex<P, K> {
 
 impl<P: Platform, K: Kind<P>> fmt::Debug for PthreadMutex<P, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state() {
-            State::FREE => "free",
-            State::HELD => "held",
-            _ => "held, sleepers",
-        };
-        write!(f, "{}({state})", K::ENTRY.name)
+        write!(f, "{}({:?})", K::ENTRY.name, self.state())
     }
 }
 
-// -- 11. Tests of section 3 -------------------------------------------------------------------------------------------
+// -- 11. Tests of section 4 -------------------------------------------------------------------------------------------
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ondeck_platform::Hardware;
     use std::mem::offset_of;
-
-    #[test]
-    fn one_value_is_free_and_one_owes_a_wake() {
-        let values = [State::FREE, State::HELD, State::CROWDED];
-        assert_eq!(values.map(State::is_free), [true, false, false]);
-        assert_eq!(values.map(State::is_crowded), [false, false, true]);
-    }
 
     /// As glibc's headers have them on processors of 64 bits; so they share a line as often as there.
     #[test]

@@ -19,7 +19,7 @@
 //! [`pthread-port`](crate::pthread_port). On other processors the original has neither back-off nor random part; a
 //! `most_backoff` of 1 is that.
 //!
-//! Shared code: `pthread.rs`.
+//! Shared code: `pthread.rs` and `tristate.rs`.
 //!
 //! # State word
 //! The first row is of the state word, at the bytes 0..4; the others are the fields behind it. 4..8 and 24..40 are for

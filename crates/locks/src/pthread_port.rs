@@ -21,7 +21,7 @@
 //! of a thread, not the kernel's; a kind is 0 whatever the type, since a constant of the platforms here can only be that. Left out:
 //! other kinds, elision, deadlines, and the plain stores of a process that has one thread only.
 //!
-//! Shared code: `pthread.rs`.
+//! Shared code: `pthread.rs` and `tristate.rs`.
 //!
 //! # State word
 //! The first row is of the state word, at the bytes 0..4; the others are the fields behind it. 4..8 and 24..40 are for

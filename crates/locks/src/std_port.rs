@@ -15,6 +15,8 @@
 //! that this platform can tell. Like the original it pauses on a single core too, where that is in vain. Left out: deadlines,
 //! which the original has not either, and poisoning, which lies above it.
 //!
+//! Shared code: `tristate.rs`.
+//!
 //! # State word
 //!
 //! | value | name | meaning | set by | cleared by | may be stale? |
@@ -73,6 +75,7 @@
 //! # Limits
 //! Not recursive; no deadline. A CROWDED that lingers costs one needless system call.
 
+use crate::tristate::State;
 use crate::{Defaults, Entry, Promises, RawLock, Tuned};
 use core::fmt;
 use core::marker::PhantomData;
@@ -120,33 +123,7 @@ impl Tuned<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { pauses: 100 };
 }
 
-// -- 3. State ---------------------------------------------------------------------------------------------------------
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State(u32);
-
-impl State {
-    const FREE: State = State(0);
-    const HELD: State = State(1);
-    const CROWDED: State = State(2);
-
-    fn is_free(self) -> bool {
-        self == State::FREE
-    }
-
-    /// Whether somebody may sleep: the vacate that finds it owes a wake, and a spinner goes to sleep too.
-    fn is_crowded(self) -> bool {
-        self == State::CROWDED
-    }
-
-    /// Whether it can pay to look again.
-    fn is_worth_spinning(self) -> bool {
-        self == State::HELD
-    }
-}
-
-const _: () = assert!(State::FREE.0 != State::HELD.0 && State::HELD.0 != State::CROWDED.0);
-const _: () = assert!(State::FREE.0 != State::CROWDED.0);
+// -- 3. State: tristate.rs --------------------------------------------------------------------------------------------
 
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
@@ -250,7 +227,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawStdPort<P, T> {
         loop {
             P::step(LOOK);
             let seen = self.state();
-            if !seen.is_worth_spinning() || pauses_left == 0 {
+            if seen != State::HELD || pauses_left == 0 {
                 return seen;
             }
             P::pause();
@@ -281,25 +258,6 @@ impl<P: Platform, T> RawStdPort<P, T> {
 
 impl<P: Platform, T> fmt::Debug for RawStdPort<P, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.state() {
-            State::FREE => "RawStdPort(free)",
-            State::HELD => "RawStdPort(held)",
-            _ => "RawStdPort(held, sleepers)",
-        })
-    }
-}
-
-// -- 11. Tests of section 3 -------------------------------------------------------------------------------------------
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_value_has_one_consequence() {
-        let values = [State::FREE, State::HELD, State::CROWDED];
-        assert_eq!(values.map(State::is_free), [true, false, false]);
-        assert_eq!(values.map(State::is_worth_spinning), [false, true, false]);
-        assert_eq!(values.map(State::is_crowded), [false, false, true]);
+        write!(f, "RawStdPort({:?})", self.state())
     }
 }

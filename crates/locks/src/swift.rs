@@ -20,6 +20,8 @@
 //!   everywhere, whose low bits may move in steps.
 //! - Errors of the system call end the program there; the seam has none.
 //!
+//! Shared code: `tristate.rs`.
+//!
 //! # State word
 //!
 //! | place | name | meaning when set | set by | cleared by | may be stale? |
@@ -86,6 +88,7 @@
 //! # Limits
 //! Not recursive; no deadline. A thread on the only core spins as any other: the original does not ask how many there are.
 
+use crate::tristate::State;
 use crate::{Defaults, Entry, Promises, RawLock, Tuned};
 use core::fmt;
 use core::marker::PhantomData;
@@ -144,7 +147,7 @@ impl Tuned<Tuning> for Defaults {
 impl Tuning {
     /// Whether an arrival goes to sleep at once.
     fn shuts_gate(self, seen: State, depth: u32) -> bool {
-        seen.owes_wake() && depth >= self.most_depth
+        seen.is_crowded() && depth >= self.most_depth
     }
 
     /// How many pauses a spinner makes after each look.
@@ -153,28 +156,7 @@ impl Tuning {
     }
 }
 
-// -- 3. State ---------------------------------------------------------------------------------------------------------
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State(u32);
-
-impl State {
-    const FREE: State = State(0);
-    const HELD: State = State(1);
-    const CROWDED: State = State(2);
-
-    fn is_free(self) -> bool {
-        self == State::FREE
-    }
-
-    /// Whether the vacate that found this value owes a wake.
-    fn owes_wake(self) -> bool {
-        self == State::CROWDED
-    }
-}
-
-const _: () = assert!(State::FREE.0 != State::HELD.0 && State::HELD.0 != State::CROWDED.0);
-const _: () = assert!(State::FREE.0 != State::CROWDED.0);
+// -- 3. State: tristate.rs --------------------------------------------------------------------------------------------
 
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
@@ -225,7 +207,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawSwift<P, T> {
         P::step(VACATE);
         let found = State(self.word.swap(State::FREE.0, Release)); // E1
         debug_assert!(!found.is_free(), "I2: release of a free lock");
-        if found.owes_wake() {
+        if found.is_crowded() {
             Self::release_slow(address);
         }
     }
@@ -286,7 +268,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawSwift<P, T> {
             if seen.is_free() && self.claim() {
                 return true;
             }
-            if seen.owes_wake() {
+            if seen.is_crowded() {
                 return false; // A sleeper is about to be woken: the lock is left to it.
             }
             P::pauses(n_pauses);
@@ -322,28 +304,17 @@ impl<P: Platform, T> RawSwift<P, T> {
 
 impl<P: Platform, T> fmt::Debug for RawSwift<P, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.state() {
-            State::FREE => "RawSwift(free)",
-            State::HELD => "RawSwift(held)",
-            _ => "RawSwift(held, sleepers)",
-        })
+        write!(f, "RawSwift({:?})", self.state())
     }
 }
 
-// -- 11. Tests of sections 2 and 3 ------------------------------------------------------------------------------------
+// -- 11. Tests of section 2 -------------------------------------------------------------------------------------------
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const TUNING: Tuning = <Defaults as Tuned<Tuning>>::TUNING;
-
-    #[test]
-    fn one_value_is_free_and_one_owes_a_wake() {
-        let values = [State::FREE, State::HELD, State::CROWDED];
-        assert_eq!(values.map(State::is_free), [true, false, false]);
-        assert_eq!(values.map(State::owes_wake), [false, false, true]);
-    }
 
     #[test]
     fn the_gate_is_shut_when_the_word_is_crowded_and_enough_sleep() {
