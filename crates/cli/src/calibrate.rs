@@ -39,5 +39,9 @@ pub(crate) fn calibration(stop: &AtomicBool) -> Result<Calibration, Exit> {
         bar.set_message(what.to_string());
     });
     bar.finish_and_clear();
-    calibration.map_err(Exit::Failed)
+    let calibration = calibration.map_err(Exit::Failed)?;
+    if let Some(doubt) = calibration.doubt() {
+        say(&format!("warning: {doubt}"));
+    }
+    Ok(calibration)
 }

@@ -193,6 +193,20 @@ fn spread_evenly(pairs: &[(u32, u32)], most: usize) -> Vec<(u32, u32)> {
 }
 
 impl Calibration {
+    /// Why the figures may not be the machine's, in a sentence; `None` if nothing tells.
+    pub fn doubt(&self) -> Option<String> {
+        /// Work takes no memory and no system: what makes it slower than this makes everything slower.
+        const SLOW: f64 = 1.15;
+        let Cost { time, .. } = self.costs.iter().find(|cost| cost.name == "work")?;
+        (time.ns > SLOW * time.low_ns).then(|| {
+            format!(
+                "a unit of work took {:.2} ns in the median of the rounds, and {:.2} ns in the best one. Something else used the \
+                 processor, so the other figures may be too high as well. Close other programs and calibrate again.",
+                time.ns, time.low_ns
+            )
+        })
+    }
+
     /// The figures as a table at most `width` columns wide.
     pub fn table(&self, width: usize) -> String {
         let mut grid = Grid::new(&["cost", "what", "median", "lowest", "highest"], 2);
@@ -238,6 +252,16 @@ mod tests {
     fn a_stopped_calibration_has_no_half_figures() {
         let calibration = calibrate(&AtomicBool::new(true), &mut |_, _, _| ()).unwrap();
         assert!(calibration.costs.is_empty() && calibration.line_transfers.is_empty());
+    }
+
+    #[test]
+    fn a_pace_that_was_slow_in_most_rounds_is_doubted() {
+        let doubt = |ns| {
+            let cost = Cost { name: "work", what: "a turn", time: Time { ns, low_ns: 0.25, high_ns: 0.5 } };
+            Calibration { costs: vec![cost], ..Calibration::default() }.doubt()
+        };
+        assert!(doubt(0.5).unwrap().starts_with("a unit of work took 0.50 ns in the median of the rounds, and 0.25"));
+        assert_eq!([doubt(0.26), Calibration::default().doubt()], [None, None]);
     }
 
     #[test]
