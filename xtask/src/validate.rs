@@ -12,6 +12,7 @@ mod plot;
 mod programs;
 mod published;
 mod tables;
+mod unfitted;
 
 use ondeck_report::stats::median;
 use std::path::Path;
@@ -69,8 +70,7 @@ struct Group {
 impl Group {
     /// The median of the errors, without their signs, and the largest.
     fn errors(&self) -> (f64, f64) {
-        let errors: Vec<f64> = self.rows.iter().map(|row| row.error().abs()).collect();
-        (median(&errors).unwrap_or(f64::NAN), errors.into_iter().fold(0.0, f64::max))
+        errors(&self.rows)
     }
 
     fn holds(&self) -> bool {
@@ -91,8 +91,15 @@ impl Group {
     }
 }
 
+/// The median of the errors, without their signs, and the largest.
+fn errors<'a>(rows: impl IntoIterator<Item = &'a Row>) -> (f64, f64) {
+    let errors: Vec<f64> = rows.into_iter().map(|row| row.error().abs()).collect();
+    (median(&errors).unwrap_or(f64::NAN), errors.into_iter().fold(0.0, f64::max))
+}
+
 /// Everything that is compared.
 struct Validation {
+    unfitted: Vec<unfitted::Unfitted>,
     groups: Vec<Group>,
     controls: Vec<controls::Control>,
 }
@@ -104,8 +111,10 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let (part, is_check) = match words {
         [] => (None, false),
         [word] if word == "--check" => (None, true),
-        [word] if word == CONTROLS || MAKERS.iter().any(|(name, _)| word == name) => (Some(word.as_str()), false),
-        _ => return Err("usage: cargo xtask validate [--check|hardware|models|tables|controls]".into()),
+        [word] if [UNFITTED, CONTROLS].contains(&word.as_str()) || MAKERS.iter().any(|(name, _)| word == name) => {
+            (Some(word.as_str()), false)
+        }
+        _ => return Err("usage: cargo xtask validate [--check|unfitted|hardware|models|tables|controls]".into()),
     };
     let validation = compute(part)?;
     if part.is_none() {
@@ -133,13 +142,18 @@ type Maker = fn(&mut Keep) -> Result<(), String>;
 /// What can be looked at by itself.
 const MAKERS: [(&str, Maker); 3] =
     [("hardware", hardware::groups), ("models", models::groups), ("tables", tables::groups)];
-/// And that.
+/// And these.
+const UNFITTED: &str = "unfitted";
 const CONTROLS: &str = "controls";
 
 /// Everything, or a part; each group is printed as soon as it is there.
 fn compute(part: Option<&str>) -> Result<Validation, String> {
     let is_wanted = |name: &str| part.is_none_or(|part| part == name);
-    let mut validation = Validation { groups: Vec::new(), controls: Vec::new() };
+    let mut validation = Validation { unfitted: Vec::new(), groups: Vec::new(), controls: Vec::new() };
+    if is_wanted(UNFITTED) {
+        validation.unfitted = unfitted::all()?;
+        print!("{}", unfitted::section(&validation.unfitted));
+    }
     for (_, groups) in MAKERS.into_iter().filter(|(name, _)| is_wanted(name)) {
         groups(&mut |group| {
             print!("{}", page::group(&group));

@@ -1,7 +1,7 @@
 //! The tables, as Markdown; between markers they are part of `docs/validation.md`.
 
 use super::controls::Control;
-use super::{Declared, Group, Limit, Validation};
+use super::{Declared, Group, Limit, Row, Validation, unfitted};
 use crate::docs::between_markers;
 use crate::docs::table::{table, yes_or_no};
 use std::fs;
@@ -17,8 +17,12 @@ pub(super) fn keep(
     is_check: bool,
 ) -> Result<(), String> {
     let page = fs::read_to_string(root.join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
-    let text = between_markers(&page, "rows", &tables(validation))
-        .ok_or_else(|| format!("{PATH}: no `<!-- rows -->` and `<!-- /rows -->`"))?;
+    let marked = |page: &str, name: &str, text: &str| {
+        let missing = || format!("{PATH}: no `<!-- {name} -->` and `<!-- /{name} -->`");
+        between_markers(page, name, text).ok_or_else(missing)
+    };
+    let text = marked(&page, "rows", &tables(validation))?;
+    let text = marked(&text, "not-fitted", &unfitted::section(&validation.unfitted))?;
     for (path, text) in pictures.iter().map(|(path, text)| (path.as_str(), text)).chain([(PATH, &text)]) {
         if fs::read_to_string(root.join(path)).is_ok_and(|old| old == *text) {
             continue;
@@ -69,12 +73,16 @@ fn summary(groups: &[Group]) -> String {
 }
 
 pub(super) fn group(group: &Group) -> String {
-    let table = table(&group.rows)
+    rows(&group.title, group.expected, &group.rows)
+}
+
+pub(super) fn rows(title: &str, expected: &str, rows: &[Row]) -> String {
+    let table = table(rows)
         .column("row", |row| &row.what)
-        .column(group.expected, |row| format!("{} {}", figure(row.expected), row.unit))
+        .column(expected, |row| format!("{} {}", figure(row.expected), row.unit))
         .column("simulated", |row| figure(row.simulated))
         .column("error", |row| format!("{:+.1} %", row.error() * 100.0));
-    format!("\n### {}\n\n{}", group.title, table.text())
+    format!("\n### {title}\n\n{}", table.text())
 }
 
 /// Four digits that count.

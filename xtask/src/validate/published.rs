@@ -14,9 +14,19 @@ pub(super) const PROCYIELD_OSYIELD: &str = table!("procyield_osyield");
 pub(super) const CHAN_CONTENDED: &str = table!("chan_contended");
 pub(super) const MONITOR_THROUGHPUT: &str = table!("monitor_throughput");
 pub(super) const AIM7: &str = table!("aim7");
+pub(super) const LOCK_BENCH_I7_7820HQ: &str = table!("lock_bench_i7_7820hq");
+pub(super) const LOCK_BENCH_I5_6200U: &str = table!("lock_bench_i5_6200u");
+pub(super) const PARKING_LOT_I7_10750H: &str = table!("parking_lot_i7_10750h");
+pub(super) const CONTENTION_SCALING_XEON_8488C: &str = table!("contention_scaling_xeon_8488c");
+pub(super) const CONTENTION_SCALING_I5_12500: &str = table!("contention_scaling_i5_12500");
 
 /// A line of a table: cells by the names of their columns.
 pub(super) struct Line(BTreeMap<String, String>);
+
+/// What the first line tells.
+pub(super) fn source(table: &'static str) -> &'static str {
+    table.lines().next().and_then(|line| line.strip_prefix("# ")).expect("the first line tells the source")
+}
 
 /// The lines in which these columns say this.
 pub(super) fn lines(table: &str, wanted: &[(&str, &str)]) -> Vec<Line> {
@@ -49,8 +59,12 @@ mod tests {
 
     #[test]
     fn every_table_can_be_read() {
-        for table in [CORE_TO_CORE, CONTENDED_ATOMICS, PROCYIELD_OSYIELD, CHAN_CONTENDED, MONITOR_THROUGHPUT, AIM7] {
+        let old = [CORE_TO_CORE, CONTENDED_ATOMICS, PROCYIELD_OSYIELD, CHAN_CONTENDED, MONITOR_THROUGHPUT, AIM7];
+        let unfitted = [LOCK_BENCH_I7_7820HQ, LOCK_BENCH_I5_6200U, PARKING_LOT_I7_10750H];
+        let scaling = [CONTENTION_SCALING_XEON_8488C, CONTENTION_SCALING_I5_12500];
+        for table in old.into_iter().chain(unfitted).chain(scaling) {
             assert!(!lines(table, &[]).is_empty());
+            assert!(!source(table).is_empty());
         }
         let line = line(CORE_TO_CORE, &[("pair_class", "same socket 0, other CCX")]);
         assert_eq!(line.number("median_ns"), 107.6);
