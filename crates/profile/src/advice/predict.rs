@@ -82,6 +82,11 @@ impl OnMachine {
         self.ondeck_per_s / self.glibc_per_s
     }
 
+    /// Whether threads wait for cores there.
+    pub fn has_queues(&self) -> bool {
+        self.threads > self.cores
+    }
+
     /// Whether that is worth something.
     pub fn is_better(&self) -> bool {
         self.ratio() >= BETTER

@@ -256,9 +256,10 @@ impl Case<'_> {
         let [on_here, on_some, on_many] = machines.each_ref().map(cores);
         let [here, some, many] = machines.each_ref().map(|machine| times(machine.ratio()));
         let [here_model, some_model, many_model] = machines.each_ref().map(simulated);
+        let doubt = if machines.iter().any(OnMachine::has_queues) { QUEUES } else { "" };
         format!(
             "Simulated, threads acquire ondeck's lock {here} times as often as glibc's on {on_here} as here \
-             ({here_model}). On {on_some} it is {some} times ({some_model}), on {on_many} {many} times ({many_model})."
+             ({here_model}). On {on_some} it is {some} times ({some_model}), on {on_many} {many} times ({many_model}).{doubt}"
         )
     }
 }
@@ -272,9 +273,14 @@ fn whole(number: f64) -> String {
     if number < 999.5 { format!("{number:.0}") } else { count(number) }
 }
 
-/// On what that is simulated: the model, and how many threads.
+/// What the mark of more threads than cores means.
+const QUEUES: &str = " (! There are more threads than cores: the order in which a system runs them decides, and few such \
+                      figures were ever compared with a real system.)";
+
+/// On what that is simulated: the model, and how many threads, with a mark if they are more than its cores.
 fn simulated(machine: &OnMachine) -> String {
-    format!("{}, {}", machine.machine, counted(machine.threads as usize, "thread"))
+    let mark = if machine.has_queues() { "!" } else { "" };
+    format!("{}, {}{mark}", machine.machine, counted(machine.threads as usize, "thread"))
 }
 
 /// What has to be known of the condition variables, if threads wait longer on them than for locks.

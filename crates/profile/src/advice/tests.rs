@@ -155,6 +155,15 @@ fn our_lock_helps_here_or_with_more_cores_or_not() {
          glibc's on 4 cores as here (mesh-cores-4, 4 threads). On 16 cores it is 2.00 times (graviton3-cores-16, 16 \
          threads), on 64 cores 1.50 times (graviton3, 64 threads). Try it and measure:\nondeck run -- server"
     );
+    let mut crowded = predicted(1e5, [(1e5, 2.34e5), (1e5, 2e5), (1e5, 1.5e5)]);
+    crowded.machines[0].threads = 5;
+    let (_, text) = told(&profile(|_| ()), Some(crowded));
+    assert!(
+        text.contains(
+            "as here (mesh-cores-4, 5 threads!). On 16 cores it is 2.00 times (graviton3-cores-16, 16 threads)"
+        )
+    );
+    assert!(text.contains("(graviton3, 64 threads). (! There are more threads than cores: "), "{text}");
     let (kind, text) = told(&profile(|_| ()), Some(predicted(1e5, [(1e5, 1.09e5), (1e5, 1.11e5), (1e5, 0.9e5)])));
     assert_eq!(kind, Kind::HelpedOnMore);
     assert!(text.starts_with("`ondeck run` would help with more cores, not with these: it is held"), "{text}");
