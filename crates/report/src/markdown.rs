@@ -10,9 +10,9 @@ use crate::row::{
     CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS, WAIT_MAX_NS,
     WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
 };
-use crate::run_tables::{CUT, QUEUES, is_among_best, units};
+use crate::run_tables::{CUT, is_among_best, units};
 use crate::timeline::{Lanes, TABLE};
-use crate::wording::{count, duration_ns, plain, three_digits, times};
+use crate::wording::{QUEUES, count, duration_ns, plain, three_digits, times};
 
 /// The text: what the figures say, the figures, and where they come from.
 pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) -> String {

@@ -12,7 +12,7 @@ pub use partial::{Earlier, FAILED, about_earlier};
 
 use crate::fingerprint::{Fingerprint, hash};
 use crate::row::{COLUMNS, RUN_FIELDS, Row};
-use crate::run_tables::QUEUES;
+use crate::wording::QUEUES;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ impl Results {
     pub fn doubt_about_queues(&self) -> Option<String> {
         let cpus = self.simulated_cpus()?;
         let has_queues = self.rows.iter().any(|row| row.threads > cpus);
-        has_queues.then(|| format!("more than {cpus} threads are {QUEUES}"))
+        has_queues.then(|| format!("rows with more than {cpus} threads have {QUEUES}"))
     }
 
     /// The text of a result file.
@@ -342,7 +342,9 @@ mod tests {
             Results { fingerprint: Some(fingerprint), rows, ..Results::default() }.doubt_about_queues()
         };
         assert!(
-            doubt(9, Some(Simulation::default())).unwrap().starts_with("more than 8 threads are more threads than")
+            doubt(9, Some(Simulation::default()))
+                .unwrap()
+                .starts_with("rows with more than 8 threads have more threads than")
         );
         assert_eq!([doubt(8, Some(Simulation::default())), doubt(9, None)], [None, None]);
     }

@@ -2,7 +2,7 @@
 
 use crate::board::{Board, Setting, Spread};
 use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
-use crate::wording::{broken, duration_ns, three_digits, wrap};
+use crate::wording::{QUEUES, broken, duration_ns, three_digits, wrap};
 use crate::{FLAGSHIP, Grid, wait_tables};
 
 /// A column is hardly wider than its figures if the name above them is not wider than this.
@@ -10,10 +10,6 @@ const NAME_WIDTH: usize = 9;
 
 /// What stands beside figures with the mark of a lower bound.
 pub(super) const CUT: &str = "the measurement ended before the wait did, so the wait was longer";
-
-/// What stands beside numbers of threads with the mark of more than there are CPUs.
-pub(crate) const QUEUES: &str = "more threads than simulated CPUs: the order in which a system runs them decides, and few such \
-                                 figures were ever compared with a real system";
 
 /// All tables that the run has figures for, at most `width` columns wide.
 pub(super) fn tables(board: &Board, width: usize) -> String {

@@ -1,5 +1,9 @@
 //! Figures as a person wants to read them: three digits and a unit.
 
+/// What stands beside numbers of threads with the mark of more than there are CPUs.
+pub const QUEUES: &str = "more threads than simulated CPUs: the order in which a system runs them decides, and few such \
+                          figures were ever compared with a real system";
+
 /// Three significant digits, without an exponent up to a quadrillion: `0.0123`, `1.23`, `12.3`, `1230`.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {

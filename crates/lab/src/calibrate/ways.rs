@@ -1,9 +1,9 @@
 //! What the simulator makes of a distance: the passing of a line that [`line_transfer`](super::measures::line_transfer)
 //! measures, on a simulated machine.
 //!
-//! Between two of the measured times, the one that passes the line on takes it from the readers, and the other one reads it:
-//! two ways for a simulated line. Hardware has its own overlap of the two. So the distance of a calibrated machine is the one
-//! with which the same program takes as long there as here.
+//! A thread that passes the line on writes it, and the other one reads it. For a simulated line these are two requests. On
+//! hardware they overlap as the processor likes. So the distance of a calibrated machine is the one with which this program
+//! takes as long there as it was measured to take here.
 
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::Machine;

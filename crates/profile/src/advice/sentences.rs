@@ -6,7 +6,7 @@ use super::{Advice, Case, Kind, OnMachine, Prediction, Subject};
 use crate::names::middle;
 use crate::words::{command, kinds, percent};
 use crate::{Condition, Profile, Site, WaitKind};
-use ondeck_report::wording::{count, counted, duration_ns, plain, quoted, times};
+use ondeck_report::wording::{QUEUES, count, counted, duration_ns, plain, quoted, times};
 use std::collections::HashMap;
 
 /// So much of a function's name is shown.
@@ -256,7 +256,8 @@ impl Case<'_> {
         let [on_here, on_some, on_many] = machines.each_ref().map(cores);
         let [here, some, many] = machines.each_ref().map(|machine| times(machine.ratio()));
         let [here_model, some_model, many_model] = machines.each_ref().map(simulated);
-        let doubt = if machines.iter().any(OnMachine::has_queues) { QUEUES } else { "" };
+        let has_queues = machines.iter().any(OnMachine::has_queues);
+        let doubt = if has_queues { format!(" (! {QUEUES}.)") } else { String::new() };
         format!(
             "Simulated, threads acquire ondeck's lock {here} times as often as glibc's on {on_here} as here \
              ({here_model}). On {on_some} it is {some} times ({some_model}), on {on_many} {many} times ({many_model}).{doubt}"
@@ -272,10 +273,6 @@ fn cores(machine: &OnMachine) -> String {
 fn whole(number: f64) -> String {
     if number < 999.5 { format!("{number:.0}") } else { count(number) }
 }
-
-/// What the mark of more threads than cores means.
-const QUEUES: &str = " (! There are more threads than cores: the order in which a system runs them decides, and few such \
-                      figures were ever compared with a real system.)";
 
 /// On what that is simulated: the model, and how many threads, with a mark if they are more than its cores.
 fn simulated(machine: &OnMachine) -> String {

@@ -163,7 +163,7 @@ fn our_lock_helps_here_or_with_more_cores_or_not() {
             "as here (mesh-cores-4, 5 threads!). On 16 cores it is 2.00 times (graviton3-cores-16, 16 threads)"
         )
     );
-    assert!(text.contains("(graviton3, 64 threads). (! There are more threads than cores: "), "{text}");
+    assert!(text.contains("(graviton3, 64 threads). (! more threads than simulated CPUs: "), "{text}");
     let (kind, text) = told(&profile(|_| ()), Some(predicted(1e5, [(1e5, 1.09e5), (1e5, 1.11e5), (1e5, 0.9e5)])));
     assert_eq!(kind, Kind::HelpedOnMore);
     assert!(text.starts_with("`ondeck run` would help with more cores, not with these: it is held"), "{text}");
