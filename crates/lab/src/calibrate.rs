@@ -4,6 +4,7 @@
 //! charge to resemble this one. Each is the median of several rounds; the extremes stand beside it, because on a
 //! machine with neighbours they differ more than the median.
 
+mod kernel;
 mod machine_file;
 mod measures;
 mod ways;

@@ -12,6 +12,7 @@ mod balance;
 mod check;
 mod eevdf;
 mod futex;
+mod idle;
 mod kernel;
 mod lines;
 mod preempt;

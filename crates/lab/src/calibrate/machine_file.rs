@@ -3,6 +3,7 @@
 //! What can be measured from here is; the rest is guessed, and the file says so figure by figure. All cores are of one
 //! kind, because a process cannot tell kinds apart without knowing them.
 
+use super::kernel::Rules;
 use super::{Calibration, LineTransfer, Shared, Time, ways};
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_sim::machine::from_text;
@@ -210,12 +211,31 @@ impl File<'_> {
         self.policy(fingerprint)
     }
 
-    /// As Linux from 6.6 on has it: a base slice that grows with the CPUs, up to eight.
+    /// Linux from 6.6 on, as it is in this release.
     fn policy(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
-        let slice_ms = 0.75 * f64::from(1 + fingerprint.cpus_online.clamp(1, 8).ilog2());
-        let what = "as Linux since 6.6 has it";
+        let rules = Rules::of(&fingerprint.kernel, fingerprint.cpus_online);
+        if rules.looks_seldom {
+            let what = "a virtual machine with 2 CPUs and Linux 6.18, where an idle CPU took a waiting thread at 20 to 54 of 270 chances";
+            self.guess("newidle", "0.1", what)?;
+        }
         writeln!(self.out, "\n[os.eevdf]")?;
-        self.guess("slice_ms", &slice_ms.to_string(), what)
+        self.told(
+            "slice_ms",
+            format!("{:.2}", rules.slice_ms),
+            "recalled",
+            "Linux since 6.6: grows with the CPUs, up to 8",
+        )?;
+        if let Some(tick_ms) = rules.tick_ms {
+            let what = "clock_getres: the coarse clock is set when the clock ticks";
+            self.told("tick_ms", format!("{tick_ms:.3}"), "measured", what)?;
+        }
+        self.told("delays_dequeue", rules.delays_dequeue, "recalled", "Linux since 6.12, by its release")?;
+        self.told("yield_forfeits", rules.yield_forfeits, "recalled", "Linux since 6.18, by its release")
+    }
+
+    /// A figure that neither was measured with others nor is a guess.
+    fn told(&mut self, field: &str, value: impl fmt::Display, origin: &str, from: &str) -> fmt::Result {
+        writeln!(self.out, "{field} = {{ value = {value}, origin = {}, from = {} }}", quoted(origin), quoted(from))
     }
 
     fn time(&self, name: &str) -> Option<Time> {

@@ -11,7 +11,7 @@ impl Engine {
             if !self.cpus[cpu as usize].is_idle() {
                 continue;
             }
-            if let Some(thread) = self.pull(cpu, 0) {
+            if let Some(thread) = self.pull_at_tick(cpu) {
                 self.hand_over(thread, cpu, self.now);
             } else {
                 self.pull_running(cpu);
@@ -47,7 +47,7 @@ impl Engine {
 
     /// Moves one thread from the longest queue to the shortest, if they differ by two or more.
     fn even_out(&mut self) {
-        if self.n_ready < 2 {
+        if self.n_ready < 2 || !self.evens_out_now() {
             return;
         }
         let length = |&cpu: &u32| self.cpus[cpu as usize].queue.len();

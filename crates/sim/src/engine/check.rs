@@ -15,6 +15,13 @@ impl Engine {
                     return Some(format!("thread {thread} does not know that it is at CPU {index}"));
                 }
             }
+            for &thread in &cpu.in_debt {
+                let this = &self.threads[thread as usize];
+                let is_here = this.cpu as usize == index && cpu.running.is_some();
+                if !is_here || !matches!(this.phase, Phase::Asleep | Phase::Called) {
+                    return Some(format!("thread {thread} is {:?}, and in debt at CPU {index}", this.phase));
+                }
+            }
             if cpu.running.is_none() && !cpu.is_expected && !cpu.queue.is_empty() {
                 return Some(format!("CPU {index} idles although somebody waits for it"));
             }

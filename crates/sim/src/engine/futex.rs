@@ -148,6 +148,7 @@ impl Engine {
             return self.thread_event(thread);
         }
         this.phase = Phase::Asleep;
+        this.load.was(true, self.now);
         let deadline = this.deadline;
         self.record_at(thread, self.now, timeline::What::Sleeps);
         self.leave_cpu(thread, self.now);

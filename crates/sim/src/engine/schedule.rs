@@ -23,16 +23,22 @@ pub(super) enum Loss {
 pub(crate) struct CpuState {
     pub(crate) core: u32,
     pub(crate) kind: u32,
-    node: u32,
+    pub(super) node: u32,
     pub(super) rank: u32,
     /// The other hardware thread of the core.
-    sibling: Option<u32>,
+    pub(super) sibling: Option<u32>,
     /// Who has it.
     pub(crate) running: Option<u32>,
     /// A woken thread is on its way to it.
     pub(super) is_expected: bool,
     /// Who waits for it, in the order in which they came.
     pub(super) queue: Vec<u32>,
+    /// Who sleeps, and counts until its debts are paid.
+    pub(super) in_debt: Vec<u32>,
+    /// Looks of this CPU, idle, that found only threads that had run just before.
+    pub(super) n_looks_in_vain: u32,
+    /// How busy it was of late.
+    pub(super) busy: super::idle::Recently,
     /// The thread that has it is to lose it as soon as its request is answered.
     pub(super) must_switch: Option<Loss>,
     pub(super) idle_since: u64,
@@ -58,12 +64,20 @@ impl CpuState {
             running: None,
             is_expected: false,
             queue: Vec::new(),
+            in_debt: Vec::new(),
+            n_looks_in_vain: 0,
+            busy: super::idle::Recently::default(),
             must_switch: None,
             idle_since: 0,
             least_vruntime: FIRST_VRUNTIME,
             pausing_until: 0,
         };
         machine.cpus.iter().enumerate().map(state).collect()
+    }
+
+    /// Whether others count beside the thread that has it: they wait, or sleep in debt.
+    fn has_others(&self) -> bool {
+        !self.queue.is_empty() || !self.in_debt.is_empty()
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -214,9 +228,10 @@ impl Engine {
         self.n_busy += 1;
         let state = &mut self.cpus[cpu as usize];
         debug_assert!(state.running.is_none(), "two threads on one CPU");
+        state.busy.was(false, at);
         (state.running, state.must_switch, state.pausing_until) = (Some(thread), None, 0);
         let core = state.core;
-        let is_queued = !state.queue.is_empty();
+        let is_queued = state.has_others();
         let this = &mut self.threads[thread as usize];
         (this.cpu, this.core, this.on_since, this.is_protected) = (cpu, core, at, true);
         this.phase = Phase::Resume;
@@ -249,6 +264,7 @@ impl Engine {
         self.n_busy -= 1;
         self.least_vruntime(cpu);
         let state = &mut self.cpus[cpu as usize];
+        state.busy.was(true, at);
         (state.running, state.must_switch, state.idle_since) = (None, None, at);
         self.times.clear(cpu as usize);
         cpu
@@ -256,7 +272,7 @@ impl Engine {
 
     /// The CPU is free: whoever is next in its queue gets it, or one of another CPU's queue.
     pub(super) fn next_thread(&mut self, cpu: u32, at: u64) {
-        let next = self.pick(cpu, None).or_else(|| self.pull(cpu, self.machine.os.cache_hot_ps));
+        let next = self.pick(cpu, None).or_else(|| self.look_for_work(cpu));
         if let Some(thread) = next {
             self.hand_over(thread, cpu, at);
         }
@@ -280,15 +296,13 @@ impl Engine {
     /// Takes the next thread out of the queue, which is not `but`.
     fn pick(&mut self, cpu: u32, but: Option<u32>) -> Option<u32> {
         self.least_vruntime(cpu);
+        let next = self.eevdf_slice().and_then(|_| self.earliest_awake(cpu));
         let queue = &self.cpus[cpu as usize].queue;
         let threads = &self.threads;
         let mut places = (0..queue.len()).filter(|&place| Some(queue[place]) != but);
         let place = match self.machine.os.policy {
             Policy::Fair { .. } => places.min_by_key(|&place| (threads[queue[place] as usize].vruntime, place)),
-            Policy::Eevdf { .. } => {
-                let next = self.earliest(cpu, None);
-                places.find(|&place| Some(queue[place]) == next)
-            }
+            Policy::Eevdf(_) => places.find(|&place| Some(queue[place]) == next),
             Policy::Quantum { starved_ps, .. } => {
                 let next = self.next_in_turn(cpu, but, starved_ps);
                 places.find(|&place| Some(queue[place]) == next)
@@ -326,8 +340,8 @@ impl Engine {
 
     /// Lead and lag are of one CPU's queue: a thread that moves takes its own along.
     pub(super) fn rebase(&mut self, thread: u32, from: u32, to: u32) {
-        if let Some(slice_ps) = self.eevdf_slice() {
-            return self.take_lag_along(thread, from, to, slice_ps);
+        if let Policy::Eevdf(eevdf) = self.machine.os.policy {
+            return self.take_lag_along(thread, from, to, eevdf);
         }
         let (old, new) = (self.least_vruntime(from), self.least_vruntime(to));
         let this = &mut self.threads[thread as usize];
@@ -365,26 +379,26 @@ impl Engine {
             Policy::Quantum { quantum_ps, .. } => {
                 on_since + self.threads[running as usize].slice_left.unwrap_or(quantum_ps)
             }
-            Policy::Eevdf { slice_ps } => self.slice_end(running, cpu, slice_ps),
+            Policy::Eevdf(eevdf) => eevdf.at_tick(self.slice_end(running, cpu, eevdf.slice_ps)),
         };
         self.times.set(cpu as usize, end.max(self.now));
     }
 
     /// The slice of whoever has the CPU is over.
     pub(crate) fn slice_is_over(&mut self, cpu: u32) {
-        let queue = &self.cpus[cpu as usize].queue;
-        let Some(mine) = self.running_vruntime(cpu).filter(|_| !queue.is_empty()) else { return };
-        if let Some(slice_ps) = self.eevdf_slice() {
+        let state = &self.cpus[cpu as usize];
+        let Some(mine) = self.running_vruntime(cpu).filter(|_| state.has_others()) else { return };
+        if let Policy::Eevdf(eevdf) = self.machine.os.policy {
             if let Some(left) = self.slice_left(cpu) {
-                return self.times.set(cpu as usize, self.now + left);
+                return self.times.set(cpu as usize, eevdf.at_tick(self.now + left));
             }
-            if self.renew_slice(cpu, slice_ps) {
-                return self.times.set(cpu as usize, self.now + slice_ps);
+            if self.renew_slice(cpu, eevdf.slice_ps) {
+                return self.times.set(cpu as usize, eevdf.at_tick(self.now + eevdf.slice_ps));
             }
             return self.preempt(cpu, Loss::SliceOver);
         }
         let is_fair = matches!(self.machine.os.policy, Policy::Fair { .. });
-        let theirs = queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
+        let theirs = state.queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
         if is_fair && theirs.is_some_and(|theirs| theirs > mine) {
             let Policy::Fair { slice_ps, .. } = self.machine.os.policy else { return };
             return self.times.set(cpu as usize, self.now + slice_ps);
@@ -427,7 +441,9 @@ impl Engine {
         if me == OBSERVER || self.cpus[cpu as usize].queue.is_empty() || self.is_far_behind(cpu) {
             return false;
         }
-        if self.eevdf_slice().is_some_and(|slice_ps| !self.puts_off(me, cpu, slice_ps)) {
+        if let Policy::Eevdf(eevdf) = self.machine.os.policy
+            && !self.puts_off(me, cpu, eevdf)
+        {
             return false;
         }
         let at = self.now.max(self.threads[me as usize].on_since);
@@ -457,11 +473,16 @@ impl Engine {
             return self.set_thread(thread, at);
         }
         self.spent.asleep_ps += at.saturating_sub(self.threads[thread as usize].off_since);
-        self.threads[thread as usize].off_since = at;
+        let this = &mut self.threads[thread as usize];
+        this.off_since = at;
+        this.load.was(false, at);
         self.record_at(thread, at, What::Woken { by: by.and_then(|by| by.checked_sub(1)) });
         self.threads[thread as usize].is_boosted = true;
         let waker_cpu = by.filter(|&by| by != OBSERVER).map(|by| self.threads[by as usize].cpu);
         let prev = self.threads[thread as usize].cpu;
+        if self.is_in_debt(thread, prev) {
+            return self.wake_in_debt(thread, prev);
+        }
         match self.choose_idle(thread, prev, waker_cpu) {
             Some(cpu) => {
                 if cpu != prev {
@@ -479,78 +500,33 @@ impl Engine {
         }
     }
 
-    /// The idle CPU that a woken thread gets: its own, mostly; else one near it, or near its waker.
-    fn choose_idle(&mut self, thread: u32, prev: u32, waker: Option<u32>) -> Option<u32> {
-        if let Some(pin) = self.threads[thread as usize].pin {
-            return self.cpus[pin as usize].is_idle().then_some(pin);
-        }
-        if let Some(faster) = self.idle_and_faster(prev) {
-            return Some(faster);
-        }
-        let prev_is_idle = self.cpus[prev as usize].is_idle();
-        let stays = prev_is_idle && self.placement.below(1000) >= self.machine.os.move_on_wake;
-        if stays || self.n_busy as usize >= self.cpus.len() {
-            return prev_is_idle.then_some(prev);
-        }
-        let nodes = [Some(prev), waker].map(|cpu| cpu.map(|cpu| self.cpus[cpu as usize].node));
-        for node in nodes.into_iter().flatten() {
-            let found = self.idle_in(node, prev);
-            if found.is_some() {
-                return found;
-            }
-        }
-        prev_is_idle.then_some(prev)
-    }
-
-    /// An idle CPU of a faster kind, for systems that give these away first.
-    fn idle_and_faster(&self, than: u32) -> Option<u32> {
-        if !self.machine.os.wake_fastest {
-            return None;
-        }
-        let kind = self.cpus[than as usize].kind;
-        let is_faster = |&cpu: &u32| self.cpus[cpu as usize].kind < kind && self.cpus[cpu as usize].is_idle();
-        (0..self.cpus.len() as u32).find(is_faster)
-    }
-
-    /// One of the idle CPUs of a node that the system would fill first, and not `but`.
-    fn idle_in(&mut self, node: u32, but: u32) -> Option<u32> {
-        let idle = |cpu: &u32| {
-            let state = &self.cpus[*cpu as usize];
-            *cpu != but && state.node == node && state.is_idle()
-        };
-        // A core's second hardware thread is the last resort; P and E cores are alike to a waker that looks for an idle one.
-        let has_idle_core = |cpu: &u32| {
-            let sibling = self.cpus[*cpu as usize].sibling;
-            sibling.is_none_or(|sibling| self.cpus[sibling as usize].is_idle())
-        };
-        let all: Vec<u32> = (0..self.cpus.len() as u32).filter(idle).collect();
-        let whole: Vec<u32> = all.iter().copied().filter(has_idle_core).collect();
-        let from = if whole.is_empty() { all } else { whole };
-        let drawn = (!from.is_empty()).then(|| self.placement.below(from.len() as u32));
-        drawn.map(|drawn| from[drawn as usize])
-    }
-
     /// No CPU is idle: the thread queues on its own, or on its waker's; and takes it at once if the rules say so.
     fn wake_into_queue(&mut self, thread: u32, prev: u32, waker: Option<u32>) {
-        let length = |cpu: u32| self.cpus[cpu as usize].queue.len() + usize::from(self.cpus[cpu as usize].is_expected);
         let pin = self.threads[thread as usize].pin;
-        let affine = waker.filter(|&waker| self.machine.os.wake_affine && length(waker) < length(prev));
+        let affine = waker.filter(|&waker| self.machine.os.wake_affine && self.is_drawn_to(waker, thread, prev));
         let cpu = pin.or(affine).unwrap_or(prev);
         if cpu != prev {
             self.rebase(thread, prev, cpu);
         }
         self.place_woken(thread, cpu);
+        self.queue_woken(thread, cpu);
+    }
+
+    /// The woken thread, which has its place, goes into the queue, or takes the CPU at once if the rules say so.
+    pub(super) fn queue_woken(&mut self, thread: u32, cpu: u32) {
+        let is_over = self.is_slice_over(cpu);
         let takes_it = match self.machine.os.policy {
             Policy::Fair { wakeup_granularity_ps, .. } => {
                 let mine = self.threads[thread as usize].vruntime;
                 self.running_vruntime(cpu).is_some_and(|theirs| theirs > mine + wakeup_granularity_ps)
             }
-            Policy::Eevdf { .. } => self.earliest(cpu, Some(thread)) == Some(thread),
+            Policy::Eevdf(_) => self.earliest(cpu, Some(thread)) == Some(thread),
             Policy::Quantum { boost, .. } => {
                 boost && self.cpus[cpu as usize].running.is_some_and(|other| !self.threads[other as usize].is_boosted)
             }
         };
         self.queue_up(thread, cpu);
+        let takes_it = takes_it || is_over && self.earliest_awake(cpu) != self.cpus[cpu as usize].running;
         if takes_it && self.threads[thread as usize].phase == Phase::Ready {
             self.preempt(cpu, Loss::Preempted);
         }

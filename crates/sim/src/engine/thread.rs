@@ -166,6 +166,8 @@ pub(crate) struct Thread {
     pub(crate) on_since: u64,
     pub(crate) last_ran: u64,
     pub(crate) is_boosted: bool,
+    /// Which part of the time it was not asleep.
+    pub(super) load: super::idle::Recently,
     /// What is left of the slice in which it was preempted.
     pub(crate) slice_left: Option<u64>,
     /// Whether it cannot be preempted.
@@ -205,6 +207,7 @@ impl Thread {
             on_since: clock,
             last_ran: 0,
             is_boosted: false,
+            load: super::idle::Recently::default(),
             slice_left: None,
             keeps_cpu: false,
             off_since: clock,

@@ -181,6 +181,9 @@ pub struct Os {
     pub cache_hot_ps: u64,
     /// How often queues are balanced, and threads pulled back to better CPUs.
     pub balance_ps: u64,
+    /// Set where the system looks for idle CPUs, and idle CPUs look for work, no more than Linux does: how often a CPU that
+    /// falls idle looks, in thousandths. Otherwise whoever is woken finds any idle CPU, and each looks at once.
+    pub newidle: Option<u32>,
 }
 
 /// How a CPU is shared by runnable threads.
@@ -196,10 +199,7 @@ pub enum Policy {
         wakeup_granularity_ps: u64,
     },
     /// Linux since 6.6 (EEVDF): of those that have not had more than the average, the one whose slice is over first.
-    Eevdf {
-        /// How long a thread runs while others wait.
-        slice_ps: u64,
-    },
+    Eevdf(Eevdf),
     /// Windows, macOS: in turn.
     Quantum {
         /// How long a thread runs while others wait.
@@ -211,13 +211,26 @@ pub enum Policy {
     },
 }
 
+/// Linux's scheduler since 6.6, and what has changed in it since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Eevdf {
+    /// How long a thread runs while others wait.
+    pub slice_ps: u64,
+    /// How often the clock ticks, which ends slices that are over; 0 if they end by themselves.
+    pub tick_ps: u64,
+    /// Whether a thread that sleeps after it has had too much stays in the queue until its debts are paid (since 6.12).
+    pub delays_dequeue: bool,
+    /// Whether a yield gives up what is left of the slice (since 6.18).
+    pub yield_forfeits: bool,
+}
+
 impl Policy {
     /// How long it takes until each of `n` threads that want one CPU has run once, in picoseconds.
     pub fn rotation_ps(self, n: u32) -> u64 {
         let n = u64::from(n);
         match self {
             Policy::Fair { latency_ps, slice_ps, .. } => latency_ps.max(n * slice_ps),
-            Policy::Eevdf { slice_ps } => n * slice_ps,
+            Policy::Eevdf(Eevdf { slice_ps, .. }) => n * slice_ps,
             Policy::Quantum { quantum_ps, .. } => n * quantum_ps,
         }
     }

@@ -4,7 +4,7 @@ use super::schema;
 use super::section::Section;
 use super::topology::Topology;
 use super::tree::{POLICIES, Place, Table};
-use super::{CoreKind, FarAtomics, Machine, Memory, Os, Policy};
+use super::{CoreKind, Eevdf, FarAtomics, Machine, Memory, Os, Policy};
 
 /// The machine that a file describes. `cores` is what the command line asks for; a machine that is as large as one likes
 /// is made that large here, every other as large as its file says. Returns whether it was asked for and done.
@@ -101,6 +101,7 @@ fn os(os: &Section<'_>) -> Result<Os, String> {
         yield_sleeps: os.switch("yield_sleeps")?,
         cache_hot_ps: os.long_ps("cache_hot_ms")?,
         balance_ps: os.long_ps("balance_ms")?,
+        newidle: if os.has("newidle") { Some(os.thousandths("newidle")?) } else { None },
     })
 }
 
@@ -121,7 +122,16 @@ fn policy(os: &Section<'_>) -> Result<Policy, String> {
                 wakeup_granularity_ps: fair.long_ps("wakeup_granularity_ms")?,
             })
         }
-        ["eevdf"] => Ok(Policy::Eevdf { slice_ps: os.section("eevdf", schema::EEVDF)?.long_ps("slice_ms")? }),
+        ["eevdf"] => {
+            let eevdf = os.section("eevdf", schema::EEVDF)?;
+            let switch = |name| if eevdf.has(name) { eevdf.switch(name) } else { Ok(false) };
+            Ok(Policy::Eevdf(Eevdf {
+                slice_ps: eevdf.long_ps("slice_ms")?,
+                tick_ps: if eevdf.has("tick_ms") { eevdf.long_ps("tick_ms")? } else { 0 },
+                delays_dequeue: switch("delays_dequeue")?,
+                yield_forfeits: switch("yield_forfeits")?,
+            }))
+        }
         ["quantum"] => {
             let quantum = os.section("quantum", schema::QUANTUM)?;
             Ok(Policy::Quantum {

@@ -173,6 +173,7 @@ pub(super) const OS: &[Field] = &[
     field("yield_sleeps", Accepts::Switch),
     field("cache_hot_ms", Accepts::Ms(range(0.0, 10_000.0))),
     field("balance_ms", MS),
+    field("newidle", SHARE),
 ];
 
 /// `[os.fair]`
@@ -183,7 +184,12 @@ pub(super) const FAIR: &[Field] = &[
 ];
 
 /// `[os.eevdf]`
-pub(super) const EEVDF: &[Field] = &[field("slice_ms", MS)];
+pub(super) const EEVDF: &[Field] = &[
+    field("slice_ms", MS),
+    field("tick_ms", MS),
+    field("delays_dequeue", Accepts::Switch),
+    field("yield_forfeits", Accepts::Switch),
+];
 
 /// `[os.quantum]`
 pub(super) const QUANTUM: &[Field] =

@@ -77,6 +77,7 @@ pub(crate) fn os() -> Os {
         wake_deepest_ps: 0,
         wake_jitter: 0,
         kernel_jitter: 0,
+        newidle: None,
         switch_ps: 1_000_000,
         move_on_wake: 0,
         wake_fastest: false,

@@ -3,14 +3,14 @@
 use crate::common::{Body, body, now, on, toy, until};
 use ondeck_platform::Platform;
 use ondeck_sim::Simulated;
-use ondeck_sim::machine::{Machine, Policy};
+use ondeck_sim::machine::{Eevdf, Machine, Policy};
 
 const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
 
 fn machine() -> Machine {
     let mut machine = toy(1);
-    machine.os.policy = Policy::Eevdf { slice_ps: 3 * MS };
+    machine.os.policy = Policy::Eevdf(Eevdf { slice_ps: 3 * MS, ..Eevdf::default() });
     machine
 }
 
@@ -94,4 +94,112 @@ fn a_yield_of_one_who_alone_is_eligible_changes_nothing() {
     });
     let ends = run(vec![yields, works(4_000_000)]);
     assert!(ends[0] > MS, "the last yield let the other go first: {ends:?}");
+}
+
+/// The same machine, whose clock ticks every 4 ms. A run begins 1 ms after a tick.
+fn ticking(changes: impl FnOnce(&mut Eevdf)) -> Machine {
+    let mut machine = machine();
+    let mut eevdf = Eevdf { slice_ps: 3 * MS, tick_ps: 4 * MS, ..Eevdf::default() };
+    changes(&mut eevdf);
+    machine.os.policy = Policy::Eevdf(eevdf);
+    machine
+}
+
+fn run_on(machine: &Machine, bodies: Vec<Body>) -> Vec<u64> {
+    on(machine, 1, bodies.into_iter().map(|body| (Some(0), body)).collect()).unwrap().value
+}
+
+#[test]
+fn slices_end_when_the_clock_ticks() {
+    // Slices of 1.5 and 3 ms last from tick to tick: 0 from 0 to 3, 1 to 7, 0 for its last ms.
+    let ends = run_on(&ticking(|_| ()), vec![works(4_000_000), works(6_000_000)]);
+    assert_eq!(ends, [8 * MS + US, 10 * MS + 3 * US]);
+}
+
+#[test]
+fn a_wake_ends_a_slice_that_is_over() {
+    // 0 has the CPU until 3 ms, then 1, which sleeps at once, 2 until 7, and 0 again, whose slice of 3 ms is over at 10. The
+    // tick is at 11, and 2 has 0.1 ms left. But if 1 is woken at 10.5, the system sees that the slice is over, and 2 is next.
+    let ends = |wakes_at_ns: u64| {
+        let sleeps = body(move || {
+            Simulated::sleep_ns(wakes_at_ns - now() / 1000);
+            0
+        });
+        run_on(&ticking(|_| ()), vec![works(20_000_000), sleeps, works(4_100_000)])[2]
+    };
+    let (undisturbed, disturbed) = (ends(90_000_000), ends(10_500_000));
+    assert!((11_100 * US..11_120 * US).contains(&undisturbed), "{undisturbed}");
+    assert!((10_600 * US..10_620 * US).contains(&disturbed), "{disturbed}");
+}
+
+/// Two CPUs. 0 and 2 begin on the first, and 0 has had more than the average when it goes to sleep for `ns`. The second CPU
+/// idles soon after. Where 0 is woken, and when the other one of the first CPU is done.
+fn sleeps_ahead(delays_dequeue: bool, ns: u64) -> (u64, u64) {
+    let mut machine = ticking(|eevdf| (eevdf.delays_dequeue, eevdf.tick_ps) = (delays_dequeue, 0));
+    machine.cpus.push(machine.cpus[0]);
+    let two = crate::common::toy(2);
+    (machine.cpus, machine.cores, machine.distance_ps) = (two.cpus, two.cores, two.distance_ps);
+    machine.os.balance_ps = 900 * MS;
+    let sleeps = body(move || {
+        until(1_000_000);
+        Simulated::sleep_ns(ns);
+        Simulated::current_core().into()
+    });
+    let ends =
+        on(&machine, 1, vec![(None, sleeps), (Some(1), works(1_050_000)), (None, works(5_000_000))]).unwrap().value;
+    (ends[0], ends[2])
+}
+
+#[test]
+fn who_sleeps_in_debt_waits_for_its_own_cpu() {
+    // It has had 1 ms, the other nothing. It comes back 0.1 ms later, when the other has caught up by as much.
+    assert_eq!(sleeps_ahead(false, 100_000).0, 1, "the idle one");
+    assert_eq!(sleeps_ahead(true, 100_000).0, 0, "its own, which is busy");
+    // After 1.1 ms the other has caught up, but nobody has looked: it is in the queue still.
+    assert_eq!(sleeps_ahead(true, 1_100_000).0, 0);
+    // After its slice somebody has: the sleeper has left, and is placed as any other.
+    assert_eq!(sleeps_ahead(true, 4_000_000).0, 1);
+}
+
+#[test]
+fn debts_end_with_the_sleep() {
+    // 0 works for 1 ms, ahead of 1, and sleeps until 5.2. The slice of 1 ends at 5.5. With delay, the debt was paid when its
+    // first slice ended, and 0 is next. Without, 0 comes back as far ahead as it went, and 1 has another slice.
+    let first_turn = |delays_dequeue| {
+        let sleeps = body(|| {
+            until(1_000_000);
+            Simulated::sleep_ns(4_200_000);
+            now()
+        });
+        run_on(
+            &ticking(|eevdf| (eevdf.delays_dequeue, eevdf.tick_ps) = (delays_dequeue, 0)),
+            vec![sleeps, works(20_000_000)],
+        )[0]
+    };
+    let (with, without) = (first_turn(true), first_turn(false));
+    assert!((5_500 * US..5_510 * US).contains(&with), "{with}");
+    assert!((8_500 * US..8_510 * US).contains(&without), "{without}");
+}
+
+#[test]
+fn a_yield_that_forfeits_lets_the_other_go_first() {
+    // 0 and 1 are level when 0 yields at 1 ms of its half slice. 1 has the CPU then; 0, which gave up the rest, waits for
+    // longer than one that only put off its deadline.
+    let waits = |yield_forfeits| {
+        let yields = body(|| {
+            until(1_000_000);
+            Simulated::yield_now();
+            let back = now();
+            Simulated::yield_now();
+            now() - back
+        });
+        run_on(
+            &ticking(|eevdf| (eevdf.yield_forfeits, eevdf.tick_ps) = (yield_forfeits, 0)),
+            vec![yields, works(20_000_000)],
+        )[0]
+    };
+    // Back at 2.5 ms with a ms had, where the other has had 1.5: it alone is eligible, and a yield that forfeits nothing is in
+    // vain.
+    assert!(waits(false) < 10 * US, "{}", waits(false));
+    assert!(waits(true) > MS, "{}", waits(true));
 }

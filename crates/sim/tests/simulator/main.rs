@@ -5,6 +5,7 @@ mod eevdf;
 mod failures;
 mod far;
 mod futex;
+mod idle;
 mod leads;
 mod loads;
 mod many_threads;

@@ -2,7 +2,7 @@
 
 use crate::common::{Body, Line, line, on, toy};
 use ondeck_platform::{Atomic, Platform};
-use ondeck_sim::machine::{CoreKind, Cpu, FarAtomics, Machine, Policy};
+use ondeck_sim::machine::{CoreKind, Cpu, Eevdf, FarAtomics, Machine, Policy};
 use ondeck_sim::{Outcome, SimU32, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -51,7 +51,11 @@ fn machine(draw: &mut Draw) -> Machine {
     (memory.way_jitter, memory.write_again) = (draw.below(300) as u32, draw.below(600) as u32);
     memory.far_atomics = draw.is(3).then_some(FarAtomics { round_trip_ps: 40_000, busy_ps: 9_000 });
     let os = &mut machine.os;
-    os.policy = if draw.is(2) {
+    os.policy = if draw.is(3) {
+        let slice_ps = 1_000_000 + draw.below(10_000_000);
+        let tick_ps = if draw.is(2) { 1 + draw.below(10_000_000) } else { 0 };
+        Policy::Eevdf(Eevdf { slice_ps, tick_ps, delays_dequeue: draw.is(2), yield_forfeits: draw.is(2) })
+    } else if draw.is(2) {
         Policy::Quantum { quantum_ps: 1_000_000 + draw.below(20_000_000), boost: draw.is(2), starved_ps: 0 }
     } else {
         let slice_ps = 1_000_000 + draw.below(10_000_000);
@@ -60,6 +64,7 @@ fn machine(draw: &mut Draw) -> Machine {
     (os.buckets, os.move_on_wake, os.wake_affine) = (1 + draw.below(4) as u32, draw.below(1_000) as u32, draw.is(2));
     (os.wake_jitter, os.kernel_jitter) = (draw.below(900) as u32, draw.below(900) as u32);
     (os.wake_fastest, os.yield_sleeps) = (draw.is(2), draw.is(4));
+    os.newidle = draw.is(2).then(|| draw.below(1_000) as u32);
     (os.cache_hot_ps, os.balance_ps) = (draw.below(30_000_000), 3_000_000 + draw.below(20_000_000));
     machine
 }
