@@ -13,7 +13,7 @@ use crate::plan::{Cut, Pin, Plan, Point};
 use crate::simulate::{self, Machine, MachinePlan};
 use crate::workload::{Kind, MAX_UNITS, WorkloadSpec};
 use ondeck_report::row::Row;
-use ondeck_report::stats::median;
+use ondeck_report::stats::{is_bistable, median};
 use std::sync::atomic::AtomicBool;
 
 /// The locks that are compared: glibc's, by its name among the peers, and ours.
@@ -35,6 +35,8 @@ pub struct Rates {
     pub pthread: f64,
     /// With ours.
     pub ondeck: f64,
+    /// Whether the seeds of either fall into two groups, so that its median says little.
+    pub is_bistable: bool,
 }
 
 impl Rates {
@@ -72,12 +74,13 @@ impl Sections {
 
 /// Medians of the rows of a workload with so many threads; `None` if a lock has none.
 pub fn rates(rows: &[Row], workload: &str, threads: u32) -> Option<Rates> {
-    let of = |lock: &str| {
+    let of = |lock: &str| -> Vec<f64> {
         let is_it = |row: &&Row| (row.workload.as_str(), row.lock.as_str(), row.threads) == (workload, lock, threads);
-        median(&rows.iter().filter(is_it).filter_map(|row| row.ops_per_s).collect::<Vec<f64>>())
+        rows.iter().filter(is_it).filter_map(|row| row.ops_per_s).collect()
     };
-    let [pthread, ondeck] = LOCKS.map(of);
-    Some(Rates { pthread: pthread?, ondeck: ondeck? })
+    let all = LOCKS.map(of);
+    let [pthread, ondeck] = all.each_ref().map(|rates| median(rates));
+    Some(Rates { pthread: pthread?, ondeck: ondeck?, is_bistable: all.iter().any(|rates| is_bistable(rates)) })
 }
 
 #[cfg(test)]
@@ -109,6 +112,8 @@ mod tests {
         ];
         let found = rates(&rows, "sections/cs1-out2", 4).unwrap();
         assert_eq!((found.pthread, found.ondeck, found.ratio()), (2.0, 4.0, 2.0));
+        assert!(found.is_bistable, "1 and 2, and 9");
+        assert!(!rates(&rows[1..], "sections/cs1-out2", 4).unwrap().is_bistable, "two say nothing");
         assert_eq!(rates(&rows, "sections/cs1-out2", 16), None);
         assert_eq!(rates(&rows, "sections/cs1-out3", 4), None);
     }

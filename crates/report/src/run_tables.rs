@@ -2,7 +2,7 @@
 
 use crate::board::{Board, Setting, Spread};
 use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
-use crate::wording::{QUEUES, broken, duration_ns, three_digits, wrap};
+use crate::wording::{BISTABLE, QUEUES, broken, duration_ns, three_digits, wrap};
 use crate::{FLAGSHIP, Grid, wait_tables};
 
 /// A column is hardly wider than its figures if the name above them is not wider than this.
@@ -66,7 +66,7 @@ fn legend(board: &Board, detail: Detail) -> Vec<(&'static str, &'static str)> {
         legend.push((" %  ", "relative to the same lock with 1 thread"));
     }
     if board.has_bistable_cell() {
-        legend.push((" ?  ", "bistable: the seeds fall into two groups, so the median says little"));
+        legend.push((" ?  ", BISTABLE));
     }
     if board.settings.iter().any(|setting| board.has_queues(setting)) {
         legend.push((" !  ", QUEUES));

@@ -74,6 +74,10 @@ pub struct OnMachine {
     pub glibc_per_s: f64,
     /// Acquisitions a second with ours.
     pub ondeck_per_s: f64,
+    /// Whether the seeds of either fall into two groups.
+    pub is_bistable: bool,
+    /// How many figures of the machine's model are guesses, and how many it has.
+    pub guesses: (u32, u32),
 }
 
 impl OnMachine {
@@ -158,6 +162,8 @@ fn on(machine: &Machine, sections: &Sections, threads: u32) -> Option<OnMachine>
         threads,
         glibc_per_s: rates.pthread,
         ondeck_per_s: rates.ondeck,
+        is_bistable: rates.is_bistable,
+        guesses: (machine.guesses, machine.figures),
     };
     // A ratio of nothing is none.
     (on.glibc_per_s > 0.0 && on.ondeck_per_s > 0.0).then_some(on)

@@ -6,7 +6,7 @@ use super::{Advice, Case, Kind, OnMachine, Prediction, Subject};
 use crate::names::middle;
 use crate::words::{command, kinds, percent};
 use crate::{Condition, Profile, Site, WaitKind};
-use ondeck_report::wording::{QUEUES, count, counted, duration_ns, plain, quoted, times};
+use ondeck_report::wording::{BISTABLE, QUEUES, count, counted, duration_ns, plain, quoted, times};
 use std::collections::HashMap;
 
 /// So much of a function's name is shown.
@@ -256,11 +256,19 @@ impl Case<'_> {
         let [on_here, on_some, on_many] = machines.each_ref().map(cores);
         let [here, some, many] = machines.each_ref().map(|machine| times(machine.ratio()));
         let [here_model, some_model, many_model] = machines.each_ref().map(simulated);
-        let has_queues = machines.iter().any(OnMachine::has_queues);
-        let doubt = if has_queues { format!(" (! {QUEUES}.)") } else { String::new() };
+        let is_marked = |mark: fn(&OnMachine) -> bool| machines.iter().any(mark);
+        let marks = [
+            is_marked(OnMachine::has_queues).then(|| format!(" ! {QUEUES}.")),
+            is_marked(|machine| machine.is_bistable).then(|| format!(" ? {BISTABLE}.")),
+        ];
+        let marks: String = marks.into_iter().flatten().collect();
+        let guesses =
+            machines.iter().map(|machine| machine.guesses).fold((0, 0), |all, (n, of)| (all.0 + n, all.1 + of));
         format!(
             "Simulated, threads acquire ondeck's lock {here} times as often as glibc's on {on_here} as here \
-             ({here_model}). On {on_some} it is {some} times ({some_model}), on {on_many} {many} times ({many_model}).{doubt}"
+             ({here_model}). On {on_some} it is {some} times ({some_model}), on {on_many} {many} times ({many_model}). \
+             {} of the {} figures of these models are guesses.{marks}",
+            guesses.0, guesses.1
         )
     }
 }
@@ -274,10 +282,12 @@ fn whole(number: f64) -> String {
     if number < 999.5 { format!("{number:.0}") } else { count(number) }
 }
 
-/// On what that is simulated: the model, and how many threads, with a mark if they are more than its cores.
+/// On what that is simulated: the model, and how many threads, with marks if they are more than its cores, or if the seeds
+/// disagree.
 fn simulated(machine: &OnMachine) -> String {
-    let mark = if machine.has_queues() { "!" } else { "" };
-    format!("{}, {}{mark}", machine.machine, counted(machine.threads as usize, "thread"))
+    let queues = if machine.has_queues() { "!" } else { "" };
+    let bistable = if machine.is_bistable { "?" } else { "" };
+    format!("{}, {}{queues}{bistable}", machine.machine, counted(machine.threads as usize, "thread"))
 }
 
 /// What has to be known of the condition variables, if threads wait longer on them than for locks.
