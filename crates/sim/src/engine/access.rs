@@ -50,12 +50,16 @@ impl Engine {
         }
         // SAFETY: a reference to the word is what the operation was called with.
         let before = unsafe { op.apply() };
-        let kind = &self.machine.kinds[self.cpus[self.threads[me as usize].cpu as usize].kind as usize];
-        let cost = match access {
+        let cpu = self.threads[me as usize].cpu;
+        let kind = &self.machine.kinds[self.cpus[cpu as usize].kind as usize];
+        let mut cost = match access {
             Access::Load => kind.hit_ps,
             Access::Store => kind.store_ps,
             Access::Rmw | Access::CompareExchange => kind.rmw_ps,
         };
+        if kind.sibling_ps > 0 && self.lines.get(line).used_by(cpu, access, self.cpus[cpu as usize].sibling) {
+            cost += kind.sibling_ps;
+        }
         self.made(me, clock, op, line, before);
         self.spend_work(cost.into());
         Begun::Done(before)
@@ -224,6 +228,7 @@ impl Engine {
         } else {
             line.grant(request.core, access, &way);
         }
+        line.used_by(self.threads[number as usize / 2].cpu, access, None);
         line.busy_until = line.busy_until.max(now + way.busy_ps);
         let rmw_ps = if access.is_rmw() { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
         let back = self.jittered(number, way.half_ps) + if way.is_far { 0 } else { rmw_ps };

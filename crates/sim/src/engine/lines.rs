@@ -59,6 +59,8 @@ pub(crate) struct Line {
     /// Requests that have reached the order point and wait, in a list through the requests themselves.
     pub(crate) first: u32,
     pub(crate) last: u32,
+    /// The hardware thread that wrote it last.
+    writer: u32,
     /// How many were touched first before this one.
     number: u64,
     /// Where it was touched first.
@@ -102,7 +104,16 @@ pub(crate) struct Way {
 impl Line {
     /// A line that nobody has touched: at its home.
     fn new() -> Self {
-        Line { owner: NOBODY, sharers: Cores::default(), busy_until: 0, first: NONE, last: NONE, number: 0, base: 0 }
+        Line {
+            owner: NOBODY,
+            sharers: Cores::default(),
+            busy_until: 0,
+            first: NONE,
+            last: NONE,
+            writer: NONE,
+            number: 0,
+            base: 0,
+        }
     }
 
     /// Whether `core` can do the access with what it has (L1, W1).
@@ -129,6 +140,16 @@ impl Line {
     pub(crate) fn write_hit(&mut self, core: u32) {
         self.owner = core as u16;
         self.sharers = Cores::default();
+    }
+
+    /// A hardware thread has the line for an access. Whether the other one of its core has written it since.
+    #[inline]
+    pub(crate) fn used_by(&mut self, cpu: u32, access: Access, sibling: Option<u32>) -> bool {
+        let is_siblings = sibling == Some(self.writer);
+        if access != Access::Load {
+            self.writer = cpu;
+        }
+        is_siblings
     }
 
     fn is_at_home(&self) -> bool {

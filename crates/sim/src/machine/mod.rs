@@ -61,6 +61,8 @@ pub struct CoreKind {
     pub rmw_ps: u32,
     /// A plain store, for the thread that makes it.
     pub store_ps: u32,
+    /// What an access to a line takes longer that the core's other hardware thread has written last.
+    pub sibling_ps: u32,
     /// A full barrier when there is nothing to wait for.
     pub barrier_ps: u32,
     /// PAUSE, YIELD or ISB, on average.

@@ -43,6 +43,7 @@ fn core_kind(name: &str, kind: &Section<'_>) -> Result<CoreKind, String> {
         hit_ps: kind.ps("hit_ns")?,
         rmw_ps: kind.ps("rmw_ns")?,
         store_ps: kind.ps("store_ns")?,
+        sibling_ps: if kind.has("sibling_ns") { kind.ps("sibling_ns")? } else { 0 },
         barrier_ps: kind.ps("barrier_ns")?,
         pause_ps: kind.ps("pause_ns")?,
         pause_jitter: kind.thousandths("pause_jitter")?,

@@ -111,6 +111,7 @@ pub(super) const KIND: &[Field] = &[
     field("hit_ns", TICKING_NS),
     field("rmw_ns", TICKING_NS),
     field("store_ns", TICKING_NS),
+    field("sibling_ns", NS),
     field("barrier_ns", TICKING_NS),
     field("pause_ns", TICKING_NS),
     field("pause_jitter", JITTER),

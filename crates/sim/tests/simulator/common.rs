@@ -16,6 +16,7 @@ pub(crate) fn toy(n: u32) -> Machine {
         hit_ps: 1_000,
         rmw_ps: 4_000,
         store_ps: 300,
+        sibling_ps: 0,
         barrier_ps: 5_000,
         pause_ps: 10_000,
         pause_jitter: 0,

@@ -112,3 +112,30 @@ fn the_more_cpus_are_busy_the_slower_each_is() {
         assert_eq!(outcome.value[0], took * 1_000_000, "{n} busy");
     }
 }
+
+#[test]
+fn a_line_that_the_other_half_has_written_takes_longer() {
+    // A read-modify-write takes 4 ns, and 7 more if the other half of the core wrote the line since.
+    let mut machine = smt_toy(1);
+    machine.kinds[0].sibling_ps = 7_000;
+    machine.kinds[0].smt_slowdown = 1_000;
+    let word = line(0);
+    let theirs = word.clone();
+    let adds = body(move || {
+        let mut times = Vec::new();
+        for begin in [10_000, 30_000, 31_000] {
+            until(begin);
+            let from = now();
+            word.0.fetch_add(1, SeqCst);
+            times.push(now() - from);
+        }
+        assert_eq!(times, [4_000, 11_000, 4_000]);
+        0
+    });
+    let adds_between = body(move || {
+        until(20_000);
+        theirs.0.fetch_add(1, SeqCst);
+        0
+    });
+    on_cpus(&machine, vec![adds, adds_between]);
+}
