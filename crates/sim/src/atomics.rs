@@ -58,6 +58,13 @@ macro_rules! simulate {
             fn atomic(&self, kind: Kind, a: $value, b: $value) -> $value {
                 atomic(self.address(), $is_wide, kind, a.into(), b.into()) as $value
             }
+
+            /// Adds, and does not ask for the value from before: on a machine that does additions at the home of a line, the
+            /// thread goes on meanwhile, as with Arm's `STADD`. Relaxed. Never blocks, and wraps around.
+            #[inline]
+            pub fn count(&self, value: $value) {
+                self.atomic(Kind::Count, value, 0);
+            }
         }
 
         impl Drop for $atomic {

@@ -59,7 +59,7 @@ fn core_to_core() -> Result<Vec<Group>, String> {
     };
     Ok(vec![
         group("T1 ping-pong between cores", &CORES, Declared::Held)?,
-        group("T1 ping-pong between hardware threads of a core", &SIBLINGS, Declared::Missed)?,
+        group("T1 ping-pong between hardware threads of a core", &SIBLINGS, Declared::Held)?,
     ])
 }
 
@@ -91,14 +91,13 @@ fn contended() -> Result<Vec<Group>, String> {
         move |title, name, how, threads, declared| Counting { title, machine, published, name, how, threads, declared }
     };
     let (skylake, graviton) = (on("i7-6700-linux", "skl"), on("graviton2", "g2-16"));
-    // Those who add on Graviton2 do not wait for their adds, so few threads get more done than waiting ones.
     let all = [
         skylake("T1 one thread adds", "atomic add", Count::Add, 1..=1, Declared::Held),
         skylake("T1 threads add in one word", "atomic add", Count::Add, 2..=4, Declared::Held),
         skylake("T1 threads compare-exchange one word", "cas add", Count::Exchange, 2..=4, Declared::Missed),
         graviton("T1 one thread adds", "atomic add", Count::Add, 1..=1, Declared::Held),
-        graviton("T1 few threads add in one word", "atomic add", Count::Add, 2..=4, Declared::Missed),
-        graviton("T1 threads add in one word", "atomic add", Count::Add, 5..=16, Declared::Held),
+        graviton("T1 two threads add in one word", "atomic add", Count::Add, 2..=2, Declared::Missed),
+        graviton("T1 threads add in one word", "atomic add", Count::Add, 3..=16, Declared::Held),
         graviton("T1 few threads compare-exchange one word", "cas add", Count::Exchange, 2..=5, Declared::Missed),
         graviton("T1 threads compare-exchange one word", "cas add", Count::Exchange, 6..=16, Declared::Held),
     ];

@@ -69,21 +69,28 @@ pub(super) fn ping_pong(machine: &Machine, cpus: [u32; 2]) -> Result<f64, String
 /// How threads count together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// By atomic addition.
+    /// By atomic addition, whose result nobody takes.
     Add,
     /// By compare-exchange until it succeeds, each time with the value that the last one has found.
     Exchange,
 }
 
-/// `n` threads on as many hardware threads, those that the system fills first, count in one word until there are so many
-/// counts for each: nanoseconds that one count takes a thread on average.
+/// `n` threads on as many hardware threads, those that the system fills first, count in one word: nanoseconds that one
+/// count takes a thread on average.
 pub(super) fn contended(machine: &Machine, n: u32, how: Count) -> Result<f64, String> {
     const TURNS: u64 = 2000;
     let word = Line::new(0);
     let all = u64::from(n) * TURNS;
     let body = |cpu: u32| -> (u32, Body) {
         let word = word.clone();
-        let turns = move || while count(&word.0, how) < all {};
+        let turns = move || match how {
+            // Each does its part, as nobody knows how many there are. The load comes after all that the thread has added.
+            Count::Add => {
+                (0..TURNS).for_each(|_| word.0.count(1));
+                word.0.load(Relaxed);
+            }
+            Count::Exchange => while exchange(&word.0) < all {},
+        };
         (cpu, Box::new(move || timed(turns)))
     };
     let times = on_cpus(machine, by_rank(machine, n).into_iter().map(body).collect())?;
@@ -91,10 +98,7 @@ pub(super) fn contended(machine: &Machine, n: u32, how: Count) -> Result<f64, St
 }
 
 /// Counts one, and gives how many there are.
-fn count(word: &SimU64, how: Count) -> u64 {
-    if how == Count::Add {
-        return word.fetch_add(1, SeqCst) + 1;
-    }
+fn exchange(word: &SimU64) -> u64 {
     let mut seen = word.load(Relaxed);
     while let Err(now) = word.compare_exchange(seen, seen + 1, SeqCst, SeqCst) {
         seen = now;

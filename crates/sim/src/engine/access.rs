@@ -75,37 +75,44 @@ impl Engine {
         self.set_thread(me, clock);
     }
 
+    /// Whether the thread does not wait for the operation if its line is not there: for a store, and for an addition at the
+    /// line's home whose result nobody takes (F2).
+    fn is_posted(&self, op: &Op) -> bool {
+        op.access() == Access::Store || self.is_count_at_home(op)
+    }
+
+    fn is_count_at_home(&self, op: &Op) -> bool {
+        op.kind == Kind::Count && self.machine.memory.far_atomics.is_some()
+    }
+
     /// An operation of a thread that has stores under way: a load of one of them is answered from there, another load goes
-    /// past them, a store joins them, and everything else waits for them (S1, S2).
+    /// past them, a store joins them, and everything else waits for them (S1, S2). So does a load of a word that is added
+    /// to, as its value is not known.
     fn past_own_stores(&mut self, me: u32, op: &Op) -> Option<Begun> {
         let hit_ps = u64::from(self.kind_of_current().hit_ps);
+        let is_posted = self.is_posted(op);
         let thread = &mut self.threads[me as usize];
-        match op.access() {
-            Access::Load => {
-                let own = thread
-                    .stores
-                    .iter()
-                    .rev()
-                    .find(|store| store.kind == Kind::Store && store.address == op.address)?
-                    .a;
+        if is_posted {
+            if thread.stores.len() >= self.machine.memory.store_buffer as usize {
+                thread.phase = Phase::NeedsRoom;
+                return Some(Begun::Later);
+            }
+            thread.stores.push_back(*op);
+            self.spend_store();
+            return Some(Begun::Done(0));
+        }
+        if op.access() == Access::Load {
+            let is_own = |store: &&Op| store.kind != Kind::Nothing && store.address == op.address;
+            let own = thread.stores.iter().rev().find(is_own)?;
+            if own.kind == Kind::Store {
+                let value = own.a;
                 self.atomics += 1;
                 self.spend_work(hit_ps);
-                Some(Begun::Done(own))
-            }
-            Access::Store if thread.stores.len() < self.machine.memory.store_buffer as usize => {
-                thread.stores.push_back(*op);
-                self.spend_store();
-                Some(Begun::Done(0))
-            }
-            Access::Store => {
-                thread.phase = Phase::NeedsRoom;
-                Some(Begun::Later)
-            }
-            Access::Rmw | Access::CompareExchange => {
-                self.wait_for_stores();
-                Some(Begun::Later)
+                return Some(Begun::Done(value));
             }
         }
+        self.wait_for_stores();
+        Some(Begun::Later)
     }
 
     /// The running thread goes on when its stores have been granted.
@@ -116,7 +123,7 @@ impl Engine {
     /// The operation does not find its line.
     fn miss(&mut self, op: Op, line: u32) -> Begun {
         let me = self.current;
-        if op.access() == Access::Store {
+        if self.is_posted(&op) {
             let clock = self.threads[me as usize].clock;
             // There were none: a store that finds some under way joins them.
             self.threads[me as usize].stores.push_back(op);
@@ -139,11 +146,16 @@ impl Engine {
 
     /// Sends a request on its way at time `at`. Requests have the numbers of the slots of threads.
     pub(crate) fn ask(&mut self, request: u32, what: What, line: u32, at: u64) {
+        self.ask_behind(request, what, line, at, false);
+    }
+
+    /// As [`ask`](Self::ask); `is_there` is a request that went behind another one, and is at the order point already.
+    fn ask_behind(&mut self, request: u32, what: What, line: u32, at: u64, is_there: bool) {
         let core = self.threads[request as usize / 2].core;
         let way = self.way(line, core, &what);
         self.requests[request as usize] = Request { what, core, line, asked: at, way, next: NONE, is_granted: false };
         let half_ps = self.way_of_loser(line, core).unwrap_or(way.half_ps);
-        let half_ps = self.jittered(request, half_ps);
+        let half_ps = if is_there { 0 } else { self.jittered(request, half_ps) };
         self.times.set(self.first_thread_slot + request as usize, at + half_ps);
     }
 
@@ -231,7 +243,9 @@ impl Engine {
         line.used_by(self.threads[number as usize / 2].cpu, access, None);
         line.busy_until = line.busy_until.max(now + way.busy_ps);
         let rmw_ps = if access.is_rmw() { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
-        let back = self.jittered(number, way.half_ps) + if way.is_far { 0 } else { rmw_ps };
+        let is_for_nobody = way.is_far && !number.is_multiple_of(2);
+        let way_back = if is_for_nobody { 0 } else { self.jittered(number, way.half_ps) };
+        let back = way_back + if way.is_far { 0 } else { rmw_ps };
         let extra = self.take_effect(number, &request);
         let line = self.lines.get(request.line);
         if line.first != NONE {
@@ -287,7 +301,8 @@ impl Engine {
         while let Some(&op) = self.threads[thread as usize].stores.front() {
             let line = self.lines.find(op.address, core);
             if !self.lines.get(line).hits(core, Access::Store) {
-                return self.ask(2 * thread + 1, What::Op(op), line, self.now);
+                let is_there = self.is_count_at_home(&op);
+                return self.ask_behind(2 * thread + 1, What::Op(op), line, self.now, is_there);
             }
             self.lines.get(line).write_hit(core);
             // SAFETY: as in `take_effect`.

@@ -12,6 +12,8 @@ pub(crate) enum Kind {
     /// Writes `b` if the value is `a`.
     CompareExchange,
     Add,
+    /// An addition whose result nobody takes, so that a thread need not wait for one that is done at the home of its line.
+    Count,
     And,
     Or,
     /// A store whose word is gone: its line is brought all the same.
@@ -71,7 +73,7 @@ impl Op {
             Kind::Load | Kind::Nothing => None,
             Kind::Store | Kind::Swap => Some(self.a),
             Kind::CompareExchange => (before == self.a).then_some(self.b),
-            Kind::Add => Some(before.wrapping_add(self.a)),
+            Kind::Add | Kind::Count => Some(before.wrapping_add(self.a)),
             Kind::And => Some(before & self.a),
             Kind::Or => Some(before | self.a),
         }

@@ -1,4 +1,4 @@
-//! F1: read-modify-writes at the home of the line, where it is not the core's alone.
+//! F1: read-modify-writes at the home of the line, where it is not the core's alone. F2: those whose result nobody takes.
 
 use crate::common::{Body, Line, body, line, now, on_cpus, toy, until};
 use ondeck_platform::Atomic;
@@ -112,4 +112,58 @@ fn f1_a_compare_exchange_is_done_by_the_core() {
         })
     };
     assert_eq!(on_cpus(&far(2), vec![owner, other]).value, [4_000, 66_000]);
+}
+
+/// Counts `n` times from `ns` on, and gives when it went on and when it has found all of them done.
+fn count_at(ns: u64, n: u64, word: &Arc<Line>) -> Body {
+    let word = word.clone();
+    body(move || {
+        until(ns);
+        (0..n).for_each(|_| word.0.count(1));
+        let went_on = now();
+        assert!(word.0.load(Relaxed) > n, "a thread sees its own");
+        went_on << 32 | now()
+    })
+}
+
+#[test]
+fn f2_a_thread_goes_on_while_the_home_counts() {
+    let word = line(0);
+    // There at 30 and granted one after the other, at 30, 39 and 48. The load waits for the last grant, reaches the home at
+    // 68, and is back at 88.
+    let counter = count_at(10, 3, &word);
+    assert_eq!(on_cpus(&far(2), vec![add_at(0, &word), counter]).value, [4_000, 10_900 << 32 | 88_000]);
+}
+
+#[test]
+fn f2_the_home_is_what_two_counters_share() {
+    let word = line(0);
+    // Both there at 30, and granted in turn, each ninth: the last of core 2 at 120, that of core 1 at 129. The load of core 2
+    // is at home at 140, and back at 160. That of core 1 is there at 149, has the value from core 2, and is back at 173.
+    let outcome = on_cpus(&far(3), vec![add_at(0, &word), count_at(10, 6, &word), count_at(10, 6, &word)]);
+    assert_eq!(outcome.value, [4_000, 11_800 << 32 | 173_000, 11_800 << 32 | 160_000]);
+    assert_eq!(word.0.load(SeqCst), 13);
+}
+
+#[test]
+fn f2_whoever_has_the_line_counts_there() {
+    let word = line(0);
+    let owner = body(move || {
+        word.0.load(SeqCst); // first touch: alone with it, done at 1
+        word.0.count(1); // near: done at 5
+        now()
+    });
+    assert_eq!(on_cpus(&far(1), vec![owner]).value, [5_000]);
+}
+
+#[test]
+fn without_far_atomics_a_count_is_an_add() {
+    let word = line(0);
+    let other = word.clone();
+    let counter = body(move || {
+        until(10);
+        other.0.count(1); // W2: there at 34, back at 58, done at 62
+        now()
+    });
+    assert_eq!(on_cpus(&toy(2), vec![add_at(0, &word), counter]).value, [4_000, 62_000]);
 }

@@ -104,9 +104,13 @@ fn one_step(me: u64, step: u64, draw: &mut Draw, shared: &Shared, did: &mut Did)
     let sum = draw.below(shared.sums.len() as u64) as usize;
     let word = &shared.sums[sum].0;
     match draw.below(12) {
-        0 | 1 => {
+        0 => {
             word.fetch_add(1, SeqCst);
             did.added[sum] += 1;
+        }
+        1 => {
+            word.count(2);
+            did.added[sum] += 2;
         }
         2 => {
             let mut found = word.load(Relaxed);
