@@ -99,6 +99,7 @@ pub(super) const TOPOLOGY: &[Field] = &[
     field("sockets", Accepts::Count(range(1.0, MOST_PARTS))),
     field("hops", Accepts::Texts),
     field("fill", Accepts::Word(&["spread", "pack"])),
+    field("together", Accepts::Count(range(1.0, MOST_PARTS))),
     field("near", Accepts::Word(&["cluster", "socket"])),
     field("scalable", Accepts::Flag),
 ];

@@ -102,6 +102,19 @@ fn machines_have_as_many_memory_nodes_as_sockets_in_use() {
     assert_eq!([1, 2].map(|n| nodes("westmere-8n", Some(n))), [1, 2], "it fills one core of each node first");
 }
 
+/// Two threads share a socket; the third has the other one, and after that they take turns.
+#[test]
+fn few_threads_stay_in_one_socket() {
+    let sockets = |name| {
+        let mut cpus = builtin(name).unwrap().cpus;
+        cpus.sort_by_key(|cpu| cpu.rank);
+        cpus.iter().take(7).map(|cpu| cpu.socket).collect::<Vec<_>>()
+    };
+    assert_eq!(sockets("spr-2x56"), [0, 0, 1, 1, 0, 1, 0]);
+    assert_eq!(sockets("epyc-2x48"), [0, 0, 1, 1, 0, 1, 0]);
+    assert_eq!(sockets("westmere-2n"), [0, 1, 0, 1, 0, 1, 0]);
+}
+
 #[test]
 fn one_machine_has_two_systems() {
     let (linux, windows) = (builtin("i7-6700-linux").unwrap(), builtin("i7-6700-windows").unwrap());

@@ -103,6 +103,7 @@ fn place_cores(topology: &Section<'_>, kinds: &[(&str, Section<'_>)], asked: Opt
 fn cpus(topology: &Section<'_>, cores: &[Core]) -> Result<Vec<Cpu>, String> {
     let is_spread = topology.text("fill")? == "spread";
     let by_socket = topology.text("near")? == "socket";
+    let n_together = if topology.has("together") { topology.count("together")? } else { 0 };
     let mut cpus = Vec::new();
     let mut keys = Vec::new();
     for (index, core) in (0..).zip(cores) {
@@ -118,10 +119,17 @@ fn cpus(topology: &Section<'_>, cores: &[Core]) -> Result<Vec<Cpu>, String> {
         }
     }
     keys.sort_unstable();
+    keep_together(&mut keys, n_together as usize, |cpu| cpus[cpu].socket);
     for (rank, (.., cpu)) in (0..).zip(keys) {
         cpus[cpu].rank = rank;
     }
     Ok(cpus)
+}
+
+/// Moves the first so many CPUs of the first socket to the front.
+fn keep_together<K>(keys: &mut Vec<(u32, u32, K, usize)>, n: usize, socket: impl Fn(usize) -> u32) {
+    let first = keys.extract_if(.., |(.., cpu)| socket(*cpu) == 0).take(n).collect::<Vec<_>>();
+    keys.splice(0..0, first);
 }
 
 /// How far cores are apart, by their kinds and by what they share.
