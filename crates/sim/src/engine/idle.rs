@@ -61,8 +61,8 @@ impl Recently {
 fn after(share: u64, ps: u64) -> u64 {
     let n_halves = ps / HALF_LIFE_PS;
     let x = ((ps % HALF_LIFE_PS) << STEP_PARTS) / HALF_LIFE_PS;
-    let lost = (693 * x - (193 * x * x >> STEP_PARTS)) / 1000;
-    let left = share - (share * lost >> STEP_PARTS);
+    let lost = (693 * x - ((193 * x * x) >> STEP_PARTS)) / 1000;
+    let left = share - ((share * lost) >> STEP_PARTS);
     left >> n_halves.min(PARTS.into())
 }
 
