@@ -32,12 +32,12 @@ impl Marks {
         let threshold = chance::threshold(whole_ns(recording));
         let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
         let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, flag: 0, stack, outer };
-        if sleeps_now {
-            wait.prepare_to_sleep(recording);
-        }
         let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
         self.tag.fetch_or(Tag::HOT, Relaxed);
+        if sleeps_now {
+            wait.prepare_to_sleep(recording);
+        }
         Some(wait)
     }
 }
@@ -79,8 +79,12 @@ impl Wait<'_> {
         ns
     }
 
+    /// Walks the stack before the wait, so that the thread need not when it has the lock. A thread that waits alone does not:
+    /// the lock may be free before the walk is over. Then the waits that are walked for, which are those that are recorded,
+    /// would be shorter than the others.
     fn prepare_to_sleep(&self, recording: &Recording) {
-        if self.threshold <= SLEEP_NS {
+        let is_alone = waiting::number(self.lock.waiting.load(Relaxed)) <= 1;
+        if !is_alone && self.threshold <= SLEEP_NS {
             self.stack(recording);
         }
     }

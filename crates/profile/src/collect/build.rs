@@ -274,7 +274,8 @@ impl<'a> Builder<'a> {
             wait_histogram: totals.wait_lengths.histogram(),
             hold_histogram: totals.hold_lengths.histogram(),
             hold_ns: totals.takes.ns,
-            handing_on_ns: totals.handing_on_ns + left_over,
+            // Both are estimates, each from samples of its own. A part is not shown as more than the whole.
+            handing_on_ns: (totals.handing_on_ns + left_over).min(totals.waits.ns),
             most_waiting: lock.most_waiting,
             threads: totals.threads.len() as u32,
             spins: told(lock.spins),

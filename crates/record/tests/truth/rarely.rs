@@ -87,16 +87,18 @@ fn who_gives_up_has_used_no_lock() {
     });
 }
 
-/// A wait that takes long enough to be recorded is of the stack from which it began, or went to sleep.
+/// A wait beside another one that takes long enough to be recorded is of the stack from which it began, or went to sleep.
 #[test]
 fn a_wait_is_of_where_it_slept() {
     in_its_own_process("rarely::a_wait_is_of_where_it_slept", 1, |directory| {
         start(Exact);
         let (one, other) = (Marks::default(), Marks::default());
+        let _beside = one.wait(LOCK).unwrap();
         let waiting = further_in(20, &mut || from_here(|| one.wait(LOCK).unwrap()));
         from_here(|| waiting.end(true, LOCK));
         // Another recording, of a lock whose waiters tell when they sleep.
         start(AtInstants);
+        let _beside = other.wait(LOCK).unwrap();
         let waiting = from_here(|| other.wait(LOCK).unwrap());
         waiting.told(|| further_in(20, &mut || from_here(slept)));
         from_here(|| waiting.end(true, LOCK));
@@ -111,7 +113,29 @@ fn a_wait_is_of_where_it_slept() {
     });
 }
 
-/// Of half of the waits, before it is known how long they take.
+/// Who waits alone is not kept from the lock by a walk of the stack, and walks when it has it: the waits that are recorded
+/// would be shorter than the others.
+#[test]
+fn who_waits_alone_walks_afterwards() {
+    in_its_own_process("rarely::who_waits_alone_walks_afterwards", 1, |directory| {
+        start(Exact);
+        let (one, other) = (Marks::default(), Marks::default());
+        let waiting = further_in(20, &mut || from_here(|| one.wait(LOCK).unwrap()));
+        from_here(|| waiting.end(true, LOCK));
+        start(AtInstants);
+        let waiting = from_here(|| other.wait(LOCK).unwrap());
+        waiting.told(|| further_in(20, &mut || from_here(slept)));
+        from_here(|| waiting.end(true, LOCK));
+        for file in crate::ground::files(directory) {
+            let mut reader = ondeck_record::read::Reader::open(&file).unwrap();
+            let wait = samples(&mut reader)[1].stack;
+            let stack = reader.stack(wait).unwrap();
+            assert!(stack.len() > 2 && stack.windows(2).all(|pair| pair[0] != pair[1]), "{stack:x?}");
+        }
+    });
+}
+
+/// Of half of the waits beside others, before it is known how long they take.
 #[test]
 fn who_has_waited_may_be_known_by_its_stack() {
     in_its_own_process("rarely::who_has_waited_may_be_known_by_its_stack", 101, |_| {
@@ -120,7 +144,9 @@ fn who_has_waited_may_be_known_by_its_stack() {
         let marks = Marks::default();
         let (mut n_known, mut n_looked_at) = (0, 0);
         for _ in 0..N {
-            marks.wait(LOCK).unwrap().end(true, LOCK);
+            let (beside, waiting) = (marks.wait(LOCK).unwrap(), marks.wait(LOCK).unwrap());
+            beside.end(false, LOCK);
+            waiting.end(true, LOCK);
             n_known += u32::from(marks.is_marked());
             // Where only the stack is known, there is nothing to do at the release.
             n_looked_at += u32::from(release(&marks));
