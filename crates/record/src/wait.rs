@@ -81,10 +81,11 @@ impl Wait<'_> {
 
     /// Walks the stack before the wait, so that the thread need not when it has the lock. A thread that waits alone does not:
     /// the lock may be free before the walk is over. Then the waits that are walked for, which are those that are recorded,
-    /// would be shorter than the others.
+    /// would be shorter than the others. Where all are walked for, there are no others.
     fn prepare_to_sleep(&self, recording: &Recording) {
         let is_alone = waiting::number(self.lock.waiting.load(Relaxed)) <= 1;
-        if !is_alone && self.threshold <= SLEEP_NS {
+        let is_one_of_some = is_alone && whole_ns(recording) > SLEEP_NS;
+        if !is_one_of_some && self.threshold <= SLEEP_NS {
             self.stack(recording);
         }
     }

@@ -87,18 +87,16 @@ fn who_gives_up_has_used_no_lock() {
     });
 }
 
-/// A wait beside another one that takes long enough to be recorded is of the stack from which it began, or went to sleep.
+/// A wait that takes long enough to be recorded is of the stack from which it began, or went to sleep.
 #[test]
 fn a_wait_is_of_where_it_slept() {
     in_its_own_process("rarely::a_wait_is_of_where_it_slept", 1, |directory| {
         start(Exact);
         let (one, other) = (Marks::default(), Marks::default());
-        let _beside = one.wait(LOCK).unwrap();
         let waiting = further_in(20, &mut || from_here(|| one.wait(LOCK).unwrap()));
         from_here(|| waiting.end(true, LOCK));
         // Another recording, of a lock whose waiters tell when they sleep.
         start(AtInstants);
-        let _beside = other.wait(LOCK).unwrap();
         let waiting = from_here(|| other.wait(LOCK).unwrap());
         waiting.told(|| further_in(20, &mut || from_here(slept)));
         from_here(|| waiting.end(true, LOCK));
@@ -117,19 +115,21 @@ fn a_wait_is_of_where_it_slept() {
 /// would be shorter than the others.
 #[test]
 fn who_waits_alone_walks_afterwards() {
-    in_its_own_process("rarely::who_waits_alone_walks_afterwards", 1, |directory| {
+    // Waits of 100 us are recorded, and half of all would be walked for.
+    in_its_own_process("rarely::who_waits_alone_walks_afterwards", 101, |directory| {
         start(Exact);
-        let (one, other) = (Marks::default(), Marks::default());
-        let waiting = further_in(20, &mut || from_here(|| one.wait(LOCK).unwrap()));
-        from_here(|| waiting.end(true, LOCK));
-        start(AtInstants);
-        let waiting = from_here(|| other.wait(LOCK).unwrap());
-        waiting.told(|| further_in(20, &mut || from_here(slept)));
-        from_here(|| waiting.end(true, LOCK));
-        for file in crate::ground::files(directory) {
-            let mut reader = ondeck_record::read::Reader::open(&file).unwrap();
-            let wait = samples(&mut reader)[1].stack;
-            let stack = reader.stack(wait).unwrap();
+        let marks = Marks::default();
+        for _ in 0..20 {
+            let waiting = further_in(20, &mut || from_here(|| marks.wait(LOCK).unwrap()));
+            pass(100);
+            from_here(|| waiting.end(true, LOCK));
+        }
+        let mut reader = reader(directory);
+        let samples = samples(&mut reader);
+        let waits: Vec<u32> = samples.iter().filter(|s| s.event == event::WAIT).map(|s| s.stack).collect();
+        assert_eq!(waits.len(), 20);
+        for stack in waits {
+            let stack = reader.stack(stack).unwrap();
             assert!(stack.len() > 2 && stack.windows(2).all(|pair| pair[0] != pair[1]), "{stack:x?}");
         }
     });
