@@ -151,7 +151,7 @@ fn who_has_waited_may_be_known_by_its_stack() {
             // Where only the stack is known, there is nothing to do at the release.
             n_looked_at += u32::from(release(&marks));
         }
-        assert!(n_known > N / 4 && n_looked_at < N / 8, "{n_known}, {n_looked_at}");
+        assert!((N / 4..3 * N / 4).contains(&n_known) && n_looked_at < N / 8, "{n_known}, {n_looked_at}");
     });
 }
 
