@@ -12,12 +12,12 @@ pub(crate) enum Kind {
     /// Writes `b` if the value is `a`.
     CompareExchange,
     Add,
-    /// An addition whose result nobody takes, so that a thread need not wait for one that is done at the home of its line.
-    Count,
     And,
     Or,
     /// A store whose word is gone: its line is brought all the same.
     Nothing,
+    /// An addition whose result nobody takes, so that a thread need not wait for one that is done at the home of its line.
+    Count,
 }
 
 /// One operation on one word.
