@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// From one core to another, in nanoseconds.
 pub(crate) const D: u64 = 48;
+/// In picoseconds.
+pub(crate) const MS: u64 = 1_000_000_000;
+pub(crate) const US: u64 = 1_000_000;
 
 /// `n` cores, 48 ns from each other: a hit takes 1 ns, a read-modify-write 4, a pause 10, a system call 100.
 pub(crate) fn toy(n: u32) -> Machine {
@@ -151,4 +154,17 @@ pub(crate) const START_PS: u64 = 1_000_000_000;
 /// Does work until `ns` nanoseconds after the start.
 pub(crate) fn until(ns: u64) {
     Simulated::work((ns - now() / 1000) as u32);
+}
+
+/// Works for so many nanoseconds; gives when it is done.
+pub(crate) fn works(ns: u32) -> Body {
+    body(move || {
+        Simulated::work(ns);
+        now()
+    })
+}
+
+/// All on one CPU, or none on any in particular.
+pub(crate) fn all(pin: Option<u32>, bodies: Vec<Body>) -> Vec<(Option<u32>, Body)> {
+    bodies.into_iter().map(|body| (pin, body)).collect()
 }

@@ -1,24 +1,14 @@
 //! Linux since 6.6: who runs by eligibility and deadline. Slices are 3 ms, a switch takes 1 us.
 
-use crate::common::{Body, body, now, on, toy, until};
+use crate::common::{Body, MS, US, body, now, on, toy, until, works};
 use ondeck_platform::Platform;
 use ondeck_sim::Simulated;
 use ondeck_sim::machine::{Eevdf, Machine, Policy};
-
-const MS: u64 = 1_000_000_000;
-const US: u64 = 1_000_000;
 
 fn machine() -> Machine {
     let mut machine = toy(1);
     machine.os.policy = Policy::Eevdf(Eevdf { slice_ps: 3 * MS, ..Eevdf::default() });
     machine
-}
-
-fn works(ns: u32) -> Body {
-    body(move || {
-        Simulated::work(ns);
-        now()
-    })
 }
 
 fn run(bodies: Vec<Body>) -> Vec<u64> {

@@ -1,12 +1,9 @@
 //! Idle CPUs as on Linux: which threads find them, and which they find.
 
-use crate::common::{Body, body, now, on, toy, until};
+use crate::common::{MS, US, body, now, on, toy, until, works};
 use ondeck_platform::Platform;
 use ondeck_sim::Simulated;
 use ondeck_sim::machine::{Eevdf, Machine, Policy};
-
-const MS: u64 = 1_000_000_000;
-const US: u64 = 1_000_000;
 
 /// Two CPUs; one that falls idle looks for work with this probability, in thousandths.
 fn machine(newidle: u32) -> Machine {
@@ -14,13 +11,6 @@ fn machine(newidle: u32) -> Machine {
     machine.os.newidle = Some(newidle);
     machine.os.policy = Policy::Eevdf(Eevdf { slice_ps: 3 * MS, ..Eevdf::default() });
     machine
-}
-
-fn works(ns: u32) -> Body {
-    body(move || {
-        Simulated::work(ns);
-        now()
-    })
 }
 
 /// CPU 1 falls idle at 2 ms, while CPU 0 has two threads of 6 ms; the second of them waits there from the start, or ran until

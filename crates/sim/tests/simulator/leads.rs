@@ -1,27 +1,12 @@
 //! Who is ahead of whom under the fair policy, and by how much.
 
-use crate::common::{Body, body, now, on, toy, until};
+use crate::common::{MS, US, all, body, now, on, toy, until, works};
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::Policy;
 use ondeck_sim::{Options, SimU32, Simulated};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
-
-const MS: u64 = 1_000_000_000;
-const US: u64 = 1_000_000;
-
-/// Works for so many nanoseconds; gives when it is done.
-fn works(ns: u32) -> Body {
-    body(move || {
-        Simulated::work(ns);
-        now()
-    })
-}
-
-fn all(pin: Option<u32>, bodies: Vec<Body>) -> Vec<(Option<u32>, Body)> {
-    bodies.into_iter().map(|body| (pin, body)).collect()
-}
 
 #[test]
 fn a_woken_thread_keeps_the_lead_that_it_slept_for() {

@@ -1,6 +1,6 @@
 //! Who has a CPU, and for how long: queues, slices, preemption, yields, balancing.
 
-use crate::common::{Body, body, line, now, on, toy, until};
+use crate::common::{MS, US, all, body, line, now, on, toy, until, works};
 use ondeck_platform::{Atomic, Platform};
 use ondeck_sim::machine::{Machine, Policy};
 use ondeck_sim::{Options, SimU32, Simulated};
@@ -8,25 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// Works for so many nanoseconds; gives when it is done.
-fn works(ns: u32) -> Body {
-    body(move || {
-        Simulated::work(ns);
-        now()
-    })
-}
-
 fn quantum(n: u32, boost: bool) -> Machine {
     let mut machine = toy(n);
     machine.os.policy = Policy::Quantum { quantum_ps: 10_000_000_000, boost, starved_ps: 4_000 * MS };
     machine
-}
-
-const MS: u64 = 1_000_000_000;
-const US: u64 = 1_000_000;
-
-fn all(pin: Option<u32>, bodies: Vec<Body>) -> Vec<(Option<u32>, Body)> {
-    bodies.into_iter().map(|body| (pin, body)).collect()
 }
 
 #[test]
