@@ -83,6 +83,8 @@ pub(crate) enum Command {
     /// library's mutexes and reader-writer locks, also in child processes. It cannot see the locks of Go, Java and Rust's
     /// std, which do not come from the C library: see --futex. Recording slows contended locks: docs/profile.md says how much.
     ///
+    /// If this directory has a file here.toml from `ondeck calibrate`, the prediction for this machine is made with it.
+    ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///
     /// With --try it records nothing. It runs the program with both kinds of locks and says which is faster.

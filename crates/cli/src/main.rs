@@ -14,6 +14,7 @@ mod compare;
 mod deliver;
 mod demo;
 mod exit;
+mod here;
 mod list;
 mod plan;
 mod profile;

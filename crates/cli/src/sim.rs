@@ -3,12 +3,12 @@
 use crate::args::SimArgs;
 use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
+use crate::here;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal, width};
 use ondeck_lab::plan::{Outcome, Plan};
 use ondeck_lab::simulate::trace;
 use ondeck_lab::simulate::{self, MachinePlan, Timeline};
-use ondeck_lab::this_machine;
 use ondeck_report::explain::tables;
 use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
@@ -121,16 +121,11 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
 }
 
-/// The calibration of this machine, if there is one in this directory, under the name that it has in all our texts. One of
-/// another machine is not what somebody means who names none.
+/// The calibration of this machine, if there is one.
 fn calibrated() -> Option<String> {
-    const FILE: &str = "here.toml";
-    let machine = simulate::machine(FILE, None).ok()?;
-    let is_of_here = machine.name == this_machine::fingerprint().machine;
-    is_of_here.then(|| {
-        say(&format!("no --machine: simulating this machine, as {FILE} describes it"));
-        FILE.to_owned()
-    })
+    here::calibrated(None)?;
+    say(&format!("no --machine: simulating this machine, as {} describes it", here::FILE));
+    Some(here::FILE.to_owned())
 }
 
 /// What is about to happen.

@@ -8,6 +8,7 @@
 //! Thread 0 is the observer: it has no CPU, its operations take no time and move no line.
 
 mod access;
+mod ahead;
 mod balance;
 mod check;
 mod eevdf;

@@ -63,7 +63,7 @@ fn advised(ground: &Ground, setting: &'static Setting, variants: &[Variant], n_r
 /// Which verdict it is, and how much faster the lock that is meant would be here; without that if the simulation is not like
 /// the run.
 fn said(profile: &Profile) -> (String, Option<f64>) {
-    let predictions = predictions(profile, PREDICTED);
+    let predictions = predictions(profile, PREDICTED, None);
     let verdict = verdict(profile, &advice(profile, &predictions));
     let first = verdict.locks.first().and_then(|index| predictions.get(*index)?.as_ref());
     let predicted = first.filter(|prediction| prediction.is_like_the_run());

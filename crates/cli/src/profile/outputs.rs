@@ -2,6 +2,7 @@
 
 use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
+use crate::here;
 use crate::terminal::{as_typed, print, say, width};
 use ondeck_launch::{Launch, Refusal};
 use ondeck_profile::{Advice, NOTE, Profile, firefox, flamegraph, folded, json, pprof, predictions};
@@ -117,7 +118,8 @@ const PREDICTED: usize = 3;
 
 /// What may be done. What is to be known beside becomes a note.
 pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<Advice> {
-    let predictions = if predicts { predictions(profile, PREDICTED) } else { Vec::new() };
+    let here = if predicts { here::calibrated(Some(profile.cores)) } else { None };
+    let predictions = if predicts { predictions(profile, PREDICTED, here.as_ref()) } else { Vec::new() };
     if predictions.iter().any(Option::is_some) {
         profile.notes.push(NOTE.to_owned());
     }

@@ -41,7 +41,7 @@ pub(super) static SINGLE_MEASURES: [Single; 12] = [
 ];
 
 /// What takes two threads.
-pub(super) static PAIR_MEASURES: [Pair; 7] = [
+pub(super) static PAIR_MEASURES: [Pair; 8] = [
     Pair {
         name: "yield_to_other",
         what: "sched_yield on a core that another thread wants too, until that runs",
@@ -83,6 +83,12 @@ pub(super) static PAIR_MEASURES: [Pair; 7] = [
         what: "until a sleeper runs that has slept for 10 us",
         same_core: false,
         run: |first, second| wake(first, second, SHORT_SLEEP_NS).map(|wake| wake.latency_ns),
+    },
+    Pair {
+        name: "second_line",
+        what: "what a turn of two cores takes longer if it is about two cache lines",
+        same_core: false,
+        run: second_line,
     },
 ];
 
@@ -300,6 +306,47 @@ pub(super) fn line_transfer(first: u32, second: u32) -> Result<f64, String> {
         }
     };
     on_cores(first, second, there, back).map(|round_trip| round_trip / 2.0)
+}
+
+/// What a turn takes longer if not only one line comes from the other core with it, but two.
+fn second_line(first: u32, second: u32) -> Result<f64, String> {
+    const TRIES: usize = 3;
+    let mut shortest = [f64::INFINITY; 2];
+    // In turn, as all may be slower for a moment.
+    for _ in 0..TRIES {
+        for (lines, shortest) in (1..).zip(&mut shortest) {
+            *shortest = shortest.min(turn(first, second, lines)?);
+        }
+    }
+    Ok((shortest[1] - shortest[0]).max(LEAST_NS))
+}
+
+/// What a turn takes in which a core changes a word with a read-modify-write, if `lines` is two another one without, and
+/// gives the other core its turn.
+fn turn(first: u32, second: u32, lines: u32) -> Result<f64, String> {
+    const TURNS: u64 = 4_000;
+    #[derive(Default)]
+    #[repr(align(128))]
+    struct Line(AtomicU64);
+    let all = Arc::new([Line::default(), Line::default(), Line::default()]);
+    let others = Arc::clone(&all);
+    let play = move |[baton, word, other]: &[Line; 3], first: u64| {
+        for turn in (first..TURNS).step_by(2) {
+            // Ends as the other one has its turns.
+            while baton.0.load(Ordering::Acquire) != turn {}
+            word.0.fetch_add(1, Ordering::AcqRel);
+            if lines > 1 {
+                other.0.store(other.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            }
+            baton.0.store(turn + 1, Ordering::Release);
+        }
+    };
+    let there = move || {
+        let start = Hardware::now_ns();
+        play(&all, 0);
+        (Hardware::now_ns() - start) as f64 / TURNS as f64
+    };
+    on_cores(first, second, there, move || play(&others, 1))
 }
 
 /// What the starting line says.

@@ -11,9 +11,9 @@ use std::thread;
 /// The lock that predictions are made from: waiting and time outside are those of glibc's mutex only then.
 pub(super) const MEASURED_WITH: &str = "glibc";
 
-/// Where "here" is simulated: a made-up server with as many cores as the profile says. No model of a real machine has
-/// any number of cores, and calibrating one takes seconds and says something else each time.
-const HERE: &str = "mesh";
+/// Where "here" is simulated if nobody has calibrated it: a made-up server with as many cores as the profile says. No model
+/// of a real machine has any number of cores, and calibrating one takes seconds and says something else each time.
+const ANYWHERE: &str = "mesh";
 
 /// The larger machines: one of which 16 cores can be rented, and 64, so that nothing but their number differs between the
 /// two; and the one with which docs/programs.md predicts.
@@ -112,12 +112,13 @@ impl Prediction {
 }
 
 /// What glibc's mutex and ours would make of the lock's sections; `None` where that says nothing: if the waiting is too
-/// little to matter, too little is known, sections are long, or it was not glibc's mutex that was seen. Takes up to a
+/// little to matter, too little is known, sections are long, or it was not glibc's mutex that was seen. `here` is a model of
+/// the machine of the profile; without one, or with one of another number of cores, it is a made-up server. Takes up to a
 /// second, and gives the same each time.
-pub fn predict(lock: &Lock, profile: &Profile) -> Option<Prediction> {
+pub fn predict(lock: &Lock, profile: &Profile, here: Option<&Machine>) -> Option<Prediction> {
     let measures = Measures::of(lock, profile);
     let seen = what_to_predict(&measures, profile)?;
-    let [here, larger @ ..] = machines(profile.cores)?;
+    let [here, larger @ ..] = machines(profile.cores, here)?;
     let (threads, cores) = (measures.threads, here.cpus.len() as u32);
     let seconds = window(seen.section_ns, seen.outside_ns, threads, cores, SHORT_WINDOW);
     let (sections, simulated) = seen.behind(&here, threads, seconds).ok()?;
@@ -130,12 +131,13 @@ pub fn predict(lock: &Lock, profile: &Profile) -> Option<Prediction> {
 
 /// [`predict`]s the first locks of which there is something to predict, `most` at most, and all of them at once. For each lock
 /// of the profile one entry.
-pub fn predictions(profile: &Profile, most: usize) -> Vec<Option<Prediction>> {
+pub fn predictions(profile: &Profile, most: usize, here: Option<&Machine>) -> Vec<Option<Prediction>> {
     let is_wanted = |lock: &Lock| what_to_predict(&Measures::of(lock, profile), profile).is_some();
     let wanted = profile.locks.iter().enumerate().filter(|(_, lock)| is_wanted(lock)).take(most);
     let mut all = vec![None; profile.locks.len()];
     thread::scope(|scope| {
-        let begun: Vec<_> = wanted.map(|(index, lock)| (index, scope.spawn(move || predict(lock, profile)))).collect();
+        let begun: Vec<_> =
+            wanted.map(|(index, lock)| (index, scope.spawn(move || predict(lock, profile, here)))).collect();
         for (index, thread) in begun {
             // What panicked has said so.
             all[index] = thread.join().ok().flatten();
@@ -169,10 +171,11 @@ fn on(machine: &Machine, sections: &Sections, threads: u32) -> Option<OnMachine>
     (on.glibc_per_s > 0.0 && on.ondeck_per_s > 0.0).then_some(on)
 }
 
-/// One as large as the machine of the profile, and the larger ones.
-fn machines(cores: u32) -> Option<[Machine; 3]> {
+/// The machine of the profile, or one as large, and the larger ones.
+fn machines(cores: u32, here: Option<&Machine>) -> Option<[Machine; 3]> {
     let machine = |name, cores| simulate::machine(name, cores).ok();
-    let here = machine(HERE, Some(cores.clamp(1, MAX_CORES)))?;
+    let here = here.filter(|here| here.cpus.len() as u32 == cores).cloned();
+    let here = here.or_else(|| machine(ANYWHERE, Some(cores.clamp(1, MAX_CORES))))?;
     Some([here, machine(LARGER, Some(SOME_CORES))?, machine(LARGER, None)?])
 }
 

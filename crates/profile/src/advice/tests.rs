@@ -336,7 +336,7 @@ fn our_lock_is_not_advised_where_it_answers() {
     let crowded = told(&profile, None);
     assert!(crowded.0 == Kind::Late && !crowded.1.contains("--try"), "{}", crowded.1);
     assert!(text.starts_with("ondeck is in place already: it is held for only 200 ns at a time"), "{text}");
-    assert_eq!(predict(&profile.locks[0], &profile), None);
+    assert_eq!(predict(&profile.locks[0], &profile, None), None);
 }
 
 /// There is no lock of ours for readers and writers, and none that could stand in for one that spins.
@@ -349,7 +349,7 @@ fn our_lock_is_not_advised_where_it_cannot_answer() {
             profile.locks[0].takers.iter_mut().for_each(|site| site.ns *= section_ns);
             for kind in [LockKind::RwLock, LockKind::Spin] {
                 profile.locks[0].kind = kind;
-                assert!(predictions(&profile, 3).iter().all(Option::is_none), "{kind:?}");
+                assert!(predictions(&profile, 3, None).iter().all(Option::is_none), "{kind:?}");
                 let (told, text) = told(&profile, Some(predicted(1e5, [(1e5, 2e5); 3])));
                 assert!(!matches!(told, Kind::Helped | Kind::HelpedOnMore | Kind::NotPredicted), "{told:?}");
                 assert!(!text.contains("--try") && !text.contains("ondeck run --"), "{text}");
@@ -368,7 +368,7 @@ fn our_lock_is_not_advised_where_it_cannot_answer() {
 
 #[test]
 fn nothing_is_simulated_where_it_says_nothing() {
-    let is_simulated = |profile: &Profile| predictions(profile, 3).iter().any(Option::is_some);
+    let is_simulated = |profile: &Profile| predictions(profile, 3, None).iter().any(Option::is_some);
     assert!(!is_simulated(&profile(|lock| lock.wait_ns = 0.1e9)));
     assert!(!is_simulated(&profile(|lock| lock.acquisitions = 100.0)));
     assert!(!is_simulated(&profile(|lock| lock.takers[0].ns = 1e12)));

@@ -79,7 +79,7 @@ fn histogram(times_ps: &[u64]) -> Histogram {
 
 /// Predicts, and says if the rates of a lock are not as near the true ones as a part of these.
 fn check(truth: &Truth, near: f64) -> Prediction {
-    let prediction = predict(&truth.profile.locks[0], &truth.profile).expect("it is worth predicting");
+    let prediction = predict(&truth.profile.locks[0], &truth.profile, None).expect("it is worth predicting");
     let here = prediction.here();
     let pairs = [(here.glibc_per_s, truth.glibc_per_s), (here.ondeck_per_s, truth.ondeck_per_s)];
     for (lock, (predicted, actual)) in LOCKS.into_iter().zip(pairs) {
@@ -103,8 +103,26 @@ fn predictions_for_two_threads_come_true() {
 fn a_prediction_is_the_same_each_time() {
     let truth = truth(2, 2, 100.0, 300.0);
     let first = check(&truth, 0.15);
-    assert_eq!(predictions(&truth.profile, 3), [Some(first)]);
-    assert_eq!(predictions(&truth.profile, 0), [None]);
+    assert_eq!(predictions(&truth.profile, 3, None), [Some(first)]);
+    assert_eq!(predictions(&truth.profile, 0, None), [None]);
+}
+
+#[test]
+fn a_model_of_the_machine_is_taken_if_it_has_as_many_cores() {
+    let truth = truth(2, 2, 100.0, 300.0);
+    let predicted = |cores| {
+        let mut here = simulate::machine("mesh", Some(cores)).unwrap();
+        here.name = "here.toml".to_owned();
+        // So that its figures are others.
+        here.kinds[0].rmw_ps *= 2;
+        predict(&truth.profile.locks[0], &truth.profile, Some(&here)).unwrap()
+    };
+    let without = check(&truth, 0.15);
+    assert_eq!(predicted(4), without);
+    let with = predicted(2);
+    assert_eq!((with.here().machine.as_str(), with.here().cores), ("here.toml", 2));
+    assert_ne!(with.here().glibc_per_s, without.here().glibc_per_s);
+    assert_eq!(with.machines[1].machine, without.machines[1].machine);
 }
 
 #[test]

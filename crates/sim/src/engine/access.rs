@@ -1,6 +1,7 @@
 //! Atomic operations: hits at once, everything else as a request to the line.
 
-use super::lines::{Access, NONE};
+use super::ahead::Start;
+use super::lines::{Access, NONE, Way};
 use super::random::mix;
 use super::thread::{Made, Phase, Request, What};
 use super::value::{Kind, Op};
@@ -39,6 +40,10 @@ impl Engine {
             return begun;
         }
         let line = self.lines.find(op.address, core);
+        let ahead_ps = u64::from(self.machine.memory.ahead_ps);
+        if access != Access::Load && ahead_ps > 0 {
+            self.threads[me as usize].ahead.writes(line, clock, ahead_ps);
+        }
         let is_wanted = self.lines.get(line).is_wanted();
         let is_lost = access != Access::Load && is_wanted && !self.can_write_again(me);
         let state = self.lines.get(line);
@@ -123,20 +128,29 @@ impl Engine {
     /// The operation does not find its line.
     fn miss(&mut self, op: Op, line: u32) -> Begun {
         let me = self.current;
+        let (clock, start) = (self.threads[me as usize].clock, self.start(me, &op, line));
         if self.is_posted(&op) {
-            let clock = self.threads[me as usize].clock;
             // There were none: a store that finds some under way joins them.
             self.threads[me as usize].stores.push_back(op);
             self.storing.push(me);
-            self.ask(2 * me + 1, What::Op(op), line, clock);
+            self.ask_so(start, 2 * me + 1, What::Op(op), line, clock);
             self.spend_store();
             return Begun::Done(0);
         }
-        let thread = &mut self.threads[me as usize];
-        thread.phase = Phase::Asks;
-        let clock = thread.clock;
-        self.ask(2 * me, What::Op(op), line, clock);
+        self.threads[me as usize].phase = Phase::Asks;
+        self.ask_so(start, 2 * me, What::Op(op), line, clock);
         Begun::Asked
+    }
+
+    /// How the request for a line begins that the thread has missed (A1, A2).
+    fn start(&mut self, me: u32, op: &Op, line: u32) -> Start {
+        let ahead_ps = u64::from(self.machine.memory.ahead_ps);
+        if ahead_ps == 0 {
+            return Start::default();
+        }
+        let thread = &mut self.threads[me as usize];
+        let is_poll = op.access() == Access::Load && thread.recent.ends_with_load_of(line);
+        thread.ahead.missed(line, op.access(), is_poll, thread.clock, ahead_ps)
     }
 
     fn spend_store(&mut self) {
@@ -146,26 +160,30 @@ impl Engine {
 
     /// Sends a request on its way at time `at`. Requests have the numbers of the slots of threads.
     pub(crate) fn ask(&mut self, request: u32, what: What, line: u32, at: u64) {
-        self.ask_behind(request, what, line, at, false);
+        self.ask_so(Start::default(), request, what, line, at);
     }
 
-    /// As [`ask`](Self::ask); `is_there` is a request that went behind another one, and is at the order point already.
-    fn ask_behind(&mut self, request: u32, what: What, line: u32, at: u64, is_there: bool) {
+    fn ask_so(&mut self, start: Start, request: u32, what: What, line: u32, at: u64) {
         let core = self.threads[request as usize / 2].core;
-        let way = self.way(line, core, &what);
-        self.requests[request as usize] = Request { what, core, line, asked: at, way, next: NONE, is_granted: false };
-        let half_ps = self.way_of_loser(line, core).unwrap_or(way.half_ps);
-        let half_ps = if is_there { 0 } else { self.jittered(request, half_ps) };
-        self.times.set(self.first_thread_slot + request as usize, at + half_ps);
+        let mut asks = Request::new(what, core, line, at);
+        if start.is_to_write {
+            asks.access = Access::Store;
+        }
+        asks.way = self.way(line, core, asks.access);
+        let half_ps = self.way_of_loser(line, core).unwrap_or(asks.way.half_ps);
+        let half_ps = if start.is_there { 0 } else { self.jittered(request, half_ps) };
+        asks.ahead_ps = start.ahead_ps.saturating_sub(half_ps);
+        self.requests[request as usize] = asks;
+        self.times.set(self.first_thread_slot + request as usize, at + half_ps.saturating_sub(start.ahead_ps));
     }
 
-    fn way(&mut self, line: u32, core: u32, what: &What) -> super::lines::Way {
+    fn way(&mut self, line: u32, core: u32, access: Access) -> Way {
         let rmw_ps = u64::from(self.rmw_of_core[core as usize]);
         let line = self.lines.get(line);
-        if line.hits(core, what.access()) {
-            return super::lines::Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
+        if line.hits(core, access) {
+            return Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
         }
-        line.way(&self.machine, core, what.access(), rmw_ps)
+        line.way(&self.machine, core, access, rmw_ps)
     }
 
     /// What half of a request's way takes this time.
@@ -228,10 +246,10 @@ impl Engine {
     /// The request is granted: here it takes effect.
     fn granted(&mut self, number: u32) {
         let (now, mut request) = (self.now, self.requests[number as usize]);
-        request.way = self.way(request.line, request.core, &request.what);
+        request.way = self.way(request.line, request.core, request.access);
         request.is_granted = true;
         self.requests[number as usize] = request;
-        let (access, way) = (request.what.access(), request.way);
+        let (access, way) = (request.access, request.way);
         let line = self.lines.get(request.line);
         if line.hits(request.core, access) {
             if access != Access::Load {
@@ -245,7 +263,7 @@ impl Engine {
         let rmw_ps = if access.is_rmw() { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
         let is_for_nobody = way.is_far && !number.is_multiple_of(2);
         let way_back = if is_for_nobody { 0 } else { self.jittered(number, way.half_ps) };
-        let back = way_back + if way.is_far { 0 } else { rmw_ps };
+        let back = way_back.saturating_sub(request.ahead_ps) + if way.is_far { 0 } else { rmw_ps };
         let extra = self.take_effect(number, &request);
         let line = self.lines.get(request.line);
         if line.first != NONE {
@@ -282,10 +300,13 @@ impl Engine {
         let thread = number / 2;
         if number.is_multiple_of(2) {
             self.clear_thread(thread);
-            if self.threads[thread as usize].phase == Phase::Asks {
-                self.threads[thread as usize].phase = Phase::Resume;
+            let now = self.now;
+            let thread = &mut self.threads[thread as usize];
+            thread.ahead.came(now);
+            if thread.phase == Phase::Asks {
+                thread.phase = Phase::Resume;
             }
-            return self.thread_event(thread);
+            return self.thread_event(number / 2);
         }
         self.threads[thread as usize].stores.pop_front();
         if self.threads[thread as usize].phase == Phase::NeedsRoom {
@@ -302,7 +323,8 @@ impl Engine {
             let line = self.lines.find(op.address, core);
             if !self.lines.get(line).hits(core, Access::Store) {
                 let is_there = self.is_count_at_home(&op);
-                return self.ask_behind(2 * thread + 1, What::Op(op), line, self.now, is_there);
+                let start = Start { is_there, ..Start::default() };
+                return self.ask_so(start, 2 * thread + 1, What::Op(op), line, self.now);
             }
             self.lines.get(line).write_hit(core);
             // SAFETY: as in `take_effect`.
@@ -378,7 +400,7 @@ impl Engine {
             line: request.line,
             from_core,
             asked_ps: request.asked - super::START_PS,
-            to_write: request.what.access() != Access::Load,
+            to_write: request.access != Access::Load,
         };
         self.record_at(number / 2, self.now + back, moved);
     }

@@ -4,7 +4,7 @@
 //! cores that cannot do with what they have reach the line's order point after half of the way, wait there for those
 //! before them, are granted one at a time, and keep the line busy for a while. The rules have the names under which
 //! the tests know them: L1 to L3 for loads, W1 to W4 for writes, F1 for read-modify-writes done at the home, F2 for those of
-//! them that nobody waits for.
+//! them that nobody waits for. A1 and A2 stand in [`ahead`](super::ahead).
 
 use crate::machine::{MAX_CORES, Machine};
 

@@ -1,5 +1,6 @@
 //! A simulated thread: what it is at, and its stack.
 
+use super::ahead::Ahead;
 use super::lines::{Access, NONE, Way};
 use super::random::{Purpose, Random};
 use super::value::{Kind, Op};
@@ -43,6 +44,10 @@ pub(crate) struct Request {
     pub(crate) what: What,
     pub(crate) core: u32,
     pub(crate) line: u32,
+    /// What the line is asked for.
+    pub(crate) access: Access,
+    /// What of the way back was made before it was asked for (A1).
+    pub(crate) ahead_ps: u64,
     /// When it was made.
     pub(crate) asked: u64,
     pub(crate) way: Way,
@@ -80,10 +85,16 @@ impl What {
 }
 
 impl Request {
-    pub(crate) const fn nothing() -> Self {
+    pub(crate) fn nothing() -> Self {
         let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
+        Request::new(What::Op(op), 0, NONE, 0)
+    }
+
+    /// One that goes on its way at time `asked`.
+    pub(crate) fn new(what: What, core: u32, line: u32, asked: u64) -> Self {
         let way = Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
-        Request { what: What::Op(op), core: 0, line: NONE, asked: 0, way, next: NONE, is_granted: false }
+        let access = what.access();
+        Request { what, core, line, access, ahead_ps: 0, asked, way, next: NONE, is_granted: false }
     }
 }
 
@@ -112,6 +123,12 @@ impl Recent {
     pub(crate) fn push(&mut self, made: Made) {
         self.ring[self.n % RECENT] = made;
         self.n += 1;
+    }
+
+    /// Whether the last one was a load of this line.
+    pub(crate) fn ends_with_load_of(&self, line: u32) -> bool {
+        let last = &self.ring[(self.n + RECENT - 1) % RECENT];
+        last.line == line && last.op.kind == Kind::Load
     }
 
     /// From the oldest to the newest.
@@ -178,6 +195,7 @@ pub(crate) struct Thread {
     pub(crate) ways: Random,
     pub(super) kernel: Random,
     pub(crate) recent: Recent,
+    pub(crate) ahead: Ahead,
     /// Threads that wait until this one is gone.
     pub(crate) joiners: Vec<u32>,
     pub(crate) stack: *mut Stack,
@@ -215,6 +233,7 @@ impl Thread {
             ways: Random::new(seed, Purpose::Ways, index),
             kernel: Random::new(seed, Purpose::Kernel, index),
             recent: Recent::new(),
+            ahead: Ahead::new(),
             joiners: Vec::new(),
             stack: std::ptr::null_mut(),
             switch: std::ptr::null(),

@@ -121,6 +121,8 @@ pub struct Memory {
     pub per_sharer_ps: u32,
     /// How often a core can write a line again that others wait for already, in thousandths.
     pub write_again: u32,
+    /// How far a core looks ahead: for how long after a line has come what it does is known before. Zero if it does not.
+    pub ahead_ps: u32,
     /// How far the ways of single requests lie from the average, to both sides, in thousandths of it.
     pub way_jitter: u32,
     /// Plain stores that a core can have under way.

@@ -73,6 +73,7 @@ fn memory(memory: &Section<'_>) -> Result<Memory, String> {
         upgrade: memory.thousandths("upgrade")?,
         per_sharer_ps: memory.ps("per_sharer_ns")?,
         write_again: memory.thousandths("write_again")?,
+        ahead_ps: if memory.has("ahead_ns") { memory.ps("ahead_ns")? } else { 0 },
         way_jitter: memory.thousandths("way_jitter")?,
         store_buffer: memory.whole("store_buffer")?,
         far_atomics,

@@ -144,6 +144,7 @@ pub(super) const MEMORY: &[Field] = &[
     field("upgrade", RATIO),
     field("per_sharer_ns", NS),
     field("write_again", SHARE),
+    field("ahead_ns", NS),
     field("way_jitter", JITTER),
     field("store_buffer", Accepts::Number(range(1.0, 1024.0))),
     field("far_round_trip_ns", TICKING_NS),

@@ -40,6 +40,7 @@ pub(crate) fn toy(n: u32) -> Machine {
         upgrade: 900,
         per_sharer_ps: 0,
         write_again: 0,
+        ahead_ps: 0,
         way_jitter: 0,
         store_buffer: 8,
         far_atomics: None,

@@ -1,5 +1,6 @@
 //! The simulator on machines and programs whose outcome is worked out by hand. One program, as each would link all of it.
 
+mod ahead;
 mod common;
 mod eevdf;
 mod failures;

@@ -49,6 +49,7 @@ fn machine(draw: &mut Draw) -> Machine {
     let memory = &mut machine.memory;
     (memory.llc, memory.per_sharer_ps, memory.store_buffer) = (700, 500, 1 + draw.below(4) as u32);
     (memory.way_jitter, memory.write_again) = (draw.below(300) as u32, draw.below(600) as u32);
+    memory.ahead_ps = if draw.is(3) { draw.below(90_000) as u32 } else { 0 };
     memory.far_atomics = draw.is(3).then_some(FarAtomics { round_trip_ps: 40_000, busy_ps: 9_000 });
     let os = &mut machine.os;
     os.policy = if draw.is(3) {
