@@ -91,6 +91,7 @@ pub fn ask_loader() {
 /// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
 /// a fork.
 pub fn start(wish: &Wish, lock: &str, charging: Charging, source: Source) -> bool {
+    memory::time_the_clock();
     stacks::begin();
     locks::begin();
     walk::begin();

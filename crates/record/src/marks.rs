@@ -129,8 +129,9 @@ impl Marks {
         let (ready, stack) = own().ready.get();
         let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
         lock.taken_by.store(stack, Relaxed);
-        lock.taken_at.store(now_ns(), Relaxed);
         self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
+        // After all that the recorder does, or that would be a part of the hold.
+        lock.taken_at.store(now_ns(), Relaxed);
     }
 
     /// Somebody waits, and nobody had the lock until now.

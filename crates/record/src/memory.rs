@@ -11,6 +11,23 @@ pub(crate) fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// What lies between two reads of the clock that follow each other.
+static BETWEEN_READS_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Finds that out.
+pub(crate) fn time_the_clock() {
+    let between = (0..100).map(|_| {
+        let from = now_ns();
+        now_ns().saturating_sub(from)
+    });
+    BETWEEN_READS_NS.store(between.min().unwrap_or(0), Relaxed);
+}
+
+/// What was between two reads of the clock, without what is always there.
+pub(crate) fn between(from: u64, to: u64) -> u64 {
+    to.saturating_sub(from).saturating_sub(BETWEEN_READS_NS.load(Relaxed))
+}
+
 const PAGE: u64 = 4096;
 
 /// The calling thread's stack from an address on, as far as it can be read. A stack that is walked wrongly leads anywhere,
@@ -212,6 +229,14 @@ mod tests {
             });
             thread.join().expect("asserts nothing")
         })
+    }
+
+    #[test]
+    fn what_two_reads_of_the_clock_take_is_no_part_of_a_hold() {
+        time_the_clock();
+        let always = BETWEEN_READS_NS.load(Relaxed);
+        assert!(always < 100_000, "{always}");
+        assert_eq!((between(1000, 1000), between(1000, 1000 + always), between(1000, 1005 + always)), (0, 0, 5));
     }
 
     #[test]

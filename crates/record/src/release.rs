@@ -3,7 +3,7 @@
 use crate::account::{GENERATION, Marks, Tag};
 use crate::charge::{charge, record};
 use crate::layout::{NONE, event};
-use crate::memory::now_ns;
+use crate::memory::{between, now_ns};
 use crate::recording::{Recording, current};
 use crate::ring::{Sample, push};
 use crate::thread::own;
@@ -31,7 +31,7 @@ impl Marks {
             self.cool(lock, charged.is_long);
             charged.ns
         });
-        let held = (from != 0).then(|| now.saturating_sub(from));
+        let held = (from != 0).then(|| between(from, now));
         Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
     }
 
@@ -43,10 +43,13 @@ impl Marks {
         let recording = current()?;
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == GENERATION.load(Relaxed);
+        let is_looked_at = tag & (Tag::HOT | Tag::NEXT | Tag::TIMED) != 0;
+        // Before the line is touched, which somebody who tries to lock may have taken away: the hold ends here.
+        let now = if is_looked_at { now_ns() } else { 0 };
         if tag & (Tag::TIMED | Tag::KNOWN) != 0 {
             self.tag.fetch_and(!(Tag::TIMED | Tag::KNOWN), Relaxed);
         }
-        if tag & (Tag::HOT | Tag::NEXT | Tag::TIMED) == 0 {
+        if !is_looked_at {
             return None;
         }
         let Some((number, lock)) = self.lock(recording, address).filter(|_| is_ours) else {
@@ -54,7 +57,6 @@ impl Marks {
             return None;
         };
         let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
-        let now = now_ns();
         let mut pending =
             Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
         if tag & (Tag::HOT | Tag::NEXT) != 0 {
@@ -65,7 +67,7 @@ impl Marks {
         let taken_at = lock.taken_at.load(Relaxed);
         // Not of this process, if nobody has written it here.
         if tag & Tag::TIMED != 0 && taken_at != 0 {
-            pending.held = Some(now.saturating_sub(taken_at));
+            pending.held = Some(between(taken_at, now));
         }
         Some(pending)
     }
