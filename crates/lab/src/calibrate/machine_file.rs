@@ -155,7 +155,8 @@ impl File<'_> {
         ] {
             self.guess(field, value, NOT_MEASURED)?;
         }
-        let what = "two threads that fought for a mutex on a virtual machine; with 0.1 they fell into step there and never met";
+        let what =
+            "two threads that fought for a mutex on a virtual machine; with 0.1 they fall into step, and did not there";
         self.guess("way_jitter", "0.3", what)?;
         self.ahead()
     }

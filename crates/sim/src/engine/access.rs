@@ -300,9 +300,11 @@ impl Engine {
         let thread = number / 2;
         if number.is_multiple_of(2) {
             self.clear_thread(thread);
-            let now = self.now;
-            let thread = &mut self.threads[thread as usize];
-            thread.ahead.came(now);
+            let (now, thread) = (self.now, &mut self.threads[thread as usize]);
+            // The kernel's own lines are not among those that a thread asks for ahead.
+            if matches!(self.requests[number as usize].what, What::Op(_)) {
+                thread.ahead.came(now);
+            }
             if thread.phase == Phase::Asks {
                 thread.phase = Phase::Resume;
             }

@@ -2,7 +2,8 @@
 //! Distances are 48 ns, read-modify-writes take 4.
 
 use crate::common::{Body, Line, body, line, now, on_cpus, toy, until};
-use ondeck_platform::Atomic;
+use ondeck_platform::{Atomic, Platform};
+use ondeck_sim::Simulated;
 use ondeck_sim::machine::Machine;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -26,17 +27,26 @@ fn takes_back(lines: &[&Arc<Line>]) -> Body {
     })
 }
 
-/// What `act` takes when it is done at 500, 1500 and 2500 ns; three digits of ns for each.
+/// What `act` takes when it is done at 500, 1500 and 2500 ns.
 fn takes(act: impl Fn(u64) + Send + 'static) -> Body {
     body(move || {
-        let times = [0, 1, 2].map(|turn| {
+        three(|turn| {
             until(500 + 1000 * turn);
-            let start = now();
-            act(turn);
-            (now() - start) / 1000
-        });
-        times.into_iter().fold(0, |all, ns| all * 1000 + ns)
+            since(|| act(turn))
+        })
     })
+}
+
+/// Three times in one value.
+fn three(time_ns: impl Fn(u64) -> u64) -> u64 {
+    [0, 1, 2].map(time_ns).into_iter().fold(0, |all, ns| all * 1000 + ns)
+}
+
+/// What `act` takes, in ns.
+fn since(act: impl FnOnce()) -> u64 {
+    let start = now();
+    act();
+    (now() - start) / 1000
 }
 
 #[test]
@@ -69,6 +79,19 @@ fn a1_is_for_what_comes_soon() {
     };
     assert_eq!(adds_after(40), 144_096_096);
     assert_eq!(adds_after(60), 164_164_164);
+}
+
+#[test]
+fn a1_is_not_for_what_comes_after_a_system_call() {
+    let [first, second] = [line(0), line(0)];
+    let owner = takes_back(&[&first, &second]);
+    let taker = takes(move |_| {
+        first.0.fetch_add(1, SeqCst);
+        Simulated::wake_upper(&raw const first.0, 1);
+        second.0.fetch_add(1, SeqCst);
+    });
+    // 52 + 120 + 52.
+    assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 224_224_224);
 }
 
 #[test]
@@ -121,13 +144,10 @@ fn a1_knows_nothing_of_what_a_poll_waits_for() {
         0
     });
     let waiter = body(move || {
-        let times = [0, 1, 2].map(|turn| {
+        three(|turn| {
             while flag.0.load(SeqCst) <= turn {}
-            let start = now();
-            data.0.fetch_add(1, SeqCst);
-            (now() - start) / 1000
-        });
-        times.into_iter().fold(0, |all, ns| all * 1000 + ns)
+            since(|| _ = data.0.fetch_add(1, SeqCst))
+        })
     });
     assert_eq!(on_cpus(&looks_ahead(50), vec![setter, waiter]).value[1], 52_052_052);
 }
@@ -191,13 +211,10 @@ fn a2_a_poll_shares_the_line() {
         0
     });
     let waiter = body(move || {
-        let times = [0, 1, 2].map(|turn| {
+        three(|turn| {
             while word.0.load(SeqCst) <= 2 * turn {}
-            let start = now();
-            word.0.fetch_add(1, SeqCst);
-            (now() - start) / 1000
-        });
-        times.into_iter().fold(0, |all, ns| all * 1000 + ns)
+            since(|| _ = word.0.fetch_add(1, SeqCst))
+        })
     });
     // The line is busy until 24 after it has come; half of 0.9 ways back, and 4.
     assert_eq!(on_cpus(&looks_ahead(50), vec![setter, waiter]).value[1], 49_049_049);
@@ -208,15 +225,12 @@ fn a2_a_read_that_was_not_followed_by_a_write_shares_the_line() {
     let word = line(0);
     let theirs = word.clone();
     let owner = body(move || {
-        let times = [0, 1, 2].map(|turn| {
+        three(|turn| {
             until(1000 * turn);
             theirs.0.fetch_add(1, SeqCst);
             until(1000 * turn + 700);
-            let start = now();
-            theirs.0.load(SeqCst);
-            (now() - start) / 1000
-        });
-        times.into_iter().fold(0, |all, ns| all * 1000 + ns)
+            since(|| _ = theirs.0.load(SeqCst))
+        })
     });
     let own = line(0);
     let taker = takes(move |turn| {
