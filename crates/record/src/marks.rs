@@ -130,7 +130,7 @@ impl Marks {
         let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
         lock.taken_by.store(stack, Relaxed);
         self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
-        // After all that the recorder does, or that would be a part of the hold.
+        // After the mark, which may have to wait for the line.
         lock.taken_at.store(now_ns(), Relaxed);
     }
 

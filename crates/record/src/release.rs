@@ -44,7 +44,7 @@ impl Marks {
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == GENERATION.load(Relaxed);
         let is_looked_at = tag & (Tag::HOT | Tag::NEXT | Tag::TIMED) != 0;
-        // Before the line is touched, which somebody who tries to lock may have taken away: the hold ends here.
+        // Before the line is written, which somebody who tries to lock may have taken away: the hold ends here.
         let now = if is_looked_at { now_ns() } else { 0 };
         if tag & (Tag::TIMED | Tag::KNOWN) != 0 {
             self.tag.fetch_and(!(Tag::TIMED | Tag::KNOWN), Relaxed);

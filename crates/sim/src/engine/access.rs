@@ -1,11 +1,12 @@
 //! Atomic operations: hits at once, everything else as a request to the line.
 
-use super::ahead::Start;
+use super::ahead::{Missed, Start};
 use super::lines::{Access, NONE, Way};
 use super::random::mix;
 use super::thread::{Made, Phase, Request, What};
 use super::value::{Kind, Op};
 use super::{Engine, OBSERVER};
+use crate::machine::Memory;
 use crate::timeline;
 
 /// How an operation has begun.
@@ -40,12 +41,9 @@ impl Engine {
             return begun;
         }
         let line = self.lines.find(op.address, core);
-        let ahead_ps = u64::from(self.machine.memory.ahead_ps);
-        if access != Access::Load && ahead_ps > 0 {
-            self.threads[me as usize].ahead.writes(line, clock, ahead_ps);
-        }
+        let is_brought = access != Access::Load && self.is_brought_to_write(me, line);
         let is_wanted = self.lines.get(line).is_wanted();
-        let is_lost = access != Access::Load && is_wanted && !self.can_write_again(me);
+        let is_lost = access != Access::Load && is_wanted && !is_brought && !self.can_write_again(me);
         let state = self.lines.get(line);
         if is_lost || !state.hits(core, access) {
             return self.miss(op, line);
@@ -142,15 +140,27 @@ impl Engine {
         Begun::Asked
     }
 
-    /// How the request for a line begins that the thread has missed (A1, A2).
+    /// How the request for a line begins that the thread has missed (A1, A2). What is done at the home of the line is not done
+    /// before its time.
     fn start(&mut self, me: u32, op: &Op, line: u32) -> Start {
-        let ahead_ps = u64::from(self.machine.memory.ahead_ps);
-        if ahead_ps == 0 {
+        let Memory { ahead_ps, far_atomics, .. } = self.machine.memory;
+        let access = op.access();
+        if ahead_ps == 0 || (access == Access::Rmw && far_atomics.is_some()) {
             return Start::default();
         }
         let thread = &mut self.threads[me as usize];
-        let is_poll = op.access() == Access::Load && thread.recent.ends_with_load_of(line);
-        thread.ahead.missed(line, op.access(), is_poll, thread.clock, ahead_ps)
+        let is_poll = access == Access::Load && thread.recent.ends_with_load_of(line);
+        let (line, clock) = (self.lines.get(line), thread.clock);
+        let owned_until = line.owned_until(thread.core);
+        let missed = Missed { line: line.number, access, is_poll, owned_until, clock };
+        thread.ahead.missed(missed, ahead_ps.into())
+    }
+
+    /// Whether the thread has just read the line, which was brought for the write that it does now (A2).
+    fn is_brought_to_write(&mut self, me: u32, line: u32) -> bool {
+        let ahead_ps = u64::from(self.machine.memory.ahead_ps);
+        let thread = &mut self.threads[me as usize];
+        ahead_ps > 0 && thread.ahead.writes(self.lines.get(line).number, thread.clock, ahead_ps)
     }
 
     fn spend_store(&mut self) {
@@ -160,6 +170,7 @@ impl Engine {
 
     /// Sends a request on its way at time `at`. Requests have the numbers of the slots of threads.
     pub(crate) fn ask(&mut self, request: u32, what: What, line: u32, at: u64) {
+        self.threads[request as usize / 2].ahead.ends();
         self.ask_so(Start::default(), request, what, line, at);
     }
 
@@ -231,6 +242,8 @@ impl Engine {
         if line.first == NONE && line.busy_until <= self.now {
             return self.granted(number);
         }
+        // It is granted only when others are done, so that nothing of the way back was made before.
+        self.requests[number as usize].ahead_ps = 0;
         if line.first == NONE {
             line.first = number;
             let free_at = line.busy_until;
@@ -256,9 +269,9 @@ impl Engine {
                 line.write_hit(request.core);
             }
         } else {
-            line.grant(request.core, access, &way);
+            line.grant(request.core, access, &way, now);
         }
-        line.used_by(self.threads[number as usize / 2].cpu, access, None);
+        line.used_by(self.threads[number as usize / 2].cpu, request.what.access(), None);
         line.busy_until = line.busy_until.max(now + way.busy_ps);
         let rmw_ps = if access.is_rmw() { u64::from(self.rmw_of_core[request.core as usize]) } else { 0 };
         let is_for_nobody = way.is_far && !number.is_multiple_of(2);
@@ -300,11 +313,9 @@ impl Engine {
         let thread = number / 2;
         if number.is_multiple_of(2) {
             self.clear_thread(thread);
-            let (now, thread) = (self.now, &mut self.threads[thread as usize]);
-            // The kernel's own lines are not among those that a thread asks for ahead.
-            if matches!(self.requests[number as usize].what, What::Op(_)) {
-                thread.ahead.came(now);
-            }
+            let line = self.lines.get(self.requests[number as usize].line).number;
+            let thread = &mut self.threads[thread as usize];
+            thread.ahead.came(line, self.now);
             if thread.phase == Phase::Asks {
                 thread.phase = Phase::Resume;
             }

@@ -8,10 +8,13 @@
 //!
 //! A machine whose cores look ahead by no time at all has none of this.
 
-use super::lines::{Access, NONE};
+use super::lines::Access;
 
 /// Lines of which a thread knows what followed.
 const KNOWN: usize = 16;
+
+/// No line. Lines have the numbers of their first touches here, which do not depend on where words lie.
+const NO_LINE: u64 = 0;
 
 /// How a request begins.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,68 +27,106 @@ pub(crate) struct Start {
     pub(crate) is_there: bool,
 }
 
+/// A line that is missed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Missed {
+    pub(crate) line: u64,
+    pub(crate) access: Access,
+    /// Whether it is a load that follows a load of the same line.
+    pub(crate) is_poll: bool,
+    /// Until when the core owned it.
+    pub(crate) owned_until: u64,
+    pub(crate) clock: u64,
+}
+
 /// What followed when a thread missed a line.
 #[derive(Clone, Copy)]
 struct Known {
-    line: u32,
-    next: u32,
+    line: u64,
+    next: u64,
     is_written: bool,
+}
+
+/// The first of the lines that are under way together.
+#[derive(Clone, Copy)]
+struct First {
+    line: u64,
+    asked: u64,
+    came: u64,
+}
+
+/// The line that a load has brought last, and that was not written since.
+#[derive(Clone, Copy)]
+struct Read {
+    line: u64,
+    came: u64,
+    /// Whether it was brought for a write.
+    is_to_write: bool,
 }
 
 /// What a thread knows, and what it is at.
 pub(crate) struct Ahead {
     known: [Known; KNOWN],
-    /// When it asked for the first of the lines that are under way together, and for which.
-    first: Option<(u64, u32)>,
-    /// The line that was missed last, and when it had come.
-    last: u32,
-    came: u64,
-    /// The line that a load has brought last, if it was not written since.
-    read: u32,
+    first: Option<First>,
+    /// The line that was missed last.
+    last: u64,
+    read: Option<Read>,
 }
 
 impl Ahead {
     pub(crate) fn new() -> Self {
-        let known = [Known { line: NONE, next: NONE, is_written: false }; KNOWN];
-        Ahead { known, first: None, last: NONE, came: 0, read: NONE }
+        let known = [Known { line: NO_LINE, next: NO_LINE, is_written: false }; KNOWN];
+        Ahead { known, first: None, last: NO_LINE, read: None }
     }
 
-    fn known(&mut self, line: u32) -> &mut Known {
+    fn known(&mut self, line: u64) -> &mut Known {
         let known = &mut self.known[line as usize % KNOWN];
         if known.line != line {
-            *known = Known { line, next: NONE, is_written: false };
+            *known = Known { line, next: NO_LINE, is_written: false };
         }
         known
     }
 
-    /// A line is missed at `clock`: how its request begins, with a core that looks ahead by `ahead_ps`. `is_poll` is a load
-    /// that follows a load of the same line.
-    pub(crate) fn missed(&mut self, line: u32, access: Access, is_poll: bool, clock: u64, ahead_ps: u64) -> Start {
-        let is_soon = clock < self.came + ahead_ps;
-        let is_known = std::mem::replace(&mut self.known(self.last).next, line) == line;
-        self.first = self.first.filter(|&(_, first)| is_soon && is_known && first != line);
-        let begun_ps = self.first.map_or(0, |(asked, _)| clock - asked);
+    /// How the request for a line begins, with a core that looks ahead by `ahead_ps`.
+    pub(crate) fn missed(&mut self, missed: Missed, ahead_ps: u64) -> Start {
+        let Missed { line, access, is_poll, owned_until, clock } = missed;
+        let is_known = self.last != line && std::mem::replace(&mut self.known(self.last).next, line) == line;
+        // What the core had when it asked for the first one, it did not ask for.
+        let can_be = |first: &First| first.line != line && owned_until < first.asked && clock < first.came + ahead_ps;
+        self.first = self.first.filter(|first| is_known && can_be(first));
+        let begun_ps = self.first.map_or(0, |first| clock - first.asked);
         if self.first.is_none() && !is_poll {
-            self.first = Some((clock, line));
+            self.first = Some(First { line, asked: clock, came: clock });
         }
         let is_read = access == Access::Load && !is_poll;
         // Until it is written again.
         let is_to_write = is_read && std::mem::take(&mut self.known(line).is_written);
-        (self.last, self.came, self.read) = (line, clock, if is_read { line } else { NONE });
+        self.last = line;
+        self.read = is_read.then_some(Read { line, came: clock, is_to_write });
         Start { ahead_ps: begun_ps, is_to_write, is_there: false }
     }
 
     /// A line that was missed has come.
-    pub(crate) fn came(&mut self, now: u64) {
-        self.came = now;
+    pub(crate) fn came(&mut self, line: u64, now: u64) {
+        if let Some(first) = self.first.as_mut().filter(|first| first.line == line) {
+            first.came = now;
+        }
+        if let Some(read) = self.read.as_mut().filter(|read| read.line == line) {
+            read.came = now;
+        }
     }
 
-    /// A line is written at `clock`.
+    /// A line is written at `clock`: whether it was brought for that.
     #[inline]
-    pub(crate) fn writes(&mut self, line: u32, clock: u64, ahead_ps: u64) {
-        if self.read == line {
-            self.known(line).is_written = clock < self.came + ahead_ps;
-            self.read = NONE;
-        }
+    pub(crate) fn writes(&mut self, line: u64, clock: u64, ahead_ps: u64) -> bool {
+        let Some(read) = self.read.take_if(|read| read.line == line) else { return false };
+        let is_soon = clock < read.came + ahead_ps;
+        self.known(line).is_written = is_soon;
+        is_soon && read.is_to_write
+    }
+
+    /// The thread enters the kernel: beyond that, nothing is seen.
+    pub(crate) fn ends(&mut self) {
+        (self.first, self.read) = (None, None);
     }
 }

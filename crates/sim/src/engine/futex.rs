@@ -135,7 +135,7 @@ impl Engine {
         let way: Way = self.lines.get(line).way(&self.machine, core, Access::Load, 0);
         let now = self.now;
         let line = self.lines.get(line);
-        line.grant(core, Access::Load, &way);
+        line.grant(core, Access::Load, &way, self.now);
         line.busy_until = line.busy_until.max(now + way.busy_ps);
         2 * way.half_ps
     }

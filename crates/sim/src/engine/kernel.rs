@@ -20,7 +20,9 @@ impl Engine {
     #[inline]
     pub(crate) fn spend_kernel(&mut self, ps: u64) {
         let ps = self.about_in_kernel(self.current, ps);
-        self.threads[self.current as usize].clock += ps;
+        let thread = &mut self.threads[self.current as usize];
+        thread.clock += ps;
+        thread.ahead.ends();
         self.spent.kernel_ps += ps;
     }
 

@@ -62,8 +62,10 @@ pub(crate) struct Line {
     pub(crate) last: u32,
     /// The hardware thread that wrote it last.
     writer: u32,
+    /// Who owned it last before its owner, and until when.
+    owned: (u16, u64),
     /// How many were touched first before this one.
-    number: u64,
+    pub(crate) number: u64,
     /// Where it was touched first.
     base: u64,
 }
@@ -112,6 +114,7 @@ impl Line {
             first: NONE,
             last: NONE,
             writer: NONE,
+            owned: (NOBODY, 0),
             number: 0,
             base: 0,
         }
@@ -128,6 +131,11 @@ impl Line {
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.first != NONE
+    }
+
+    /// Until when `core` owned it, as far as is known; 0 if it is not.
+    pub(crate) fn owned_until(&self, core: u32) -> u64 {
+        if self.owned.0 == core as u16 { self.owned.1 } else { 0 }
     }
 
     /// Whether `core` is the only one with a copy, be it not written yet.
@@ -205,8 +213,11 @@ impl Line {
         Way { half_ps: d / 2, busy_ps, from, is_far: false }
     }
 
-    /// The access is granted to `core`, by a request that took `way`: who has the line now.
-    pub(crate) fn grant(&mut self, core: u32, access: Access, way: &Way) {
+    /// The access is granted to `core` at `now`, by a request that took `way`: who has the line now.
+    pub(crate) fn grant(&mut self, core: u32, access: Access, way: &Way, now: u64) {
+        if self.owner != NOBODY {
+            self.owned = (self.owner, now);
+        }
         if way.is_far {
             (self.owner, self.sharers) = (NOBODY, Cores::default());
         } else if access == Access::Load {

@@ -82,6 +82,75 @@ fn a1_is_for_what_comes_soon() {
 }
 
 #[test]
+fn a1_is_not_for_a_line_that_was_lost_meanwhile() {
+    // The taker owns the first line when it asks for the second one; meanwhile the owner takes the first one away.
+    let [first, second] = [line(0), line(0)];
+    let (their_first, their_second) = (first.clone(), second.clone());
+    let owner = body(move || {
+        for turn in 0..3 {
+            until(1000 * turn);
+            their_second.0.fetch_add(1, SeqCst);
+            until(1000 * turn + 501);
+            their_first.0.fetch_add(1, SeqCst);
+        }
+        0
+    });
+    let taker = body(move || {
+        three(|turn| {
+            until(1000 * turn + 400);
+            first.0.fetch_add(1, SeqCst);
+            until(1000 * turn + 500);
+            since(|| {
+                second.0.fetch_add(1, SeqCst);
+                until(now() / 1000 + 30);
+                first.0.fetch_add(1, SeqCst);
+            })
+        })
+    });
+    // 52 + 30 + 52 each time.
+    assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 134_134_134);
+}
+
+#[test]
+fn a1_counts_from_the_first_line() {
+    // The third comes 40 after the second one, which was there with the first: 80 after it.
+    let [first, second, third] = [line(0), line(0), line(0)];
+    let owner = takes_back(&[&first, &second, &third]);
+    let taker = takes(move |_| {
+        first.0.fetch_add(1, SeqCst);
+        until(now() / 1000 + 40);
+        second.0.fetch_add(1, SeqCst);
+        until(now() / 1000 + 40);
+        third.0.fetch_add(1, SeqCst);
+    });
+    // 52 + 40 + 52 + 40 + 52, and later 4 for the second one.
+    assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 236_188_188);
+}
+
+#[test]
+fn a1_saves_no_way_back_from_a_line_that_is_busy() {
+    // A third core takes the second line, granted at 530 and busy until 578.
+    let [first, second] = [line(0), line(0)];
+    let their_second = second.clone();
+    let other = body(move || {
+        for turn in 0..3 {
+            until(1000 * turn + 506);
+            their_second.0.fetch_add(1, SeqCst);
+        }
+        0
+    });
+    let owner = takes_back(&[&first, &second]);
+    let taker = takes(move |_| {
+        first.0.fetch_add(1, SeqCst);
+        second.0.fetch_add(1, SeqCst);
+    });
+    let mut machine = toy(3);
+    machine.memory.ahead_ps = 50_000;
+    // Granted at 578, and done 28 later, asked for ahead or not.
+    assert_eq!(on_cpus(&machine, vec![owner, taker, other]).value[1], 106_106_106);
+}
+
+#[test]
 fn a1_is_not_for_what_comes_after_a_system_call() {
     let [first, second] = [line(0), line(0)];
     let owner = takes_back(&[&first, &second]);
@@ -90,8 +159,8 @@ fn a1_is_not_for_what_comes_after_a_system_call() {
         Simulated::wake_upper(&raw const first.0, 1);
         second.0.fetch_add(1, SeqCst);
     });
-    // 52 + 120 + 52.
-    assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 224_224_224);
+    // 52 + 120 + 52, however far a core looks.
+    assert_eq!(on_cpus(&looks_ahead(500), vec![owner, taker]).value[1], 224_224_224);
 }
 
 #[test]
@@ -184,6 +253,28 @@ fn a2_is_for_a_write_that_comes_soon() {
     // The write needs 47.2, or if the line was brought for it, 4.
     assert_eq!(adds_after(40), 135_092_092);
     assert_eq!(adds_after(60), 155_155_155);
+}
+
+#[test]
+fn a2_the_write_comes_before_the_line_is_taken_away() {
+    let word = line(0);
+    let owner = takes_back(&[&word]);
+    let theirs = word.clone();
+    let other = body(move || {
+        for turn in 0..3 {
+            until(1000 * turn + 501);
+            theirs.0.fetch_add(1, SeqCst);
+        }
+        0
+    });
+    let taker = takes(move |_| {
+        word.0.load(SeqCst);
+        word.0.fetch_add(1, SeqCst);
+    });
+    let mut machine = toy(3);
+    machine.memory.ahead_ps = 50_000;
+    // The first time the other one is between.
+    assert_eq!(on_cpus(&machine, vec![owner, taker, other]).value[1], 148_052_052);
 }
 
 #[test]
