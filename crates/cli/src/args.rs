@@ -126,6 +126,9 @@ pub(crate) enum Command {
     /// Use it to describe this machine for `ondeck sim`. It takes a few seconds and prints a table. With --out it also
     /// writes a machine file, which `ondeck sim --machine FILE.toml` reads.
     ///
+    /// It measures only while all CPUs are as fast as they can be. If something else makes them slow, such as a busy
+    /// neighbour in a cloud, it waits for a quiet moment: up to 20 seconds in all.
+    ///
     /// Example: ondeck calibrate --out here.toml
     Calibrate(CalibrateArgs),
     /// Find out how far to believe `ondeck sim`, on this machine
@@ -135,7 +138,8 @@ pub(crate) enum Command {
     /// says how often the simulation is right, and where not to believe it.
     ///
     /// A figure is right if it is within 15 % of the measured one. Close other programs first. It takes about three
-    /// minutes on 2 CPUs, and longer on more. Ctrl-C prints what there is so far.
+    /// minutes on 2 CPUs, and longer on more. If something makes the machine slow, such as a busy neighbour in a
+    /// cloud, it waits and measures again, and takes up to twice as long. Ctrl-C prints what there is so far.
     ///
     /// Example: ondeck check --report page.html
     Check(CheckArgs),

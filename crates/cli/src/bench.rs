@@ -3,7 +3,7 @@
 use crate::args::BenchArgs;
 use crate::deliver::{Destination, command, several};
 use crate::exit::Exit;
-use crate::plan::{Stage, estimated_seconds, notes, plan};
+use crate::plan::{Stage, notes, plan};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
 use ondeck_lab::driver;
 use ondeck_lab::plan::{Outcome, Plan};
@@ -33,5 +33,5 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
 /// What is about to happen, and how long it takes.
 fn opening(plan: &Plan) -> String {
     let (points, rounds) = (several(plan.points.len(), "measurement"), several(plan.rounds as usize, "round"));
-    format!("{points} of {} s, {rounds}: about {}", driver::seconds(plan), run_time(estimated_seconds(plan)))
+    format!("{points} of {} s, {rounds}: about {}", driver::seconds(plan), run_time(driver::planned_seconds(plan)))
 }

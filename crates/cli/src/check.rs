@@ -7,10 +7,11 @@ use crate::calibrate::calibration;
 use crate::choice::{Locks, PinArg, Threads, Workloads};
 use crate::deliver::several;
 use crate::exit::Exit;
-use crate::plan::{Stage, estimated_seconds, points};
+use crate::plan::{Stage, points};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
 use ondeck_lab::calibrate::machine_file;
 use ondeck_lab::check::{self, CheckPlan};
+use ondeck_lab::driver::planned_seconds;
 use ondeck_lab::lock::LockSpec;
 use ondeck_lab::plan::{Outcome, Pin, Plan, Point};
 use ondeck_lab::simulate::{self, Machine, MachinePlan};
@@ -168,7 +169,7 @@ fn opening(CheckPlan { measured, simulated }: &CheckPlan) -> String {
         "{} in {}, measured and simulated in turn: {} of measuring with {}, and the simulation of {}",
         several(measured.points.len(), "point"),
         several(settings.len(), "setting"),
-        run_time(estimated_seconds(measured)),
+        run_time(planned_seconds(measured)),
         several(measured.rounds as usize, "round"),
         several(simulated.plan.rounds as usize, "seed")
     )
@@ -194,7 +195,7 @@ mod tests {
         let locks: Vec<&str> = plan.points[..6].iter().map(|point| point.lock.as_str()).collect();
         assert_eq!(locks, ["ondeck", "std", "parking-lot", "parking-lot-012", "pthread", "pthread-adaptive"]);
         // On many CPUs there are five numbers of threads.
-        assert!(estimated_seconds(&plan) < 150.0, "{}", estimated_seconds(&plan));
+        assert!(planned_seconds(&plan) < 150.0, "{}", planned_seconds(&plan));
         let cpus = Stage::hardware().cpus;
         assert!(plan.points.iter().any(|point| point.threads == 4 * cpus));
         assert!(measured_of("--full").points.len() > plan.points.len());

@@ -155,13 +155,6 @@ fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
     is_needed.then(|| format!("--tuning {} is for {owners}; unchanged: {}", args.tuning, others.join(", ")))
 }
 
-/// How long the plan takes, in seconds: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
-pub(crate) fn estimated_seconds(plan: &Plan) -> f64 {
-    plan.points.iter().map(|point| point.workload.windows()).sum::<f64>()
-        * driver::seconds(plan)
-        * f64::from(plan.rounds)
-}
-
 /// The file that `--out` names, if it names one.
 pub(crate) fn out_file(args: &RunArgs) -> Result<Option<&Path>, String> {
     let mut files = args.out.iter().filter_map(|out| match out {
@@ -290,7 +283,7 @@ mod tests {
     #[test]
     fn the_default_takes_less_than_a_minute_and_has_locks_that_exist() {
         let plan = plan_of("").unwrap();
-        assert!(estimated_seconds(&plan) < 50.0, "{}", estimated_seconds(&plan));
+        assert!(driver::planned_seconds(&plan) < 50.0, "{}", driver::planned_seconds(&plan));
         for lock in DEFAULT_LOCKS {
             assert!(lock_names().contains(&lock), "{lock}");
         }

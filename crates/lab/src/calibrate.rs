@@ -11,15 +11,21 @@ mod ways;
 
 pub use machine_file::machine_file;
 
+use crate::pace::{Pace, Taken};
 use crate::world::World;
 use measures::{PAIR_MEASURES, Pair, SINGLE_MEASURES, Single, line_transfer};
 use ondeck_platform::Hardware;
+use ondeck_report::noise::SLOW;
 use ondeck_report::stats::median;
 use ondeck_report::{Grid, wording};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Repetitions of each measurement.
 const ROUNDS: usize = 15;
+/// So many of them, undisturbed, are enough.
+const ENOUGH: usize = 5;
+/// How long it may wait for busy neighbours in all, and measure again what they disturbed.
+const PATIENCE_NS: u64 = 20_000_000_000;
 /// Pairs of cores at most: on a machine with 256 cores there are 32640, of a few distances.
 const MAX_PAIRS: usize = 64;
 
@@ -102,8 +108,8 @@ pub struct Calibration {
     pub pairs: usize,
 }
 
-/// Measures this machine, in a few seconds. Ends early, with what it has, once `stop` is true. `on_progress` is told
-/// what comes next, and how many of how many measurements are done.
+/// Measures this machine, in a few seconds, or up to half a minute beside busy neighbours. Ends early, with what it has, once
+/// `stop` is true. `on_progress` is told what comes next, and how many of how many measurements are done.
 ///
 /// # Errors
 /// If a thread cannot be started or pinned; what the system said.
@@ -112,8 +118,9 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     let pairs = all_pairs(&cores);
     let chosen = spread_evenly(&pairs, MAX_PAIRS);
     let measures = measures(&cores, &chosen);
-    let mut rounds = vec![Vec::with_capacity(ROUNDS); measures.len()];
+    let mut rounds: Vec<Vec<Taken<f64>>> = measures.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
     let total = ROUNDS * measures.len();
+    let mut pace = Pace::new(None, PATIENCE_NS, stop);
     // Each round has everything once. A machine that is slow for a moment is so in one round of many measures, and not in
     // all rounds of one.
     for done in 0..total {
@@ -123,11 +130,11 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
         }
         let measure = &measures[done % measures.len()];
         on_progress(measure.name(), done, total);
-        rounds[done % measures.len()].push(measure.run()?);
+        rounds[done % measures.len()].push(pace.measure(|| measure.run())?);
     }
     let mut calibration = Calibration { pairs: pairs.len(), ..Calibration::default() };
     for (measure, rounds) in measures.iter().zip(rounds).filter(|(_, rounds)| rounds.len() == ROUNDS) {
-        let Some(time) = Time::of(&rounds) else { continue };
+        let Some(time) = Time::of(&worth_keeping(&rounds)) else { continue };
         match *measure {
             Measure::Single(&Single { name, what, .. }) | Measure::Pair(&Pair { name, what, .. }, ..) => {
                 calibration.costs.push(Cost { name, what, time });
@@ -138,6 +145,13 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
         }
     }
     Ok(calibration)
+}
+
+/// The rounds at the machine's pace, if they are enough for a median; else all of them.
+fn worth_keeping(rounds: &[Taken<f64>]) -> Vec<f64> {
+    let right = || rounds.iter().filter(|round| round.is_at_pace);
+    let is_enough = right().count() >= ENOUGH;
+    rounds.iter().filter(|round| round.is_at_pace || !is_enough).map(|round| round.value).collect()
 }
 
 /// One thing that is measured, and where.
@@ -196,8 +210,7 @@ fn spread_evenly(pairs: &[(u32, u32)], most: usize) -> Vec<(u32, u32)> {
 impl Calibration {
     /// Why the figures may not be the machine's, in a sentence; `None` if nothing tells.
     pub fn doubt(&self) -> Option<String> {
-        /// Work takes no memory and no system: what makes it slower than this makes everything slower.
-        const SLOW: f64 = 1.15;
+        // Work takes no memory and no system: what makes it slower makes everything slower.
         let Cost { time, .. } = self.costs.iter().find(|cost| cost.name == "work")?;
         (time.ns > SLOW * time.low_ns).then(|| {
             format!(
@@ -253,6 +266,15 @@ mod tests {
     fn a_stopped_calibration_has_no_half_figures() {
         let calibration = calibrate(&AtomicBool::new(true), &mut |_, _, _| ()).unwrap();
         assert!(calibration.costs.is_empty() && calibration.line_transfers.is_empty());
+    }
+
+    #[test]
+    fn undisturbed_rounds_are_preferred() {
+        let rounds = |undisturbed: usize| -> Vec<Taken<f64>> {
+            (0..ROUNDS).map(|round| Taken { value: round as f64, is_at_pace: round < undisturbed }).collect()
+        };
+        assert_eq!(worth_keeping(&rounds(ENOUGH)), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(worth_keeping(&rounds(ENOUGH - 1)).len(), ROUNDS);
     }
 
     #[test]

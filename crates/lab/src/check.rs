@@ -2,14 +2,20 @@
 //!
 //! In turn, so that a run that is ended early has both figures of all settings that it has come to. The locks of a setting
 //! are measured right after each other in each round, as `driver` does it.
+//!
+//! The simulated machine has the pace that this one had when it was calibrated. So a measurement counts if it found this
+//! one at that pace (`pace.rs`).
 
 use crate::calibrate::line_ns_now;
-use crate::driver;
+use crate::driver::{self, MeasureOnce};
+use crate::pace::{Pace, Taken};
 use crate::plan::{Cut, Failure, Outcome, Plan, Point, Progress};
 use crate::points::n_rows;
 use crate::simulate::{self, MachinePlan};
 use crate::world::{Hardware, Simulated};
+use ondeck_report::noise::PACE_CHANGED;
 use ondeck_report::row::Row;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What is measured, and what is simulated of it.
@@ -58,22 +64,118 @@ pub fn check(measured: &Plan, simulated: &Plan) -> Result<(), Failure> {
 /// The first failure, with the rows before it.
 pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
     check(&plan.measured, &plan.simulated.plan)?;
-    let total = plan.total();
+    let mut told = Told { done: 0, total: plan.total(), on_progress };
     let mut rows: Vec<Row> = Vec::new();
     let mut lines_ns = Vec::from_iter(line_ns_now());
+    let wanted_ns = f64::from(plan.simulated.machine.kinds[0].work_ps) / 1e3;
+    let mut pace = Pace::new(Some(wanted_ns), planned_ns(&plan.measured) / 2 + ADVANCE_NS, stop);
+    let mismatch = pace.mismatch().map(|here_ns| of_another_pace(wanted_ns, here_ns));
+    let mut repeats = Repeats::default();
     for (place, points) in plan.settings().enumerate() {
         let (measured, simulated) = plan.of(place, points);
-        add(&mut rows, total, on_progress, |tell| driver::run(&measured, stop, tell))?;
+        pace.add_time(planned_ns(&measured));
+        let mut each = |measure: MeasureOnce| {
+            let Taken { value: mut taken, is_at_pace } = pace.measure(measure)?;
+            taken.iter_mut().for_each(|row| row.is_off_pace = !is_at_pace);
+            repeats.count(is_at_pace);
+            Ok(taken)
+        };
+        let found = told.part(&mut rows, |tell| driver::run_with(&measured, stop, tell, &mut each))?;
+        rows.extend(worth_keeping(found, measured.rounds));
         lines_ns.extend(line_ns_now());
         if stop.load(Relaxed) {
             break;
         }
-        add(&mut rows, total, on_progress, |tell| simulate::run(&simulated, stop, tell))?;
+        let found = told.part(&mut rows, |tell| simulate::run(&simulated, stop, tell))?;
+        rows.extend(found);
     }
-    if let Some(warning) = moved(&lines_ns) {
-        on_progress(Progress::Warning(warning));
-    }
+    let warnings = [mismatch, repeats.warning(wanted_ns, pace.worst_ns()), moved(&lines_ns)];
+    warnings.into_iter().flatten().for_each(|warning| (told.on_progress)(Progress::Warning(warning)));
     Ok(Outcome { rows, timeline: None })
+}
+
+/// As long as the measurements of a setting take, its waiting for the pace and its repeats may take too. Unused time is left
+/// for later settings. The first ones have half of what the whole takes in advance, and so much.
+const ADVANCE_NS: u64 = 5_000_000_000;
+
+fn planned_ns(plan: &Plan) -> u64 {
+    (driver::planned_seconds(plan) * 1e9) as u64
+}
+
+fn of_another_pace(wanted_ns: f64, here_ns: f64) -> String {
+    format!(
+        "a unit of work takes {here_ns:.2} ns here, and {wanted_ns:.2} ns on the machine that is simulated. So longer sections \
+         are off by as much. If that machine is to be this one, calibrate it again."
+    )
+}
+
+/// How many measurements found the machine at another pace, and how many there were.
+#[derive(Default)]
+struct Repeats {
+    measured: usize,
+    off_pace: usize,
+}
+
+impl Repeats {
+    fn count(&mut self, is_at_pace: bool) {
+        self.measured += 1;
+        self.off_pace += usize::from(!is_at_pace);
+    }
+
+    fn warning(&self, wanted_ns: f64, worst_ns: f64) -> Option<String> {
+        (self.off_pace > 0).then(|| {
+            format!(
+                "in {} of {} measurements, the machine ran at another speed than when it was calibrated: a unit of work took \
+                 up to {worst_ns:.2} ns, not {wanted_ns:.2}. They were repeated while there was time for it, and do not count. \
+                 The cause may be a busy neighbour on the same core, or the clock frequency.",
+                self.off_pace, self.measured
+            )
+        })
+    }
+}
+
+/// Of the rows of one setting those at the right pace, if a lock has enough of them; else all, each knowing what it is.
+fn worth_keeping(mut rows: Vec<Row>, rounds: u32) -> Vec<Row> {
+    /// Fewer rounds hardly tell how far they differ.
+    const FEWEST: usize = 3;
+    let enough = (rounds as usize).div_ceil(2).max(FEWEST.min(rounds as usize));
+    let mut right: HashMap<String, HashSet<u32>> = HashMap::new();
+    for row in rows.iter().filter(|row| !row.is_off_pace) {
+        right.entry(row.lock.clone()).or_default().insert(row.round);
+    }
+    let is_enough = |lock: &str| right.get(lock).is_some_and(|found| found.len() >= enough);
+    rows.retain(|row| !row.is_off_pace || !is_enough(&row.lock));
+    rows
+}
+
+/// Tells of the rows of all parts as of one whole.
+struct Told<'a> {
+    done: usize,
+    total: usize,
+    on_progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Told<'_> {
+    /// The rows of a part. If it fails, those `before` it are given with its own.
+    fn part(
+        &mut self,
+        before: &mut Vec<Row>,
+        run: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Outcome, Cut>,
+    ) -> Result<Vec<Row>, Cut> {
+        let end = run(&mut |progress| match progress {
+            Progress::Row { row, .. } => {
+                self.done += 1;
+                (self.on_progress)(Progress::Row { row, done: self.done, total: self.total });
+            }
+            // What is said of the pace is said once, at the end.
+            Progress::Warning(warning) if warning.contains(PACE_CHANGED) => (),
+            warning @ Progress::Warning(_) => (self.on_progress)(warning),
+        });
+        end.map(|outcome| outcome.rows).map_err(|cut| {
+            let rows = std::mem::take(before).into_iter().chain(cut.rows).collect();
+            Cut { rows, ..cut }
+        })
+    }
 }
 
 /// A complaint if cache lines were much slower at one time than at another.
@@ -91,32 +193,6 @@ fn moved(lines_ns: &[f64]) -> Option<String> {
     })
 }
 
-/// Adds the rows of a part of the whole, and tells of them as such.
-fn add(
-    rows: &mut Vec<Row>,
-    total: usize,
-    on_progress: &mut dyn FnMut(Progress),
-    run: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Outcome, Cut>,
-) -> Result<(), Cut> {
-    let before = rows.len();
-    let end = run(&mut |progress| {
-        on_progress(match progress {
-            Progress::Row { row, done, .. } => Progress::Row { row, done: before + done, total },
-            warning @ Progress::Warning(_) => warning,
-        });
-    });
-    match end {
-        Ok(outcome) => {
-            rows.extend(outcome.rows);
-            Ok(())
-        }
-        Err(cut) => {
-            rows.extend(cut.rows);
-            Err(Cut { rows: std::mem::take(rows), ..cut })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +208,9 @@ mod tests {
         let points = points.iter().map(point).collect();
         let measured = Plan { points, rounds: 2, seconds: Some(0.01), seed: 1, pin: Pin::None, earlier: Vec::new() };
         let plan = Plan { points: Vec::new(), rounds: 1, seconds: Some(0.001), ..measured.clone() };
-        let machine = simulate::machine("m1", None).unwrap();
+        let mut machine = simulate::machine("m1", None).unwrap();
+        // So that the pace of whatever these tests run on decides nothing.
+        machine.kinds[0].work_ps *= 1000;
         CheckPlan { measured, simulated: MachinePlan { plan, machine, machine_words: "m1".into(), record: false } }
     }
 
@@ -164,6 +242,46 @@ mod tests {
         });
         let rows = outcome.unwrap().rows;
         assert_eq!(rows.len(), 3, "two rounds, a seed, and nothing of the next setting");
+    }
+
+    #[test]
+    fn what_was_measured_at_another_pace_is_left_out_if_enough_is_left() {
+        let row = |lock: &str, round, is_off_pace| Row { lock: lock.into(), round, is_off_pace, ..Row::default() };
+        let all: Vec<Row> =
+            (0..5).flat_map(|round| [row("enough", round, round < 2), row("too-few", round, round < 3)]).collect();
+        let kept = worth_keeping(all.clone(), 5);
+        assert_eq!(
+            kept,
+            all.iter().filter(|row| row.lock == "too-few" || row.round >= 2).cloned().collect::<Vec<Row>>()
+        );
+        // All of two rounds are wanted, as one alone would seem certain.
+        let two = [row("a", 0, false), row("a", 1, true)];
+        assert_eq!(worth_keeping(two.to_vec(), 2), two);
+        assert_eq!(worth_keeping(all[..2].to_vec(), 1), all[..2]);
+    }
+
+    #[test]
+    fn how_often_the_pace_was_missed_is_told() {
+        let mut repeats = Repeats::default();
+        assert_eq!(repeats.warning(0.25, 0.5), None);
+        [true, false, true].into_iter().for_each(|is_at_pace| repeats.count(is_at_pace));
+        let warning = repeats.warning(0.25, 0.5).unwrap();
+        assert!(
+            warning.starts_with("in 1 of 3 measurements, ") && warning.contains(" up to 0.50 ns, not 0.25."),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn a_machine_of_another_pace_is_told_and_compared_as_it_is() {
+        let mut warnings = Vec::new();
+        let outcome = run(&plan(&[("solo", "std", 1)]), &AtomicBool::new(false), &mut |progress| {
+            if let Progress::Warning(text) = progress {
+                warnings.push(text);
+            }
+        });
+        assert_eq!(outcome.unwrap().rows.len(), 3, "two rounds, and a seed");
+        assert!(warnings.iter().any(|text| text.contains(" ns here, and 313.00 ns on the machine")), "{warnings:?}");
     }
 
     #[test]

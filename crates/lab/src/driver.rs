@@ -27,6 +27,19 @@ pub const DEFAULT_SECONDS: f64 = 0.15;
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
+    run_with(plan, stop, on_progress, &mut |measure| measure())
+}
+
+/// Measures a point. It may be called again, if that is worth nothing.
+pub(crate) type MeasureOnce<'a> = &'a mut dyn FnMut() -> Result<Vec<Row>, End>;
+
+/// The same, with each point measured by `each`.
+pub(crate) fn run_with(
+    plan: &Plan,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(Progress),
+    each: &mut dyn FnMut(MeasureOnce) -> Result<Vec<Row>, End>,
+) -> Result<Outcome, Cut> {
     check(plan)?;
     let done = finished(plan)?;
     earlier::tell(&done, on_progress);
@@ -35,7 +48,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
     let setting = Setting { plan, machine: &this_machine::fingerprint().machine, cores: &cores, stop };
     let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
     let mut noise = Noise::<Hardware>::new();
-    let rows = collect(plan, done, |round, point| setting.measure(round, point), &mut |rows, done| {
+    let rows = collect(plan, done, |round, point| each(&mut || setting.measure(round, point)), &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
         }
@@ -49,7 +62,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
 fn collect(
     plan: &Plan,
     done: Vec<Option<Vec<Row>>>,
-    measure: impl Fn(u32, &Point) -> Result<Vec<Row>, End>,
+    mut measure: impl FnMut(u32, &Point) -> Result<Vec<Row>, End>,
     on_point: &mut dyn FnMut(&[Row], usize),
 ) -> Result<Vec<Row>, Cut> {
     let mut rows = Vec::new();
@@ -146,6 +159,12 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
 /// Length of the windows.
 pub fn seconds(plan: &Plan) -> f64 {
     plan.seconds.unwrap_or(DEFAULT_SECONDS)
+}
+
+/// How long the plan takes: an upper estimate from what [`Plan::seconds`] says of warm-up and timing.
+pub fn planned_seconds(plan: &Plan) -> f64 {
+    let windows = plan.points.iter().map(|point| point.workload.windows()).sum::<f64>();
+    windows * seconds(plan) * f64::from(plan.rounds)
 }
 
 /// What the earlier run has of each measurement, in [`order`].

@@ -15,6 +15,7 @@ mod failure;
 pub mod lock;
 mod measure;
 mod noise;
+mod pace;
 mod peers;
 pub mod plan;
 mod points;

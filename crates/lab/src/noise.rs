@@ -4,7 +4,7 @@
 //! clock lower, does not, least of all in a virtual machine; it shows in how long a fixed amount of work takes.
 
 use crate::world::{MachineTime, Usage, World};
-use ondeck_report::noise::{PACE_CHANGED, TOO_LOW};
+use ondeck_report::noise::{PACE_CHANGED, SLOW, TOO_LOW};
 use std::marker::PhantomData;
 
 /// Part of the machine that others may use before it is worth a warning.
@@ -18,8 +18,6 @@ const LAST_SPAN_NS: u64 = 500_000_000;
 /// short enough to fit between two interrupts.
 const PROBE_UNITS: u32 = 100_000;
 const PROBES: u32 = 4;
-/// A pace this much above the best is slow.
-const SLOW: f64 = 1.15;
 
 /// Compares what the machine did with what we did, and its pace now with its pace before.
 pub(crate) struct Noise<W> {
@@ -88,7 +86,7 @@ impl<W: World> Noise<W> {
 }
 
 /// Nanoseconds that a unit of work takes now, on this core.
-fn pace<W: World>() -> f64 {
+pub(crate) fn pace<W: World>() -> f64 {
     let probe = || {
         let start = W::ticks();
         W::spend(PROBE_UNITS);

@@ -3,6 +3,7 @@
 //!
 //! A figure is a median over rounds, or over seeds. A measurement is worth no more than its rounds agree: where they
 //! differ by more than the simulation is off, the point is *noisy* and counts neither for the simulation nor against it.
+//! Nor does one of a machine that ran at another pace than when it was calibrated.
 
 mod text;
 mod verdict;
@@ -36,6 +37,8 @@ pub struct Point {
     high: f64,
     /// Median of the simulated seeds.
     simulated: f64,
+    /// Whether the machine ran at another pace than the simulated one.
+    is_off_pace: bool,
 }
 
 /// What can be said of a point.
@@ -47,6 +50,8 @@ enum Judgement {
     Off,
     /// The rounds of the measurement differ too much to say.
     Noisy,
+    /// What was measured is not the machine that is simulated.
+    OffPace,
 }
 
 impl Point {
@@ -62,6 +67,7 @@ impl Point {
     fn judgement(&self) -> Judgement {
         let (error, noise) = (self.error().abs(), (self.high - self.low) / self.measured);
         match () {
+            _ if self.is_off_pace => Judgement::OffPace,
             _ if noise > error.max(WITHIN) => Judgement::Noisy,
             _ if error <= WITHIN => Judgement::Near,
             _ => Judgement::Off,
@@ -77,7 +83,8 @@ impl Point {
     /// Which of two locks is measured to be better; `None` if their rounds cannot tell, or they are level.
     fn measured_rank(&self, other: &Point) -> Option<Ordering> {
         let are_apart = self.low > other.high || self.high < other.low;
-        (are_apart && !is_level(self.measured, other.measured)).then(|| self.rank(self.measured, other.measured))
+        let is_told = are_apart && !self.is_off_pace && !other.is_off_pace;
+        (is_told && !is_level(self.measured, other.measured)).then(|| self.rank(self.measured, other.measured))
     }
 }
 
@@ -122,18 +129,18 @@ impl Check {
     /// measured ones in an order that was drawn. What was only measured, or only simulated, is left out.
     pub fn new(rows: &[Row], cpus: u32) -> Check {
         let mut places: HashMap<(&str, u32, &str), usize> = HashMap::new();
-        let mut found: Vec<(&Row, [Vec<f64>; 2])> = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         for row in rows.iter().filter(|row| is_simulated(row)).chain(rows.iter().filter(|row| !is_simulated(row))) {
             let value = (main_metric(&row.workload).of)(row).filter(|value| value.is_finite() && *value > 0.0);
             let Some(value) = value else { continue };
             let place = *places.entry((&row.workload, row.threads, &row.lock)).or_insert(found.len());
             if place == found.len() {
-                found.push((row, Default::default()));
+                found.push(Found { row, values: Default::default(), is_off_pace: false });
             }
-            found[place].1[usize::from(is_simulated(row))].push(value);
+            found[place].values[usize::from(is_simulated(row))].push(value);
+            found[place].is_off_pace |= row.is_off_pace;
         }
-        let mut points: Vec<Point> =
-            found.iter().filter_map(|(row, [measured, seeds])| point(row, measured, seeds)).collect();
+        let mut points: Vec<Point> = found.iter().filter_map(Found::point).collect();
         // Rows of one setting may be apart; the order is otherwise that of their appearance.
         let mut settings: Vec<(String, u32)> = Vec::new();
         for point in &points {
@@ -162,9 +169,9 @@ impl Check {
         self.points.iter().filter(|point| point.judgement() == judgement).count()
     }
 
-    /// The points that are not noisy.
+    /// The points of which something can be said.
     fn judged(&self) -> impl Iterator<Item = &Point> {
-        self.points.iter().filter(|point| point.judgement() != Judgement::Noisy)
+        self.points.iter().filter(|point| matches!(point.judgement(), Judgement::Near | Judgement::Off))
     }
 
     /// Median over the points of the errors without their signs.
@@ -182,13 +189,27 @@ impl Check {
     }
 }
 
-fn point(row: &Row, measured: &[f64], seeds: &[f64]) -> Option<Point> {
-    let (middle, simulated) = (median(measured)?, median(seeds)?);
-    let whole = || (measured.iter().copied().fold(middle, f64::min), measured.iter().copied().fold(middle, f64::max));
-    let (low, high) =
-        median_interval(measured, CONFIDENCE).map_or_else(whole, |interval| (interval.low, interval.high));
-    let (workload, lock) = (row.workload.clone(), row.lock.clone());
-    Some(Point { workload, threads: row.threads, lock, measured: middle, low, high, simulated })
+/// The figures of a point.
+struct Found<'a> {
+    /// One of its rows.
+    row: &'a Row,
+    /// Of its rounds, and of its seeds.
+    values: [Vec<f64>; 2],
+    is_off_pace: bool,
+}
+
+impl Found<'_> {
+    fn point(&self) -> Option<Point> {
+        let Found { row, values: [measured, seeds], is_off_pace } = self;
+        let (middle, simulated) = (median(measured)?, median(seeds)?);
+        let whole =
+            || (measured.iter().copied().fold(middle, f64::min), measured.iter().copied().fold(middle, f64::max));
+        let (low, high) =
+            median_interval(measured, CONFIDENCE).map_or_else(whole, |interval| (interval.low, interval.high));
+        let (workload, lock) = (row.workload.clone(), row.lock.clone());
+        let is_off_pace = *is_off_pace;
+        Some(Point { workload, threads: row.threads, lock, measured: middle, low, high, simulated, is_off_pace })
+    }
 }
 
 /// Pairs that the simulation has level count as pairs that it ranks neither way.
@@ -216,7 +237,8 @@ fn ranking(points: &[Point]) -> Option<Ranking<'_>> {
 fn upsets<'a>(points: &'a [Point]) -> Vec<Upset<'a>> {
     let by = |figure: fn(&Point) -> f64| {
         let order = |one: &&Point, other: &&Point| one.rank(figure(one), figure(other));
-        Some((points.iter().max_by(order)?, points.iter().min_by(order)?))
+        let points = || points.iter().filter(|point| !point.is_off_pace);
+        Some((points().max_by(order)?, points().min_by(order)?))
     };
     let (Some((best, worst)), Some((best_simulated, worst_simulated))) =
         (by(|point| point.measured), by(|point| point.simulated))
@@ -277,6 +299,28 @@ mod tests {
         assert_eq!(judgement(&[100.0, 130.0, 90.0], 130.0), Judgement::Noisy);
         assert_eq!(judgement(&[100.0, 130.0, 90.0], 100.0), Judgement::Noisy, "chance is no merit either");
         assert_eq!(judgement(&[100.0, 107.0, 95.0], 101.0), Judgement::Near, "all rounds are near");
+    }
+
+    #[test]
+    fn a_machine_of_another_pace_is_not_judged() {
+        let mut rows = [rows(("w", 2, "x"), &[1.0], &[1.0]), rows(("w", 2, "y"), &[9.0], &[9.0])].concat();
+        let judge = |rows: &[Row]| Check::new(rows, 2).points.iter().map(Point::judgement).collect::<Vec<Judgement>>();
+        assert_eq!((judge(&rows), Check::new(&rows, 2).rankings().len()), (vec![Judgement::Near, Judgement::Near], 1));
+        rows[0].is_off_pace = true;
+        assert_eq!(judge(&rows), [Judgement::OffPace, Judgement::Near]);
+        let check = Check::new(&rows, 2);
+        assert_eq!((check.rankings(), check.judged().count()), (vec![], 1));
+    }
+
+    #[test]
+    fn a_lock_measured_at_another_pace_is_neither_best_nor_worst() {
+        let of = |lock, measured, simulated| rows(("w", 2, lock), &[measured], &[simulated]);
+        let mut rows = [of("slow", 1.0, 9.0), of("a", 8.0, 1.0), of("b", 4.0, 2.0)].concat();
+        let upsets =
+            |rows: &[Row]| Check::new(rows, 2).upsets().into_iter().map(|u| u.lock.to_owned()).collect::<Vec<_>>();
+        assert_eq!(upsets(&rows), ["a", "slow"]);
+        rows[0].is_off_pace = true;
+        assert_eq!(upsets(&rows), ["a", "b"]);
     }
 
     #[test]

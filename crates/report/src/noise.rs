@@ -4,6 +4,8 @@
 pub const TOO_LOW: &str = "figures of that time are too low";
 /// What a complaint about the pace says.
 pub const PACE_CHANGED: &str = "the machine's own pace changed";
+/// If a unit of work takes so many times as long as it can, the machine is slow.
+pub const SLOW: f64 = 1.15;
 
 /// Whether a warning is about what else the machine did.
 pub fn is_noise(warning: &str) -> bool {

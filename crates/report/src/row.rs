@@ -70,6 +70,9 @@ pub struct Row {
     /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
     #[serde(skip)]
     pub waits: Option<Histogram>,
+    /// Of a measured run that was to find the machine at a certain pace: whether it did not. Not in the files.
+    #[serde(skip)]
+    pub is_off_pace: bool,
 }
 
 /// Names of the columns, in their order in the file.

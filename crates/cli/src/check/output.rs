@@ -71,6 +71,8 @@ impl<'a> Outputs<'a> {
             return Ok(());
         }
         let check = Check::new(&rows, plan.simulated.machine.cpus.len() as u32).with_warnings(&warnings);
+        // Only what counts is in the files.
+        let rows = rows.into_iter().filter(|row| !row.is_off_pace).collect();
         let line = fingerprint.line();
         let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
         self.write_rows(&results, is_whole)?;

@@ -37,22 +37,24 @@ fn a_check_tells_prints_and_writes_what_it_found() {
     let [shown, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(output.status.code(), Some(0), "{said}");
     let first = shown.lines().next().unwrap();
-    assert!(
-        ["Simulated within 15 % of measured in ", "The rounds of all "].iter().any(|words| first.starts_with(words)),
-        "{shown}"
-    );
+    let possible =
+        ["Simulated within 15 % of measured in ", "The rounds of all ", "This machine ran at another speed "];
+    assert!(possible.iter().any(|words| first.starts_with(words)), "{shown}");
     for words in ["mutex-contention", "ondeck", "farthest off", "Ranking of the locks"] {
         assert!(shown.contains(words), "no {words:?} in {shown}");
     }
     assert!(said.contains("4 points in 2 settings"), "{said}");
 
-    let inputs = Inputs::read(&[rows.as_str().into(), given.as_str().into()]).unwrap();
-    let kinds: Vec<(usize, bool)> = inputs
-        .sources
-        .iter()
-        .map(|source| (source.results.rows.len(), source.results.rows.iter().all(|row| row.platform == "sim")))
-        .collect();
-    assert_eq!(kinds, [(8, false), (4, true), (8, false), (4, true)]);
+    let counts = [&rows, &given].map(|path| {
+        let inputs = Inputs::read(&[path.as_str().into()]).unwrap();
+        let rows = inputs.sources.iter().flat_map(|source| &source.results.rows);
+        let (simulated, measured): (Vec<_>, Vec<_>) = rows.partition(|row| row.platform == "sim");
+        (measured.len(), simulated.len())
+    });
+    // Rounds in which the machine ran at another speed are not in the files.
+    let is_whole = !shown.contains("the machine ran at another speed than");
+    assert!(counts[0].0 == 8 || !is_whole && counts[0].0 < 8, "{counts:?} {shown}");
+    assert_eq!(counts, [(counts[0].0, 4); 2]);
     let page = std::fs::read_to_string(&page).unwrap();
     assert!(page.contains("measured and simulated") && page.contains("How far is the simulation to be believed here?"));
     what_is_given_away(&std::fs::read_to_string(&given).unwrap());
@@ -124,7 +126,7 @@ fn an_interrupted_check_prints_what_it_has() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(shown.starts_with("The run ended early, so this is a part of it.\n"), "{shown}");
-    assert!(shown.contains("\nSimulated within 15 % of measured in ") && shown.contains("\n solo "), "{shown}");
+    assert!(shown.contains("\nBy how much the simulated figure is") && shown.contains("\n solo "), "{shown}");
     assert_eq!(scratch.names(), ["here.toml", "rows.csv.partial", "rows.csv.partial.fingerprint.json"]);
 }
 

@@ -9,6 +9,12 @@ use crate::wording::{broken, counted, percent, threads, three_digits, wrap};
 /// A column of errors is hardly wider than they are.
 const NAME_WIDTH: usize = 9;
 
+/// Points of which nothing can be said, and why.
+const MARKS: [(Judgement, &str, &str); 2] = [
+    (Judgement::Noisy, "~", "noisy: the rounds of the measurement differ by more than this error"),
+    (Judgement::OffPace, "!", "the machine ran at another speed than when it was calibrated"),
+];
+
 impl Check {
     /// The whole check, at most `width` columns wide.
     pub fn text(&self, width: usize) -> String {
@@ -20,8 +26,10 @@ impl Check {
             "\nBy how much the simulated figure is higher or lower than the measured one\n{}",
             self.errors().render(width)
         );
-        if self.count(Judgement::Noisy) > 0 {
-            text += &wrap(" ~  ", "noisy: the rounds of the measurement differ by more than this error", width);
+        for (judgement, mark, meaning) in MARKS {
+            if self.count(judgement) > 0 {
+                text += &wrap(&format!(" {mark}  "), meaning, width);
+            }
         }
         text += &format!("\nThe point of each setting that is farthest off\n{}\n", self.farthest().render(width));
         text.extend(self.sentences().iter().map(|sentence| wrap("- ", sentence, width)));
@@ -57,7 +65,9 @@ impl Check {
         let mut grid = Grid::new(&header, 2);
         let mut before = "";
         for points in self.settings() {
-            let Some(point) = largest(points.iter()) else { continue };
+            // One of which something can be said, if there is one.
+            let judged = points.iter().filter(|point| point.judgement() != Judgement::OffPace);
+            let Some(point) = largest(judged).or_else(|| largest(points.iter())) else { continue };
             let unit = main_unit(&point.workload);
             let name = if point.workload == before { "" } else { point.workload.as_str() };
             before = &point.workload;
@@ -86,8 +96,9 @@ impl Check {
             ));
         }
         if let (Some(median), Some(most)) = (Check::median_error(self.judged()), largest(self.judged())) {
-            let of_all = match (Check::median_error(self.points.iter()), self.count(Judgement::Noisy)) {
-                (Some(of_all), 1..) => format!(" ({} with the noisy points)", percent(of_all)),
+            let left_out = MARKS.iter().map(|(judgement, ..)| self.count(*judgement)).sum::<usize>();
+            let of_all = match (Check::median_error(self.points.iter()), left_out) {
+                (Some(of_all), 1..) => format!(" ({} with the marked points)", percent(of_all)),
                 _ => String::new(),
             };
             said.push(format!(
@@ -109,7 +120,7 @@ impl Check {
                 counted(worst.pairs, "pair"),
                 place(worst.workload, worst.threads)
             ),
-            None => "Ranking of the locks: their rounds cannot tell them apart.".to_owned(),
+            None => "Ranking of the locks: the measurements that count cannot tell them apart.".to_owned(),
         });
         let upsets = self.upsets();
         if upsets.is_empty() {
@@ -135,7 +146,8 @@ fn largest<'a>(points: impl Iterator<Item = &'a Point>) -> Option<&'a Point> {
 
 /// Marked if nothing follows from it; the mark has its place in any case, so that figures stand below each other.
 fn error(point: &Point) -> String {
-    let mark = if point.judgement() == Judgement::Noisy { "~" } else { " " };
+    let judgement = point.judgement();
+    let mark = MARKS.iter().find(|(marked, ..)| *marked == judgement).map_or(" ", |(_, mark, _)| mark);
     format!("{:+.0}%{mark}", point.error() * 100.0)
 }
 
@@ -166,13 +178,21 @@ mod tests {
             "+9%",
             "+33%~",
             "~ noisy: the rounds",
-            "- Error: median 103 % (33 % with the noisy points); ",
+            "- Error: median 103 % (33 % with the marked points); ",
             "largest +197% (sections/cs20000-out20000-near, 8 threads",
             "tau is 1.00 in the median of 2 settings; lowest 1.00, from 15 pairs",
             "- No lock that is best",
         ] {
             assert!(text.contains(shown), "no {shown:?} in {text}");
         }
+    }
+
+    #[test]
+    fn a_slow_machine_is_marked() {
+        let mut all = rows(("w", 2, "a"), &[1.0], &[2.0]);
+        all[0].is_off_pace = true;
+        let text = Check::new(&all, 2).text(100);
+        assert!(text.contains("+100%!") && text.contains(" !  the machine ran at another speed than"), "{text}");
     }
 
     #[test]

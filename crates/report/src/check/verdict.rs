@@ -74,23 +74,17 @@ struct Tally<'a> {
 impl Check {
     /// The sentence.
     pub fn verdict(&self) -> String {
-        let (near, off, noisy) =
-            (self.count(Judgement::Near), self.count(Judgement::Off), self.count(Judgement::Noisy));
+        let (near, off) = (self.count(Judgement::Near), self.count(Judgement::Off));
         if self.points.is_empty() {
             return "Nothing was both measured and simulated, so nothing can be said.".to_owned();
         }
         if near + off == 0 {
-            return format!(
-                "The rounds of all {} differ too much to judge the simulation: close other programs, or use more --rounds.",
-                counted(noisy, "point")
-            );
+            return self.nothing();
         }
         let count = if off == 0 && near > 1 { "all".to_owned() } else { format!("{near} of") };
         let mut text =
             format!("Simulated within {:.0} % of measured in {count} {}", WITHIN * 100.0, counted(near + off, "point"));
-        if noisy > 0 {
-            text += &format!(" ({noisy} more {} too noisy to judge)", if noisy == 1 { "is" } else { "are" });
-        }
+        text += &self.left_out();
         match self.worst() {
             Some(Tally { group, near, off }) => {
                 let words = group.words();
@@ -103,6 +97,37 @@ impl Check {
             None => {}
         }
         text + "."
+    }
+
+    /// The points of which nothing can be said, in brackets.
+    fn left_out(&self) -> String {
+        let part = |judgement, words: &str| match self.count(judgement) {
+            0 => None,
+            1 => Some(format!("1 more {}{words}", if judgement == Judgement::Noisy { "is" } else { "was" })),
+            n => Some(format!("{n} more {}{words}", if judgement == Judgement::Noisy { "are" } else { "were" })),
+        };
+        let parts = [
+            part(Judgement::Noisy, " too noisy to judge"),
+            part(Judgement::OffPace, " measured while the machine ran at another speed than when it was calibrated"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", and ")) }
+    }
+
+    /// What is said if nothing can be said.
+    fn nothing(&self) -> String {
+        let (noisy, off_pace) = (self.count(Judgement::Noisy), self.count(Judgement::OffPace));
+        if off_pace >= noisy {
+            return format!(
+                "This machine ran at another speed than when it was calibrated in {}, so nothing can be said of the \
+                 simulation: close other programs, or try again later.",
+                if noisy == 0 { "all points".to_owned() } else { format!("{off_pace} of {} points", noisy + off_pace) }
+            );
+        }
+        format!(
+            "The rounds of all {} differ too much to judge the simulation: close other programs, or use more --rounds.",
+            counted(noisy, "point")
+        )
     }
 
     /// The group that most of the points that are off have in common, if there is one in which most are off.
@@ -204,6 +229,25 @@ mod tests {
         assert!(
             text.ends_with("in 23 of 24 points; no lock, workload or number of threads stands out among the others.")
         );
+    }
+
+    #[test]
+    fn a_slow_machine_is_said_and_counts_neither_way() {
+        let near = rows(("v", 2, "std"), &[100.0], &[100.0]);
+        let noisy = rows(("v", 2, "ondeck"), &[100.0, 300.0], &[250.0]);
+        let mut slow = rows(("w", 2, "std"), &[100.0], &[200.0]);
+        slow[0].is_off_pace = true;
+        let verdict = |rows: &[crate::row::Row]| Check::new(rows, 2).verdict();
+        assert_eq!(
+            verdict(&[near, noisy.clone(), slow.clone()].concat()),
+            "Simulated within 15 % of measured in 1 of 1 point (1 more is too noisy to judge, and 1 more was measured while \
+             the machine ran at another speed than when it was calibrated)."
+        );
+        assert!(
+            verdict(&slow)
+                .starts_with("This machine ran at another speed than when it was calibrated in all points, so")
+        );
+        assert!(verdict(&[noisy, slow].concat()).contains(" calibrated in 1 of 2 points, so nothing can be said"));
     }
 
     #[test]
