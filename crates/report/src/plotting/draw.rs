@@ -226,11 +226,15 @@ fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> St
 
 /// That simulated figures are, and of which machines: a picture may be shown without the page around it.
 fn computed(topic: &Topic) -> Option<String> {
-    let rows = topic.courses.iter().flat_map(|course| &course.cells).flat_map(|cell| cell.rows);
-    let machines: BTreeSet<String> = rows.filter(|row| is_simulated(row)).map(|row| short(&machine(row))).collect();
+    let rows = || topic.courses.iter().flat_map(|course| &course.cells).flat_map(|cell| cell.rows);
+    let machines: BTreeSet<String> = rows().filter(|row| is_simulated(row)).map(|row| short(&machine(row))).collect();
     let machines: Vec<String> = machines.iter().map(|machine| format!("a {machine}")).collect();
     let listed = &machines[..machines.len().min(MOST_LISTED)];
-    (!listed.is_empty()).then(|| format!("Computed for {}, not measured.", list_some(listed, machines.len())))
+    let machines = list_some(listed, machines.len());
+    (!listed.is_empty()).then(|| match rows().all(|row| is_simulated(row)) {
+        true => format!("Computed for {machines}, not measured."),
+        false => format!("Partly measured, and partly computed for {machines}."),
+    })
 }
 
 fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> String {
