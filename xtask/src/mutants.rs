@@ -152,7 +152,7 @@ impl Mutant {
         let is_foreign =
             |file: &str| module(Path::new(file)).is_some_and(|of| others.contains(&of) && !ours.contains(&of));
         let target = rung.split(' ').next().unwrap_or_default();
-        let input = input.and_files(root, &format!("crates/conformance/tests/{target}.rs"))?;
+        let input = input.and_files(root, &format!("crates/conformance/tests/{target}"))?;
         input.and_built(root, built, is_foreign)
     }
 

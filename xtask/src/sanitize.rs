@@ -10,17 +10,18 @@ use crate::files::At;
 use std::path::Path;
 use std::process::Command;
 
-/// One run: a sanitizer and the test targets of the conformance crate that it is good for.
+/// One run: a sanitizer and the conformance crate's tests on hardware that it is good for.
 struct Run {
     sanitizer: &'static str,
     flags: &'static str,
-    tests: &'static [&'static str],
+    /// The files of these tests.
+    files: &'static [&'static str],
     /// Other crates' tests, as `cargo test` takes them.
     others: &'static [&'static str],
     /// Locks per freeing test: a sanitized one takes some ten times as long.
     frees: &'static str,
-    /// An ignored test of a lock that is broken in the way the sanitizer is for: target and name. It must be noticed.
-    sick: (&'static str, &'static str),
+    /// An ignored test of a lock that is broken in the way the sanitizer is for. It must be noticed.
+    sick: &'static str,
 }
 
 const RUNS: [Run; 2] = [
@@ -28,7 +29,7 @@ const RUNS: [Run; 2] = [
     Run {
         sanitizer: "address",
         flags: "-Zsanitizer=address",
-        tests: &["hardware", "free_after_release"],
+        files: &["hardware::", "free_after_release::"],
         others: &[
             "--package ondeck --lib --test condvar --test monitor --test mutex --test poison",
             // Those that are left out know their own stack, which the sanitizer changes.
@@ -36,16 +37,16 @@ const RUNS: [Run; 2] = [
              --skip the_frame_that_begins --skip joins_are_told_apart --skip a_stack_without_room",
         ],
         frees: "20000",
-        sick: ("free_after_release", "selftest::late_touch_on_heap"),
+        sick: "free_after_release::selftest::late_touch_on_heap",
     },
     // Data races: the declared orderings are used, fences are not understood. Pages that vanish are of no use to it.
     Run {
         sanitizer: "thread",
         flags: "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
-        tests: &["hardware"],
+        files: &["hardware::"],
         others: &[],
         frees: "5000",
-        sick: ("hardware", "selftest::relaxed_release"),
+        sick: "hardware::selftest::relaxed_release",
     },
 ];
 
@@ -58,23 +59,21 @@ pub(crate) fn run(root: &Path, only: Option<&str>) -> Result<(), String> {
 
 fn sanitize(root: &Path, run: &Run, host: &str) -> Result<(), String> {
     println!("{} sanitizer on {host}", run.sanitizer);
-    let succeeds = |tests: &[&str], words: &[&str]| {
-        let tests = tests.iter().flat_map(|test| ["--test", test]);
-        let package = ["--package", "ondeck-conformance", "--no-default-features"];
-        cargo_test(root, run, host, package.into_iter().chain(tests).chain(words.iter().copied()))
+    let succeeds = |words: &[&str]| {
+        let threads = ["--package", "ondeck-conformance", "--no-default-features", "--test", "threads"];
+        cargo_test(root, run, host, threads.iter().chain(words).copied())
     };
-    if !succeeds(run.tests, &["--no-run"])? {
+    if !succeeds(&["--no-run"])? {
         return Err(format!("this toolchain cannot build with `{}` for {host}; its message is above", run.flags));
     }
-    let (target, name) = run.sick;
     println!("first a lock that is broken on purpose; its report is expected");
-    let is_missed = || succeeds(&[target], &["--quiet", "--", "--ignored", "--exact", name]);
+    let is_missed = || succeeds(&["--quiet", "--", "--ignored", "--exact", run.sick]);
     // It takes two threads that meet, which on a busy machine they may fail to do once.
     if is_missed()? && is_missed()? && is_missed()? {
-        return Err(format!("the {} sanitizer does not notice {name} of {target}", run.sanitizer));
+        return Err(format!("the {} sanitizer does not notice {}", run.sanitizer, run.sick));
     }
     println!("now the real locks");
-    let mut is_fine = succeeds(run.tests, &["--", "--test-threads=1"])?;
+    let mut is_fine = succeeds(&[&["--", "--test-threads=1"], run.files].concat())?;
     for other in run.others {
         is_fine &= cargo_test(root, run, host, other.split(' '))?;
     }

@@ -2,10 +2,12 @@
 
 use std::process::{Child, Command};
 
-/// A command that runs the ignored test `test` of the running test binary, and nothing else.
+/// A command that runs the ignored test `test` of the module at `path`, which is its `module_path!()`, and nothing else.
 ///
 /// The test is ignored in an ordinary run, as it is only the child's half.
-pub fn test_in_child(test: &str) -> Command {
+pub fn test_in_child(path: &str, test: &str) -> Command {
+    // The names of tests begin behind the crate's.
+    let test = &format!("{path}::{test}").split_once("::").expect("a crate and a test").1.to_owned();
     let mut command = Command::new(std::env::current_exe().expect("a running test has a path"));
     command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]).env("RUST_BACKTRACE", "0");
     command

@@ -1,7 +1,7 @@
 //! The races that a lock with one waiter on deck, a list of sleepers, passing and cancelling must survive, and where
 //! each is tried.
 //!
-//! "loom" is a test of `tests/loom_ondeck.rs`, "shuttle" one of `races_of_ondeck` in `tests/schedule.rs`; both fail if
+//! "loom" is a test of `tests/models/loom_ondeck.rs`, "shuttle" one of `races_of_ondeck` in `tests/schedules/schedule.rs`; both fail if
 //! no execution contains the race. Where loom is absent the race needs more threads than it can search in minutes, or it
 //! is not about memory.
 //!
@@ -24,11 +24,11 @@
 //! | R15 | the seat is granted to a thread whose deadline has come, lock free or taken | loom and shuttle `r15_called_after_the_deadline` |
 //! | R16 | spurious return of a wait; interrupted system call; stale wake on a reused stack address | loom `r16_spurious_wakes` and every other model; stress `frozen_threads`; the freeing tests, whose stacks and locks reuse addresses |
 //! | R17 | the lock is freed by its last holder while others are in the steps after their releasing write | loom `r17_*`; shuttle `free_after_release`, `free_after_giving_up`; `tests/free_after_release.rs` on hardware |
-//! | R18 | the address of a sleeper returns between read and push; a whole word does | shuttle `r18_address_of_a_sleeper_returns`; `tests/loom_narrow.rs` |
+//! | R18 | the address of a sleeper returns between read and push; a whole word does | shuttle `r18_address_of_a_sleeper_returns`; `tests/models/loom_narrow.rs` |
 //! | R19 | a sleeper's safety timer barges in and finds itself called | does not exist: there is no safety timer |
 //! | R20 | a flag is left when everybody has gone | the end of every property (`assert_rests`) |
 //! | R21 | the turnover mark outlives the deck | does not exist: a counter took its place. For the hints that did, R20 and the tests of `ondeck/state.rs` |
 //! | R22 | a panic leaves a sleeper in the list | cannot happen: no caller's code runs inside an acquisition; assertions there end the test, not a user's program |
 //! | R23 | fork in the presence of sleepers | `fork` in `tests/surroundings.rs` of `ondeck`: the child has one thread, and writes a new value over a lock that others wait for |
-//! | R24 | a condition variable pushes a waiter on behalf of its thread | `tests/condvar.rs`, in all three worlds |
-//! | R25 | a sleeper's address does not fit into the word | loom and `tests/condvar.rs` `far::*`; shuttle `far_threads_look_in` |
+//! | R24 | a condition variable pushes a waiter on behalf of its thread | `tests/models/condvar.rs`, in all three worlds |
+//! | R25 | a sleeper's address does not fit into the word | loom and `tests/models/condvar.rs` `far::*`; shuttle `far_threads_look_in` |

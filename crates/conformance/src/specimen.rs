@@ -1,7 +1,7 @@
 //! A lock with switchable faults: the check that the properties notice what they are for.
 //!
 //! The healthy lock is a three-value futex lock with timeouts (0 free, 1 held, 2 held and somebody may sleep). Each
-//! [`Fault`] is a mistake that somebody has made in earnest. `tests/selftest.rs` says which property notices which.
+//! [`Fault`] is a mistake that somebody has made in earnest. `tests/models/selftest.rs` says which property notices which.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

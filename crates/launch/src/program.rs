@@ -112,7 +112,7 @@ fn judge_binary(content: &[u8]) -> Result<Option<String>, String> {
     }
 }
 
-const MACHINE: u16 = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
+const MACHINE: elf::Machine = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
 
 fn is_glibc(loader: &[u8]) -> bool {
     let name = loader.rsplit(|&byte| byte == b'/').next().unwrap_or_default();

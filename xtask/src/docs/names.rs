@@ -3,6 +3,7 @@
 //! The tests of a lock come from macros that `for_each_lock!` calls once per row of the table. What is understood of macros
 //! is what those files use: parameters that are separated by commas, and calls of macros by macros.
 
+use crate::files;
 use crate::table::{self, Row};
 use proc_macro2::{Group, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,20 +14,17 @@ use syn::{Attribute, Item, ItemMod};
 /// What stands between each pair of brackets of a macro: a pattern, its body, and so on.
 type Macros = BTreeMap<String, Vec<TokenStream>>;
 
-/// Every test that runs by itself, as "target path::of::the_test".
+/// Every test that runs by itself, as "file path::of::the_test".
 pub(super) fn read(conformance: &Path) -> Result<BTreeSet<String>, String> {
     let read = |path: &Path| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
     let text = read(&conformance.join("../..").join(table::PATH))?;
     let rows = table::rows(&text);
-    let directory = conformance.join("tests");
-    let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut found = BTreeSet::new();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            let target = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            let names = names(&rows, &read(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
-            found.extend(names.into_iter().map(|name| format!("{target} {name}")));
-        }
+    for file in files::below(conformance, "tests", &|_| false)?.iter().filter(|file| file.ends_with(".rs")) {
+        let path = conformance.join(file);
+        let names = names(&rows, &read(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        found.extend(names.into_iter().map(|name| format!("{file} {name}")));
     }
     Ok(found)
 }

@@ -3,7 +3,6 @@
 //! `ondeck.rs`, under "An equal word".
 //!
 //! The constants are those of `loom_ondeck.rs`.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed};

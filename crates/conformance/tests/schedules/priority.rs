@@ -262,9 +262,8 @@ mod hardware {
                 #[test]
                 fn with_priority_on_one_core() {
                     for child in ["child_spinning", "child_not_spinning"] {
-                        let test = concat!(module_path!(), "::").split_once("::").expect("a path").1;
                         within(PATIENCE, stringify!($name), || {
-                            succeed(test_in_child(&format!("{test}{child}")).spawn().expect("the child starts"));
+                            succeed(test_in_child(module_path!(), child).spawn().expect("the child starts"));
                         });
                     }
                 }

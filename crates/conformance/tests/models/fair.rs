@@ -2,7 +2,6 @@
 //! are for.
 //!
 //! The models and their constants are those of `loom_ondeck.rs` and `schedule.rs`.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
 use ondeck_conformance::{Guarded, Job, LoomPlatform, LoomWorld, Model, Schedule, SchedulePlatform, Time};

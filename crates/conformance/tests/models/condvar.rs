@@ -1,6 +1,5 @@
 //! The flagship's condition variable under loom, under random schedules, and on real threads. The race R24 of
 //! `src/races.rs`, a waiter that is put into the dugout of a lock by somebody else, is in all of them.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::condvar::{
     outsiders_acquire_by_themselves, timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once,

@@ -352,7 +352,7 @@ mod selftest {
 
     #[test]
     fn late_touch_is_noticed() {
-        let output = test_in_child("selftest::late_touch").output().expect("the child starts");
+        let output = test_in_child(module_path!(), "late_touch").output().expect("the child starts");
         // SIGSEGV, or what a sanitizer makes of it: in any case no end by a panic, nor a good one.
         let has_crashed = !String::from_utf8_lossy(&output.stdout).contains("test result");
         assert!(!output.status.success() && has_crashed, "a late touch went unnoticed: {}", output.status);

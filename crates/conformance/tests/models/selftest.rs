@@ -2,7 +2,6 @@
 //! specimen passes all of them.
 //!
 //! A faulty lock is run in a child process, because a deadlock inside loom aborts.
-#![cfg(feature = "models")]
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_conformance::child::test_in_child;
@@ -106,7 +105,7 @@ mod narrow {
 
     #[test]
     fn is_noticed() {
-        let output = test_in_child("narrow::child").output().expect("the child starts");
+        let output = test_in_child(module_path!(), "child").output().expect("the child starts");
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && text.contains("a word of another time"), "it has not come round:\n{text}");
     }
@@ -140,7 +139,7 @@ macro_rules! noticed {
 
             #[test]
             fn is_noticed() {
-                let output = test_in_child(concat!(stringify!($name), "::child")).output().expect("the child starts");
+                let output = test_in_child(module_path!(), "child").output().expect("the child starts");
                 let text = String::from_utf8_lossy(&output.stderr);
                 assert!(!output.status.success(), "{:?} was not noticed", Fault::$fault);
                 assert!(text.contains($message), "{:?} failed in another way:\n{text}", Fault::$fault);

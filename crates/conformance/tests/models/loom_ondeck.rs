@@ -8,7 +8,6 @@
 //! `MODEL` does not spin: waiters nap or sleep at once, and time stands. `SPINNING` waits and polls; each reading of the
 //! tick counter may leap beyond every patience, so that asking, passing and napping happen at every moment
 //! and not at all. Its executions are long, so its preemptions are few.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::properties::{
     behind_a_holder, exclusion, freeing, freeing_timed, timed, tried_meanwhile, tries,

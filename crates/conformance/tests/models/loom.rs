@@ -5,7 +5,6 @@
 //! on: the yields of a spinner hide schedules from loom, but without them some branches are never taken.
 //!
 //! The flagship has a file of its own, `loom_ondeck.rs`.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort};
 use ondeck_conformance::brief::{RawPthreadAdaptivePort, RawStdPort, RawSwift};

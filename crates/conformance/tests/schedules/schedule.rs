@@ -2,7 +2,6 @@
 //! monitors that count who polls and who is bypassed.
 //!
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort};
 use ondeck_conformance::brief::{RawPthreadAdaptivePort, RawStdPort, RawSwift};

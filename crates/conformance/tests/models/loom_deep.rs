@@ -1,6 +1,5 @@
 //! Models of the flagship that take minutes, deeper than those of `loom_ondeck.rs` and `loom_narrow.rs`; run by
-//! `cargo test -p ondeck-conformance --test loom_deep -- --ignored`.
-#![cfg(feature = "models")]
+//! `cargo test -p ondeck-conformance --test models loom_deep -- --ignored`.
 
 use ondeck_conformance::condvar::wakes_all_and_loses_none;
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed};
@@ -17,21 +16,21 @@ const DEADLINE_NS: u64 = Model::deadline_ns();
 
 /// Two of four threads give up, with nothing before the race for the lock decided.
 #[test]
-#[ignore = "minutes: cargo test -p ondeck-conformance --test loom_deep -- --ignored"]
+#[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn two_of_four_give_up() {
     let model = Model { spurious_wakes: 0, ..MODEL.expiring().preemptions(2) };
     model.reaching(&["hand_down", "latch", "unlatch"]).check(|| timed::<LoomWorld, Lock>(4, 2, 1, DEADLINE_NS));
 }
 
 #[test]
-#[ignore = "minutes: cargo test -p ondeck-conformance --test loom_deep -- --ignored"]
+#[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn r13_pass_to_the_only_sleeper() {
     let model = SPINNING.preemptions(2);
     model.check_containing(&[&["pass_on", "show_up"]], || exclusion::<LoomWorld, Lock>(3, 1));
 }
 
 #[test]
-#[ignore = "minutes: cargo test -p ondeck-conformance --test loom_deep -- --ignored"]
+#[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn far_threads_beside_sleepers() {
     let model = Model { spurious_wakes: 0, ..MODEL.far(Far::EverySecond).preemptions(1) };
     let model = model.reaching(&["doze", "enqueue", "detach"]);
@@ -40,7 +39,7 @@ fn far_threads_beside_sleepers() {
 }
 
 #[test]
-#[ignore = "minutes: cargo test -p ondeck-conformance --test loom_deep -- --ignored"]
+#[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn far_threads() {
     let model = MODEL.far(Far::Everybody).preemptions(2).reaching(&["doze"]);
     model.check(|| freeing::<LoomWorld, Lock>(3));
@@ -51,7 +50,7 @@ fn far_threads() {
 macro_rules! narrow {
     ($name:ident, $cut:ident) => {
         #[test]
-        #[ignore = "minutes: cargo test -p ondeck-conformance --test loom_deep -- --ignored"]
+        #[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
         fn $name() {
             type Here = NarrowWorld<LoomWorld, $cut>;
             type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;

@@ -1,7 +1,6 @@
 //! Races at the end of a wait: the condition variable may be freed when everybody has been notified, its lock by the last
 //! waiter, while the notifier and the other waiters are still on their way out; and a notified waiter is one contender
 //! among others.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::{Guarded, Job, LoomWorld, Model, Schedule, ScheduleWorld, World};
 use ondeck_locks::ondeck::RawCondvar;

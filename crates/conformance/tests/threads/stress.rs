@@ -10,6 +10,7 @@ use ondeck_locks::*;
 use ondeck_platform::{Hardware, Platform};
 use std::os::unix::process::CommandExt as _;
 use std::os::unix::thread::JoinHandleExt as _;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -144,8 +145,8 @@ fn on_one_core<L: RawLock>(attempt: Attempt<L>) {
 }
 
 /// Runs the test in a child and stops and continues the whole process some ten times while it contends.
-fn stop_and_go(test: &str) {
-    let child = test_in_child(test).process_group(0).spawn().expect("the child starts");
+fn stop_and_go(mut child: Command) {
+    let child = child.process_group(0).spawn().expect("the child starts");
     let mut random = Random::new(11);
     for _ in 0..10 {
         for signal in [libc::SIGSTOP, libc::SIGCONT] {
@@ -168,8 +169,7 @@ macro_rules! stopped {
 
         #[test]
         fn stopped_process() {
-            let test = concat!(module_path!(), "::child_contends");
-            stop_and_go(test.split_once("::").expect("a path begins with the crate").1);
+            stop_and_go(test_in_child(module_path!(), "child_contends"));
         }
     };
 }
@@ -202,9 +202,8 @@ macro_rules! stress {
 
             #[test]
             fn one_core() {
-                let test = concat!(module_path!(), "::child_on_one_core");
-                let test = test.split_once("::").expect("a path begins with the crate").1;
-                succeed(test_in_child(test).spawn().expect("the child starts"));
+                let mut child = test_in_child(module_path!(), "child_on_one_core");
+                succeed(child.spawn().expect("the child starts"));
             }
 
             stopped!($attempt);

@@ -3,7 +3,6 @@
 //! `Restless` monitors deflate at the first chance, and a test has a few side objects only, so that one changes hands
 //! while others still look at it. `Crowded` ones are never thin: what happens around the side objects fits into fewer
 //! steps then.
-#![cfg(feature = "models")]
 
 use ondeck_conformance::monitors::{
     deflates_when_calm, latecomer_does_not_wait, leaked_levels_are_not_found_again, manages_without_side_objects,

@@ -1,0 +1,6 @@
+//! The locks on this machine's own threads.
+
+mod api;
+mod free_after_release;
+mod hardware;
+mod stress;
