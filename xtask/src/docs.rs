@@ -1,25 +1,10 @@
-//! `cargo xtask docs [--check]`: writes what of `docs/` follows from the table of locks, the conformance tests, the
-//! models and the result files; with `--check` it only says whether that is up to date.
-//!
-//! A page that is written by hand has its generated part between two markers, as README.md has.
+//! `cargo xtask docs [--check]`: writes what of `docs/` follows from the table of locks, the conformance tests and the
+//! models, and the picture of README.md. With `--check` it only says whether these are up to date.
 
-pub(crate) mod advice;
 mod lineage;
-pub(crate) mod matrix;
 mod names;
-pub(crate) mod overhead;
-pub(crate) mod patched;
 mod picture;
-pub(crate) mod policies;
-pub(crate) mod ports;
-pub(crate) mod predicted;
-pub(crate) mod profiles;
-pub(crate) mod programs;
 mod promises;
-pub(crate) mod responses;
-mod rows;
-pub(crate) mod scaling;
-pub(crate) mod small;
 pub(crate) mod table;
 
 use crate::models;
@@ -49,52 +34,15 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if stale.is_empty() { Ok(()) } else { Err(format!("stale: {}; `cargo xtask docs` writes them", stale.join(", "))) }
 }
 
-type Part = fn(&Path) -> Result<String, String>;
-
-/// The parts of pages that are otherwise written by hand: the page, the name of the markers, and what makes the part.
-const PARTS: [(&str, &str, Part); 11] = [
-    (lineage::PATH, "locks", lineage::part),
-    (policies::PATH, "policies", policies::part),
-    (ports::PATH, "ports", ports::part),
-    (programs::PATH, "programs", programs::part),
-    (programs::PATH, "predicted", predicted::part),
-    (programs::PATH, "responses", responses::part),
-    (programs::PATH, "small", small::part),
-    (profiles::PATH, "programs", profiles::part),
-    (profiles::PATH, "overhead", overhead::part),
-    (profiles::PATH, "advice", advice::part),
-    (patched::PATH, "patched", patched::part),
-];
-
 /// Path and text of every page and picture as it should be.
 fn pages(root: &Path) -> Result<BTreeMap<String, String>, String> {
     let tests = names::read(&root.join("crates/conformance"))?;
     let configs = models::load(&root.join("spec"))?;
-    let mut pages = BTreeMap::from([
+    Ok(BTreeMap::from([
+        (lineage::PATH.to_owned(), lineage::page(root)?),
         (promises::PATH.to_owned(), promises::page(&tests, &configs)?),
         (picture::PATH.to_owned(), picture::picture(root)?),
-    ]);
-    for (path, name, part) in PARTS {
-        fill(root, &mut pages, path, name, &part(root)?)?;
-    }
-    for (path, name, parts) in
-        [(scaling::PATH, "figures", scaling::parts(root)?), (matrix::PATH, "matrix", matrix::parts(root)?)]
-    {
-        let (pictures, text) = parts;
-        pages.extend(pictures);
-        fill(root, &mut pages, path, name, &text)?;
-    }
-    Ok(pages)
-}
-
-/// Puts a part into its page, which has the markers for it.
-fn fill(root: &Path, pages: &mut BTreeMap<String, String>, path: &str, name: &str, text: &str) -> Result<(), String> {
-    let read = || fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
-    let page = pages.remove(path).map_or_else(read, Ok)?;
-    let page = between_markers(&page, name, text);
-    let page = page.ok_or_else(|| format!("{path}: no `<!-- {name} -->` and `<!-- /{name} -->`"))?;
-    pages.insert(path.to_owned(), page);
-    Ok(())
+    ]))
 }
 
 /// `page` with `text` between the markers called `name`.

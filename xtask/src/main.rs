@@ -9,8 +9,6 @@ mod capi;
 mod command;
 mod deb;
 mod docs;
-#[cfg(feature = "lab")]
-mod figures;
 mod files;
 mod install;
 mod kept;
@@ -22,8 +20,6 @@ mod mutants;
 mod net;
 mod package;
 mod patched;
-#[cfg(feature = "lab")]
-mod ports;
 #[cfg(feature = "lab")]
 mod programs;
 mod sanitize;
@@ -50,8 +46,6 @@ enum Tool {
     Asm,
     /// Writes the generated part of docs/, or says whether it is stale [--check]
     Docs(Words),
-    /// Computes what docs/scaling.md and docs/policies.md show, on simulated machines, and draws it [--policies]
-    Figures(Words),
     /// docs/ as a book, by mdBook, in target/book
     Book,
     /// The page of `ondeck report` in a real Chromium: the one in PATH, or that the variable CHROMIUM names
@@ -84,7 +78,7 @@ enum Tool {
         all: bool,
     },
     /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
-    /// [--machine NAME]... [--lock NAME]... [--missing] [--shard i/n | --gather]
+    /// [--machine NAME]
     Matrix(Words),
     /// The TLA+ models of spec/, each with the outcome that it must have
     Models {
@@ -111,13 +105,11 @@ enum Tool {
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
     /// half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]... [--bench, or --bench ROUNDS]
     Patched(Words),
-    /// Our texts of other libraries' mutexes beside the originals, on this machine; ten minutes
-    Ports(Words),
     /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
     /// [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check] [--predict] [--profiles [--check]]
     /// [--advice] [--overhead] [--responses] [--small]
     Programs(Words),
-    /// The flagship on simulated machines, against what is on record [--write | --all]
+    /// The flagship on simulated machines, against what is on record [--write]
     Scaling(Words),
     /// The simulator beside published tables; minutes [--check]
     Validate(Words),
@@ -172,9 +164,7 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Sanitize { sanitizer } => sanitize::run(root, sanitizer.as_deref()),
         Tool::Times => times::run(root),
         Tool::Verdicts { all } => verdicts::run(root, all),
-        Tool::Figures(Words { words }) => with_lab(root, "figures", &words),
         Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
-        Tool::Ports(Words { words }) => with_lab(root, "ports", &words),
         Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
         Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),
         Tool::Validate(Words { words }) => with_lab(root, "validate", &words),
@@ -185,9 +175,7 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
 #[cfg(feature = "lab")]
 fn with_lab(root: &Path, tool: &str, words: &[String]) -> Result<(), String> {
     match tool {
-        "figures" => figures::run(root, words),
         "matrix" => matrix::run(root, words),
-        "ports" => ports::run(root, words),
         "programs" => programs::run(root, words),
         "scaling" => scaling::run(root, words),
         _ => validate::run(root, words),

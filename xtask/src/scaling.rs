@@ -1,22 +1,18 @@
-//! `cargo xtask scaling`: the flagship on simulated machines, against what is on record.
+//! `cargo xtask scaling [--write]`: the flagship on simulated machines, against what is on record.
 //!
 //! A regression of a few percent cannot be seen on a noisy machine. In the simulator the same source gives the same figure
-//! each time, so a small fixed sweep shows it. The records are in `results/sim`; after a change that is meant
-//! to move them, `--write` makes them anew, and the difference is part of the change. No record makes up for a wait that is
-//! longer than the lock promises: that is checked against the promise itself, also with `--write`.
-//! A few cells of the matrix (`matrix.rs`), drawn anew each time, are computed again besides.
-//!
-//! A run is kept (`verdicts.rs`) with the hash of all sources that its figures can depend on.
+//! each time, so a small fixed sweep shows it, and `ondeck compare`, which looks for more than noise, is too coarse for it. The
+//! records are in `results/sim`; after a change that is meant to move them, `--write` makes them anew, and the difference is
+//! part of the change. No record makes up for a wait that is longer than the lock promises: that is checked against the
+//! promise itself, also with `--write`.
 
-use crate::matrix;
-use crate::verdicts::{ALL, Built, Input, Verdicts};
-use ondeck_lab::lock;
+use crate::command;
 use ondeck_lab::simulate::{self, Machine};
-use ondeck_lab::tuning;
-use ondeck_report::output::{self, Format, Results};
-use ondeck_report::row::{COLUMNS, Row};
+use ondeck_lab::{lock, tuning};
+use ondeck_report::output;
+use ondeck_report::row::Row;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Where the records are, a file per machine.
 const RECORDS: &str = "results/sim";
@@ -24,10 +20,8 @@ const RECORDS: &str = "results/sim";
 const FRESH: &str = "target/scaling";
 /// What is run on each machine. Waits are timed for half of the window, which must be longer than the bound on waiting at 64
 /// threads or no wait could be seen to break it.
-const FLAGS: &str = "--lock ondeck --seconds 0.05";
-const WORKLOADS: [&str; 3] = ["mutex-contention", "sections/cs20-out60", "sections/cs100-out400"];
-const THREADS: [u32; 5] = [1, 2, 4, 16, 64];
-const SEEDS: u32 = 2;
+const FLAGS: &str = "--lock ondeck --seconds 0.05 --workload mutex-contention,sections/cs20-out60,sections/cs100-out400 \
+                     --threads 1,2,4,16,64 --seeds 2";
 const MACHINES: [&str; 3] = ["i7-13700h", "graviton3", "spr-2x56"];
 /// How much less than on record is a failure.
 const LEAST: f64 = 0.98;
@@ -36,149 +30,45 @@ const MOST: f64 = 1.25;
 /// Below this the longest wait of so short a window says nothing.
 const WAIT_NS: f64 = 1e6;
 
-/// What the figures are made from besides the lab: what hands the flags to it, and what hands back the rows.
-const SOURCES: [&str; 8] = [
-    "crates/cli/src/args.rs",
-    "crates/cli/src/choice.rs",
-    "crates/cli/src/deliver.rs",
-    "crates/cli/src/main.rs",
-    "crates/cli/src/plan.rs",
-    "crates/cli/src/sim.rs",
-    "crates/cli/src/terminal.rs",
-    "xtask/src/scaling.rs",
-];
-
-/// Runs the sweep and compares it, or with `--write` records it; with `--all` also the runs that are kept.
+/// Runs the sweep and compares it, or with `--write` records it.
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let (is_to_write, is_all) = match words {
-        [] => (false, false),
-        [flag] if flag == "--write" => (true, true),
-        [flag] if flag == ALL => (false, true),
-        _ => return Err("usage: cargo xtask scaling [--write | --all]".into()),
+    let is_to_write = match words {
+        [] => false,
+        [flag] if flag == "--write" => true,
+        _ => return Err("usage: cargo xtask scaling [--write]".into()),
     };
-    let input = Input::new("scaling").and_built(root, &Built::of(root, "ondeck-lab")?, |_| false)?;
-    let input = SOURCES.into_iter().try_fold(input, |all, part| all.and_files(root, part))?;
-    let mut verdicts = Verdicts::read(root, "scaling", is_all)?;
     // Relative, as the command is kept with the rows.
     let directory = Path::new(if is_to_write { RECORDS } else { FRESH });
-    std::fs::create_dir_all(root.join(directory)).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut faults = Vec::new();
     for machine in MACHINES {
         let name = format!("flagship-{machine}.csv");
-        let new = rows(root, machine, &directory.join(&name), &mut verdicts, &input, &mut faults)?;
+        let new = sweep(root, machine, FLAGS, &directory.join(&name))?;
         let broken = broken_promises(&new, run_ns(&simulate::machine(machine, None)?))?;
-        println!("{machine}: {} points, {} beyond the bound on waiting", new.len(), broken.len());
-        faults.extend(broken);
-        if is_to_write {
-            continue;
-        }
         let worse = compare(&rows_of(&root.join(RECORDS).join(&name))?, &new);
-        println!("{machine}: {} worse than on record", worse.len());
-        faults.extend(worse);
+        println!(
+            "{machine}: {} points, {} worse than on record, {} beyond the bound on waiting",
+            new.len(),
+            worse.len(),
+            broken.len()
+        );
+        faults.extend(broken.into_iter().chain(worse));
     }
-    if !is_to_write {
-        faults.extend(matrix::check_sample(root)?);
-    }
-    verdicts.write(|what| points().any(|point| MACHINES.iter().any(|machine| point.title(machine) == what)))?;
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// One run.
-#[derive(Clone, Copy, PartialEq)]
-struct Point {
-    workload: &'static str,
-    threads: u32,
-    round: u32,
-}
-
-impl Point {
-    fn of(row: &Row) -> Option<Point> {
-        points().find(|point| {
-            (point.workload, point.threads, point.round) == (row.workload.as_str(), row.threads, row.round)
-        })
-    }
-
-    fn title(&self, machine: &str) -> String {
-        format!("{machine} {} at {} threads, seed {}", self.workload, self.threads, self.round + 1)
-    }
-}
-
-/// All runs of a machine.
-fn points() -> impl Iterator<Item = Point> {
-    let of = |workload| {
-        let at = move |threads| (0..SEEDS).map(move |round| Point { workload, threads, round });
-        THREADS.into_iter().flat_map(at)
-    };
-    WORKLOADS.into_iter().flat_map(of)
-}
-
-/// The rows of a machine: those that are kept, and the others computed; all at once if none is.
-fn rows(
-    root: &Path,
-    machine: &str,
-    out: &Path,
-    verdicts: &mut Verdicts,
-    input: &Input,
-    faults: &mut Vec<String>,
-) -> Result<Vec<Row>, String> {
-    let kept: Vec<(Point, Option<String>)> =
-        points().map(|point| (point, verdicts.take(&point.title(machine), input))).collect();
-    let fresh = if kept.iter().all(|(_, text)| text.is_none()) {
-        let threads = THREADS.map(|threads| threads.to_string()).join(",");
-        let flags = format!("{FLAGS} --workload {} --threads {threads} --seeds {SEEDS}", WORKLOADS.join(","));
-        sweep(root, machine, &flags, out)?;
-        rows_of(&root.join(out))?
-    } else {
-        let missing = kept.iter().filter(|(_, text)| text.is_none());
-        missing.map(|(point, _)| single(root, machine, point, out)).collect::<Result<Vec<Row>, String>>()?
-    };
-    for row in &fresh {
-        let point = Point::of(row).ok_or_else(|| format!("{}: it was not asked for", name_of(row)))?;
-        faults.extend(verdicts.keep(&point.title(machine), input, &line(row)).err());
-    }
-    let old = kept.iter().filter_map(|(_, text)| text.as_deref());
-    let old = old.map(row_of).collect::<Result<Vec<Row>, String>>()?;
-    Ok(fresh.into_iter().chain(old).collect())
-}
-
-/// Computes one run.
-fn single(root: &Path, machine: &str, point: &Point, out: &Path) -> Result<Row, String> {
-    let Point { workload, threads, round } = *point;
-    let flags = format!("{FLAGS} --workload {workload} --threads {threads} --seed {} --seeds 1", round + 1);
-    sweep(root, machine, &flags, out)?;
-    let row = rows_of(&root.join(out))?.pop().ok_or("a run without a row")?;
-    Ok(Row { round, ..row })
-}
-
-/// A row as it is kept.
-fn line(row: &Row) -> String {
-    Results { rows: vec![row.clone()], ..Results::default() }.to_text(Format::CsvRows).trim_end().to_owned()
-}
-
-/// Reads what [`line()`] gave.
-fn row_of(line: &str) -> Result<Row, String> {
-    let text = format!("{}\n{line}\n", COLUMNS.join(","));
-    let mut rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
-    rows.next().ok_or("an empty line is kept")?.map_err(|error: csv::Error| format!("`{line}`: {error}"))
-}
-
-/// Runs a sweep on one machine.
-pub(crate) fn sweep(root: &Path, machine: &str, flags: &str, out: &Path) -> Result<(), String> {
+/// Runs a sweep on one machine, and gives its rows.
+pub(crate) fn sweep(root: &Path, machine: &str, flags: &str, out: &Path) -> Result<Vec<Row>, String> {
+    let file = root.join(out);
+    std::fs::create_dir_all(file.parent().unwrap_or(root)).map_err(|error| format!("{}: {error}", out.display()))?;
     // A sweep that was interrupted may have left rows of an older program.
-    output::OutFile::check(&root.join(out))?.forget()?;
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["run", "--quiet", "--release", "--package", "ondeck-cli", "--", "sim", "--machine", machine])
-        .args(flags.split_whitespace())
-        .arg("--out")
-        .arg(out)
-        .current_dir(root)
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|error| format!("cannot run `ondeck sim`: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`ondeck sim --machine {machine}` failed")) }
+    output::OutFile::check(&file)?.forget()?;
+    let ondeck = ["run", "--quiet", "--release", "--package", "ondeck-cli", "--", "sim", "--machine", machine, "--out"];
+    let mut cargo = command::cargo(root);
+    command::succeed(cargo.args(ondeck).arg(out).args(flags.split_whitespace()).stdout(Stdio::null()))?;
+    rows_of(&file)
 }
 
-pub(crate) fn rows_of(file: &Path) -> Result<Vec<Row>, String> {
+fn rows_of(file: &Path) -> Result<Vec<Row>, String> {
     output::read(file).map(|(results, _)| results.rows).map_err(|error| error.to_string())
 }
 
@@ -277,15 +167,6 @@ mod tests {
             broken_promises(&[Row { lock: "ondeck[x]".into(), ..row(1.0, 1.0) }], 0).is_ok(),
             "no operation, no hold"
         );
-    }
-
-    #[test]
-    fn a_row_is_kept_whole() {
-        let row = Row { workload: "sections/cs20-out60".into(), threads: 64, round: 1, ..row(1.25e6, 3.5e5) };
-        assert_eq!(row_of(&line(&row)), Ok(row.clone()));
-        assert_eq!(Point::of(&row).unwrap().title("m"), "m sections/cs20-out60 at 64 threads, seed 2");
-        assert_eq!(points().count(), 30);
-        assert_eq!(Point::of(&Row { threads: 3, ..row }).map(|point| point.threads), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn run(root: &Path, is_all: bool) -> Result<(), String> {
     models::run(root, None, is_all)?;
     let ours = OURS.map(str::to_owned);
     mutants::run(root, if is_all { &[] } else { &ours }, is_all)?;
-    crate::with_lab(root, "scaling", &Vec::from_iter(is_all.then(|| ALL.to_owned())))
+    crate::with_lab(root, "scaling", &[])
 }
 
 /// Everything that a verdict depends on, as a hash.

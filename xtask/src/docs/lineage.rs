@@ -1,5 +1,6 @@
 //! The table of docs/lineage.md: every lock by what tells it from its neighbours.
 
+use super::between_markers;
 use super::table::{table, yes_or_no};
 use ondeck_locks::{Entry, LOCKS};
 use std::fs;
@@ -7,15 +8,16 @@ use std::path::Path;
 
 pub(super) const PATH: &str = "docs/lineage.md";
 
-/// What stands between the markers of the page, whose other half is a paragraph for each lock, written by hand.
-pub(super) fn part(root: &Path) -> Result<String, String> {
+/// The page with its table, whose other part is a paragraph for each lock, written by hand.
+pub(super) fn page(root: &Path) -> Result<String, String> {
     let page = fs::read_to_string(root.join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
     let is_told = |entry: &&Entry| page.contains(&format!("\n**`{}`** ", entry.name));
     let untold: Vec<&str> = LOCKS.iter().filter(|entry| !is_told(entry)).map(|entry| entry.name).collect();
-    if untold.is_empty() {
-        return Ok(locks());
+    if !untold.is_empty() {
+        return Err(format!("{PATH}: no paragraph begins with **`NAME`** for {}", untold.join(", ")));
     }
-    Err(format!("{PATH}: no paragraph begins with **`NAME`** for {}", untold.join(", ")))
+    between_markers(&page, "locks", &locks())
+        .ok_or_else(|| format!("{PATH}: no `<!-- locks -->` and `<!-- /locks -->`"))
 }
 
 fn locks() -> String {

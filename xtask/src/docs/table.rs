@@ -7,7 +7,7 @@ pub(crate) struct Table<R> {
     rows: Vec<R>,
     head: Vec<String>,
     /// The cells of each row.
-    pub(crate) lines: Vec<Vec<String>>,
+    lines: Vec<Vec<String>>,
 }
 
 /// A table of these rows, without columns.
@@ -27,6 +27,7 @@ impl<R> Table<R> {
     }
 
     /// The table with these columns more, each of which is made of a key.
+    #[cfg(any(test, feature = "lab"))]
     pub(crate) fn columns<K: Display, C: Display>(
         self,
         keys: impl IntoIterator<Item = K>,
@@ -49,6 +50,7 @@ pub(crate) fn code(text: impl Display) -> String {
 }
 
 /// What stands for nothing, if there is nothing.
+#[cfg(feature = "lab")]
 pub(crate) fn or_dash(value: Option<impl Display>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }

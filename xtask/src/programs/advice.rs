@@ -5,11 +5,10 @@
 
 use super::ground::{Ground, Run};
 use super::preload::{self, Variant};
+use super::rows::{Advised, Spread};
 use super::table::{List, Setting};
 use super::wish::Wish;
 use super::{Fault, attempt, each, measure, profiles, record};
-use crate::docs::advice::{FILE, Row};
-use crate::docs::programs::Spread;
 use ondeck_profile::{Profile, advice, predictions, verdict};
 use std::path::Path;
 
@@ -36,28 +35,26 @@ const ROUNDS: u32 = 5;
 pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let (ondeck, library) = preload::with_command(root)?;
     let mut rows = Vec::new();
-    let skipped = each(root, wish, ADVISED, |ground, settings| {
+    each(root, wish, ADVISED, |ground, settings| {
         let recorded = Variant::profiled(&ondeck, "glibc", &ground.file(profiles::OUT));
         let variants = [Variant::plain(), Variant::preloaded(&library, None)];
         for setting in settings {
             attempt(&Run { ground, setting, variant: &recorded })?;
-            let row = advised(ground, setting, &variants, wish.rounds.unwrap_or(ROUNDS))?;
-            println!("{}", row.cells().join(" | "));
-            rows.push(row);
+            rows.push(advised(ground, setting, &variants, wish.rounds.unwrap_or(ROUNDS))?);
         }
         Ok(())
     })?;
-    record::keep(root, wish, FILE, &rows, &skipped)
+    record::keep(root, "advice.csv", &rows)
 }
 
 /// What the last profile advises, and what is so.
-fn advised(ground: &Ground, setting: &'static Setting, variants: &[Variant], n_rounds: u32) -> Result<Row, Fault> {
+fn advised(ground: &Ground, setting: &'static Setting, variants: &[Variant], n_rounds: u32) -> Result<Advised, Fault> {
     let (finding, predicted) = said(&profiles::read(ground)?);
     let rows = measure(ground, &[setting], variants, n_rounds)?;
     let measured = Spread::of_ratios(&rows.iter().collect::<Vec<_>>(), |row| row.ops_per_s());
     let Spread { median: measured, low, high } = measured.ok_or_else(|| "no round has both".to_owned())?;
     let (program, setting) = (ground.program.name.to_owned(), setting.label.to_owned());
-    Ok(Row { program, setting, finding, predicted, measured, low, high })
+    Ok(Advised { program, setting, finding, predicted, measured, low, high })
 }
 
 /// Which verdict it is, and how much faster the lock that is meant would be here; without that if the simulation is not like

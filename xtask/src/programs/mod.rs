@@ -2,9 +2,8 @@
 //!
 //! Each program (`table.rs`) has settings, mostly numbers of threads, and a check of what it has computed. A round runs each
 //! setting with both kinds of locks, each of which comes first in every other round, so that what the machine does in the
-//! meantime meets both; ratios are taken within rounds. The rows are in `results/MACHINE/programs.csv`, of which
-//! `cargo xtask docs` makes the table in `docs/programs.md`. With `--check` everything runs once, briefly, and only what comes
-//! out is compared. `--predict`, `--profiles`, `--advice`, `--overhead` and `--responses` run the same programs for other
+//! meantime meets both; ratios are taken within rounds. The rows are in `target/programs.csv`. With `--check` everything runs
+//! once, briefly, and only what comes out is compared. `--predict`, `--profiles`, `--advice`, `--overhead` and `--responses` run the same programs for other
 //! figures, and `--small` one program of ours in many settings.
 
 mod advice;
@@ -20,17 +19,18 @@ mod process;
 mod profiles;
 mod record;
 mod responses;
+mod rows;
 mod servers;
 mod small;
 mod table;
 mod wish;
 
-use crate::docs::programs::{FILE, Row, Spread};
 use ground::{Ground, Run};
 use ondeck_rounds::order;
 use preload::Variant;
 use process::Usage;
 use responses::Times;
+use rows::{Row, Spread};
 use std::path::Path;
 use table::{List, PROGRAMS, Setting};
 use wish::Wish;
@@ -79,7 +79,7 @@ fn compare(root: &Path, wish: &Wish) -> Result<(), String> {
     let variants = [Variant::plain(), Variant::preloaded(&library, wish.lock.as_deref())];
     let list: Vec<_> = PROGRAMS.iter().map(|program| (program.name, &[][..])).collect();
     let mut rows = Vec::new();
-    let skipped = each(root, wish, &list, |ground, settings| {
+    each(root, wish, &list, |ground, settings| {
         let is_measured = ground.program.is_measured && !wish.is_check;
         // What has no figures needs no second look.
         let n_rounds = if is_measured { wish.rounds.unwrap_or(5) } else { 1 };
@@ -94,23 +94,24 @@ fn compare(root: &Path, wish: &Wish) -> Result<(), String> {
         }
         Ok(())
     })?;
-    if wish.is_check { Ok(()) } else { record::keep(root, wish, FILE, &rows, &skipped) }
+    if wish.is_check { Ok(()) } else { record::keep(root, "programs.csv", &rows) }
 }
 
 fn ratios(setting: &Setting, rows: &[Row]) -> String {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.setting == setting.label).collect();
-    let ratio = |figure: fn(&Row) -> f64| Spread::of_ratios(&rows, figure).map_or("-".into(), |spread| spread.text());
+    let ratio =
+        |figure: fn(&Row) -> f64| Spread::of_ratios(&rows, figure).map_or("-".into(), |spread| spread.to_string());
     format!("throughput {}, CPU time per operation {}", ratio(Row::ops_per_s), ratio(Row::cpu_us_per_op))
 }
 
-/// Does that with each listed program that is wanted, in its settings. Gives those that cannot run here, with the reason; an
+/// Does that with each listed program that is wanted, in its settings. Prints those that cannot run here, with the reason; an
 /// error names those that have failed.
 fn each(
     root: &Path,
     wish: &Wish,
     list: &List,
     mut act: impl FnMut(&mut Ground, &[&'static Setting]) -> Result<(), Fault>,
-) -> Result<Vec<String>, String> {
+) -> Result<(), String> {
     if let Some(name) = wish.only.iter().find(|name| list.iter().all(|(listed, _)| listed != name)) {
         let names: Vec<&str> = list.iter().map(|(name, _)| *name).collect();
         return Err(format!("{name} has no such figures; these have: {}", names.join(", ")));
@@ -134,7 +135,7 @@ fn each(
         println!("skipped {line}");
     }
     if failed.is_empty() {
-        return Ok(skipped);
+        return Ok(());
     }
     Err(format!("{}\n{} of the programs fail", failed.join("\n"), failed.len()))
 }

@@ -7,7 +7,6 @@ use super::preload::{self, Variant};
 use super::table::List;
 use super::wish::Wish;
 use super::{each, measure, record};
-use crate::docs::overhead::{FILE, line_of};
 use std::path::Path;
 
 /// What is measured, with which settings: what one call costs, a program that is nothing but its lock, and some that do
@@ -26,7 +25,7 @@ const ROUNDS: u32 = 5;
 pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let (ondeck, library) = preload::with_command(root)?;
     let mut rows = Vec::new();
-    let skipped = each(root, wish, MEASURED, |ground, settings| {
+    each(root, wish, MEASURED, |ground, settings| {
         let out = ground.file("profile.json");
         let variants = [
             Variant::plain(),
@@ -34,12 +33,8 @@ pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
             Variant::preloaded(&library, None),
             Variant::profiled(&ondeck, "ondeck", &out),
         ];
-        let new = measure(ground, settings, &variants, wish.rounds.unwrap_or(ROUNDS))?;
-        for setting in settings {
-            println!("{}", line_of(ground.program.name, setting.label, &new).join(" | "));
-        }
-        rows.extend(new);
+        rows.extend(measure(ground, settings, &variants, wish.rounds.unwrap_or(ROUNDS))?);
         Ok(())
     })?;
-    record::keep(root, wish, FILE, &rows, &skipped)
+    record::keep(root, "profile-overhead.csv", &rows)
 }

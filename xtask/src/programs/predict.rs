@@ -5,10 +5,10 @@
 
 use super::ground::{Ground, Run};
 use super::preload::{self, Variant};
+use super::rows::Predicted;
 use super::table::{List, Setting};
 use super::wish::Wish;
 use super::{Fault, each, record};
-use crate::docs::predicted::{FILE, Row};
 use crate::scaling;
 use ondeck_lab::predict::{LOCKS, Sections, rates};
 use ondeck_lab::simulate;
@@ -50,14 +50,14 @@ struct Hot {
 /// Measures, simulates and writes; all programs, or those that are named.
 pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let mut found = Vec::new();
-    let skipped = each(root, wish, MEASURED, |ground, _| {
+    each(root, wish, MEASURED, |ground, _| {
         found.push((ground.program.name, sections(ground).map_err(Fault::Skipped)?));
         Ok(())
     })?;
     if found.is_empty() {
         return Err("no program could be measured".into());
     }
-    record::keep(root, wish, FILE, &predictions(root, &found)?, &skipped)
+    record::keep(root, "predictions.csv", &predictions(root, &found)?)
 }
 
 /// Inside and outside of the program's hottest mutex: medians of its runs.
@@ -96,20 +96,18 @@ fn hottest(place: &Path, files: &str) -> Result<Hot, String> {
     all.into_iter().max_by_key(|hot| hot.section_ps * hot.acquisitions).ok_or_else(none)
 }
 
-fn predictions(root: &Path, found: &[(&str, Sections)]) -> Result<Vec<Row>, String> {
+fn predictions(root: &Path, found: &[(&str, Sections)]) -> Result<Vec<Predicted>, String> {
     let machine = simulate::machine(MACHINE, None)?;
     let workloads: Vec<String> = found.iter().map(|(_, sections)| sections.workload(&machine).to_string()).collect();
     let (words, locks) = (workloads.join(","), LOCKS.join(","));
     let flags = format!("--workload {words} --lock {locks} --threads {THREADS} --seeds {SEEDS}");
-    std::fs::create_dir_all(root.join("target")).map_err(|error| format!("target: {error}"))?;
-    scaling::sweep(root, MACHINE, &flags, Path::new(FRESH))?;
-    let simulated = scaling::rows_of(&root.join(FRESH))?;
+    let simulated = scaling::sweep(root, MACHINE, &flags, Path::new(FRESH))?;
     let mut rows = Vec::new();
     for ((program, Sections { section_ns, outside_ns }), workload) in found.iter().zip(&workloads) {
         for threads in THREADS.split(',').filter_map(|n| n.parse().ok()) {
             let no_row = || format!("no row of a lock in {workload}, {threads} threads");
             let rates = rates(&simulated, workload, threads).ok_or_else(no_row)?;
-            rows.push(Row {
+            rows.push(Predicted {
                 program: (*program).to_owned(),
                 section_ns: *section_ns,
                 outside_ns: *outside_ns,

@@ -1,9 +1,8 @@
 //! The library that takes the place of glibc's locks: built or given, and known to be loadable before anything is measured.
 
 use super::process::maps_name;
+use super::rows::{AGAIN, RECORDED};
 use super::wish::Wish;
-use crate::docs::overhead::RECORDED;
-use crate::docs::small::AGAIN;
 use crate::install::Build;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

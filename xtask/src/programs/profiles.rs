@@ -4,10 +4,10 @@
 use super::expected::{EXPECTED, Expected};
 use super::ground::{Ground, Run};
 use super::preload::{self, Variant};
+use super::rows::Profiled;
 use super::table::Setting;
 use super::wish::Wish;
 use super::{Fault, attempt, each, record};
-use crate::docs::profiles::{FILE, Row};
 use ondeck_profile::{Profile, Site};
 use std::path::Path;
 
@@ -23,19 +23,17 @@ pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let (ondeck, _) = preload::with_command(root)?;
     let mut rows = Vec::new();
     let list: Vec<_> = EXPECTED.iter().map(|expected| expected.program).collect();
-    let skipped = each(root, wish, &list, |ground, settings| {
+    each(root, wish, &list, |ground, settings| {
         let variant = Variant::profiled(&ondeck, LOCK, &ground.file(OUT));
         for expected in EXPECTED.iter().filter(|expected| expected.program.0 == ground.program.name) {
             for setting in settings {
-                let row = profiled(ground, setting, &variant, expected)?;
-                println!("{}", row.line());
-                rows.push(row);
+                rows.push(profiled(ground, setting, &variant, expected)?);
             }
         }
         Ok(())
     })?;
     if !wish.is_check {
-        record::keep(root, wish, FILE, &rows, &skipped)?;
+        record::keep(root, "profiles.csv", &rows)?;
     }
     let failed = rows.iter().filter(|row| !row.fault.is_empty());
     let failed: Vec<String> = failed.map(|row| format!("{}: {}", row.program, row.fault)).collect();
@@ -45,7 +43,7 @@ pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     Err(format!("{}\n{} of the profiles are not as expected", failed.join("\n"), failed.len()))
 }
 
-fn profiled(ground: &Ground, setting: &Setting, variant: &Variant, expected: &Expected) -> Result<Row, Fault> {
+fn profiled(ground: &Ground, setting: &Setting, variant: &Variant, expected: &Expected) -> Result<Profiled, Fault> {
     let mut n_left = ground.either(1, ATTEMPTS);
     loop {
         attempt(&Run { ground, setting, variant })?;
@@ -53,7 +51,7 @@ fn profiled(ground: &Ground, setting: &Setting, variant: &Variant, expected: &Ex
         let reason = match row(&read(ground)?, expected, setting) {
             Ok(row) if row.fault.is_empty() || n_left == 0 => return Ok(row),
             Err(reason) if n_left == 0 => return Err(Fault::Failed(reason)),
-            Ok(Row { fault: reason, .. }) | Err(reason) => reason,
+            Ok(Profiled { fault: reason, .. }) | Err(reason) => reason,
         };
         println!("{}, again: {reason}", ground.program.name);
     }
@@ -65,12 +63,12 @@ pub(super) fn read(ground: &Ground) -> Result<Profile, String> {
     ondeck_profile::json::from_json(&text).map_err(|what| format!("the profile {what}"))
 }
 
-fn row(profile: &Profile, expected: &Expected, setting: &Setting) -> Result<Row, String> {
+fn row(profile: &Profile, expected: &Expected, setting: &Setting) -> Result<Profiled, String> {
     let verdict = expected.judge(profile)?;
     let lock = profile.locks.first().ok_or("no lock")?;
     let top = |sites: &[Site]| ondeck_profile::busiest(profile, sites).unwrap_or_default();
     let ((waiter, waiter_share), (holder, holder_share)) = (top(&lock.waiters), top(&lock.holders));
-    Ok(Row {
+    Ok(Profiled {
         program: expected.program.0.to_owned(),
         setting: setting.label.to_owned(),
         seconds: profile.seconds,

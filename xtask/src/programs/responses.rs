@@ -4,11 +4,10 @@
 //! figure is of a server at rest. Times are those that the clients see, each request counted.
 
 use super::preload::{self, Variant};
+use super::rows::{Answered, Row};
 use super::table::List;
 use super::wish::Wish;
 use super::{each, measure_times, record};
-use crate::docs::programs;
-use crate::docs::responses::{FILE, Row, table_of};
 use std::path::Path;
 
 /// Those whose clients can tell. rsyslog answers nobody.
@@ -45,21 +44,20 @@ pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let library = preload::library(root, wish)?;
     let variants = [Variant::plain(), Variant::preloaded(&library, None)];
     let mut rows = Vec::new();
-    let skipped = each(root, wish, MEASURED, |ground, settings| {
+    each(root, wish, MEASURED, |ground, settings| {
         ground.has_times = true;
         for (row, times) in measure_times(ground, settings, &variants, wish.rounds.unwrap_or(ROUNDS))? {
             rows.push(of_run(row, times.ok_or_else(|| "it tells no times".to_owned())?));
         }
         Ok(())
     })?;
-    println!("{}", table_of(&rows));
-    record::keep(root, wish, FILE, &rows, &skipped)
+    record::keep(root, "responses.csv", &rows)
 }
 
-fn of_run(run: programs::Row, Times { p50, p99, p999 }: Times) -> Row {
+fn of_run(run: Row, Times { p50, p99, p999 }: Times) -> Answered {
     let ops_per_s = run.ops_per_s();
-    let programs::Row { machine, program, setting, variant, round, .. } = run;
-    Row { machine, program, setting, variant, round, ops_per_s, p50_us: p50, p99_us: p99, p999_us: p999 }
+    let Row { machine, program, setting, variant, round, .. } = run;
+    Answered { machine, program, setting, variant, round, ops_per_s, p50_us: p50, p99_us: p99, p999_us: p999 }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use super::preload::{self, Variant};
 use super::table::{List, Setting};
 use super::wish::Wish;
 use super::{each, measure, record};
-use crate::docs::small::{FILE, whole};
 use std::path::Path;
 
 const MEASURED: &List = &[("small-sections", &[]), ("random-of-many", &[])];
@@ -30,14 +29,13 @@ pub(super) fn run(root: &Path, wish: &Wish) -> Result<(), String> {
     let ours = Variant::preloaded(&library, wish.lock.as_deref());
     let variants = [Variant::plain(), Variant::plain_again(), ours];
     let mut rows = Vec::new();
-    let skipped = each(root, wish, MEASURED, |ground, _| {
+    each(root, wish, MEASURED, |ground, _| {
         let settings = settings_of(ground.program.name);
         let settings: Vec<&Setting> = settings.iter().collect();
         rows.extend(measure(ground, &settings, &variants, wish.rounds.unwrap_or(ROUNDS))?);
         Ok(())
     })?;
-    println!("{}", whole(&rows));
-    record::keep(root, wish, FILE, &rows, &skipped)
+    record::keep(root, "small-sections.csv", &rows)
 }
 
 /// Many more than in the table.

@@ -14,10 +14,10 @@ usage: cargo xtask programs [--only NAME,...] [--rounds N] [--library PATH] [--l
        cargo xtask programs --small [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME]
 
 Runs programs with glibc's locks and with a preloaded library, in turn.
-  --only NAME,...   some of the programs; the figures go to target/, and the record stays as it is
+  --only NAME,...   some of the programs
   --rounds N        how often each setting runs with each kind of locks; 5
   --library PATH    what is preloaded, if not libondeck_pthread.so as built from here
-  --lock NAME       the lock that the library shall put in the mutexes' place; figures as with --only
+  --lock NAME       the lock that the library shall put in the mutexes' place
   --check           each program once, briefly: only looks at what comes out, and writes nothing
   --predict         with glibc's locks and few threads, to measure sections, of which a simulated machine of many cores
                     tells what those locks and ours would do there
@@ -56,14 +56,11 @@ pub(super) struct Wish {
     pub(super) library: Option<PathBuf>,
     pub(super) lock: Option<String>,
     pub(super) is_check: bool,
-    /// The whole command, for the record.
-    pub(super) command: String,
 }
 
 impl Wish {
     pub(super) fn parse(words: &[String]) -> Result<(&'static Mode, Wish), String> {
-        let command = format!("cargo xtask programs {}", words.join(" ")).trim_end().to_owned();
-        let mut wish = Wish { command, ..Wish::default() };
+        let mut wish = Wish::default();
         let (mut modes, mut flags) = (Vec::new(), Vec::new());
         let mut words = words.iter();
         while let Some(flag) = words.next() {
@@ -99,11 +96,6 @@ impl Wish {
     pub(super) fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
     }
-
-    /// Whether the figures are those of all programs with what is built from here, as the page shows them.
-    pub(super) fn is_whole(&self) -> bool {
-        self.only.is_empty() && self.lock.is_none()
-    }
 }
 
 fn rounds(value: &str) -> Result<u32, String> {
@@ -123,12 +115,11 @@ mod tests {
     #[test]
     fn words_are_understood_or_refused() {
         let (mode, all) = parse("").unwrap();
-        assert!(mode.is_empty() && all.wants("sqlite") && all.is_whole() && all.command == "cargo xtask programs");
+        assert!(mode.is_empty() && all.wants("sqlite"));
         let (_, wish) = parse("--only leveldb,node --rounds 3 --library a.so --lock std --check").unwrap();
         assert_eq!((wish.only.len(), wish.rounds, wish.is_check), (2, Some(3), true));
         assert_eq!((wish.library.clone(), wish.lock.as_deref()), (Some("a.so".into()), Some("std")));
         assert!(wish.wants("node") && !wish.wants("sqlite"));
-        assert!(parse("--only leveldb").is_ok_and(|(_, wish)| !wish.is_whole()));
         assert!(parse("--only redis").unwrap_err().contains("`redis`; there are uncontended, sysbench-mutex"));
         assert!(parse("--rounds 0").unwrap_err().contains("from 1"));
     }
