@@ -8,7 +8,6 @@ mod controls;
 mod hardware;
 mod models;
 mod page;
-mod plot;
 mod programs;
 mod published;
 mod tables;
@@ -118,7 +117,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     };
     let validation = compute(part)?;
     if part.is_none() {
-        page::keep(root, &validation, &plot::pictures()?, is_check)?;
+        page::keep(root, &validation, is_check)?;
     }
     let faults = validation.groups.iter().filter_map(Group::fault);
     let faults: Vec<String> = faults.chain(validation.controls.iter().filter_map(controls::Control::fault)).collect();

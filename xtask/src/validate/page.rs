@@ -9,13 +9,8 @@ use std::path::Path;
 
 const PATH: &str = "docs/validation.md";
 
-/// Writes the page's tables and the pictures, or compares them.
-pub(super) fn keep(
-    root: &Path,
-    validation: &Validation,
-    pictures: &[(String, String)],
-    is_check: bool,
-) -> Result<(), String> {
+/// Writes the page's tables, or compares them.
+pub(super) fn keep(root: &Path, validation: &Validation, is_check: bool) -> Result<(), String> {
     let page = fs::read_to_string(root.join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
     let marked = |page: &str, name: &str, text: &str| {
         let missing = || format!("{PATH}: no `<!-- {name} -->` and `<!-- /{name} -->`");
@@ -23,16 +18,13 @@ pub(super) fn keep(
     };
     let text = marked(&page, "rows", &tables(validation))?;
     let text = marked(&text, "not-fitted", &unfitted::section(&validation.unfitted))?;
-    for (path, text) in pictures.iter().map(|(path, text)| (path.as_str(), text)).chain([(PATH, &text)]) {
-        if fs::read_to_string(root.join(path)).is_ok_and(|old| old == *text) {
-            continue;
-        }
-        if is_check {
-            return Err(format!("{path} is stale; `cargo xtask validate` writes it"));
-        }
-        fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))?;
+    if text == page {
+        return Ok(());
     }
-    Ok(())
+    if is_check {
+        return Err(format!("{PATH} is stale; `cargo xtask validate` writes it"));
+    }
+    fs::write(root.join(PATH), text).map_err(|error| format!("{PATH}: {error}"))
 }
 
 /// A summary, then a table for each group, then the controls.
