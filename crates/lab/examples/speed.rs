@@ -1,6 +1,6 @@
 //! How fast the simulator is: simulated atomic operations in a second of one core of this machine, and memory.
 //!
-//! `cargo run --release -p ondeck-lab --example speed`; `results/sim/speed.md` has a run.
+//! `cargo run --release -p ondeck-lab --example speed`; `results/sim/README.md` has a run.
 
 use ondeck_locks::{RawGoSpinbit, RawGoTristateFutex, RawLock, RawMcs, RawOndeck, RawTas};
 use ondeck_platform::Atomic;

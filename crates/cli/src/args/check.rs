@@ -65,7 +65,7 @@ pub(crate) struct CheckArgs {
 
     /// Write one JSON file to attach to a report: rows, verdict, calibration, and what kind of machine this is
     ///
-    /// It has no host name, no user name, no path and no command line. results/machines/README.md says what it has. If
+    /// It has no host name, no user name, no path and no command line. docs/results-format.md says what it has. If
     /// you wrote the file of --machine by hand, read it first: its text is in the JSON file.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) contribute: Option<PathBuf>,

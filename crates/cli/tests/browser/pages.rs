@@ -23,7 +23,7 @@ pub(crate) static TOY: LazyLock<Page> = LazyLock::new(|| {
 
 /// What was measured on a real machine: every lock, waits, and a spike.
 pub(crate) static REAL: LazyLock<Page> = LazyLock::new(|| {
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/xeon-2c-vm");
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/epyc-2c-vm");
     report("real", &["contention.csv", "waits.csv", "spike.csv", "handoff.csv"].map(|name| results.join(name)))
 });
 
