@@ -1,6 +1,6 @@
 //! What the flagship's fast paths cost beside the other ways to write them: one thread, one word, nobody else.
 //!
-//! `cargo run --release -p ondeck-locks --example fast_path_variants`; `results/experiments.md` has a run (E4).
+//! `cargo run --release -p ondeck-locks --example fast_path_variants`; `docs/experiments.md` has its figures (E4).
 //! Under contention the ranking can differ: a read before a write costs a second transfer of the line if another core
 //! has polled in between. The workloads of `ondeck bench` tell that.
 

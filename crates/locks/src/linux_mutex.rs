@@ -76,8 +76,8 @@ pub trait Variant<P: Platform>: Sized + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     /// The longest time that a contender spins in one acquisition, in nanoseconds, where the platform cannot tell who is
-    /// on a core. Default 50,000: about what going to sleep and being woken costs where `results/experiments.md` was
-    /// measured, so that who spins in vain waits at most twice as long as who sleeps at once. The kernel spins while the
+    /// on a core. Default 50,000: about what going to sleep and being woken costs on the Xeon of `docs/experiments.md`,
+    /// so that who spins in vain waits at most twice as long as who sleeps at once. The kernel spins while the
     /// holder is on a core and the spinner's own time slice lasts; user space mostly cannot know the one and is not told
     /// the other.
     pub spin_budget_ns: u32,

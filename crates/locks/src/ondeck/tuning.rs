@@ -4,7 +4,7 @@ use super::dugout::MOST_SKIPS;
 
 /// The times that decide when a waiter looks, polls, asks and sleeps. Nanoseconds, where the name says no other unit.
 ///
-/// `results/experiments.md` has the measurement behind each default.
+/// `docs/experiments.md` says what decided each default, with a figure and a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// How long an arrival looks at a taken lock before it sits down or goes to sleep; also half the longest gap between two
