@@ -3,10 +3,10 @@
 
 /// Executions of a loom model that is cut short. Loom takes them in a fixed order, so they are the same each time.
 #[cfg(feature = "models")]
-pub(crate) const MODEL: usize = 1_000;
+pub(crate) const MODEL: usize = 300;
 /// Random schedules of a search that is cut short.
 #[cfg(feature = "models")]
-pub(crate) const SCHEDULES: usize = 500;
+pub(crate) const SCHEDULES: usize = 200;
 
 /// Whether searches go to their end. Only then must they have met what they are there for.
 pub fn is_whole() -> bool {

@@ -1,6 +1,6 @@
 //! `ondeck check`, with a budget in which figures mean little and files mean all that they should.
 
-use crate::common::{Scratch, command, ondeck, signal, takes, until, worked};
+use crate::common::{Scratch, calibration, command, ondeck, signal, takes, until, worked};
 use crate::usage::refused;
 use ondeck_report::inputs::Inputs;
 use std::io::Read;
@@ -88,8 +88,7 @@ fn what_is_given_away(text: &str) {
 fn a_calibration_may_be_given() {
     let scratch = Scratch::new("check-machine");
     let file = scratch.path("here.toml");
-    let run = ondeck(&["calibrate", "--out", &file]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    std::fs::copy(&calibration().1, &file).unwrap();
     let given = scratch.path("given.json");
     let run = ondeck(&[&TINY[..], &["--machine", &file, "--contribute", &given]].concat());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -111,12 +110,11 @@ fn a_calibration_may_be_given() {
 fn an_interrupted_check_prints_what_it_has() {
     let scratch = Scratch::new("check-stop");
     let (rows, given) = (scratch.path("rows.csv"), scratch.path("given.json"));
-    let machine = scratch.path("here.toml");
-    assert_eq!(ondeck(&["calibrate", "--out", &machine]).code, Some(0));
+    let machine = calibration().1.to_str().unwrap();
     // The simulation of the first setting takes long, or that of the second.
     let words =
         ["check", "--workload", "solo,mutex-contention", "--lock", "std", "--threads", "2", "--seconds", "0.01"];
-    let more = ["--rounds", "1", "--seeds", "10000", "--machine", &machine, "--out", &rows, "--contribute", &given];
+    let more = ["--rounds", "1", "--seeds", "10000", "--machine", machine, "--out", &rows, "--contribute", &given];
     let mut child =
         command(&[&words[..], &more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("a second of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 100);
@@ -127,7 +125,7 @@ fn an_interrupted_check_prints_what_it_has() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(shown.starts_with("The run ended early, so this is a part of it.\n"), "{shown}");
     assert!(shown.contains("\nBy how much the simulated figure is") && shown.contains("\n solo "), "{shown}");
-    assert_eq!(scratch.names(), ["here.toml", "rows.csv.partial", "rows.csv.partial.fingerprint.json"]);
+    assert_eq!(scratch.names(), ["rows.csv.partial", "rows.csv.partial.fingerprint.json"]);
 }
 
 #[test]

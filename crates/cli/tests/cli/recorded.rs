@@ -9,12 +9,12 @@ use std::process::Command;
 
 const ROUNDS: f64 = 10.0;
 
-/// As its users would build it: with optimisation, and with names.
+/// As its users would build it: with optimisation.
 fn program() -> String {
     // Beside what else is built: the tests hold no lock of cargo's.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--profile", "profiling", "--features", "record"])
+        .args(["build", "--release", "--features", "record"])
         .args(["--example", "recorded", "--target-dir"])
         .arg(&target)
         // More than one package has its name.
@@ -22,7 +22,7 @@ fn program() -> String {
         .status()
         .unwrap();
     assert!(status.success(), "the program cannot be built");
-    target.join("profiling/examples/recorded").to_str().unwrap().to_owned()
+    target.join("release/examples/recorded").to_str().unwrap().to_owned()
 }
 
 fn lock<'p>(profile: &'p Profile, name: &str) -> &'p Lock {

@@ -17,7 +17,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long threads contend per lock and number of threads.
-const BOX: Duration = Duration::from_millis(200);
+fn spell() -> Duration {
+    Duration::from_millis(if depth::is_whole() { 200 } else { 60 })
+}
+
 /// How long anything may take: far more than ever seen on a loaded machine of two cores.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -73,7 +76,7 @@ fn contender<L: RawLock>(arena: &Arena<L>, mut random: Random, attempt: Attempt<
     }
 }
 
-/// Lets `threads` contend for [`BOX`] while `disturb` is called with them again and again, then checks the count.
+/// Lets `threads` contend for a [`spell`] while `disturb` is called with them again and again, then checks the count.
 fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMut(&[JoinHandle<()>])) {
     let name = L::ENTRY.name;
     within(PATIENCE, name, || {
@@ -86,7 +89,7 @@ fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMu
         let crew: Vec<_> = (0..threads).map(spawn).collect();
         let start = Instant::now();
         // On a busy machine nobody may have run yet.
-        while start.elapsed() < BOX || arena.entered.load(Relaxed) == 0 {
+        while start.elapsed() < spell() || arena.entered.load(Relaxed) == 0 {
             disturb(&crew);
             std::thread::sleep(Duration::from_millis(2));
         }
