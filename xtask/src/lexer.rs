@@ -49,22 +49,14 @@ impl<'a> Token<'a> {
 pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut line = 1;
-    for (piece, kind) in pieces(source) {
+    let mut rest = source;
+    for token in tokenize(source, FrontmatterAllowed::No) {
+        let (piece, behind) = rest.split_at(token.len as usize);
         let last_line = line + piece.matches('\n').count();
-        found.extend(kind.map(|kind| Token { line, last_line, kind }));
-        line = last_line;
+        found.extend(kind(token.kind, piece).map(|kind| Token { line, last_line, kind }));
+        (line, rest) = (last_line, behind);
     }
     found
-}
-
-/// Every piece of `source` with its kind; white space has none.
-fn pieces(source: &str) -> impl Iterator<Item = (&str, Option<Kind<'_>>)> {
-    let mut rest = source;
-    tokenize(source, FrontmatterAllowed::No).map(move |token| {
-        let (piece, behind) = rest.split_at(token.len as usize);
-        rest = behind;
-        (piece, kind(token.kind, piece))
-    })
 }
 
 fn kind(kind: TokenKind, piece: &str) -> Option<Kind<'_>> {
@@ -81,19 +73,6 @@ fn kind(kind: TokenKind, piece: &str) -> Option<Kind<'_>> {
         }
         _ => Kind::Mark(piece.chars().next()?),
     })
-}
-
-/// `source` as the compiler sees it: without comments, and with one space where there was white space or a comment.
-pub(crate) fn without_comments(source: &str) -> String {
-    let mut text = String::new();
-    for (piece, kind) in pieces(source) {
-        match kind {
-            Some(Kind::Comment(_)) | None if text.ends_with(' ') => {}
-            Some(Kind::Comment(_)) | None => text.push(' '),
-            Some(_) => text += piece,
-        }
-    }
-    text
 }
 
 /// Leaves out what only tests see: every item under `#[cfg(test)]`.
@@ -176,17 +155,6 @@ mod tests {
 
     fn kinds(source: &str) -> Vec<Kind<'_>> {
         tokens(source).into_iter().map(|token| token.kind).collect()
-    }
-
-    #[test]
-    fn comments_and_forms_are_left_out_and_nothing_else() {
-        let plain = without_comments("fn f() -> u32 {\n    1 + 2\n}\n");
-        let commented = "/// What\n/// it does.\nfn f() -> u32 {\n    /* one */ 1 // and\n    + 2\n}\n";
-        assert_eq!(without_comments(commented).trim_start(), plain);
-        for other in ["fn f() -> u32 { 1 + 3 }", "fn f() -> u32 { 1+ 2 }", "fn f() -> &str { \"// no comment\" }"] {
-            assert_ne!(without_comments(other).trim(), plain.trim(), "{other}");
-        }
-        assert_eq!(without_comments("let text = \"// no  comment\";"), "let text = \"// no  comment\";");
     }
 
     #[test]

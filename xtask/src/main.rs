@@ -11,13 +11,11 @@ mod deb;
 mod docs;
 mod files;
 mod install;
-mod kept;
 mod lexer;
 #[cfg(feature = "lab")]
 mod matrix;
 mod models;
 mod mutants;
-mod net;
 mod package;
 mod patched;
 #[cfg(feature = "lab")]
@@ -27,10 +25,8 @@ mod sanitize;
 mod scaling;
 mod table;
 mod tidy;
-mod times;
 #[cfg(feature = "lab")]
 mod validate;
-mod verdicts;
 
 use clap::{Args, Parser};
 use std::path::{Path, PathBuf};
@@ -69,14 +65,6 @@ enum Tool {
         #[arg(long, value_name = "DIRECTORY")]
         prefix: PathBuf,
     },
-    /// Steps of the gate that are left out while their input is as it was; without a STEP, their list
-    Kept {
-        #[arg(value_name = "STEP")]
-        steps: Vec<String>,
-        /// Also while their input is as it was
-        #[arg(long)]
-        all: bool,
-    },
     /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
     /// [--machine NAME]
     Matrix(Words),
@@ -85,21 +73,13 @@ enum Tool {
         /// Only those of this module
         #[arg(long, value_name = "NAME")]
         module: Option<String>,
-        /// Also those whose verdict is kept
-        #[arg(long)]
-        all: bool,
     },
     /// Breaks the locks one edit at a time; some test must notice
     Mutants {
         /// Only those of this lock, or these
         #[arg(long = "lock", value_name = "NAME")]
         locks: Vec<String>,
-        /// Also those whose verdict is kept
-        #[arg(long)]
-        all: bool,
     },
-    /// Breaks the flagship, or what is preloaded, in every way that an operator can
-    Net(net::Options),
     /// The crates that are published, as their users get them
     Package,
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
@@ -117,14 +97,6 @@ enum Tool {
     Sanitize {
         #[arg(value_parser = ["address", "thread"])]
         sanitizer: Option<String>,
-    },
-    /// Writes how long the steps of the last .ci/run took into CONTRIBUTING.md
-    Times,
-    /// Models, mutants and scaling, which keep what they find in results/verdicts
-    Verdicts {
-        /// Computes also what is kept
-        #[arg(long)]
-        all: bool,
     },
 }
 
@@ -155,15 +127,11 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Capi => capi::run(root),
         Tool::Deb { check } => deb::run(root, check),
         Tool::Install { prefix } => install::run(root, &prefix),
-        Tool::Kept { steps, all } => kept::run(root, &steps, all),
-        Tool::Models { module, all } => models::run(root, module.as_deref(), all),
-        Tool::Mutants { locks, all } => mutants::run(root, &locks, all),
-        Tool::Net(options) => net::run(root, &options),
+        Tool::Models { module } => models::run(root, module.as_deref()),
+        Tool::Mutants { locks } => mutants::run(root, &locks),
         Tool::Package => package::run(root),
         Tool::Patched(Words { words }) => patched::run(root, &words),
         Tool::Sanitize { sanitizer } => sanitize::run(root, sanitizer.as_deref()),
-        Tool::Times => times::run(root),
-        Tool::Verdicts { all } => verdicts::run(root, all),
         Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
         Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
         Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),

@@ -2,7 +2,7 @@
 //!
 //! A configuration that expects a fault is as good a test as one that expects none: it shows that the model can notice
 //! that fault. `spec/README.md` has the conventions, [`config`] checks them. TLC is run with one worker and fixed
-//! numbers, so what it finds is kept (`verdicts.rs`) with the hash of module, configuration and jar.
+//! numbers, so what it finds is the same each time.
 
 pub(crate) mod config;
 mod tlc;
@@ -10,7 +10,6 @@ mod tlc;
 use self::config::Config;
 use self::tlc::{Run, Tlc};
 use crate::files::{At, names, read};
-use crate::verdicts::{Input, Verdicts, named_from};
 use std::path::Path;
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
@@ -20,8 +19,8 @@ const MOST_AT_ONCE: usize = 2;
 /// Lines of a failed run's log that are shown: the end of the trace and the counts.
 const LOG_LINES: usize = 60;
 
-/// Runs all models, or those of the module that is named; with `is_all` also those whose verdict is kept.
-pub(crate) fn run(root: &Path, only: Option<&str>, is_all: bool) -> Result<(), String> {
+/// Runs all models, or those of the module that is named.
+pub(crate) fn run(root: &Path, only: Option<&str>) -> Result<(), String> {
     let spec = root.join("spec");
     let all = load(&spec)?;
     config::check_modules(&all).map_err(|faults| faults.join("\n"))?;
@@ -32,28 +31,11 @@ pub(crate) fn run(root: &Path, only: Option<&str>, is_all: bool) -> Result<(), S
     }
     let tlc = Tlc::obtain(root)?;
     let start = Instant::now();
-    let mut verdicts = Verdicts::read(root, "models", is_all)?;
-    let inputs = chosen.iter().map(|config| input(root, &tlc, config)).collect::<Result<Vec<Input>, String>>()?;
-    let kept = chosen.iter().zip(&inputs).map(|(config, input)| verdicts.take(&config.file(), input));
-    let kept: Vec<Option<Run>> = kept.map(|text| text.and_then(|text| Run::of_kept(&text))).collect();
-    let (runs, mut failures) = run_all(&tlc, &spec, &chosen, &kept)?;
-    for ((config, input), run) in chosen.iter().zip(&inputs).zip(&runs) {
-        failures.extend(run.to_keep().and_then(|text| verdicts.keep(&config.file(), input, &text).err()));
-    }
-    verdicts.write(|file| all.iter().any(|config| config.file() == file))?;
+    let failures = run_all(&tlc, &spec, &chosen)?;
     let n_modules = config::modules(chosen.iter().copied()).count();
     let seconds = start.elapsed().as_secs_f64();
     println!("{n_modules} modules, {} models, {} not as expected, {seconds:.0} s", chosen.len(), failures.len());
     if failures.is_empty() { Ok(()) } else { Err(failures.concat()) }
-}
-
-/// What the outcome of a model depends on: its module and those that this one names, its configuration, and TLC.
-fn input(root: &Path, tlc: &Tlc, config: &Config) -> Result<Input, String> {
-    // Also one that others only extend, which has no configuration.
-    let file = |name: &str| root.join(format!("spec/{name}.tla"));
-    let modules = named_from(vec![config.module.clone()], |name| read(&file(name)), |word| file(word).is_file())?;
-    let files = modules.iter().map(|module| format!("spec/{module}.tla")).chain([format!("spec/{}", config.file())]);
-    files.fold(tlc.input(), |input, file| input?.and_files(root, &file))
 }
 
 /// All configurations of a directory, if they and their modules follow the rules.
@@ -66,27 +48,21 @@ pub(crate) fn load(spec: &Path) -> Result<Vec<Config>, String> {
     config::parse_all(&files).map_err(|faults| faults.join("\n"))
 }
 
-/// Runs the models that are not `kept`, side by side, and prints a line for each, in order. What is returned is what they
-/// gave, and tells of those that failed.
-fn run_all(
-    tlc: &Tlc,
-    spec: &Path,
-    configs: &[&Config],
-    kept: &[Option<Run>],
-) -> Result<(Vec<Run>, Vec<String>), String> {
+/// Runs the models side by side, and prints a line for each, in order. What is returned tells of those that failed.
+fn run_all(tlc: &Tlc, spec: &Path, configs: &[&Config]) -> Result<Vec<String>, String> {
     let width = |of: fn(&Config) -> &str| configs.iter().map(|config| of(config).len()).max().unwrap_or(0);
     let (modules, purposes) = (width(|config| &config.module), width(|config| &config.purpose));
     let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE);
     let (senders, receivers): (Vec<_>, Vec<_>) = configs.iter().map(|_| mpsc::channel()).unzip();
-    let open = Mutex::new(configs.iter().zip(kept).zip(senders));
+    let open = Mutex::new(configs.iter().zip(senders));
     let next = || open.lock().expect("nobody panics while holding it").next();
-    let (mut runs, mut failures) = (Vec::new(), Vec::new());
+    let mut failures = Vec::new();
     std::thread::scope(|scope| {
         for _ in 0..n_workers {
             // Ended by the last model, or by a main thread that has gone because one could not be run at all.
             scope.spawn(|| {
-                while let Some(((config, kept), sender)) = next() {
-                    if sender.send(kept.clone().map_or_else(|| tlc.run(spec, config), Ok)).is_err() {
+                while let Some((config, sender)) = next() {
+                    if sender.send(tlc.run(spec, config)).is_err() {
                         break;
                     }
                 }
@@ -96,9 +72,8 @@ fn run_all(
             let run = receiver.recv().at("a worker")??;
             println!("{:modules$}  {:purposes$}  {}", config.module, config.purpose, line(config, &run));
             failures.extend(failure(config, &run));
-            runs.push(run);
         }
-        Ok((runs, failures))
+        Ok(failures)
     })
 }
 
@@ -110,8 +85,7 @@ fn line(config: &Config, run: &Run) -> String {
         Err(reason) => format!("FAILED: expected {}, but {reason}", config.expected),
     };
     let [states, depth] = [distinct_states, depth].map(|n| n.map_or("-".to_owned(), |n| n.to_string()));
-    let seconds = seconds.map_or("   kept".to_owned(), |seconds| format!("{seconds:5.1} s"));
-    format!("{states:>9} states  depth {depth:>3}  {seconds}  {verdict}")
+    format!("{states:>9} states  depth {depth:>3}  {seconds:5.1} s  {verdict}")
 }
 
 /// What somebody who sees only this output needs of a run that is not as expected.

@@ -4,14 +4,10 @@
 //! its place, and the rung (test target and filter) that must fail. Failing is anything but success: a panic, the
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
-//!
-//! What became of a mutant is kept (`verdicts.rs`) with the hash of its edit, of all crates that its test is built from but
-//! for the files of locks that have nothing to do with it, and of the compiler.
 
 use crate::command::{cargo, output, text, within};
 use crate::files::{At, mirror, names, read, write};
 use crate::table;
-use crate::verdicts::{Built, Input, Verdicts, identifiers, named_from};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,16 +25,18 @@ const LISTS: &str = "crates/conformance/mutants";
 #[derive(Deserialize)]
 struct List {
     file: PathBuf,
-    #[serde(rename = "mutant")]
-    mutants: Vec<Mutant>,
+    #[serde(flatten)]
+    mutants: BTreeMap<String, Mutant>,
 }
 
 /// One deliberate breakage.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Mutant {
-    /// The file that lists it.
+    /// The file that lists it, and under which name.
     #[serde(skip)]
     lock: String,
+    #[serde(skip)]
     name: String,
     /// Another file than the list's, or nothing.
     #[serde(default)]
@@ -48,58 +46,33 @@ struct Mutant {
     rung: String,
 }
 
-/// What becomes of a mutant that is not noticed.
-const SURVIVED: &str = "SURVIVED";
-/// And of one that is.
-const KILLED: &str = "killed";
-
-/// Runs the mutants of the locks in `only`, or all if it is empty; with `is_all` also those whose verdict is kept.
-pub(crate) fn run(root: &Path, only: &[String], is_all: bool) -> Result<(), String> {
-    let all = load(&root.join(LISTS))?;
-    let has_mutants = |lock: &&String| all.iter().any(|mutant| mutant.lock == **lock);
+/// Runs the mutants of the locks in `only`, or all if it is empty.
+pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
+    let mut mutants = load(&root.join(LISTS))?;
+    let has_mutants = |lock: &&String| mutants.iter().any(|mutant| mutant.lock == **lock);
     if let Some(lock) = only.iter().find(|lock| !has_mutants(lock)) {
         return Err(format!("`{lock}` has no mutants; --lock takes the name of a file in {LISTS}"));
     }
-    let mut verdicts = Verdicts::read(root, "mutants", is_all)?;
-    let built = Built::of(root, "ondeck-conformance")?;
-    let mut to_try = Vec::new();
-    let mut faults = Vec::new();
-    for mutant in all.iter().filter(|mutant| only.is_empty() || only.contains(&mutant.lock)) {
-        mutant.edited(root)?;
-        let input = mutant.input(root, &built, &all)?;
-        match verdicts.take(&mutant.title(), &input) {
-            Some(verdict) if verdict == KILLED => {}
-            Some(verdict) => faults.push(format!("{}: {verdict}", mutant.title())),
-            None => to_try.push((mutant, input)),
-        }
-    }
-    faults.extend(try_all(root, &to_try, &mut verdicts)?);
-    verdicts.write(|title| all.iter().any(|mutant| mutant.title() == title))?;
-    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
-}
-
-/// Tries the mutants, and keeps what becomes of them; what is returned tells of those that survived.
-fn try_all(root: &Path, mutants: &[(&Mutant, Input)], verdicts: &mut Verdicts) -> Result<Vec<String>, String> {
+    mutants.retain(|mutant| only.is_empty() || only.contains(&mutant.lock));
     let nursery = Nursery::prepare(root)?;
-    for rung in together(mutants.iter().map(|(mutant, _)| mutant.rung.as_str())) {
+    for mutant in &mutants {
+        mutant.edited(root)?;
+    }
+    for rung in together(mutants.iter().map(|mutant| mutant.rung.as_str())) {
         if let Some(by) = nursery.try_rung(&rung, PATIENCE_WITH_ALL)? {
             return Err(format!("`{rung}` fails before anything is broken: {by}"));
         }
     }
-    let width = |of: fn(&Mutant) -> &str| mutants.iter().map(|(mutant, _)| of(mutant).len()).max().unwrap_or(0);
-    let (locks, names) = (width(|mutant| &mutant.lock), width(|mutant| &mutant.name));
-    let mut faults = Vec::new();
-    for (mutant, input) in mutants {
+    let mut survivors = Vec::new();
+    for mutant in &mutants {
         let start = Instant::now();
         let killed_by = nursery.with_edit(mutant, || nursery.try_rung(&mutant.rung, PATIENCE))?;
-        let (verdict, how) = killed_by.map_or((SURVIVED, String::new()), |by| (KILLED, format!(" by {by}")));
-        faults.extend(verdicts.keep(&mutant.title(), input, verdict).err());
-        faults.extend((verdict == SURVIVED).then(|| format!("{}: {SURVIVED}", mutant.title())));
-        let seconds = start.elapsed().as_secs_f64();
-        println!("{:locks$}  {:names$}  {seconds:5.1} s  {verdict}{how}  [{}]", mutant.lock, mutant.name, mutant.rung);
+        let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
+        println!("{}: {}: {fate}  [{}, {:.1} s]", mutant.lock, mutant.name, mutant.rung, start.elapsed().as_secs_f64());
+        survivors.extend(killed_by.is_none().then(|| format!("{}: {} survived", mutant.lock, mutant.name)));
     }
-    println!("{} mutants, {} survived", mutants.len(), faults.len());
-    Ok(faults)
+    println!("{} mutants, {} survived", mutants.len(), survivors.len());
+    if survivors.is_empty() { Ok(()) } else { Err(survivors.join("\n")) }
 }
 
 /// All rungs of a test target as one, which takes less time than one after the other; those with flags by themselves.
@@ -120,54 +93,27 @@ fn load(directory: &Path) -> Result<Vec<Mutant>, String> {
     for name in names(directory)? {
         let Some(lock) = name.strip_suffix(".toml") else { continue };
         let list: List = toml::from_str(&read(&directory.join(&name))?).at(directory.join(&name))?;
-        mutants.extend(list.mutants.into_iter().map(|mutant| Mutant {
-            lock: lock.to_owned(),
-            file: if mutant.file == Path::new("") { list.file.clone() } else { mutant.file },
-            ..mutant
+        mutants.extend(list.mutants.into_iter().map(|(name, mutant)| {
+            let file = if mutant.file == Path::new("") { list.file.clone() } else { mutant.file };
+            Mutant { lock: lock.to_owned(), name, file, ..mutant }
         }));
     }
     Ok(mutants)
 }
 
 impl Mutant {
-    /// What tells it from all others.
-    fn title(&self) -> String {
-        format!("{}: {}", self.lock, self.name)
-    }
-
-    /// What its fate depends on: the edit, how long its test may take, and everything that the test is built from. Of `all` the
-    /// locks with mutants, those whose names its own files do not mention have nothing to do with it.
-    fn input(&self, root: &Path, built: &Built, all: &[Mutant]) -> Result<Input, String> {
-        const LOCKS: &str = "crates/locks/src";
-        let module = |file: &Path| {
-            let inside = file.strip_prefix(LOCKS).ok()?.iter().next()?.to_str()?;
-            Some(inside.trim_end_matches(".rs").to_owned())
-        };
-        let others: BTreeSet<String> = all.iter().filter_map(|mutant| module(&mutant.file)).collect();
-        let text = |name: &str| texts(&root.join(LOCKS), name);
-        let ours = named_from(Vec::from_iter(module(&self.file)), text, |word| others.contains(word))?;
-        let Mutant { find, replace, rung, .. } = self;
-        let input = Input::new("mutants").and("edit", format!("{find}\0{replace}\0{rung}").as_bytes());
-        let input = input.and("patience", format!("{PATIENCE:?}").as_bytes());
-        let is_foreign =
-            |file: &str| module(Path::new(file)).is_some_and(|of| others.contains(&of) && !ours.contains(&of));
-        let target = rung.split(' ').next().unwrap_or_default();
-        let input = input.and_files(root, &format!("crates/conformance/tests/{target}"))?;
-        input.and_built(root, built, is_foreign)
-    }
-
     /// The text of its file in the workspace at `root`, with the edit.
     fn edited(&self, root: &Path) -> Result<String, String> {
         let text = read(&root.join(&self.file))?;
         match text.matches(&self.find).count() {
             1 => Ok(text.replacen(&self.find, &self.replace, 1)),
-            n => Err(format!("{} / {}: `find` occurs {n} times in {}", self.lock, self.name, self.file.display())),
+            n => Err(format!("{}: {}: `find` occurs {n} times in {}", self.lock, self.name, self.file.display())),
         }
     }
 
     /// The table of locks without those that the rung does not name.
     fn shortened(&self, table: &str) -> String {
-        let named: BTreeSet<&str> = identifiers(&self.rung).collect();
+        let named: BTreeSet<&str> = self.rung.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         table::with_only(table, |file| named.contains(file))
     }
 }
@@ -184,7 +130,7 @@ impl Nursery {
         let nursery = Nursery { work: home.join("work"), target: home.join("target") };
         std::fs::create_dir_all(&nursery.work).at(&nursery.work)?;
         for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
-            mirror(&root.join(part), &nursery.work.join(part), &[])?;
+            mirror(&root.join(part), &nursery.work.join(part))?;
         }
         Ok(nursery)
     }
@@ -193,9 +139,9 @@ impl Nursery {
     fn with_edit<R>(&self, mutant: &Mutant, body: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
         let (file, table) = (self.work.join(&mutant.file), self.work.join(table::PATH));
         let (healthy, whole) = (read(&file)?, read(&table)?);
-        write(&file, &mutant.edited(&self.work)?)?;
+        write(&file, mutant.edited(&self.work)?)?;
         write(&table, mutant.shortened(&whole))?;
-        let result = body().map_err(|error| format!("{} / {}: {error}", mutant.lock, mutant.name));
+        let result = body().map_err(|error| format!("{}: {}: {error}", mutant.lock, mutant.name));
         write(&file, &healthy)?;
         write(&table, &whole)?;
         result
@@ -236,36 +182,27 @@ fn culprit(text: &str) -> Option<String> {
     Some(format!("{name}: {}", reason.chars().take(60).collect::<String>()))
 }
 
-/// The module `name` of a directory: its file, and those of the directory of that name. A directory below that holds the tests
-/// of a file.
-fn texts(directory: &Path, name: &str) -> Result<String, String> {
-    let inside = directory.join(name);
-    let mut text = read(&directory.join(format!("{name}.rs")))?;
-    if inside.is_dir() {
-        for file in names(&inside)?.into_iter().map(|name| inside.join(name)).filter(|file| file.is_file()) {
-            text += &read(&file)?;
-        }
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Here, so that an edit that has lost its place is known before the mutants are run.
+    /// Here, so that an edit that has lost its place or its test is known before the mutants are run.
     #[test]
     fn every_edit_finds_its_place() {
         let root = &crate::root();
         let mutants = load(&root.join(LISTS)).unwrap();
         assert!(mutants.len() > 100, "{}", mutants.len());
-        let lost: Vec<String> = mutants.iter().filter_map(|mutant| mutant.edited(root).err()).collect();
-        assert!(lost.is_empty(), "{}", lost.join("\n"));
+        for mutant in &mutants {
+            mutant.edited(root).unwrap();
+            let target = mutant.rung.split(' ').next().unwrap();
+            let test = root.join(format!("crates/conformance/tests/{target}.rs"));
+            assert!(test.is_file(), "{}: {}: no test {target}", mutant.lock, mutant.name);
+        }
     }
 
     #[test]
     fn a_lock_without_mutants_is_refused() {
-        let refused = run(&crate::root(), &["mcs".to_owned(), "msc".to_owned()], false).unwrap_err();
+        let refused = run(&crate::root(), &["mcs".to_owned(), "msc".to_owned()]).unwrap_err();
         assert!(refused.starts_with("`msc` has no mutants"), "{refused}");
     }
 

@@ -192,6 +192,9 @@
 //! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `latch`: the links that the last latch holder edited.
 //! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
 //! - A seat publishes nothing, so claims and polls are Relaxed: whoever goes to bat from it does so by E1.
+//! - No test can tell these from weaker ones. Acquire of `pass_on` and `call_up`: `link` loads the word with Acquire before
+//!   it reads a link. Acquire of `detach`: its writes are followed by no read of what others wrote, its load is compared
+//!   with a node that is known. Release of `unlatch`: it has edited nothing, and continues the caller's release sequence.
 //!
 //! # Promises
 //! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.

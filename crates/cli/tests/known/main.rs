@@ -82,14 +82,11 @@ fn watched<R>(run: impl FnOnce() -> R) -> (R, bool) {
 
 /// Runs a program until its profile agrees with it: a thread that loses its core between its own clock and the recorder's
 /// makes both right, and different. What is wrong is wrong three times on a calm machine, and each time on a busy one.
-///
-/// ONDECK_ATTEMPTS: fewer attempts than that, for whoever asks again after a failure.
 fn attempts(lock: &str, run: impl Fn() -> Result<Vec<String>, String>) -> Vec<String> {
     const MOST_CALM: usize = 3;
     const MOST: usize = 30;
-    let most = std::env::var("ONDECK_ATTEMPTS").map_or(MOST, |number| number.parse().unwrap());
     let (mut faults, mut n_calm) = (Vec::new(), 0);
-    for attempt in 1..=most {
+    for attempt in 1..=MOST {
         let (found, is_calm) = watched(&run);
         faults = found.unwrap_or_else(|error| vec![error]);
         faults.iter_mut().for_each(|fault| *fault = format!("--lock {lock}: {fault}"));

@@ -30,15 +30,12 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
-/// A directory for what one run leaves; it stays until the next one, to be looked at. ONDECK_GROUND: where, for whoever runs
-/// tests of this binary beside each other.
+/// A directory for what one run leaves; it stays until the next one, to be looked at.
 struct Ground(PathBuf);
 
 impl Ground {
     fn new(name: &str) -> Self {
-        let within = std::env::var_os("ONDECK_GROUND");
-        let within = within.map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("known-runs"), PathBuf::from);
-        let directory = within.join(name);
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known-runs").join(name);
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
         Ground(directory)
