@@ -195,7 +195,7 @@ mod tests {
         for mutant in &mutants {
             mutant.edited(root).unwrap();
             let target = mutant.rung.split(' ').next().unwrap();
-            let test = root.join(format!("crates/conformance/tests/{target}.rs"));
+            let test = root.join(format!("crates/conformance/tests/{target}/main.rs"));
             assert!(test.is_file(), "{}: {}: no test {target}", mutant.lock, mutant.name);
         }
     }

@@ -153,7 +153,7 @@
 //!   `every_waiter_finishes`, TLA+ `SeatState`.
 //! - I5 An occupant that naps does so under NAPPING, LOCKED and not PASSED, or its wake is on the way: whoever clears
 //!   NAPPING, or passes, wakes both. checked by: `r06_both_seats_nap`, TLA+ `NoLostWakeup`,
-//!   spec/ondeck.bug_rises_quietly.cfg.
+//!   spec/ondeck.toml `bug_rises_quietly`.
 //! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.
@@ -163,7 +163,7 @@
 //!   in the slow path, where it compares what it writes over. Only that addition and comparisons end an alarm, and a pass
 //!   ends by a comparison. So no release frees a lock that is asked something. checked by: state.rs
 //!   `a_release_under_an_alarm_keeps_the_lock`, `small::condvar_wakes_all_and_loses_none`, TLA+ `AlarmIsHeard`,
-//!   spec/ondeck.bug_naps_quietly.cfg, spec/ondeck.bug_leaves_quietly.cfg, spec/ondeck_condvar.bug_enlists_quietly.cfg.
+//!   spec/ondeck.toml `bug_naps_quietly` and `bug_leaves_quietly`, spec/ondeck_condvar.toml `bug_enlists_quietly`.
 //!
 //! An equal word. A compare-exchange cannot tell the word that it read from an equal one of another time (the counter
 //! returns after 2048 releases, and with each alarm), and need not: what it relies on beside the word holds whenever the

@@ -1,7 +1,7 @@
 //! docs/promises.md: which lock promises what, and by which test or property each promise is held.
 
 use super::table::{code, table};
-use crate::models::config::{Config, Verdict};
+use crate::models::config::Config;
 use ondeck_locks::{Entry, LOCKS};
 use std::collections::BTreeSet;
 
@@ -156,7 +156,7 @@ fn model(promise: &Promise, entry: &Entry, own: &[&Config]) -> String {
     if !entry.promises.sleeps {
         return "never sleeps".to_owned();
     }
-    let green = own.iter().filter(|config| config.expected == Verdict::Holds);
+    let green = own.iter().filter(|config| config.expected == "holds");
     let held: BTreeSet<&str> =
         green.flat_map(|config| config.invariants.iter().chain(&config.properties)).map(String::as_str).collect();
     let names = promise.properties.iter().filter(|name| held.contains(**name));
@@ -165,10 +165,8 @@ fn model(promise: &Promise, entry: &Entry, own: &[&Config]) -> String {
 
 /// The property for which the model has a counterexample.
 fn refuted<'a>(promise: &Promise, own: &[&'a Config]) -> Option<&'a str> {
-    match &own.iter().find(|config| config.purpose == promise.counterexample)?.expected {
-        Verdict::Invariant(name) | Verdict::Property(name) => Some(name),
-        Verdict::Holds | Verdict::Deadlock => None,
-    }
+    let config = own.iter().find(|config| config.purpose == promise.counterexample)?;
+    Some(config.expected.split_once(' ')?.1)
 }
 
 fn list(names: impl Iterator<Item = String>, none: &str) -> String {

@@ -1,230 +1,175 @@
-//! The configurations of the models: what a `spec/<module>.<purpose>.cfg` says, and the rules that it must follow.
+//! The configurations of the models: what a `spec/<module>.toml` says, and the rules that it must follow.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use crate::files::At;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
 
-/// What TLC must report, or has reported.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Holds,
-    Invariant(String),
-    Property(String),
-    Deadlock,
-}
-
-impl Verdict {
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        match *text.split_whitespace().collect::<Vec<_>>() {
-            ["holds"] => Some(Verdict::Holds),
-            ["deadlock"] => Some(Verdict::Deadlock),
-            ["invariant", name] => Some(Verdict::Invariant(name.to_owned())),
-            ["property", name] => Some(Verdict::Property(name.to_owned())),
-            _ => None,
-        }
-    }
-
-    /// As the end of a line in the report.
-    pub(super) fn finding(&self) -> String {
-        if *self == Verdict::Holds { "holds".to_owned() } else { format!("found: {self}") }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Verdict::Holds => out.write_str("holds"),
-            Verdict::Deadlock => out.write_str("deadlock"),
-            Verdict::Invariant(name) => write!(out, "invariant {name}"),
-            Verdict::Property(name) => write!(out, "property {name}"),
-        }
-    }
+/// The file of one module. Its tables have the fields of [`Config`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Module {
+    /// The constant that switches a seeded bug on; `Bug` if it is not told.
+    bug: Option<String>,
+    /// What is so in all configurations that do not say otherwise.
+    base: Table,
+    /// The same for those named `bug_*`, before the base.
+    #[serde(default)]
+    bugs: Table,
+    config: BTreeMap<String, Table>,
 }
 
 /// One configuration of one module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Config {
+    #[serde(skip)]
     pub(crate) module: String,
+    #[serde(skip)]
     pub(crate) purpose: String,
-    pub(crate) expected: Verdict,
-    /// What it shows, in one sentence.
-    pub(crate) shows: String,
+    /// What TLC must report: `holds`, `invariant NAME`, `property NAME` or `deadlock`.
+    #[serde(rename = "expect")]
+    pub(crate) expected: String,
+    /// What that shows, in one sentence.
+    pub(super) shows: String,
+    /// Whether the gate runs it.
+    #[serde(default)]
+    pub(super) gate: bool,
+    specification: String,
+    #[serde(default)]
+    symmetry: Vec<String>,
+    #[serde(default)]
     pub(crate) invariants: Vec<String>,
+    #[serde(default)]
     pub(crate) properties: Vec<String>,
+    constants: Table,
 }
 
 impl Config {
-    /// Its name in `spec/`.
-    pub(crate) fn file(&self) -> String {
-        format!("{}.{}.cfg", self.module, self.purpose)
+    /// What one table of a module's file describes, with all that it leaves to the base.
+    fn of(module: &str, file: &Module, purpose: &str, own: &Table) -> Result<Self, String> {
+        let bug = purpose.strip_prefix("bug_");
+        let mut all = file.base.clone();
+        all.entry("expect").or_insert("holds".into());
+        if bug.is_some() {
+            lay(&mut all, &file.bugs);
+        }
+        let expects_property = own.get("expect").and_then(Value::as_str).is_some_and(|e| e.starts_with("property "));
+        if expects_property || own.contains_key("properties") {
+            // Symmetry can hide counterexamples of properties. The invariants are checked elsewhere, in more states.
+            all.remove("symmetry");
+            all.remove("invariants");
+        }
+        lay(&mut all, own);
+        let mut config: Config = all.try_into().at("this configuration")?;
+        let switch = file.bug.clone().unwrap_or("Bug".to_owned());
+        config.constants.insert(switch, format!("\"{}\"", bug.unwrap_or("none")).into());
+        (config.module, config.purpose) = (module.to_owned(), purpose.to_owned());
+        match *config.expected.split(' ').collect::<Vec<_>>() {
+            ["holds" | "deadlock"] => {}
+            ["invariant", name] if config.invariants.iter().any(|checked| checked == name) => {}
+            ["invariant", name] => config.invariants.push(name.to_owned()),
+            // TLC does not say which one failed.
+            ["property", _] if !config.properties.is_empty() => return Err("no other property is checked".to_owned()),
+            ["property", name] => config.properties.push(name.to_owned()),
+            _ => return Err("TLC reports `holds`, `invariant NAME`, `property NAME` or `deadlock`".to_owned()),
+        }
+        Ok(config)
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let stem = name.strip_suffix(".cfg").unwrap_or(name);
-        let (module, purpose) = stem.split_once('.').ok_or("the name is not <module>.<purpose>.cfg")?;
-        let mut lines = text.lines();
-        let expected = lines.next().and_then(|line| line.strip_prefix("\\* expect: ")).and_then(Verdict::parse).ok_or(
-            "the first line is not `\\* expect: ` with `holds`, `invariant NAME`, `property NAME` or `deadlock`",
-        )?;
-        let shows = lines.next().and_then(|line| line.strip_prefix("\\* ")).filter(|line| line.ends_with('.'));
-        let shows = shows.ok_or("the second line is not `\\* ` and a sentence on what it shows")?;
-        let config = Config {
-            module: module.to_owned(),
-            purpose: purpose.to_owned(),
-            expected,
-            shows: shows.to_owned(),
-            invariants: names_after(text, ["INVARIANT", "INVARIANTS"]),
-            properties: names_after(text, ["PROPERTY", "PROPERTIES"]),
-        };
-        config.check_expected().map(|()| config)
+    /// As TLC reads it.
+    pub(super) fn cfg(&self) -> String {
+        let mut text = format!("SPECIFICATION {}\nCONSTANTS\n", self.specification);
+        for (name, value) in &self.constants {
+            let value = match value {
+                Value::Boolean(is) => is.to_string().to_uppercase(),
+                Value::Integer(number) => number.to_string(),
+                // TLC does not understand any other kind either, and says so.
+                other => other.as_str().unwrap_or("?").to_owned(),
+            };
+            text += &format!("  {name} = {value}\n");
+        }
+        let lists = [("SYMMETRY", &self.symmetry), ("INVARIANTS", &self.invariants), ("PROPERTIES", &self.properties)];
+        for (keyword, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+            text += &format!("{keyword}\n  {}\n", names.join("\n  "));
+        }
+        text
     }
+}
 
-    /// What is expected to fail is checked. TLC does not say which temporal property failed, so that must be the only
-    /// one.
-    fn check_expected(&self) -> Result<(), String> {
-        match &self.expected {
-            Verdict::Invariant(name) if !self.invariants.contains(name) => {
-                Err(format!("it expects invariant {name} to fail, but does not check it"))
-            }
-            Verdict::Property(name) if self.properties != [name.as_str()] => {
-                Err(format!("it expects property {name} to fail, so that must be its only property"))
-            }
-            _ => Ok(()),
+/// Replaces what `over` has too; of constants, each by itself.
+fn lay(below: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (below.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(over)) => lay(below, over),
+            _ => drop(below.insert(key.clone(), value.clone())),
         }
     }
+}
 
-    fn is_green(&self) -> bool {
-        self.expected == Verdict::Holds
+/// The configurations of a module, which show that its algorithm is safe, that it makes progress, and that faults would be
+/// noticed.
+pub(super) fn parse(module: &str, text: &str) -> Result<Vec<Config>, String> {
+    let file: Module = toml::from_str(text).map_err(|error| error.to_string())?;
+    let configs = file.config.iter().map(|(purpose, own)| Config::of(module, &file, purpose, own).at(purpose));
+    let configs = configs.collect::<Result<Vec<_>, _>>()?;
+    let (green, red): (Vec<&Config>, Vec<_>) = configs.iter().partition(|config| config.expected == "holds");
+    let is_bug = |config: &&&Config| config.purpose.starts_with("bug_");
+    for (is_met, fault) in [
+        (green.iter().any(|config| !config.invariants.is_empty()), "no configuration whose invariants hold"),
+        (green.iter().any(|config| !config.properties.is_empty()), "no configuration whose properties hold"),
+        (green.iter().filter(is_bug).count() == 0, "a seeded bug that must not be found"),
+        (red.iter().filter(is_bug).count() >= 2, "fewer than two seeded bugs (bug_*)"),
+    ] {
+        is_met.then_some(()).ok_or(fault)?;
     }
-}
-
-/// Words that begin a part of a configuration.
-const KEYWORDS: &str = "SPECIFICATION INIT NEXT CONSTANT CONSTANTS INVARIANT INVARIANTS PROPERTY PROPERTIES CONSTRAINT \
-    CONSTRAINTS ACTION_CONSTRAINT ACTION_CONSTRAINTS SYMMETRY VIEW CHECK_DEADLOCK";
-
-fn names_after(text: &str, keywords: [&str; 2]) -> Vec<String> {
-    let code = text.lines().map(|line| line.split("\\*").next().unwrap_or_default());
-    let mut names = Vec::new();
-    let mut is_inside = false;
-    for word in code.flat_map(str::split_whitespace) {
-        if KEYWORDS.split(' ').any(|keyword| keyword == word) {
-            is_inside = keywords.contains(&word);
-        } else if is_inside {
-            names.push(word.to_owned());
-        }
-    }
-    names
-}
-
-/// The configurations among the files of `spec/`, which come as pairs of name and text; or all faults in them.
-pub(crate) fn parse_all(files: &[(String, String)]) -> Result<Vec<Config>, Vec<String>> {
-    let mut configs = Vec::new();
-    let mut faults = Vec::new();
-    for (name, text) in files.iter().filter(|(name, _)| name.ends_with(".cfg")) {
-        match Config::parse(name, text) {
-            Ok(config) => configs.push(config),
-            Err(fault) => faults.push(format!("spec/{name}: {fault}")),
-        }
-    }
-    let with_config: BTreeSet<&str> = modules(&configs).collect();
-    let sources: BTreeSet<&str> = files.iter().filter_map(|(name, _)| name.strip_suffix(".tla")).collect();
-    let is_shared = |module: &str| files.iter().any(|(_, text)| extends(text, module));
-    let lonely = sources.difference(&with_config).filter(|module| !is_shared(module));
-    faults.extend(lonely.map(|module| format!("spec/{module}.tla: no configuration runs it")));
-    let missing = with_config.difference(&sources).map(|module| format!("spec/{module}.tla: is missing"));
-    faults.extend(missing);
-    if faults.is_empty() { Ok(configs) } else { Err(faults) }
-}
-
-/// Whether a module builds on another: what several variants share has no configuration of its own.
-fn extends(text: &str, module: &str) -> bool {
-    let lists = text.lines().filter(|line| line.contains("EXTENDS ") || line.contains("INSTANCE "));
-    let mut words = lists.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    words.any(|word| word == module)
-}
-
-/// The names of the modules that have configurations, once each.
-pub(crate) fn modules<'a>(configs: impl IntoIterator<Item = &'a Config>) -> impl Iterator<Item = &'a str> {
-    let names: BTreeSet<&str> = configs.into_iter().map(|config| config.module.as_str()).collect();
-    names.into_iter()
-}
-
-/// Every module shows that its algorithm is safe, that it makes progress, and that faults would be noticed.
-pub(crate) fn check_modules(configs: &[Config]) -> Result<(), Vec<String>> {
-    let mut faults = Vec::new();
-    for module in modules(configs) {
-        let count = |is: fn(&Config) -> bool| configs.iter().filter(|c| c.module == module && is(c)).count();
-        let wanted = [
-            (count(|c| c.is_green() && !c.invariants.is_empty()) >= 1, "no configuration whose invariants hold"),
-            (count(|c| c.is_green() && !c.properties.is_empty()) >= 1, "no configuration whose properties hold"),
-            (count(|c| c.purpose.starts_with("bug_")) >= 2, "fewer than two seeded bugs (bug_*)"),
-            (count(|c| c.purpose.starts_with("bug_") && c.is_green()) == 0, "a seeded bug that must not be found"),
-        ];
-        let missed = wanted.into_iter().filter(|(is_met, _)| !is_met);
-        faults.extend(missed.map(|(_, what)| format!("spec/{module}: {what}")));
-    }
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    Ok(configs)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const GREEN: &str =
-        "\\* expect: holds\n\\* It works.\nSPECIFICATION Spec\nINVARIANTS\n  A\n  B \\* C\nPROPERTY D\n";
+    const FLIP: &str = r#"
+        [base]
+        specification = "Spec"
+        symmetry = ["Alike"]
+        invariants = ["A", "B"]
+        constants = { Threads = "{t1, t2}", Rounds = 1, Endless = false }
+        [bugs]
+        invariants = ["A"]
+        [config]
+        safety = { shows = "It works." }
+        liveness = { shows = "It ends.", properties = ["Ends"] }
+        bug_a = { shows = "It does not work.", expect = "invariant C", constants = { Rounds = 2 } }
+        bug_b = { shows = "It stops.", expect = "deadlock" }
+    "#;
 
-    fn fault(name: &str, text: &str) -> String {
-        Config::parse(name, text).map(|_| ()).expect_err("this configuration has a fault")
+    #[test]
+    fn a_configuration_is_the_base_with_what_it_changes() {
+        let configs = parse("flip", FLIP).unwrap();
+        let cfg = |purpose: &str| configs.iter().find(|config| config.purpose == purpose).unwrap().cfg();
+        let head = "SPECIFICATION Spec\nCONSTANTS\n  Threads = {t1, t2}\n  Rounds = 1\n  Endless = FALSE\n".to_owned();
+        let none = head.clone() + "  Bug = \"none\"\n";
+        assert_eq!(cfg("safety"), none.clone() + "SYMMETRY\n  Alike\nINVARIANTS\n  A\n  B\n");
+        assert_eq!(cfg("liveness"), none + "PROPERTIES\n  Ends\n");
+        let bug = head.replace("= 1", "= 2") + "  Bug = \"a\"\n";
+        assert_eq!(cfg("bug_a"), bug + "SYMMETRY\n  Alike\nINVARIANTS\n  A\n  C\n");
     }
 
     #[test]
-    fn a_configuration_names_what_it_checks() {
-        let config = Config::parse("flip.safety.cfg", GREEN).unwrap();
-        assert_eq!((config.module.as_str(), config.purpose.as_str()), ("flip", "safety"));
-        assert_eq!((config.expected, config.shows.as_str()), (Verdict::Holds, "It works."));
-        assert_eq!(
-            (config.invariants, config.properties),
-            (vec!["A".to_owned(), "B".to_owned()], vec!["D".to_owned()])
-        );
-    }
-
-    #[test]
-    fn expectation_and_sentence_are_needed() {
-        assert!(fault("flip.safety.cfg", "INVARIANT A").contains("first line"));
-        assert!(fault("flip.safety.cfg", "\\* expect: luck\n\\* It works.\n").contains("first line"));
-        assert!(fault("flip.safety.cfg", "\\* expect: holds\nINVARIANT A").contains("second line"));
-        assert!(fault("flip.cfg", GREEN).contains("<module>.<purpose>"));
-    }
-
-    #[test]
-    fn what_is_expected_to_fail_is_checked() {
-        assert!(fault("flip.x.cfg", &GREEN.replace("holds", "invariant E")).contains("does not check it"));
-        assert!(fault("flip.x.cfg", &GREEN.replace("holds", "property A")).contains("only property"));
-        assert!(Config::parse("flip.x.cfg", &GREEN.replace("holds", "invariant B")).is_ok());
-        assert!(Config::parse("flip.x.cfg", &GREEN.replace("holds", "property D")).is_ok());
-    }
-
-    fn parsed(names: &[&str]) -> Result<Vec<Config>, Vec<String>> {
-        let text =
-            |name: &str| if name.contains("bug_") { GREEN.replace("holds", "deadlock") } else { GREEN.to_owned() };
-        parse_all(&names.iter().map(|name| (name.to_string(), text(name))).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn modules_and_configurations_belong_together() {
-        assert_eq!(parsed(&["flip.safety.cfg"]).unwrap_err(), ["spec/flip.tla: is missing"]);
-        assert_eq!(parsed(&["flip.tla"]).unwrap_err(), ["spec/flip.tla: no configuration runs it"]);
-        let variant = ("flop.tla".to_owned(), "EXTENDS Naturals, flip\n".to_owned());
-        let config = ("flop.safety.cfg".to_owned(), GREEN.to_owned());
-        assert!(parse_all(&[("flip.tla".to_owned(), String::new()), variant, config]).is_ok());
-    }
-
-    #[test]
-    fn a_module_shows_more_than_that_it_is_green() {
-        let all = ["flip.tla", "flip.safety.cfg", "flip.bug_a.cfg", "flip.bug_b.cfg"];
-        assert_eq!(check_modules(&parsed(&all).unwrap()), Ok(()));
-        let faults = check_modules(&parsed(&all[..3]).unwrap()).unwrap_err();
-        assert_eq!(faults, ["spec/flip: fewer than two seeded bugs (bug_*)"]);
-        let faults = check_modules(&parsed(&["flip.tla", "flip.bug_a.cfg", "flip.bug_b.cfg"]).unwrap()).unwrap_err();
-        assert_eq!(faults.len(), 2);
+    fn faults_are_told() {
+        for (from, to, fault) in [
+            ("symmetry", "symetry", "symetry"),
+            ("shows = \"It stops.\", ", "", "bug_b: this configuration: missing field `shows`"),
+            ("deadlock", "luck", "TLC reports"),
+            ("invariant C\"", "property C\", properties = [\"D\"]", "no other property"),
+            ("invariant C", "holds", "must not be found"),
+            ("bug_b", "bag_b", "fewer than two"),
+            (", properties = [\"Ends\"]", "", "whose properties hold"),
+        ] {
+            let told = parse("flip", &FLIP.replace(from, to)).unwrap_err();
+            assert!(told.contains(fault), "{told}");
+        }
     }
 }
