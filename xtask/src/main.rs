@@ -86,11 +86,10 @@ enum Tool {
     /// The crates that are published, as their users get them
     Package,
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
-    /// half an hour from nothing [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]... [--bench, or --bench ROUNDS]
+    /// half an hour from nothing [parking_lot|tokio|moka|dashmap]... [--test GLOB]...
     Patched(Words),
     /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
-    /// [--only NAME,...] [--rounds N] [--library PATH] [--lock NAME] [--check] [--predict] [--profiles [--check]]
-    /// [--advice] [--overhead] [--responses] [--small]
+    /// [--only NAME,...] [--rounds N | --check] [--lock NAME | --profiles]
     Programs(Words),
     /// The flagship on simulated machines, against what is on record [--write]
     Scaling(Words),

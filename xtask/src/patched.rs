@@ -1,79 +1,66 @@
 //! `cargo xtask patched`: `crates/parking_lot` in the place of parking_lot, in its own tests and in those of its users.
 //!
 //! Packages come from the registry as cargo gets them, are unpacked below `target/patched`, and nothing of them is kept in
-//! this repository. First the tests and examples of parking_lot 0.12 itself are made into a crate that depends on ours.
-//! Then the tests of programs that use parking_lot run in a tree where ours is patched in, which `cargo tree` must show.
-//! What fails there is tried with the original too, so that it is known whose fault it is. With `--bench` the programs are
-//! measured before and after instead; `cargo xtask docs` makes the table of `docs/parking_lot.md` of that.
+//! this repository. First the tests and examples of parking_lot 0.12 itself are made into a crate that depends on ours
+//! (`suite.rs`). Then the tests of programs that use parking_lot run in a tree where ours is patched in, which `cargo tree`
+//! must show. What fails there is tried with the original too, so that it is known whose fault it is.
 
-mod bench;
 mod suite;
-mod trees;
 
-use std::fs;
+use crate::command::{cargo, output};
+use crate::files::{At, mirror, read, write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-const USAGE: &str = "\
-usage: cargo xtask patched [parking_lot|tokio|moka|dashmap|dashmap-rwlock]... [--test GLOB]...
-       cargo xtask patched --bench [ROUNDS]";
-/// Below the root of the workspace.
-const GROUND: &str = "target/patched";
-/// What is replaced.
-const ORIGINAL: Package = Package { key: "parking_lot", name: "parking_lot", version: "0.12.5" };
+const USAGE: &str = "usage: cargo xtask patched [parking_lot|tokio|moka|dashmap]... [--test GLOB]...";
 
-/// A package of the registry.
+/// A package of the registry, whose tests run with ours.
 struct Package {
-    /// What it is called on the command line and in manifests.
-    key: &'static str,
     name: &'static str,
     version: &'static str,
+    features: &'static str,
+    /// Tables of its manifest that are left out: what only they need takes minutes to build.
+    without: &'static [&'static str],
 }
 
-/// Which parking_lot a program is built with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Original,
-    Patched,
-}
+/// What is replaced.
+const ORIGINAL: Package = Package { name: "parking_lot", version: "0.12.5", features: "", without: &[] };
 
-impl Side {
-    const BOTH: [Side; 2] = [Side::Original, Side::Patched];
-
-    fn name(self) -> &'static str {
-        match self {
-            Side::Original => "original",
-            Side::Patched => "patched",
-        }
-    }
-}
+/// Who uses it.
+const USERS: [Package; 3] = [
+    Package { name: "tokio", version: "1.54.1", features: "full,test-util", without: &[] },
+    // An actor runtime and an HTTP client with TLS; three test programs are about those.
+    Package {
+        name: "moka",
+        version: "0.12.16",
+        features: "sync,future",
+        without: &[
+            "dev-dependencies.actix-rt",
+            "dev-dependencies.reqwest",
+            "entry_api_actix_rt2",
+            "entry_api_tokio",
+            "runtime_actix_rt2",
+        ],
+    },
+    // The last version that used `parking_lot::RwLock`.
+    Package { name: "dashmap", version: "5.2.0", features: "", without: &[] },
+];
 
 /// Where everything happens.
-struct Ground {
+struct Trees {
     /// The crate that is patched in.
     ours: PathBuf,
     directory: PathBuf,
 }
 
 pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let ground = Ground { ours: root.join("crates/parking_lot"), directory: root.join(GROUND) };
+    let trees = Trees { ours: root.join("crates/parking_lot"), directory: root.join("target/patched") };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if let ["--bench", rest @ ..] = &words[..] {
-        let n_rounds = match rest {
-            [] => Some(bench::N_ROUNDS),
-            [n_rounds] => n_rounds.parse().ok().filter(|n_rounds| *n_rounds > 0),
-            _ => None,
-        };
-        return bench::run(root, &ground, n_rounds.ok_or(USAGE)?);
-    }
     let (names, globs) = options(&words).ok_or(USAGE)?;
-    let is_wanted = |key: &str| names.is_empty() || names.contains(&key);
-    let mut faults = Vec::new();
-    if is_wanted(ORIGINAL.key) {
-        faults.extend(suite::run(&ground)?);
-    }
-    for tree in trees::TREES.iter().filter(|tree| is_wanted(tree.package.key)) {
-        faults.extend(trees::run(&ground, tree, &globs)?);
+    let is_wanted = |package: &Package| names.is_empty() || names.contains(&package.name);
+    let mut faults = if is_wanted(&ORIGINAL) { suite::run(&trees)? } else { Vec::new() };
+    for user in USERS.iter().filter(|user| is_wanted(user)) {
+        faults.extend(trees.try_user(user, &globs)?);
     }
     if faults.is_empty() { Ok(()) } else { Err(format!("{}\npatched: {} faults", faults.join("\n"), faults.len())) }
 }
@@ -85,25 +72,60 @@ fn options<'a>(words: &[&'a str]) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
     while let Some(word) = words.next() {
         if *word == "--test" {
             globs.push(*words.next()?);
-        } else if *word == ORIGINAL.key || trees::TREES.iter().any(|tree| tree.package.key == *word) {
-            names.push(*word);
         } else {
-            return None;
+            names.push(USERS.iter().chain([&ORIGINAL]).find(|package| package.name == *word)?.name);
         }
     }
     Some((names, globs))
 }
 
-impl Ground {
+impl Trees {
+    /// Runs the tests inside the package and its test programs, and says which fail that do not fail with the original.
+    fn try_user(&self, user: &Package, globs: &[&str]) -> Result<Vec<String>, String> {
+        let Package { name, version, features, .. } = user;
+        let run_tests = |directory: &Path| {
+            let mut cargo = self.cargo(directory, &["test", "--no-fail-fast", "--lib", "--features", features]);
+            cargo.args(if globs.is_empty() { &["--tests"][..] } else { &[] });
+            test(cargo.args(globs.iter().flat_map(|glob| ["--test", glob])))
+        };
+        let directory = self.unpack(user, true)?;
+        self.prove(&directory, features)?;
+        let (patched, is_good) = run_tests(&directory)?;
+        println!("{name} {version} with ours: {} tests passed, {} failed", patched.n_passed, patched.failed.len());
+        if patched.n_passed == 0 {
+            return Ok(vec![format!("{name}: its tests were not built")]);
+        }
+        if is_good {
+            return Ok(Vec::new());
+        }
+        let (original, _) = run_tests(&self.unpack(user, false)?)?;
+        println!("{name} with the original: {} tests passed; {} failed", original.n_passed, original.failed.join(", "));
+        let ours = patched.failed.iter().filter(|test| !original.failed.contains(test));
+        Ok(ours.map(|test| format!("{name}: `{test}` fails with ours only")).collect())
+    }
+
+    /// A copy of the package that is a workspace of its own. Its manifest is written anew, a toolchain that it asks for is not
+    /// the one to be tested, and its lock file may hold versions that are too old for ours.
+    fn unpack(&self, package: &Package, is_patched: bool) -> Result<PathBuf, String> {
+        let sources = self.fetch(package)?;
+        let side = if is_patched { "patched" } else { "original" };
+        let directory = self.directory.join(format!("{}-{side}", package.name));
+        let not_copied = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"].map(|name| directory.join(name));
+        mirror(&sources, &directory, &not_copied)?;
+        let manifest = without(&read(&sources.join("Cargo.toml"))?, package.without);
+        let patch = if is_patched { self.patch() } else { String::new() };
+        write(&directory.join("Cargo.toml"), format!("{manifest}\n[workspace]\n{patch}"))?;
+        Ok(directory)
+    }
+
     /// The unpacked sources of a package, as cargo keeps them.
-    fn fetch(&self, package: &Package) -> Result<PathBuf, String> {
-        let Package { key, name, version } = package;
-        let directory = self.directory.join("fetch").join(key);
-        let tables = format!("[dependencies]\n{name} = \"={version}\"\n");
-        self.manifest(&directory, "fetch", Side::Original, &tables)?;
+    fn fetch(&self, Package { name, version, .. }: &Package) -> Result<PathBuf, String> {
+        let directory = self.directory.join("fetch").join(name);
+        let manifest = format!("{}[dependencies]\n{name} = \"={version}\"\n", head("fetch"));
+        write(&directory.join("Cargo.toml"), manifest)?;
         write(&directory.join("src/lib.rs"), "")?;
         let text = output(&mut self.cargo(&directory, &["metadata", "--format-version", "1"]))?;
-        let metadata: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let metadata: serde_json::Value = serde_json::from_str(&text).at("cargo metadata")?;
         let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
         let ours = packages.iter().find(|found| found["name"] == *name && found["version"] == *version);
         let manifest = ours.and_then(|found| found["manifest_path"].as_str()).map(Path::new);
@@ -111,25 +133,16 @@ impl Ground {
         Ok(sources.to_path_buf())
     }
 
-    /// Writes the manifest of a package, with these tables.
-    fn manifest(&self, directory: &Path, name: &str, side: Side, tables: &str) -> Result<(), String> {
-        let head = format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n");
-        write(&directory.join("Cargo.toml"), &(head + tables + &self.patch(side)))
-    }
-
-    /// The lines that put ours in the place of the original; none for the original.
-    fn patch(&self, side: Side) -> String {
-        match side {
-            Side::Original => String::new(),
-            // A literal string of TOML, for the sake of backslashes in paths.
-            Side::Patched => format!("\n[patch.crates-io]\nparking_lot = {{ path = '{}' }}\n", self.ours.display()),
-        }
+    /// The lines that put ours in the place of the original.
+    fn patch(&self) -> String {
+        // A literal string of TOML, for the sake of backslashes in paths.
+        format!("\n[patch.crates-io]\nparking_lot = {{ path = '{}' }}\n", self.ours.display())
     }
 
     /// Cargo, in an unpacked package; builds are shared among all of them.
     fn cargo(&self, directory: &Path, words: &[&str]) -> Command {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(words).current_dir(directory).env("CARGO_TARGET_DIR", self.directory.join("target"));
+        let mut cargo = cargo(directory);
+        cargo.args(words).env("CARGO_TARGET_DIR", self.directory.join("target"));
         // Hundreds of test programs are linked, and nobody debugs them.
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
         // Set by the cargo that runs this tool, for this workspace's sake.
@@ -151,6 +164,29 @@ impl Ground {
             Err(format!("{}: parking_lot is not patched: {head}", directory.display()))
         }
     }
+}
+
+/// How the manifest of a package of ours begins.
+fn head(name: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n")
+}
+
+/// A manifest without some of its tables, named by their heads, or by the `name` in them.
+fn without(manifest: &str, tables: &[&str]) -> String {
+    let is_named = |table: &str, name: &str| {
+        table.starts_with(&format!("[{name}]")) || table.contains(&format!("\nname = \"{name}\"\n"))
+    };
+    let mut kept = String::new();
+    let mut rest = manifest;
+    while !rest.is_empty() {
+        let end = rest[1..].find("\n[").map_or(rest.len(), |at| at + 2);
+        let (table, others) = rest.split_at(end);
+        if !tables.iter().any(|name| is_named(table, name)) {
+            kept.push_str(table);
+        }
+        rest = others;
+    }
+    kept
 }
 
 /// What became of tests, as the test programs print it.
@@ -179,7 +215,7 @@ impl Tests {
 
 /// Runs `cargo test`, whose programs may fail. Whether all was built and passed is the second part.
 fn test(cargo: &mut Command) -> Result<(Tests, bool), String> {
-    let output = cargo.output().map_err(|error| format!("cannot run cargo: {error}"))?;
+    let output = cargo.output().at("cargo")?;
     let tests = Tests::read(&String::from_utf8_lossy(&output.stdout));
     let is_good = output.status.success();
     if !is_good {
@@ -189,28 +225,6 @@ fn test(cargo: &mut Command) -> Result<(Tests, bool), String> {
         eprintln!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
     }
     Ok((tests, is_good))
-}
-
-fn output(command: &mut Command) -> Result<String, String> {
-    let words = command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("{words}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("`{words}` failed"));
-    }
-    String::from_utf8(output.stdout).map_err(|error| format!("{words}: {error}"))
-}
-
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    // Left alone if it is right, so that cargo does not build it again.
-    if fs::read_to_string(file).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    let parent = file.parent().map_or(Ok(()), fs::create_dir_all);
-    parent.and_then(|()| fs::write(file, text)).map_err(|error| format!("{}: {error}", file.display()))
-}
-
-fn read(file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]
@@ -230,6 +244,13 @@ mod tests {
         for wrong in [&["--test"][..], &["serde"], &["--bench"]] {
             assert_eq!(options(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn tables_are_left_out_by_head_and_by_name() {
+        let manifest = "a = 1\n[b]\nc = 2\n\n[[test]]\nname = \"d\"\n\n[[test]]\nname = \"e\"\n";
+        assert_eq!(without(manifest, &["b", "d"]), "a = 1\n[[test]]\nname = \"e\"\n");
+        assert_eq!(without(manifest, &[]), manifest);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! Its tests stand in its sources and name the crate as `crate`; that word is all that is exchanged. A crate is generated
 //! that has them as test programs, one for each file, and the examples of its documentation as its own documentation.
 
-use super::{Ground, ORIGINAL, Side, test, write};
+use super::{ORIGINAL, Trees, head, test};
+use crate::files::{empty, mirror, names, read, write};
+use std::iter;
 use std::path::Path;
-use std::{fs, iter};
 use syn::spanned::Spanned;
 
 /// Tests that must fail, with the reason: those that expect a deadlock of mutexes to be found, which ours does not
@@ -46,63 +47,51 @@ const FORWARDED: [&str; 6] =
 const FEATURES: [&str; 3] = ["", "arc_lock,serde,owning_ref,send_guard,hardware-lock-elision", "deadlock_detection"];
 
 /// Runs the suite, and says what came out otherwise than it should.
-pub(super) fn run(ground: &Ground) -> Result<Vec<String>, String> {
-    let directory = ground.directory.join("suite");
-    let sources = ground.fetch(&ORIGINAL)?;
-    generate(ground, &sources, &directory)?;
-    ground.prove(&directory, "")?;
+pub(super) fn run(trees: &Trees) -> Result<Vec<String>, String> {
+    let (fresh, directory) = (trees.directory.join("suite-fresh"), trees.directory.join("suite"));
+    empty(&fresh)?;
+    generate(trees, &fresh)?;
+    mirror(&fresh, &directory, &[directory.join("Cargo.lock")])?;
+    trees.prove(&directory, "")?;
     let mut faults = Vec::new();
     for features in FEATURES {
-        let words = ["test", "--no-fail-fast", "--features", features];
-        let (tests, is_good) = test(&mut ground.cargo(&directory, &words))?;
+        let (tests, is_good) = test(&mut trees.cargo(&directory, &["test", "--no-fail-fast", "--features", features]))?;
         let expected = if features == "deadlock_detection" { &EXPECTED_TO_FAIL[..] } else { &[] };
-        println!(
-            "parking_lot's own tests [{features}]: {} passed, {} failed: {}",
-            tests.n_passed,
-            tests.failed.len(),
-            tests.failed.join(", ")
-        );
-        if tests.n_passed == 0 || tests.failed != expected || is_good != expected.is_empty() {
+        let (n_passed, n_failed, names) = (tests.n_passed, tests.failed.len(), tests.failed.join(", "));
+        println!("parking_lot's own tests [{features}]: {n_passed} passed, {n_failed} failed: {names}");
+        if n_passed == 0 || tests.failed != expected || is_good != expected.is_empty() {
             faults.push(format!("parking_lot's tests with [{features}]: not those failed that must, {expected:?}"));
         }
     }
     Ok(faults)
 }
 
-fn generate(ground: &Ground, sources: &Path, directory: &Path) -> Result<(), String> {
+fn generate(trees: &Trees, directory: &Path) -> Result<(), String> {
+    let sources = trees.fetch(&ORIGINAL)?;
     let feature = |name| format!("{name} = [\"parking_lot/{name}\"]\n");
-    let tables = format!(
-        "[features]\n{}\n[dependencies]\nparking_lot = \"={}\"\n\n[dev-dependencies]\nbincode = \"1.3.3\"\nrand = \"0.8.3\"\n",
+    let manifest = format!(
+        "{}[features]\n{}\n[dependencies]\nparking_lot = \"={}\"\n\n\
+         [dev-dependencies]\nbincode = \"1.3.3\"\nrand = \"0.8.3\"\n{}",
+        head("suite"),
         FORWARDED.map(feature).concat(),
-        ORIGINAL.version
+        ORIGINAL.version,
+        trees.patch()
     );
-    ground.manifest(directory, "suite", Side::Patched, &tables)?;
+    write(&directory.join("Cargo.toml"), manifest)?;
     let mut examples = "#![allow(warnings)]\n".to_owned();
-    for (name, text) in rust_files(&sources.join("src"))? {
+    for name in names(&sources.join("src"))?.iter().filter(|name| name.ends_with(".rs")) {
+        let text = read(&sources.join("src").join(name))?;
         let tests = test_modules(&text).map_err(|error| format!("{name}: {error}"))?;
         if !tests.is_empty() {
-            write(&directory.join("tests").join(&name), &format!("{PRELUDE}{tests}"))?;
+            write(&directory.join("tests").join(name), format!("{PRELUDE}{tests}"))?;
         }
         examples.push_str(&documentation(&text));
     }
-    for (name, text) in rust_files(&sources.join("tests"))? {
-        write(&directory.join("tests").join(name), &text)?;
+    write(&directory.join("src/lib.rs"), examples)?;
+    for name in names(&sources.join("tests"))? {
+        write(&directory.join("tests").join(&name), read(&sources.join("tests").join(&name))?)?;
     }
-    write(&directory.join("src/lib.rs"), &examples)
-}
-
-/// Names and texts.
-fn rust_files(directory: &Path) -> Result<Vec<(String, String)>, String> {
-    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let mut files = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            files.push((name, super::read(&path)?));
-        }
-    }
-    files.sort();
-    Ok(files)
+    Ok(())
 }
 
 /// The modules that are compiled for tests only, with the crate named from outside.
@@ -132,19 +121,14 @@ fn test_modules(text: &str) -> Result<String, syn::Error> {
 fn documentation(text: &str) -> String {
     let mut found = String::new();
     let mut is_open = false;
-    for line in text.lines().chain(iter::once("")) {
-        let line = line.trim_start();
-        match line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) {
-            Some(words) => {
-                found.push_str(&format!("///{words}\n"));
-                is_open = true;
-            }
-            None if is_open => {
-                found.push_str("const _: () = ();\n");
-                is_open = false;
-            }
+    for line in text.lines().chain(iter::once("")).map(str::trim_start) {
+        let words = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        match words {
+            Some(words) => found.push_str(&format!("///{words}\n")),
+            None if is_open => found.push_str("const _: () = ();\n"),
             None => {}
         }
+        is_open = words.is_some();
     }
     found
 }

@@ -1,13 +1,13 @@
-//! A program that runs: with or without the library, watched until it ends, and what it has used.
+//! A program that runs, with its own locks or ours: watched until it ends, and what it has used.
 
-use super::preload::Variant;
+use crate::files::At;
+use ondeck_launch::Launch;
 pub(super) use ondeck_rounds::Usage;
 use ondeck_rounds::{NotEnded, Running};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How long a program may take that takes seconds alone: it may have a slow machine, and others beside it.
@@ -16,6 +16,50 @@ const LIMIT: Duration = Duration::from_secs(120);
 const ENDING: Duration = Duration::from_secs(20);
 /// How many bytes of what a program wrote stand in an error.
 const TAIL: usize = 600;
+
+/// With which locks a program runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Locks {
+    /// glibc's own.
+    Glibc,
+    /// Those of the library, which is preloaded: the lock of that name, or the flagship.
+    Ours { library: PathBuf, lock: Option<String> },
+    /// glibc's own, recorded by the command `ondeck`; the profile is written to a file, as JSON.
+    Recorded { ondeck: PathBuf, profile: PathBuf },
+}
+
+impl Locks {
+    /// As in messages.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Locks::Glibc => "glibc",
+            Locks::Ours { lock, .. } => lock.as_deref().unwrap_or("ondeck"),
+            Locks::Recorded { .. } => "recorded",
+        }
+    }
+
+    /// The command that runs the program with these locks; its words are still to be added.
+    pub(super) fn command(&self, program: &Path) -> Result<Command, String> {
+        match self {
+            Locks::Glibc => {
+                let mut command = Command::new(program);
+                // Or whoever has exported it would compare a library with itself.
+                command.env_remove("LD_PRELOAD");
+                Ok(command)
+            }
+            Locks::Ours { library, lock } => {
+                let (command, library) = (vec![program.into()], Some(library.clone()));
+                let launch = Launch { command, library, lock: lock.clone(), verbose: true, ..Launch::default() };
+                ondeck_launch::prepare(&launch).map_err(|refusal| refusal.to_string())
+            }
+            Locks::Recorded { ondeck, profile } => {
+                let mut command = Command::new(ondeck);
+                command.args(["profile", "--format", "json", "--out"]).arg(profile).arg("--").arg(program);
+                Ok(command)
+            }
+        }
+    }
+}
 
 /// What is left of a process that has ended well.
 pub(super) struct Ended {
@@ -39,49 +83,29 @@ impl Ended {
 pub(super) struct Process {
     running: Running,
     traces: Traces,
-    /// Whether the program is its child.
-    is_wrapped: bool,
 }
 
 /// What a process leaves, also when it has ended.
 struct Traces {
     name: String,
     log: PathBuf,
-    /// Where the loader has said what it loads and begins.
-    loader: PathBuf,
-    /// The library that it must have loaded.
-    library: Option<PathBuf>,
+    /// What the library has said as the program began, if there is one.
+    greeting: Option<String>,
 }
 
 impl Process {
-    /// Starts a command that `variant` has made; what it writes goes to `log`, and to files beside it.
-    pub(super) fn start(mut command: Command, variant: &Variant, log: PathBuf) -> Result<Process, String> {
-        static N_STARTED: AtomicU64 = AtomicU64::new(0);
-        let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
-        command.stdin(Stdio::null()).stdout(file(&log)?).stderr(file(&errors_of(&log))?);
+    /// Starts a command that `locks` has made; what it writes goes to `log`, and to a file beside it.
+    pub(super) fn start(mut command: Command, locks: &Locks, log: PathBuf) -> Result<Process, String> {
+        let errors = errors_of(&log);
+        command.stdin(Stdio::null()).stdout(File::create(&log).at(&log)?).stderr(File::create(&errors).at(&errors)?);
         // Nobody's settings are read, and none are left: memcaslap writes some where it finds none.
         command.env("HOME", log.parent().unwrap_or(&log));
-        // With every lock, so that it costs all of them the same. The loader adds the number of the process, which another one
-        // may have had before.
-        let loader = log.with_extension(format!("loader-{}", N_STARTED.fetch_add(1, Relaxed)));
-        command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", &loader);
         let name = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // A profiler is asked to end, as it passes that on to the program: killed, it would leave it behind.
-        let last_signal = if variant.is_profiled() { libc::SIGTERM } else { libc::SIGKILL };
-        let running =
-            Running::start(&mut command, last_signal).map_err(|error| format!("cannot run {name}: {error}"))?;
-        let loader = PathBuf::from(format!("{}.{}", loader.display(), running.pid()));
-        let traces = Traces { name, log, loader, library: variant.library.clone() };
-        Ok(Process { running, traces, is_wrapped: variant.is_profiled() })
-    }
-
-    /// The library must be mapped now, by a program that may have been run in the place of the one that was started.
-    pub(super) fn must_have_mapped(&self) -> Result<(), String> {
-        let Traces { name, library: Some(library), .. } = &self.traces else { return Ok(()) };
-        if maps_name(&text_of(Path::new(&format!("/proc/{}/maps", self.running.pid()))), library) {
-            return Ok(());
-        }
-        Err(format!("{name} runs without {}: it is not mapped", library.display()))
+        // A profiler passes it on to the program: killed, it would leave it behind.
+        let running = Running::start(&mut command, libc::SIGTERM).at(&name)?;
+        let is_ours = matches!(locks, Locks::Ours { .. });
+        let greeting = is_ours.then(|| format!("ondeck: process {} (", running.pid()));
+        Ok(Process { running, traces: Traces { name, log, greeting } })
     }
 
     /// Waits until that is so, as long as it runs. Looks often, as a clock may stop then.
@@ -92,7 +116,7 @@ impl Process {
                 false if self.running.elapsed() > LIMIT => "is not where it should be by now",
                 false => continue,
             };
-            return Err(format!("{} {fault}: {}", self.traces.name, self.traces.tail()));
+            return Err(self.traces.fault(fault));
         }
         Ok(())
     }
@@ -101,53 +125,45 @@ impl Process {
     pub(super) fn finish(self) -> Result<Ended, String> {
         let (ended, traces) = self.end(LIMIT)?;
         if !ended.status.success() {
-            return Err(format!("{} failed with {}: {}", traces.name, ended.status, traces.tail()));
+            return Err(traces.fault(&format!("failed with {}", ended.status)));
         }
-        traces.must_have_library()?;
         Ok(Ended { seconds: ended.seconds, usage: ended.usage, text: text_of(&traces.log) })
     }
 
     /// Asks a server to end, and waits until it has.
     pub(super) fn stop(self) -> Result<(), String> {
-        self.traces.must_have_library()?;
         if self.running.is_over(Duration::ZERO) {
-            return Err(format!("{} has ended by itself: {}", self.traces.name, self.traces.tail()));
+            return Err(self.traces.fault("has ended by itself"));
         }
         // SAFETY: takes numbers only; our child has not been waited for, so the number is its own.
         unsafe { libc::kill(self.running.pid(), libc::SIGTERM) };
-        let (limit, is_wrapped) = (self.running.elapsed() + ENDING, self.is_wrapped);
+        let limit = self.running.elapsed() + ENDING;
         let (ended, traces) = self.end(limit)?;
         // Who has no handler ends by the signal, which is as good; a profiler says it as a shell does.
-        let by_signal = ended.status.signal() == Some(libc::SIGTERM)
-            || is_wrapped && ended.status.code() == Some(128 + libc::SIGTERM);
+        let by_signal =
+            ended.status.signal() == Some(libc::SIGTERM) || ended.status.code() == Some(128 + libc::SIGTERM);
         if ended.status.success() || by_signal {
             return Ok(());
         }
-        Err(format!("{} failed with {} after SIGTERM: {}", traces.name, ended.status, traces.tail()))
+        Err(traces.fault(&format!("failed with {} after SIGTERM", ended.status)))
     }
 
     fn end(self, limit: Duration) -> Result<(ondeck_rounds::Ended, Traces), String> {
-        let Process { running, traces, .. } = self;
+        let Process { running, traces } = self;
         match running.finish(Some(limit), || None) {
-            Ok(ended) => Ok((ended, traces)),
-            Err(NotEnded::TooLong(_)) => {
-                Err(format!("{} had not ended after {} s: {}", traces.name, limit.as_secs(), traces.tail()))
-            }
-            Err(other) => Err(format!("{}: {other:?}", traces.name)),
+            Ok(ended) if traces.has_library() => Ok((ended, traces)),
+            Ok(_) => Err(traces.fault("has run without the library")),
+            Err(NotEnded::TooLong(_)) => Err(traces.fault(&format!("had not ended after {} s", limit.as_secs()))),
+            Err(other) => Err(traces.fault(&format!("has not ended: {other:?}"))),
         }
     }
 
-    /// What it has used until now, by the kernel's books; of a program under the profiler, what the program has used.
+    /// What it has used until now, by the kernel's books.
     pub(super) fn usage(&self) -> Result<Usage, String> {
-        let mut path = format!("/proc/{}", self.running.pid());
-        if self.is_wrapped {
-            let children = text_of(Path::new(&format!("{path}/task/{}/children", self.running.pid())));
-            let child = children.split_whitespace().next().ok_or(format!("{} has no child", self.traces.name))?;
-            path = format!("/proc/{child}");
-        }
-        let stat = text_of(Path::new(&format!("{path}/stat")));
-        let mut usage = Usage { cpu_s: cpu_seconds(&stat).ok_or(format!("{path}/stat: {stat}"))?, ..Usage::default() };
-        for task in fs::read_dir(format!("{path}/task")).map_err(|error| format!("{path}/task: {error}"))?.flatten() {
+        let path = PathBuf::from(format!("/proc/{}", self.running.pid()));
+        let stat = text_of(&path.join("stat"));
+        let mut usage = Usage { cpu_s: cpu_seconds(&stat).ok_or(format!("no times in `{stat}`"))?, ..Usage::default() };
+        for task in fs::read_dir(path.join("task")).at(&path)?.flatten() {
             // A thread may end between the two.
             let status = text_of(&task.path().join("status"));
             usage.voluntary += switches(&status, "voluntary_ctxt_switches:");
@@ -160,30 +176,22 @@ impl Process {
     pub(super) fn errors(&self) -> String {
         text_of(&errors_of(&self.traces.log))
     }
-
-    /// All that it has written to its standard output so far.
-    pub(super) fn text(&self) -> String {
-        text_of(&self.traces.log)
-    }
 }
 
 impl Traces {
-    /// The loader must have begun with the library that the program was started with. A look at what is mapped comes too
-    /// late for a short program on a busy machine.
-    fn must_have_library(&self) -> Result<(), String> {
-        let Some(library) = &self.library else { return Ok(()) };
-        if has_begun_with(&text_of(&self.loader), library) {
-            return Ok(());
-        }
-        Err(format!("{} has run without {}: it was never loaded", self.name, library.display()))
+    /// Whether the library is where it should be. The loader only warns about one that it cannot load, and runs the program
+    /// without it, which would then be compared with itself.
+    fn has_library(&self) -> bool {
+        let said = text_of(&errors_of(&self.log));
+        self.greeting.as_ref().is_none_or(|greeting| said.lines().any(|line| line.starts_with(greeting)))
     }
 
-    /// The end of what it has written.
-    fn tail(&self) -> String {
+    /// What went wrong, and the end of what it has written.
+    fn fault(&self, what: &str) -> String {
         let all = text_of(&self.log) + &text_of(&errors_of(&self.log));
         let text = all.trim();
         let from = text.char_indices().rev().nth(TAIL).map_or(0, |(at, _)| at);
-        if text.is_empty() { "it has written nothing".to_owned() } else { text[from..].to_owned() }
+        format!("{} {what}: {}", self.name, if text.is_empty() { "it has written nothing" } else { &text[from..] })
     }
 }
 
@@ -194,17 +202,6 @@ fn errors_of(log: &Path) -> PathBuf {
 /// As text whatever it is: some programs write bytes.
 fn text_of(file: &Path) -> String {
     String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned()
-}
-
-/// Whether the file is one of those in the text of a `/proc/PID/maps`.
-pub(super) fn maps_name(maps: &str, library: &Path) -> bool {
-    maps.lines().any(|line| line.split_once('/').is_some_and(|(_, rest)| Path::new(&format!("/{rest}")) == library))
-}
-
-/// Whether the loader has said that it ran the library's first functions.
-fn has_begun_with(said: &str, library: &Path) -> bool {
-    let end = format!("calling init: {}", library.display());
-    said.lines().any(|line| line.ends_with(&end))
 }
 
 /// User and system time in the text of a `/proc/PID/stat`, in ticks of 10 ms.
@@ -223,37 +220,32 @@ fn switches(status: &str, name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// Runs a shell's line, or `true`, and removes what is left of it.
-    fn run(name: &str, variant: &Variant, script: &str) -> Result<Ended, String> {
-        let place = std::env::temp_dir().join(format!("ondeck-process-{name}-{}", std::process::id()));
-        fs::create_dir_all(&place).unwrap();
-        let mut command = variant.command(Path::new("sh"));
+    /// Runs a shell's line.
+    fn run(locks: &Locks, script: &str) -> Result<Ended, String> {
+        let place = tempfile::tempdir().unwrap();
+        let mut command = locks.command(Path::new("/bin/sh")).unwrap();
         command.args(["-c", script]);
-        let ended = Process::start(command, variant, place.join("sh.out")).and_then(Process::finish);
-        fs::remove_dir_all(place).unwrap();
-        ended
+        Process::start(command, locks, place.path().join("sh.out")).and_then(Process::finish)
     }
 
     #[test]
     fn an_end_has_its_output_and_its_cost() {
         let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i";
-        let ended = run("end", &Variant::plain(), script).unwrap();
+        let ended = run(&Locks::Glibc, script).unwrap();
         assert_eq!(ended.text, "100000\n");
         assert!(ended.usage.cpu_s > 0.0 && ended.seconds > 0.0);
-        let fault = run("fault", &Variant::plain(), "echo why >&2; exit 3").err().unwrap();
+        let fault = run(&Locks::Glibc, "echo why >&2; exit 3").err().unwrap();
         assert!(fault.starts_with("sh failed with exit status: 3") && fault.contains("why"), "{fault}");
     }
 
     #[test]
-    fn a_program_that_is_over_at_once_has_had_its_library_or_fails() {
-        let maps = text_of(Path::new("/proc/self/maps"));
-        let libc =
-            maps.lines().find_map(|line| line.find('/').filter(|_| line.ends_with("/libc.so.6")).map(|at| &line[at..]));
-        // Another library that is always there, and that a shell does not ask for.
-        let library = Path::new(libc.unwrap()).with_file_name("libm.so.6");
-        run("short", &Variant::preloaded(&library, None), "true").unwrap();
-        let fault = run("missing", &Variant::preloaded(Path::new("/nowhere/libm.so.6"), None), "true").err().unwrap();
-        assert!(fault.contains("was never loaded"), "{fault}");
+    fn a_library_that_the_loader_does_not_load_is_missed() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let locks = Locks::Ours { library: file.path().to_owned(), lock: None };
+        let fault = run(&locks, "true").err().unwrap();
+        assert!(fault.starts_with("sh has run without the library") && fault.contains("LD_PRELOAD"), "{fault}");
+        // What stands in for the library says what the library says.
+        run(&locks, "echo \"ondeck: process $$ (/bin/sh) has the lock ondeck\" >&2").unwrap();
     }
 
     #[test]
@@ -267,15 +259,9 @@ mod tests {
 
     #[test]
     fn books_are_read() {
-        let stat = "7 (a) b) S 1 2 3 4 5 6 7 8 9 10 150 50 0";
-        assert_eq!(cpu_seconds(stat), Some(2.0));
+        assert_eq!(cpu_seconds("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 150 50 0"), Some(2.0));
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(switches(status, "voluntary_ctxt_switches:"), 12);
         assert_eq!(switches(status, "nonvoluntary_ctxt_switches:"), 3);
-        let maps = "7f00-7f01 r-xp 00000000 fd:00 12 /lib/libc.so.6\n7f02-7f03 rw-p 0 00:00 0 \n";
-        assert!(maps_name(maps, Path::new("/lib/libc.so.6")));
-        assert!(!maps_name(maps, Path::new("/lib/libc.so")));
-        let said = "     7:\tcalling init: /lib/libc.so.6\n     7:\t\n     7:\tcalling fini:  [0]\n";
-        assert!(has_begun_with(said, Path::new("/lib/libc.so.6")) && !has_begun_with(said, Path::new("/lib/libc.so")));
     }
 }

@@ -43,7 +43,11 @@ const ALLOWED: [Row; 17] = [
     row("ondeck-launch", "ondeck-locks", None),
     row("ondeck-conformance", "ondeck-platform ondeck-locks ondeck ondeck-sim", None),
     // For the table of locks and the pictures, from which pages are written.
-    row("xtask", "ondeck-locks ondeck-lab ondeck-platform ondeck-profile ondeck-report ondeck-rounds ondeck-sim", None),
+    row(
+        "xtask",
+        "ondeck-locks ondeck-lab ondeck-launch ondeck-platform ondeck-profile ondeck-report ondeck-rounds ondeck-sim",
+        None,
+    ),
 ];
 
 /// Asks cargo for the manifests as it understands them.
