@@ -102,7 +102,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
             true => (profiles::HEAD, "one run each".to_owned()),
             false => (HEAD, format!("{} rounds in turn", options.rounds)),
         };
-        println!("\nOn {}; {how}.\n\n{}\n{}", this_machine::fingerprint().line(), table(head), lines.join("\n"));
+        let rule = "---|".repeat(head.split('|').count());
+        let machine = this_machine::fingerprint().line();
+        println!("\nOn {machine}; {how}.\n\n| {head} |\n|{rule}\n{}\n", lines.join("\n"));
     }
     skipped.iter().for_each(|line| println!("skipped {line}"));
     match failed.len() {
@@ -184,21 +186,8 @@ fn attempt(program: &Program, run: &Run) -> Result<Sample, Fault> {
     })
 }
 
-const HEAD: &[&str] = &[
-    "program",
-    "threads",
-    "operations/s, glibc",
-    "throughput, ratio",
-    "CPU us/operation, glibc",
-    "CPU per operation, ratio",
-    "switches/operation, glibc",
-    "ours",
-];
-
-/// The head of a table in Markdown.
-fn table(head: &[&str]) -> String {
-    format!("| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()))
-}
+const HEAD: &str = "program | threads | operations/s, glibc | throughput, ratio | CPU us/operation, glibc | \
+                    CPU per operation, ratio | switches/operation, glibc | ours";
 
 fn line_of(program: &Program, setting: &Setting, rounds: &[Round]) -> String {
     let ops_per_s = |sample: &Sample| sample.ops / sample.seconds;

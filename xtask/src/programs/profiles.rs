@@ -37,16 +37,8 @@ const START: &str = "_start";
 /// How often a short run may be repeated: a few samples of a busy machine may be of anything.
 const ATTEMPTS: u32 = 3;
 
-pub(super) const HEAD: &[&str] = &[
-    "program",
-    "threads",
-    "known from its sources",
-    "waited, s",
-    "the first lock of the profile",
-    "share",
-    "waits most",
-    "held meanwhile by",
-];
+pub(super) const HEAD: &str = "program | threads | known from its sources | waited, s | the first lock of the profile | \
+                               share | waits most | held meanwhile by";
 
 /// Records the program, and holds the profile to what is known; a line of the table.
 pub(super) fn line(program: &Program, place: &Place, known: &Known, ondeck: &Path) -> Result<String, Fault> {
@@ -127,7 +119,8 @@ impl Known {
 }
 
 fn percent(part: f64) -> String {
-    format!("{:.0} %", part * 100.0)
+    // The sum of nothing is -0.
+    format!("{:.0} %", part * 100.0 + 0.0)
 }
 
 /// The part of the waiting for a lock whose stacks are such.
