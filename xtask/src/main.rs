@@ -25,8 +25,6 @@ mod sanitize;
 mod scaling;
 mod table;
 mod tidy;
-#[cfg(feature = "lab")]
-mod validate;
 
 use clap::{Args, Parser};
 use std::path::{Path, PathBuf};
@@ -93,8 +91,6 @@ enum Tool {
     Programs(Words),
     /// The flagship on simulated machines, against what is on record [--write]
     Scaling(Words),
-    /// The simulator beside published tables; minutes [--check]
-    Validate(Words),
     /// The hardware tests under the sanitizers, or under one of them
     Sanitize {
         #[arg(value_parser = ["address", "thread"])]
@@ -137,7 +133,6 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
         Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
         Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),
-        Tool::Validate(Words { words }) => with_lab(root, "validate", &words),
     }
 }
 
@@ -147,8 +142,7 @@ fn with_lab(root: &Path, tool: &str, words: &[String]) -> Result<(), String> {
     match tool {
         "matrix" => matrix::run(root, words),
         "programs" => programs::run(root, words),
-        "scaling" => scaling::run(root, words),
-        _ => validate::run(root, words),
+        _ => scaling::run(root, words),
     }
 }
 

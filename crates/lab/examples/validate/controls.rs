@@ -52,7 +52,10 @@ pub(super) fn all() -> Result<Vec<Control>, String> {
         "PAUSE takes on E cores what it takes on P cores",
         "go-tristate-futex, chan-contended, time with 14 threads over time with 8",
         &|machine| Ok(old(machine, 14)? / old(machine, 8)?),
-        alike,
+        |machine| {
+            let (pause_ps, jitter) = (machine.kinds[0].pause_ps, machine.kinds[0].pause_jitter);
+            machine.kinds.iter_mut().for_each(|kind| (kind.pause_ps, kind.pause_jitter) = (pause_ps, jitter));
+        },
     )?;
     let moved = control(
         "woken threads stay where they were (move_on_wake is 0)",
@@ -70,12 +73,4 @@ pub(super) fn all() -> Result<Vec<Control>, String> {
 /// Microseconds per operation.
 fn chan(machine: &Machine, lock: &str, threads: u32) -> Result<f64, String> {
     Ok(simulate(machine, "chan-contended", &[(lock.to_owned(), threads)], SHORT)?[0] / 1000.0)
-}
-
-/// All pauses as long as those of the first kind.
-fn alike(machine: &mut Machine) {
-    let (pause_ps, jitter) = (machine.kinds[0].pause_ps, machine.kinds[0].pause_jitter);
-    for kind in &mut machine.kinds {
-        (kind.pause_ps, kind.pause_jitter) = (pause_ps, jitter);
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::programs::{self, Tickets};
 use super::tables::{SHORT, simulate};
-use super::{Declared, Group, Keep, Limit, Row, machine};
+use super::{Declared, Group, Limit, Row, machine};
 use ondeck_sim::machine::Machine;
 
 /// Numbers of threads at which the models are asked.
@@ -11,10 +11,8 @@ const THREADS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const INSIDE: u32 = 300;
 const OUTSIDE: u32 = 3000;
 
-pub(super) fn groups(keep: &mut Keep) -> Result<(), String> {
-    keep(ticket()?);
-    keep(mcs()?);
-    Ok(())
+pub(super) fn groups() -> Result<Vec<Group>, String> {
+    Ok(vec![ticket()?, mcs()?])
 }
 
 /// The mesh, without what the models do not know: cores that slow down together or are nearer than others, and sharers that

@@ -2,14 +2,14 @@
 
 use super::programs::{self, Count};
 use super::published::{self, Line};
-use super::{Declared, Group, Keep, Limit, Row, machine};
+use super::{Declared, Group, Limit, Row, machine};
 use ondeck_sim::machine::Machine;
 
-pub(super) fn groups(keep: &mut Keep) -> Result<(), String> {
-    core_to_core()?.into_iter().for_each(&mut *keep);
-    contended()?.into_iter().for_each(&mut *keep);
-    keep(calls()?);
-    Ok(())
+pub(super) fn groups() -> Result<Vec<Group>, String> {
+    let mut groups = core_to_core()?;
+    groups.extend(contended()?);
+    groups.push(calls()?);
+    Ok(groups)
 }
 
 /// A pair of hardware threads, and the published class of pairs that it stands for.
@@ -64,7 +64,7 @@ fn core_to_core() -> Result<Vec<Group>, String> {
 }
 
 fn ping_pong(pair: &Pair) -> Result<Row, String> {
-    let line = published::line(published::CORE_TO_CORE, &[("cpu", pair.cpu), ("pair_class", pair.class)]);
+    let line = published::line("core_to_core", &[("cpu", pair.cpu), ("pair_class", pair.class)]);
     let times = if pair.times == 1.0 { String::new() } else { format!(" x {}", pair.times) };
     Ok(Row {
         what: format!("{} beside {}: {}{times}", pair.machine, pair.cpu, pair.class),
@@ -123,8 +123,8 @@ fn counting(counting: &Counting) -> Result<Group, String> {
     let (name, theirs) = (counting.machine, counting.published);
     let mut rows = Vec::new();
     let wanted = [("machine", theirs), ("implementation", counting.name)];
-    for line in published::lines(published::CONTENDED_ATOMICS, &wanted) {
-        let threads = line.number("threads") as u32;
+    for line in published::lines("contended_atomics", &wanted) {
+        let threads = line.threads();
         if counting.threads.contains(&threads) {
             let (mut machine, mut slowed) = (machine(name), "");
             if theirs == "skl" {
@@ -156,7 +156,7 @@ const KINDS: [(&str, u32, &str, &str); 5] = [
 fn calls() -> Result<Group, String> {
     let mut rows = Vec::new();
     for (name, cpu, published_cpu, kind) in KINDS {
-        let lines = published::lines(published::PROCYIELD_OSYIELD, &[("cpu", published_cpu), ("core_kind", kind)]);
+        let lines = published::lines("procyield_osyield", &[("cpu", published_cpu), ("core_kind", kind)]);
         for line in lines {
             rows.push(call(name, cpu, &line)?);
         }

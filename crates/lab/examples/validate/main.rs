@@ -1,8 +1,10 @@
-//! `cargo xtask validate [--check]`: the simulator beside what is published and what theory says; writes the tables of
-//! `docs/validation.md`, or with `--check` says whether they are up to date. With the name of a part it only prints that.
+//! The simulator beside published measurements and theory, as the Markdown tables of `docs/validation.md`.
+//!
+//! `cargo run --release -p ondeck-lab --example validate [PART]` prints everything in nine minutes, or one part: unfitted,
+//! hardware, models, tables or controls.
 //!
 //! A group of rows has a limit, and is declared to keep it or to miss it. A declaration that is wrong, either way, is a
-//! fault: what the page says about a group is then no longer so.
+//! fault: what the page says about the group is then no longer so. The program ends with the list of faults.
 
 mod controls;
 mod hardware;
@@ -14,8 +16,8 @@ mod tables;
 mod unfitted;
 
 use ondeck_report::stats::median;
-use std::path::Path;
-use std::process::Command;
+use ondeck_sim::machine::{Machine, builtin};
+use std::process::ExitCode;
 
 /// A figure that is compared.
 struct Row {
@@ -67,13 +69,8 @@ struct Group {
 }
 
 impl Group {
-    /// The median of the errors, without their signs, and the largest.
-    fn errors(&self) -> (f64, f64) {
-        errors(&self.rows)
-    }
-
     fn holds(&self) -> bool {
-        let (median, most) = self.errors();
+        let (median, most) = errors(&self.rows);
         match self.limit {
             Limit::Each(limit) => self.rows.iter().all(|row| row.error().abs() <= row.limit.unwrap_or(limit)),
             Limit::MedianAndMost(limit, limit_of_each) => median <= limit && most <= limit_of_each,
@@ -96,80 +93,41 @@ fn errors<'a>(rows: impl IntoIterator<Item = &'a Row>) -> (f64, f64) {
     (median(&errors).unwrap_or(f64::NAN), errors.into_iter().fold(0.0, f64::max))
 }
 
-/// Everything that is compared.
-struct Validation {
-    unfitted: Vec<unfitted::Unfitted>,
-    groups: Vec<Group>,
-    controls: Vec<controls::Control>,
+/// The built-in machine of this name.
+fn machine(name: &str) -> Machine {
+    builtin(name).unwrap_or_else(|| panic!("there is no machine {name}"))
 }
 
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    if cfg!(debug_assertions) {
-        return again_optimized(root, words);
+fn main() -> ExitCode {
+    let part = std::env::args().nth(1);
+    match run(part.as_deref()) {
+        Ok(faults) if faults.is_empty() => return ExitCode::SUCCESS,
+        Ok(faults) => eprintln!("{}", faults.join("\n")),
+        Err(failure) => eprintln!("{failure}"),
     }
-    let (part, is_check) = match words {
-        [] => (None, false),
-        [word] if word == "--check" => (None, true),
-        [word] if [UNFITTED, CONTROLS].contains(&word.as_str()) || MAKERS.iter().any(|(name, _)| word == name) => {
-            (Some(word.as_str()), false)
-        }
-        _ => return Err("usage: cargo xtask validate [--check|unfitted|hardware|models|tables|controls]".into()),
-    };
-    let validation = compute(part)?;
-    if part.is_none() {
-        page::keep(root, &validation, is_check)?;
-    }
-    let faults = validation.groups.iter().filter_map(Group::fault);
-    let faults: Vec<String> = faults.chain(validation.controls.iter().filter_map(controls::Control::fault)).collect();
-    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+    ExitCode::FAILURE
 }
 
-/// The simulator takes ten times as long without optimization.
-fn again_optimized(root: &Path, words: &[String]) -> Result<(), String> {
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(root).args(["run", "--quiet", "--release", "--package", "xtask", "--", "validate"]).args(words);
-    let status = command.status().map_err(|error| format!("cargo run: {error}"))?;
-    if status.success() { Ok(()) } else { Err("cargo xtask validate has failed".into()) }
-}
-
-/// Takes a group that is there.
-type Keep<'a> = dyn FnMut(Group) + 'a;
-
-/// Makes the groups of a part.
-type Maker = fn(&mut Keep) -> Result<(), String>;
-
-/// What can be looked at by itself.
-const MAKERS: [(&str, Maker); 3] =
-    [("hardware", hardware::groups), ("models", models::groups), ("tables", tables::groups)];
-/// And these.
-const UNFITTED: &str = "unfitted";
-const CONTROLS: &str = "controls";
-
-/// Everything, or a part; each group is printed as soon as it is there.
-fn compute(part: Option<&str>) -> Result<Validation, String> {
+/// Prints everything, or a part, and gives what is not as it is declared.
+fn run(part: Option<&str>) -> Result<Vec<String>, String> {
     let is_wanted = |name: &str| part.is_none_or(|part| part == name);
-    let mut validation = Validation { unfitted: Vec::new(), groups: Vec::new(), controls: Vec::new() };
-    if is_wanted(UNFITTED) {
-        validation.unfitted = unfitted::all()?;
-        print!("{}", unfitted::section(&validation.unfitted));
+    if is_wanted("unfitted") {
+        println!("{}", unfitted::section()?);
     }
-    for (_, groups) in MAKERS.into_iter().filter(|(name, _)| is_wanted(name)) {
-        groups(&mut |group| {
-            print!("{}", page::group(&group));
-            validation.groups.push(group);
-        })?;
+    let mut groups = Vec::new();
+    for (name, all) in [
+        ("hardware", hardware::groups as fn() -> Result<Vec<Group>, String>),
+        ("models", models::groups),
+        ("tables", tables::groups),
+    ] {
+        if is_wanted(name) {
+            groups.extend(all()?);
+        }
     }
-    if is_wanted(CONTROLS) {
-        validation.controls = controls::all()?;
-        print!("{}", page::controls(&validation.controls));
-    }
-    Ok(validation)
-}
-
-/// A machine file of the workspace as it is now, which need not be the one that was built in.
-fn machine(name: &str) -> ondeck_sim::machine::Machine {
-    let path = crate::root().join(format!("crates/sim/machines/{name}.toml"));
-    ondeck_sim::machine::load(path).unwrap_or_else(|error| panic!("{error}"))
+    let controls = if is_wanted("controls") { controls::all()? } else { Vec::new() };
+    print!("{}", page::tables(&groups, &controls));
+    let faults = groups.iter().filter_map(Group::fault);
+    Ok(faults.chain(controls.iter().filter_map(controls::Control::fault)).collect())
 }
 
 #[cfg(test)]
@@ -207,5 +165,11 @@ mod tests {
         assert!(!wide.holds());
         wide.rows[0].limit = Some(0.25);
         assert!(wide.holds());
+    }
+
+    /// The part that takes seconds. The program looks at all.
+    #[test]
+    fn hardware_is_simulated_as_declared() {
+        assert_eq!(run(Some("hardware")), Ok(Vec::new()));
     }
 }
