@@ -3,20 +3,16 @@
 //! Each is also a step of `.ci/run`, and there is no other list of steps.
 
 mod asm;
-mod book;
-mod browser;
-mod capi;
 mod command;
-mod deb;
 mod docs;
 mod files;
-mod install;
 mod lexer;
+#[cfg(test)]
+mod links;
 #[cfg(feature = "lab")]
 mod matrix;
 mod models;
 mod mutants;
-mod package;
 mod patched;
 #[cfg(feature = "lab")]
 mod programs;
@@ -40,29 +36,6 @@ enum Tool {
     Asm,
     /// Writes the generated part of docs/, or says whether it is stale [--check]
     Docs(Words),
-    /// docs/ as a book, by mdBook, in target/book
-    Book,
-    /// The page of `ondeck report` in a real Chromium: the one in PATH, or that the variable CHROMIUM names
-    Browser {
-        /// Where pictures of the pages are left
-        #[arg(long, value_name = "DIRECTORY")]
-        shots: Option<PathBuf>,
-        /// Only the tests whose names contain this
-        test: Option<String>,
-    },
-    /// The C and C++ interface: installed, compiled in every way that users have, and run
-    Capi,
-    /// A Debian package of program and libraries, in target/deb
-    Deb {
-        /// Installs it into a directory, and uses it
-        #[arg(long)]
-        check: bool,
-    },
-    /// The libraries for C and C++, with headers, pkg-config and CMake files
-    Install {
-        #[arg(long, value_name = "DIRECTORY")]
-        prefix: PathBuf,
-    },
     /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
     /// [--machine NAME]
     Matrix(Words),
@@ -81,8 +54,6 @@ enum Tool {
         #[arg(long = "lock", value_name = "NAME")]
         locks: Vec<String>,
     },
-    /// The crates that are published, as their users get them
-    Package,
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
     /// half an hour from nothing [parking_lot|tokio|moka|dashmap]... [--test GLOB]...
     Patched(Words),
@@ -120,14 +91,8 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Tidy => tidy::run(root),
         Tool::Docs(Words { words }) => docs::run(root, &words),
         Tool::Asm => asm::run(root),
-        Tool::Book => book::run(root),
-        Tool::Browser { shots, test } => browser::run(root, shots.as_deref(), test.as_deref()),
-        Tool::Capi => capi::run(root),
-        Tool::Deb { check } => deb::run(root, check),
-        Tool::Install { prefix } => install::run(root, &prefix),
         Tool::Models { modules, gate } => models::run(root, &modules, gate),
         Tool::Mutants { locks } => mutants::run(root, &locks),
-        Tool::Package => package::run(root),
         Tool::Patched(Words { words }) => patched::run(root, &words),
         Tool::Sanitize { sanitizer } => sanitize::run(root, sanitizer.as_deref()),
         Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),

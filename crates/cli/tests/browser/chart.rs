@@ -48,7 +48,7 @@ fn drawable(tab: &mut Tab, figure: &Figure, series: usize) -> usize {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn every_point_is_drawn_in_the_colour_of_its_series() {
     for page in [&TOY, &REAL, &HOSTILE] {
         let mut tab = open(page, WIDE);
@@ -114,7 +114,7 @@ pub(crate) fn check_tooltip(figure: &Figure, shown: &[usize], x: f64, said: &Too
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_mouse_finds_every_value() {
     let mut tab = open(&TOY, WIDE);
     for figure in figures(&mut tab) {
@@ -175,13 +175,13 @@ fn check_middle(tab: &mut Tab, figure: &Figure, off: usize) {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_series_is_switched_off_and_on() {
     switches_off_and_on(&TOY);
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_series_with_a_hostile_name_is_switched_off_and_on() {
     switches_off_and_on(&HOSTILE);
 }
@@ -211,7 +211,7 @@ fn fits(ticks: &[(f64, f64)], scale: fn(f64) -> f64) -> bool {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_scale_of_an_axis_is_switched() {
     let mut tab = open(&TOY, WIDE);
     let mut n_switched = 0;
@@ -242,7 +242,7 @@ fn the_scale_of_an_axis_is_switched() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_drag_zooms_and_the_button_ends_it() {
     let mut tab = open(&TOY, WIDE);
     for figure in figures(&mut tab) {
@@ -265,7 +265,7 @@ fn a_drag_zooms_and_the_button_ends_it() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn no_label_is_cut_off_or_covers_another() {
     for (page, window) in [(&TOY, WIDE), (&REAL, WIDE)] {
         let mut tab = open(page, window);

@@ -51,7 +51,7 @@ pub(crate) struct Chromium {
 impl Chromium {
     pub(crate) fn start() -> Self {
         static STARTED: AtomicUsize = AtomicUsize::new(0);
-        let program = std::env::var_os("CHROMIUM").expect("CHROMIUM says which one; `cargo xtask browser` finds it");
+        let program = std::env::var_os("CHROMIUM").unwrap_or_else(|| "chromium".into());
         let name = format!("chromium-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&profile).expect("cargo's directory for tests can be written");

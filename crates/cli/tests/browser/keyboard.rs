@@ -30,7 +30,7 @@ pub(crate) fn go_to(tab: &mut Tab, selector: &str) {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn tab_reaches_everything_once_and_shows_where_it_is() {
     for page in [&HOSTILE, &PROFILE] {
         let mut tab = open(page, WIDE);
@@ -48,7 +48,7 @@ fn tab_reaches_everything_once_and_shows_where_it_is() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn keys_switch_a_series() {
     let mut tab = open(&TOY, WIDE);
     let figure = &figures(&mut tab)[1];
@@ -72,7 +72,7 @@ fn keys_switch_a_series() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn arrows_tell_every_value() {
     let mut tab = open(&TOY, WIDE);
     for figure in sample(figures(&mut tab)) {

@@ -24,7 +24,7 @@ pub(crate) fn check_contrast(tab: &mut Tab, what: &str, paper: &str, has_backgro
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn light_and_dark_differ_and_both_are_legible() {
     for page in [&TOY, &TRACED, &HOSTILE] {
         let mut tab = open(page, WIDE);
@@ -49,7 +49,7 @@ fn light_and_dark_differ_and_both_are_legible() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn each_series_stands_out_from_the_page() {
     let mut tab = open(&REAL, WIDE);
     for scheme in ["light", "dark"] {
@@ -63,7 +63,7 @@ fn each_series_stands_out_from_the_page() {
 
 /// The title, one sentence and a picture, before anything is scrolled.
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_first_screen_shows_a_picture_and_not_only_words() {
     let screen = Window { width: 1280, height: 720, ..WIDE };
     for (window, least) in [(screen, 250.0), (PHONE, 150.0)] {
@@ -88,7 +88,7 @@ fn the_first_screen_shows_a_picture_and_not_only_words() {
 
 /// Whoever reads in the dark prints on white paper all the same, and without backgrounds.
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn ink_is_dark_on_paper_whatever_the_screen() {
     for scheme in ["light", "dark"] {
         let mut tab = open(&TOY, WIDE);
@@ -120,7 +120,7 @@ fn check_narrow(page: &Page, window: Window) {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn nothing_sticks_out_of_a_phone() {
     for page in [&TOY, &REAL, &TRACED, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         check_narrow(page, PHONE);
@@ -128,7 +128,7 @@ fn nothing_sticks_out_of_a_phone() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn nothing_sticks_out_of_a_magnified_window() {
     // A window of 1280 pixels at 200 %, and the narrowest that the guidelines ask for, which is one at 400 %.
     for width in [640, 320] {
@@ -139,7 +139,7 @@ fn nothing_sticks_out_of_a_magnified_window() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn charts_follow_the_window() {
     let mut tab = open(&TOY, WIDE);
     let wide = tab.rectangle("section.figure .chart svg");

@@ -18,7 +18,7 @@ pub(crate) fn handlers(tab: &mut Tab) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn hostile_names_are_text() {
     let mut toy = open(&TOY, WIDE);
     let mut tab = open(&HOSTILE, WIDE);
@@ -49,7 +49,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn what_is_odd_about_a_foreign_file_is_said() {
     let mut tab = open(&HOSTILE, WIDE);
     let origins: String = tab.eval("document.getElementById('origins').textContent");
@@ -60,7 +60,7 @@ fn what_is_odd_about_a_foreign_file_is_said() {
 
 /// A name that is written from right to left must not turn round the text after it.
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn names_keep_their_direction_to_themselves() {
     for page in [&HOSTILE, &HOSTILE_PROFILE] {
         let mut tab = open(page, WIDE);

@@ -1,4 +1,4 @@
-//! Pictures of the page for people: `cargo xtask browser --shots DIRECTORY`.
+//! Pictures of the page for people, in the directory that the variable `ONDECK_SHOTS` names with its whole path.
 
 use crate::pages::{HOSTILE, REAL, TOY, TRACED, scratch};
 use crate::tab::{PHONE, WIDE};
@@ -21,7 +21,7 @@ const SHARP: f64 = 2.0;
 const WHOLE: f64 = 0.5;
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn pictures_are_taken_in_light_and_dark_on_a_phone_and_on_paper() {
     for (name, page) in [("toy", &TOY), ("real", &REAL), ("traced", &TRACED), ("hostile", &HOSTILE)] {
         for (kind, window, scheme) in [("light", WIDE, "light"), ("dark", WIDE, "dark"), ("phone", PHONE, "light")] {

@@ -66,7 +66,7 @@ fn check_paper(page: &Page) {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn every_figure_is_printed_and_no_page_is_empty() {
     for page in [&TOY, &REAL, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         check_paper(page);
@@ -74,7 +74,7 @@ fn every_figure_is_printed_and_no_page_is_empty() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn paper_has_charts_and_legends_but_nothing_to_press() {
     let mut tab = open(&TOY, WIDE);
     let figure = &figures(&mut tab)[0];
@@ -93,7 +93,7 @@ fn paper_has_charts_and_legends_but_nothing_to_press() {
 
 /// Of two pages, the one without anything is noticed.
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn an_empty_page_would_be_noticed() {
     let html = "<!doctype html><p>text</p><div style='break-before: page; height: 1px'></div>";
     let mut tab = crate::tab::Tab::open(&crate::pages::written("empty-page", html), WIDE);

@@ -37,7 +37,7 @@ fn head(number: usize) -> String {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_click_or_a_key_sorts_the_table() {
     let mut tab = open(&PROFILE, WIDE);
     assert_eq!(sorted_by(&mut tab), ["share descending"]);
@@ -62,7 +62,7 @@ fn a_click_or_a_key_sorts_the_table() {
 
 /// On a screen of 1200 by 800: what to do, the locks that matter, and both graphs of the first one.
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_first_screen_says_what_to_do_and_where() {
     let mut tab = open(&PROFILE, Window { width: 1200, height: 800, ..WIDE });
     let verdict: String = tab.eval("document.querySelector('p.verdict').textContent");
@@ -81,7 +81,7 @@ fn the_first_screen_says_what_to_do_and_where() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_long_table_is_shown_when_it_is_asked_for() {
     let mut tab = open(&PROFILE, WIDE);
     assert_eq!(rows(&mut tab).len(), 2, "those that matter");
@@ -136,7 +136,7 @@ fn use_graph(tab: &mut Tab, graph: &str, bar: &str) {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_flame_graph_is_zoomed_and_searched() {
     let mut tab = open(&PROFILE, WIDE);
     use_graph(&mut tab, "#flames svg.graph", "#flames .flamebar");
@@ -150,7 +150,7 @@ fn a_flame_graph_is_zoomed_and_searched() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_lock_has_graphs_of_its_own() {
     let mut tab = open(&PROFILE, WIDE);
     let graph = "details.flames-of svg.graph";
@@ -180,7 +180,7 @@ fn a_lock_has_graphs_of_its_own() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_link_opens_what_it_leads_to() {
     let mut tab = open(&LARGE_PROFILE, WIDE);
     assert!(!tab.eval::<bool>("document.getElementById('lock-7').open"));
@@ -192,7 +192,7 @@ fn a_link_opens_what_it_leads_to() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_thousand_locks_are_usable() {
     let page = &*LARGE_PROFILE;
     let began = Instant::now();
@@ -211,7 +211,7 @@ fn a_thousand_locks_are_usable() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn hostile_names_are_text_in_a_profile() {
     let mut harmless = open(&PROFILE, WIDE);
     let mut tab = open(&HOSTILE_PROFILE, WIDE);
@@ -248,7 +248,7 @@ fn hostile_names_are_text_in_a_profile() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_profile_is_legible_in_light_and_dark_and_on_paper() {
     let mut tab = open(&PROFILE, WIDE);
     tab.eval::<bool>(OPEN_ALL);
@@ -264,7 +264,7 @@ fn a_profile_is_legible_in_light_and_dark_and_on_paper() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn without_scripts_a_profile_is_whole() {
     let mut tab = Tab::open(&PROFILE.file, Window { scripts: false, ..WIDE });
     assert!(tab.eval::<bool>("document.body.dataset.ready === undefined"), "scripts do not run");
@@ -280,7 +280,7 @@ fn without_scripts_a_profile_is_whole() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn nothing_to_press_is_printed() {
     let mut tab = open(&PROFILE, WIDE);
     tab.click("#run > summary");
@@ -291,7 +291,7 @@ fn nothing_to_press_is_printed() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn pictures_of_a_profile_are_taken() {
     for (name, page) in [("profile", &PROFILE), ("hostile-profile", &HOSTILE_PROFILE)] {
         for (kind, window, scheme) in [("light", WIDE, "light"), ("dark", WIDE, "dark"), ("phone", PHONE, "light")] {

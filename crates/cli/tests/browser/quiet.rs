@@ -9,7 +9,7 @@ use std::time::Instant;
 const MOST_BYTES: u64 = 2_000_000;
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn every_page_is_quiet_and_small() {
     for page in [&TOY, &REAL, &HOSTILE, &LARGE, &PROFILE, &HOSTILE_PROFILE] {
         let page: &Page = page;
@@ -23,7 +23,7 @@ fn every_page_is_quiet_and_small() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_hundred_thousand_rows_are_seen() {
     let page = &*LARGE;
     let began = Instant::now();
@@ -36,7 +36,7 @@ fn a_hundred_thousand_rows_are_seen() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_watcher_notices() {
     let faults = [
         ("<script>console.warn('here')</script>", "console: "),
@@ -64,7 +64,7 @@ fn the_watcher_notices() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_watcher_lets_a_quiet_page_be() {
     let harmless = "<!doctype html><title>x</title><img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>\
                     <script>console.log('here'); document.body.dataset.ready = 'true'</script>";

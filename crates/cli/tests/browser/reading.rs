@@ -38,7 +38,7 @@ fn is_focusable(node: &Value) -> bool {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn whatever_can_be_used_has_a_name() {
     for page in [&TOY, &REAL, &TRACED, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         let mut tab = open(page, WIDE);
@@ -56,7 +56,7 @@ fn whatever_can_be_used_has_a_name() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn every_chart_has_an_alternative_and_a_table() {
     for page in [&TOY, &REAL] {
         let mut tab = open(page, WIDE);
@@ -79,7 +79,7 @@ fn every_chart_has_an_alternative_and_a_table() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_document_is_in_order() {
     for page in [&TOY, &REAL, &TRACED, &HOSTILE, &PROFILE, &HOSTILE_PROFILE] {
         let mut tab = open(page, WIDE);
@@ -103,7 +103,7 @@ fn the_document_is_in_order() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn without_scripts_everything_but_the_charts_is_there() {
     for page in [&TOY, &HOSTILE] {
         let mut tab = Tab::open(&page.file, Window { scripts: false, ..WIDE });
@@ -134,7 +134,7 @@ fn without_scripts_everything_but_the_charts_is_there() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn the_command_is_copied_or_marked() {
     let mut tab = open(&TOY, WIDE);
     let command: String = tab.eval("document.querySelector('#origins code').textContent");

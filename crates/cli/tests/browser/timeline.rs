@@ -7,7 +7,7 @@ use crate::values::open;
 const PICTURE: &str = "document.querySelector('section.timeline .lanes svg')";
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_trace_has_a_lane_for_each_thread_and_a_table() {
     let mut tab = open(&TRACED, WIDE);
     let lanes: Vec<String> = tab.eval(&format!(
@@ -36,7 +36,7 @@ fn a_trace_has_a_lane_for_each_thread_and_a_table() {
 
 /// The colours are those of the page: dark on screens only where the reader prefers that, and never on paper.
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_timeline_is_coloured_as_the_page_is() {
     let mut tab = open(&TRACED, WIDE);
     let mut fills = |medium: &str, scheme: &str| -> [String; 3] {
@@ -51,7 +51,7 @@ fn a_timeline_is_coloured_as_the_page_is() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_narrow_window_scrolls_a_timeline_and_keys_do_too() {
     let mut tab = open(&TRACED, PHONE);
     let frame = "document.querySelector('.lanes')";
@@ -79,7 +79,7 @@ fn press(tab: &mut Tab, name: &str) {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_timeline_is_enlarged_by_buttons_keys_and_the_wheel() {
     let mut tab = open(&TRACED, WIDE);
     let whole = seen(&mut tab);
@@ -114,7 +114,7 @@ fn a_timeline_is_enlarged_by_buttons_keys_and_the_wheel() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn what_is_enlarged_can_be_dragged_and_two_fingers_stretch_it() {
     let mut tab = open(&TRACED, WIDE);
     let whole = seen(&mut tab).0;
@@ -135,7 +135,7 @@ fn what_is_enlarged_can_be_dragged_and_two_fingers_stretch_it() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask browser"]
+#[ignore = "needs Chromium"]
 fn a_trace_says_which_command_made_it() {
     let mut tab = open(&TRACED, WIDE);
     let commands: Vec<String> =
