@@ -16,7 +16,6 @@ mod mutants;
 mod patched;
 #[cfg(feature = "lab")]
 mod programs;
-mod sanitize;
 #[cfg(feature = "lab")]
 mod scaling;
 mod table;
@@ -62,11 +61,6 @@ enum Tool {
     Programs(Words),
     /// The flagship on simulated machines, against what is on record [--write]
     Scaling(Words),
-    /// The hardware tests under the sanitizers, or under one of them
-    Sanitize {
-        #[arg(value_parser = ["address", "thread"])]
-        sanitizer: Option<String>,
-    },
 }
 
 /// What a tool reads itself.
@@ -94,7 +88,6 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Models { modules, gate } => models::run(root, &modules, gate),
         Tool::Mutants { locks } => mutants::run(root, &locks),
         Tool::Patched(Words { words }) => patched::run(root, &words),
-        Tool::Sanitize { sanitizer } => sanitize::run(root, sanitizer.as_deref()),
         Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
         Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
         Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),

@@ -1,7 +1,7 @@
 //! The last user frees the lock right after its own release, again and again, while the others are in every phase of
 //! arriving, waiting, timing out and leaving.
 //!
-//! Two places for the lock: the heap, which AddressSanitizer watches (`cargo xtask sanitize`), and pages that become
+//! Two places for the lock: the heap, which AddressSanitizer watches (`.ci/sanitize address`), and pages that become
 //! inaccessible when freed and are never used again, where any late touch is a SIGSEGV without any tool.
 //!
 //! `ONDECK_FREES` sets the number of locks per test.
@@ -345,7 +345,7 @@ mod selftest {
     }
 
     #[test]
-    #[ignore = "must be noticed by AddressSanitizer; run by `cargo xtask sanitize`"]
+    #[ignore = "must be noticed by AddressSanitizer; run by `.ci/sanitize address`"]
     fn late_touch_on_heap() {
         touch_late::<Heap>();
     }

@@ -220,7 +220,7 @@ mod selftest {
     }
 
     #[test]
-    #[ignore = "must be noticed by ThreadSanitizer; run by `cargo xtask sanitize`"]
+    #[ignore = "must be noticed by ThreadSanitizer; run by `.ci/sanitize thread`"]
     fn relaxed_release() {
         exclusion::<HardwareWorld, Specimen<Hardware, Faulty>>(THREADS, ROUNDS);
     }
