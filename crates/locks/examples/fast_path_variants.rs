@@ -4,6 +4,8 @@
 //! Under contention the ranking can differ: a read before a write costs a second transfer of the line if another core
 //! has polled in between. The workloads of `ondeck bench` tell that.
 
+#![allow(clippy::disallowed_types)]
+
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;

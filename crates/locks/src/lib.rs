@@ -44,6 +44,12 @@
 //! assert_eq!(with_lock::<Hardware, _>("no such lock", Size), None);
 //! ```
 
+// A lock knows of the machine what its platform offers.
+#![cfg_attr(not(test), no_std)]
+
+#[cfg(feature = "yardsticks")]
+extern crate alloc;
+
 pub mod monitor;
 pub mod ondeck;
 mod raw;

@@ -12,6 +12,7 @@ mod state;
 use self::bucket::{Bucket, Node, Popped};
 pub(crate) use self::state::State;
 use crate::{Defaults, Entry, RawLock, Tuned};
+use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};

@@ -13,7 +13,7 @@
 //! `WTF::ParkingLot` by Filip Pizlo). Kept: the two bits and every access to them, weak compare-exchanges included; the spin
 //! counts; that parking is validated under the bucket's lock; the order of a slow release: dequeue, word, token, permit,
 //! unlatch, wake; the bucket's lock (`WordLock`) with its spinning, its stack of sleepers, and its rules of when nobody is
-//! woken; the fair timeout with its generator of random numbers. Left out: deadlines, requeueing, `bump`, deadlock detection.
+//! woken; the fair timeout with its generator of random numbers. Left out: deadlines, requeuing, `bump`, deadlock detection.
 //! Changed:
 //! - The word is a byte there. The seam has none below 32 bits; what is done to it costs the same.
 //! - One hash table of the process holds all buckets there, at least three times as many as threads. Here each lock has a bucket

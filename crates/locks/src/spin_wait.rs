@@ -229,6 +229,7 @@ impl<P: Platform> fmt::Debug for SpinWait<P> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_types)]
 mod tests {
     use super::*;
     use ondeck_platform::{Running, Step, ThreadId, Waited};
