@@ -6,7 +6,6 @@ mod asm;
 mod command;
 mod docs;
 mod files;
-mod lexer;
 #[cfg(test)]
 mod links;
 #[cfg(feature = "lab")]
@@ -29,7 +28,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
 enum Tool {
-    /// The rules of STYLE.md that a program can check
+    /// Headers of algorithms against their code and their models, by the rules of STYLE.md
     Tidy,
     /// Machine code of the fast paths: one locked instruction each
     Asm,

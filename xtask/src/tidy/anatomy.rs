@@ -3,15 +3,12 @@
 //! A header that nothing keeps goes wrong at the first hurried change. These rules keep the half of it that can be
 //! compared by name; whether the sentences are true is for tests and readers.
 
-mod edges;
-mod invariants;
-mod spec;
+mod labels;
 mod steps;
 
-pub(super) use self::spec::defined_operator;
-use super::header::{Header, Item, SECTIONS, labels, quoted_after};
-use super::{Fault, File};
-use crate::lexer::{self, Kind, Token};
+use super::header::{Header, SECTIONS, labels_in, quoted_after};
+use super::source::{Line, all_lines, lines};
+use super::{File, fault, spec};
 use std::collections::BTreeSet;
 
 /// Where the algorithms live.
@@ -27,30 +24,30 @@ const SHARED: &str = "Shared code:";
 /// says it shares.
 pub(super) struct Algorithm<'a> {
     /// As the command line spells it.
-    name: String,
-    header: Header<'a>,
+    pub(super) name: String,
+    pub(super) header: Header<'a>,
     parts: Vec<Part<'a>>,
-    /// Shared files that the header names and nobody has.
-    missing: Vec<String>,
 }
 
 /// One file's code, with comments but without tests and without the header.
 struct Part<'a> {
     path: &'a str,
-    tokens: Vec<Token<'a>>,
+    lines: Vec<Line<'a>>,
 }
 
-impl Algorithm<'_> {
-    fn main_path(&self) -> &str {
-        self.parts[0].path
+impl<'a> Algorithm<'a> {
+    pub(super) fn fault(&self, line: usize, text: &str) -> String {
+        fault(self.parts[0].path, line, text)
     }
 
-    fn fault(&self, line: usize, text: impl Into<String>) -> Fault {
-        Fault::new(self.main_path(), line, text)
+    /// Whether its entry in the table of locks says that waiters sleep.
+    pub(super) fn sleeps(&self) -> bool {
+        self.parts.iter().flat_map(|part| &part.lines).any(|line| line.code.contains("sleeps: true"))
     }
 
-    fn items(&self, section: &str, letter: char, column: &str) -> Vec<Item> {
-        self.header.section(section).map(|section| section.numbered(letter, column)).unwrap_or_default()
+    /// Line and name of the rows of the table of its steps.
+    pub(super) fn steps(&self) -> Vec<(usize, &'a str)> {
+        self.header.section("Life of a word").map(|section| section.rows("step")).unwrap_or_default()
     }
 }
 
@@ -60,111 +57,69 @@ pub(super) fn algorithms(files: &[File]) -> Vec<Algorithm<'_>> {
 }
 
 fn algorithm<'a>(main: &'a File, files: &'a [File]) -> Algorithm<'a> {
-    let stem = main.path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+    let stem = main.path.trim_end_matches(".rs");
     let directory = format!("{stem}/");
-    let is_part = |file: &&File| file.path.starts_with(&directory) && !file.path.ends_with("/tests.rs");
-    let rest = files.iter().filter(is_part).filter(|file| file.path != main.path);
-    let mut parts: Vec<Part<'_>> = [main].into_iter().chain(rest).map(part).collect();
     let header = Header::parse(&main.text);
-    let mut missing = Vec::new();
-    for name in quoted_after(&header.text(), SHARED) {
-        match files.iter().find(|file| file.path.strip_prefix(HOME) == Some(name)) {
-            Some(file) => parts.push(part(file)),
-            None => missing.push(name.to_owned()),
-        }
-    }
-    Algorithm { name: stem[HOME.len()..].replace('_', "-"), header, parts, missing }
+    let text = header.text();
+    let shared = quoted_after(&text, SHARED);
+    let is_part = |file: &&File| file.path.starts_with(&directory) && !file.path.ends_with("/tests.rs");
+    let is_shared = |file: &&File| file.path.strip_prefix(HOME).is_some_and(|name| shared.contains(&name));
+    let rest = files.iter().filter(|file| is_part(file) || is_shared(file));
+    let parts =
+        [main].into_iter().chain(rest).map(|file| Part { path: &file.path, lines: lines(&file.text) }).collect();
+    Algorithm { name: stem[HOME.len()..].replace('_', "-"), header, parts }
 }
 
-fn part(file: &File) -> Part<'_> {
-    let mut tokens = lexer::without_tests(&lexer::tokens(&file.text));
-    tokens.retain(|token| !token.comment().is_some_and(|comment| comment.starts_with("//!")));
-    Part { path: &file.path, tokens }
-}
-
-pub(super) fn check(files: &[File]) -> Vec<Fault> {
+pub(super) fn check(files: &[File]) -> Vec<String> {
     let mut faults = Vec::new();
     for algorithm in algorithms(files) {
-        let missing = algorithm.missing.iter();
-        faults.extend(missing.map(|name| algorithm.fault(0, format!("there is no file `{name}` to share"))));
         faults.extend(check_sections(&algorithm));
+        faults.extend(check_shared(&algorithm));
         faults.extend(steps::check(&algorithm));
-        faults.extend(edges::check(&algorithm));
-        faults.extend(invariants::check(&algorithm));
+        faults.extend(labels::check_edges(&algorithm));
+        faults.extend(labels::check_invariants(&algorithm));
         faults.extend(check_tests(&algorithm, files));
         faults.extend(spec::check(&algorithm, files));
     }
     faults
 }
 
-/// Every section is there, in order, and says something.
-fn check_sections(algorithm: &Algorithm<'_>) -> Vec<Fault> {
+/// Every section is there, in order, and says something. Only the first misplaced one is named.
+fn check_sections(algorithm: &Algorithm<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     if !algorithm.header.title.replace('`', "").starts_with(&format!("{}: ", algorithm.name)) {
         let text = format!("the first line begins with the name, as in `{}: one sentence`", algorithm.name);
-        faults.push(algorithm.fault(1, text));
+        faults.push(algorithm.fault(1, &text));
     }
-    faults.extend(misplaced_section(algorithm));
-    for section in algorithm.header.sections.iter().filter(|section| section.is_empty()) {
-        faults.push(algorithm.fault(section.line, format!("section `{}` is empty", section.name)));
-    }
-    faults
-}
-
-/// The first place where the headings are not those that are wanted; what follows it says little.
-fn misplaced_section(algorithm: &Algorithm<'_>) -> Option<Fault> {
     let found = &algorithm.header.sections;
-    let at =
-        (0..found.len().max(SECTIONS.len())).find(|&at| found.get(at).map(|s| s.name) != SECTIONS.get(at).copied())?;
-    let line = found.get(at).map_or(0, |section| section.line);
-    let quoted = |name: Option<&str>| name.map_or("the end".to_owned(), |name| format!("`{name}`"));
-    let (wanted, here) = (quoted(SECTIONS.get(at).copied()), quoted(found.get(at).map(|section| section.name)));
-    Some(algorithm.fault(line, format!("{wanted} expected here, not {here}")))
-}
-
-/// The comments that belong to the token at `at`: those of its statement so far and directly above it, and the one at
-/// the end of its line. A comment at the end of the statement before does not count.
-fn comments_of<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> impl Iterator<Item = &'a str> + use<'t, 'a> {
-    let is_boundary = |token: &Token<'_>| matches!(token.kind, Kind::Mark(';' | '{' | '}'));
-    let start = tokens[..at].iter().rposition(is_boundary);
-    let line_before = start.map_or(0, |start| tokens[start].line);
-    let line = tokens[at].line;
-    let so_far = tokens[start.unwrap_or(0)..at].iter().filter(move |token| token.line != line_before);
-    let behind = tokens[at..].iter().take_while(move |token| token.line == line);
-    so_far.chain(behind).filter_map(Token::comment)
-}
-
-/// Labels in comments and texts of the code that the header does not define.
-fn undefined(part: &Part<'_>, letter: char, defined: &[Item]) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for (line, label) in cited(part, letter) {
-        if defined.iter().all(|item| item.label != label) {
-            faults.push(Fault::new(part.path, line, format!("{label} is not defined in the header")));
-        }
+    let name = |at: usize| found.get(at).map_or("the end", |section| section.name);
+    let wanted = |at: usize| SECTIONS.get(at).map_or("the end", |name| *name);
+    if let Some(at) = (0..=found.len()).find(|&at| name(at) != wanted(at)) {
+        let line = found.get(at).map_or(0, |section| section.line);
+        faults.push(algorithm.fault(line, &format!("`{}` expected here, not `{}`", wanted(at), name(at))));
+    }
+    for section in found.iter().filter(|section| section.text().trim().is_empty()) {
+        faults.push(algorithm.fault(section.line, &format!("section `{}` is empty", section.name)));
     }
     faults
 }
 
-/// Line and label of every citation in comments and texts of the code.
-fn cited<'a>(part: &Part<'a>, letter: char) -> Vec<(usize, &'a str)> {
-    let mut found = Vec::new();
-    for token in &part.tokens {
-        if let Kind::Comment(text) | Kind::Text(text) = token.kind {
-            found.extend(labels(text, letter).into_iter().map(|label| (token.line, label)));
-        }
-    }
-    found
+/// Every file that the header shares is there.
+fn check_shared(algorithm: &Algorithm<'_>) -> Vec<String> {
+    let text = algorithm.header.text();
+    let is_there = |name: &&str| algorithm.parts.iter().any(|part| part.path.strip_prefix(HOME) == Some(name));
+    let missing = quoted_after(&text, SHARED).into_iter().filter(|name| !is_there(name));
+    missing.map(|name| algorithm.fault(0, &format!("there is no file `{name}` to share"))).collect()
 }
 
 /// Every conformance test that the header names exists.
-fn check_tests(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<Fault> {
-    let tests = files.iter().filter(|file| file.is_rust() && file.path.starts_with(TESTS));
-    let known: BTreeSet<&str> =
-        tests.flat_map(|file| lexer::tokens(&file.text)).filter_map(|token| token.word()).collect();
+fn check_tests(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<String> {
+    let tests = files.iter().filter(|file| file.path.starts_with(TESTS));
+    let known: BTreeSet<&str> = tests.flat_map(|file| all_lines(&file.text)).flat_map(|line| line.words()).collect();
     let text = algorithm.header.text();
-    let unknown: BTreeSet<&str> =
-        quoted_after(&text, "onformance").into_iter().filter(|name| !known.contains(name)).collect();
-    unknown.iter().map(|name| algorithm.fault(0, format!("there is no conformance test `{name}`"))).collect()
+    let named: BTreeSet<&str> = quoted_after(&text, "onformance").into_iter().collect();
+    let unknown = named.difference(&known);
+    unknown.map(|name| algorithm.fault(0, &format!("there is no conformance test `{name}`"))).collect()
 }
 
 #[cfg(test)]

@@ -15,14 +15,12 @@ pub(super) const SECTIONS: [&str; 10] = [
 ];
 
 /// The leading `//!` lines of a file, cut at their `# ` headings.
-#[derive(Debug)]
 pub(super) struct Header<'a> {
     /// What stands before the first heading.
     pub(super) title: &'a str,
     pub(super) sections: Vec<Section<'a>>,
 }
 
-#[derive(Debug)]
 pub(super) struct Section<'a> {
     pub(super) name: &'a str,
     pub(super) line: usize,
@@ -30,12 +28,11 @@ pub(super) struct Section<'a> {
     lines: Vec<(usize, &'a str)>,
 }
 
-/// A row of a table or an item of a list that begins with its own label.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) label: String,
+/// An invariant or an edge: a paragraph of a list, which begins with its label.
+pub(super) struct Item<'a> {
+    pub(super) label: &'a str,
     pub(super) line: usize,
-    /// All of it; in a table each cell follows the name of its column.
+    /// All of it.
     pub(super) text: String,
 }
 
@@ -67,59 +64,40 @@ impl<'a> Header<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.lines.iter().all(|(_, line)| line.trim().is_empty())
-    }
-
     /// All its lines, as one line.
     pub(super) fn text(&self) -> String {
         self.lines.iter().map(|(_, line)| format!("{} ", line.trim())).collect()
     }
 
-    /// The rows of the tables whose first column is called `column`, each labelled by its first cell.
-    pub(super) fn rows(&self, column: &str) -> Vec<Item> {
+    /// Line and first cell of the rows of the tables whose first column is called `column`.
+    pub(super) fn rows(&self, column: &str) -> Vec<(usize, &'a str)> {
         let mut rows = Vec::new();
-        let mut columns: Vec<&str> = Vec::new();
+        let mut title = None;
         for (number, line) in &self.lines {
-            let Some(cells) = cells(line) else {
-                columns.clear();
-                continue;
-            };
-            let is_rule = cells.iter().all(|cell| cell.chars().all(|c| "-: ".contains(c)));
-            if columns.is_empty() {
-                columns = cells;
-            } else if columns[0] == column && !is_rule {
-                let named = columns.iter().zip(&cells).filter(|(_, cell)| !["", "-"].contains(*cell));
-                let text = named.map(|(column, cell)| format!("{column}: {cell}; ")).collect();
-                rows.push(Item { label: cells[0].trim_matches('`').to_owned(), line: *number, text });
+            let first = line.trim().strip_prefix('|').and_then(|cells| cells.split('|').next()).map(str::trim);
+            let is_rule = first.is_some_and(|cell| cell.trim_matches(['-', ':', ' ']).is_empty());
+            if title.is_none() || first.is_none() {
+                title = first;
+            } else if title == Some(column) && !is_rule {
+                rows.extend(first.map(|cell| (*number, cell.trim_matches('`'))));
             }
         }
         rows
     }
 
-    /// The items labelled by `letter` and a number, as `I1` or `E2`, be they rows of a table or paragraphs of a list.
-    pub(super) fn numbered(&self, letter: char, column: &str) -> Vec<Item> {
-        let rows = self.rows(column);
-        if !rows.is_empty() {
-            return rows;
-        }
-        let mut items: Vec<Item> = Vec::new();
+    /// The items labelled by `letter` and a number, as `I1` or `E2`.
+    pub(super) fn numbered(&self, letter: char) -> Vec<Item<'a>> {
+        let mut items: Vec<Item<'_>> = Vec::new();
         for (number, line) in &self.lines {
             if let Some(label) = leading_label(line, letter) {
-                items.push(Item { label: label.to_owned(), line: *number, text: (*line).to_owned() });
+                items.push(Item { label, line: *number, text: (*line).to_owned() });
             } else if let Some(item) = items.last_mut() {
-                item.text.push(' ');
-                item.text.push_str(line.trim());
+                item.text += " ";
+                item.text += line.trim();
             }
         }
         items
     }
-}
-
-/// The cells of a table's line.
-fn cells(line: &str) -> Option<Vec<&str>> {
-    let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    Some(inner.split('|').map(str::trim).collect())
 }
 
 /// The label that a list's line begins with, after its bullet.
@@ -134,7 +112,7 @@ fn is_label(word: &str, letter: char) -> bool {
 }
 
 /// The labels of one letter anywhere in a text.
-pub(super) fn labels(text: &str, letter: char) -> Vec<&str> {
+pub(super) fn labels_in(text: &str, letter: char) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_label(word, letter)).collect()
 }
 
@@ -159,45 +137,28 @@ mod tests {
     #[test]
     fn a_header_ends_with_its_comment() {
         let header = Header::parse("//! a: b.\n//!\n//! # Idea\n//! x\n//! # Cost\ncode\n//! # Limits\n");
-        assert_eq!(header.title, "a: b.");
         let names: Vec<&str> = header.sections.iter().map(|section| section.name).collect();
-        assert_eq!(names, ["Idea", "Cost"]);
-        assert!(header.section("Cost").is_some_and(Section::is_empty));
+        assert_eq!((header.title, names), ("a: b.", vec!["Idea", "Cost"]));
     }
 
     #[test]
     fn rows_come_from_the_table_with_the_right_first_column() {
-        let source = "//! # S\n//! | bits | x |\n//! |---|---|\n//! | a | b |\n//!\n//! | step | to |\n//! |--|--|\n//! | `c` | - |\n//! | d | e |\n";
-        let header = Header::parse(source);
-        let rows = header.sections[0].rows("step");
-        assert_eq!(
-            rows,
-            [
-                Item { label: "c".to_owned(), line: 8, text: "step: `c`; ".to_owned() },
-                Item { label: "d".to_owned(), line: 9, text: "step: d; to: e; ".to_owned() },
-            ]
-        );
+        let table = "//! # S\n//! | bits | x |\n//! |---|---|\n//! | a | b |\n//!\n//! | step | to |\n//! |--|--|\n//! | `c` | - |\n//! | d | e |\n";
+        assert_eq!(Header::parse(table).sections[0].rows("step"), [(8, "c"), (9, "d")]);
     }
 
     #[test]
     fn numbered_items_run_to_the_next() {
-        let header = Header::parse("//! # S\n//! - **I1** one\n//!   more\n//! - I2: two\n//! In short.\n");
-        let texts: Vec<(String, String)> =
-            header.sections[0].numbered('I', "invariant").into_iter().map(|item| (item.label, item.text)).collect();
-        assert_eq!(
-            texts,
-            [("I1".to_owned(), "- **I1** one more".to_owned()), ("I2".to_owned(), "- I2: two In short.".to_owned())]
-        );
+        let list = "//! # S\n//! - **I1** one\n//!   more\n//! - I2: two\n//! In short.\n";
+        let items = Header::parse(list).sections[0].numbered('I');
+        let items: Vec<_> = items.iter().map(|item| (item.label, item.line, item.text.as_str())).collect();
+        assert_eq!(items, [("I1", 2, "- **I1** one more"), ("I2", 4, "- I2: two In short.")]);
     }
 
     #[test]
-    fn quoted_names_follow_their_word() {
+    fn labels_are_whole_words_and_quoted_names_follow_theirs() {
+        assert_eq!(labels_in("E1, (E12) and SE3, E, E4x", 'E'), ["E1", "E12"]);
         let text = "x `y`. Conformance `a`, `b` and `c`; checked by conformance `d` in `e`.";
         assert_eq!(quoted_after(text, "onformance"), ["a", "b", "c", "d"]);
-    }
-
-    #[test]
-    fn labels_are_whole_words() {
-        assert_eq!(labels("E1, (E12) and SE3, E, E4x", 'E'), ["E1", "E12"]);
     }
 }

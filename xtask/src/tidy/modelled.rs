@@ -4,28 +4,25 @@
 //! The header has a section `Steps` that names the module and has a row for each step. A comment `module: step, step` says where
 //! one happens. What an action models that is not our code, stands in the module in a line `\* of the program: action, action`.
 
-use super::anatomy::defined_operator;
-use super::header::{Header, Item};
-use super::{Fault, File};
-use crate::lexer;
+use super::header::Header;
+use super::source::all_lines;
+use super::spec::defined_operator;
+use super::{File, fault};
 use std::collections::BTreeSet;
 
 const SECTION: &str = "Steps";
 const OF_THE_PROGRAM: &str = "\\* of the program: ";
 
-pub(super) fn check(files: &[File]) -> Vec<Fault> {
-    let headers = files.iter().filter(|file| file.is_rust()).map(|file| (file, Header::parse(&file.text)));
-    let mut faults = Vec::new();
-    for (file, header) in headers {
-        if let Some(section) = header.section(SECTION) {
-            faults.extend(check_model(file, &section.text(), &section.rows("step"), files));
-        }
-    }
-    faults
+pub(super) fn check(files: &[File]) -> Vec<String> {
+    let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
+    rust.flat_map(|file| check_file(file, files)).collect()
 }
 
-fn check_model(header: &File, text: &str, rows: &[Item], files: &[File]) -> Vec<Fault> {
-    let fault = |text: String| Fault::new(&header.path, 0, text);
+fn check_file(file: &File, files: &[File]) -> Vec<String> {
+    let header = Header::parse(&file.text);
+    let Some(section) = header.section(SECTION) else { return Vec::new() };
+    let fault = |text: String| fault(&file.path, 0, &text);
+    let text = section.text();
     let before = text.split_once(".tla").map(|(before, _)| before);
     let Some((_, module)) = before.and_then(|before| before.rsplit_once("spec/")) else {
         return vec![fault(format!("the section `{SECTION}` names no spec/MODULE.tla"))];
@@ -34,28 +31,25 @@ fn check_model(header: &File, text: &str, rows: &[Item], files: &[File]) -> Vec<
     let Some(model) = files.iter().find(|file| file.path == path) else {
         return vec![fault(format!("{path} is missing"))];
     };
-    let steps: BTreeSet<&str> = rows.iter().map(|row| row.label.as_str()).collect();
-    let marked = marked(module, files);
-    let actions = actions(&model.text);
-    let missing = |names: &BTreeSet<&str>, from: &BTreeSet<&str>, what: &str| -> Vec<Fault> {
-        names.difference(from).map(|name| fault(format!("`{name}` {what}"))).collect()
-    };
-    let mut faults = missing(&steps, &actions, &format!("is no action of {path}"));
-    faults.extend(missing(&actions, &steps, &format!("of {path} has no row among the steps")));
-    faults.extend(missing(&steps, &marked, &format!("happens nowhere: there is no comment `{module}: STEP`")));
-    faults.extend(missing(&marked, &steps, "is named by a comment, and has no row among the steps"));
-    faults
+    let steps: BTreeSet<&str> = section.rows("step").into_iter().map(|(_, step)| step).collect();
+    let (marked, actions) = (marked(module, files), actions(&model.text));
+    let sides = [
+        (&steps, &actions, format!("is no action of {path}")),
+        (&actions, &steps, format!("of {path} has no row among the steps")),
+        (&steps, &marked, format!("happens nowhere: there is no comment `{module}: STEP`")),
+        (&marked, &steps, "is named by a comment, and has no row among the steps".to_owned()),
+    ];
+    let faults = sides.iter().flat_map(|(names, known, text)| names.difference(known).map(move |name| (name, text)));
+    faults.map(|(name, text)| fault(format!("`{name}` {text}"))).collect()
 }
 
 /// The steps of a module that comments in the code name.
 fn marked<'a>(module: &str, files: &'a [File]) -> BTreeSet<&'a str> {
     let start = format!("// {module}: ");
     let mut found = BTreeSet::new();
-    for file in files.iter().filter(|file| file.is_rust() && file.path.starts_with("crates/")) {
-        for token in lexer::tokens(&file.text) {
-            let names = token.comment().and_then(|comment| comment.strip_prefix(&start));
-            found.extend(names.into_iter().flat_map(|names| names.split(", ")));
-        }
+    for file in files.iter().filter(|file| file.path.starts_with("crates/") && file.text.contains(&start)) {
+        let names = all_lines(&file.text).filter_map(|line| line.comment.strip_prefix(&start));
+        found.extend(names.flat_map(|names| names.split(", ")));
     }
     found
 }
@@ -75,7 +69,7 @@ fn actions(module: &str) -> BTreeSet<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::tests::file;
     use super::*;
 
     const CODE: &str = "//! A flip.\n//!\n//! # Steps\n//! `spec/flip.tla` has it.\n//!\n//! | step | what |\n//! |---|---|\n\
@@ -84,8 +78,7 @@ mod tests {
         "\\* of the program: push\nvars == <<a>>\nIsUp == a = 1\nturn(t) ==\n  a' = 1\npush == a' = 0\n";
 
     fn faults(code: &str, model: &str) -> Vec<String> {
-        let files = [file("crates/c/src/flip.rs", code), file("spec/flip.tla", model)];
-        check(&files).iter().map(ToString::to_string).collect()
+        check(&[file("crates/c/src/flip.rs", code), file("spec/flip.tla", model)])
     }
 
     fn one_fault(code: &str, model: &str, part: &str) {
