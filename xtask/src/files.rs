@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind::NotFound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An error with what it is about in front.
 pub(crate) trait At<T> {
@@ -61,8 +61,12 @@ pub(crate) fn below(root: &Path, path: &str, is_skipped: &dyn Fn(&str) -> bool) 
     Ok(found)
 }
 
-/// Makes `copy` the same as `original`, touching only what differs, so that cargo builds only that again.
-pub(crate) fn mirror(original: &Path, copy: &Path) -> Result<(), String> {
+/// Makes `copy` the same as `original`, touching only what differs, so that cargo builds only that again; `but` for those
+/// copies, which are somebody else's to write.
+pub(crate) fn mirror(original: &Path, copy: &Path, but: &[PathBuf]) -> Result<(), String> {
+    if but.iter().any(|excepted| excepted == copy) {
+        return Ok(());
+    }
     if original.is_file() {
         let text = fs::read(original).at(original)?;
         if fs::read(copy).is_ok_and(|old| old == text) {
@@ -74,7 +78,9 @@ pub(crate) fn mirror(original: &Path, copy: &Path) -> Result<(), String> {
     fs::create_dir_all(copy).at(copy)?;
     let originals = names(original)?;
     for stale in names(copy)?.difference(&originals).map(|name| copy.join(name)) {
-        if stale.is_dir() { fs::remove_dir_all(&stale) } else { fs::remove_file(&stale) }.at(&stale)?;
+        if !but.contains(&stale) {
+            if stale.is_dir() { fs::remove_dir_all(&stale) } else { fs::remove_file(&stale) }.at(&stale)?;
+        }
     }
-    originals.iter().try_for_each(|name| mirror(&original.join(name), &copy.join(name)))
+    originals.iter().try_for_each(|name| mirror(&original.join(name), &copy.join(name), but))
 }

@@ -130,7 +130,7 @@ impl Nursery {
         let nursery = Nursery { work: home.join("work"), target: home.join("target") };
         std::fs::create_dir_all(&nursery.work).at(&nursery.work)?;
         for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
-            mirror(&root.join(part), &nursery.work.join(part))?;
+            mirror(&root.join(part), &nursery.work.join(part), &[])?;
         }
         Ok(nursery)
     }
