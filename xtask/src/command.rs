@@ -14,6 +14,13 @@ pub(crate) fn cargo(directory: &Path) -> Command {
     cargo
 }
 
+/// What cargo knows of the members of a workspace.
+#[cfg(feature = "lab")]
+pub(crate) fn metadata(root: &Path) -> Result<serde_json::Value, String> {
+    let json = output(cargo(root).args(["metadata", "--format-version=1", "--no-deps", "--locked"]))?;
+    serde_json::from_str(&json).at("cargo metadata")
+}
+
 /// Runs it where the user sees what it says.
 pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     let status = command.status().at(command.get_program())?;
