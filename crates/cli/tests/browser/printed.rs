@@ -3,52 +3,48 @@
 use crate::pages::{HOSTILE, HOSTILE_PROFILE, PROFILE, Page, REAL, TOY};
 use crate::tab::WIDE;
 use crate::values::{figures, open};
-use lopdf::Document;
-use lopdf::content::Content;
+use std::process::Command;
 
-/// Operators of a page's content: those that show text, and those that paint a line or an area.
+/// What stands on a page.
 #[derive(Debug, Default)]
 struct Painted {
     n_texts: usize,
+    /// Lines and areas.
     n_shapes: usize,
+    /// All characters but blanks.
+    text: String,
 }
 
-/// What stands on each page. Chromium keeps parts that are see-through in forms of their own.
-fn painted(pdf: &Document) -> Vec<Painted> {
-    pdf.get_pages()
-        .into_values()
-        .map(|page| {
-            let mut painted = Painted::default();
-            count(&pdf.get_page_content(page), &mut painted);
-            let (resources, _) = pdf.get_page_resources(page).expect("a page has resources");
-            let forms = resources.and_then(|all| all.get_deref(b"XObject", pdf).ok()?.as_dict().ok());
-            for (_, form) in forms.into_iter().flatten() {
-                let stream = form.as_reference().and_then(|id| pdf.get_object(id)).and_then(|form| form.as_stream());
-                if let Ok(content) = stream.and_then(|stream| stream.decompressed_content()) {
-                    count(&content, &mut painted);
-                }
-            }
-            painted
-        })
-        .collect()
-}
-
-fn count(content: &[u8], painted: &mut Painted) {
-    let Ok(content) = Content::decode(content) else { return };
-    for operation in content.operations {
-        match operation.operator.as_str() {
-            "Tj" | "TJ" | "'" | "\"" => painted.n_texts += 1,
-            "f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" => painted.n_shapes += 1,
+/// What stands on each page, by what MuPDF's interpreter is told to paint.
+fn painted(pdf: &[u8]) -> Vec<Painted> {
+    let file = tempfile::NamedTempFile::new().expect("the temporary directory can be written");
+    std::fs::write(file.path(), pdf).expect("the temporary directory can be written");
+    let output =
+        Command::new("mutool").arg("trace").arg(file.path()).output().expect("mutool, of Debian's mupdf-tools");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut pages = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines().map(str::trim_start) {
+        if line.starts_with("<page ") {
+            pages.push(Painted::default());
+        }
+        let Some(page) = pages.last_mut() else { continue };
+        match line.split_once(' ').map_or(line, |(element, _)| element) {
+            "<fill_text" | "<stroke_text" => page.n_texts += 1,
+            "<fill_path" | "<stroke_path" => page.n_shapes += 1,
+            "<g" => page.text += line.split('"').nth(1).unwrap_or_default().trim(),
             _ => {}
         }
     }
+    for (escaped, one) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&amp;", "&")] {
+        pages.iter_mut().for_each(|page| page.text = page.text.replace(escaped, one));
+    }
+    pages
 }
 
 fn check_paper(page: &Page) {
     let mut tab = open(page, WIDE);
     let figures = figures(&mut tab);
-    let pdf = Document::load_mem(&tab.print()).expect("Chromium prints a PDF");
-    let painted = painted(&pdf);
+    let painted = painted(&tab.print());
     assert!(!painted.is_empty());
     for (index, one) in painted.iter().enumerate() {
         assert!(one.n_texts > 0, "{}: page {} of {} is empty: {one:?}", page.file.display(), index + 1, painted.len());
@@ -56,8 +52,7 @@ fn check_paper(page: &Page) {
     let n_points: usize = figures.iter().map(|figure| figure.n_points()).sum();
     let n_shapes: usize = painted.iter().map(|one| one.n_shapes).sum();
     assert!(n_shapes > n_points, "{}: {n_shapes} shapes for {n_points} points", page.file.display());
-    let numbers: Vec<u32> = pdf.get_pages().into_keys().collect();
-    let text: String = pdf.extract_text(&numbers).expect("it has text").split_whitespace().collect();
+    let text: String = painted.iter().map(|one| one.text.as_str()).collect();
     for figure in figures.iter().filter(|figure| figure.title.is_ascii()) {
         let title: String = figure.title.split_whitespace().collect();
         assert!(text.contains(&title), "{}: {} is not printed", page.file.display(), figure.title);
@@ -97,7 +92,7 @@ fn paper_has_charts_and_legends_but_nothing_to_press() {
 fn an_empty_page_would_be_noticed() {
     let html = "<!doctype html><p>text</p><div style='break-before: page; height: 1px'></div>";
     let mut tab = crate::tab::Tab::open(&crate::pages::written("empty-page", html), WIDE);
-    let painted = painted(&Document::load_mem(&tab.print()).expect("Chromium prints a PDF"));
+    let painted = painted(&tab.print());
     let texts: Vec<bool> = painted.iter().map(|one| one.n_texts > 0).collect();
     assert_eq!(texts, [true, false], "{painted:?}");
 }
