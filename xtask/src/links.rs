@@ -33,7 +33,9 @@ fn fault(root: &Path, page: &str, link: &str) -> Option<String> {
     if !target.exists() {
         return Some(format!("{page}: {link}: there is no such file"));
     }
-    let has = |text: String| text.lines().any(|line| line.starts_with('#') && anchor(line) == heading);
+    let place = format!("<a id=\"{heading}\">");
+    let is_it = |line: &str| line.starts_with('#') && anchor(line) == heading || line.contains(&place);
+    let has = |text: String| text.lines().any(is_it);
     let is_page = target.extension().is_some_and(|extension| extension == "md");
     let is_dead = !heading.is_empty() && is_page && !read(&target).is_ok_and(has);
     is_dead.then(|| format!("{page}: {link}: there is no such heading"))
