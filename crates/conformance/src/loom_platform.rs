@@ -145,11 +145,12 @@ impl Model {
     pub fn check_containing(self, patterns: &[&'static [&'static str]], body: impl Fn() + Send + Sync + 'static) {
         let _line = Reproduce::with("");
         let body = Arc::new(body);
-        let most = (!depth::is_whole()).then_some(depth::MODEL);
+        let mut most = (!depth::is_whole()).then_some(depth::MODEL);
         let mut search = self.explore(most, patterns, body.clone());
-        if search.is_cut && !search.missed(self.reach).is_empty() {
+        while search.is_cut && !search.missed(self.reach).is_empty() {
             // What it is there for may come later.
-            search = self.explore(None, patterns, body);
+            most = most.map(|most| 4 * most).filter(|most| *most <= depth::MOST_OF_MODEL);
+            search = self.explore(most, patterns, body.clone());
         }
         let in_order = search.is_cut || search.missing.is_empty();
         assert!(in_order, "no execution takes these steps in this order: {:?}", search.missing);
