@@ -58,11 +58,13 @@ pub(crate) struct Taken<T> {
 }
 
 impl<'a> Pace<'a> {
-    /// Looks for half a second how fast the CPUs can be.
+    /// Looks for half a second how fast the CPUs can be. It may wait for `left_ns`, or for what `ONDECK_PATIENCE_S` says if
+    /// that is less.
     pub(crate) fn new(wanted_ns: Option<f64>, left_ns: u64, stop: &'a AtomicBool) -> Self {
         let cores = cpus_to_ask();
         let seen = vec![Vec::new(); cores.len()];
         let ask: Ask = Box::new(move |place, until_ns| pace_on(cores[place], until_ns));
+        let left_ns = left_ns.min(most_patience_ns());
         let mut pace = Pace { wanted_ns, seen, left_ns, worst_ns: 0.0, ask, stop };
         let until_ns = Hardware::now_ns() + FIRST_LOOKS_NS;
         while Hardware::now_ns() < until_ns && !stop.load(Relaxed) {
@@ -147,6 +149,12 @@ impl<'a> Pace<'a> {
         }
         now
     }
+}
+
+/// What a user of a machine that is never quiet allows.
+fn most_patience_ns() -> u64 {
+    let seconds = std::env::var("ONDECK_PATIENCE_S").ok().and_then(|text| text.parse::<u64>().ok());
+    seconds.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000_000))
 }
 
 /// How fast the CPU usually can be of which so much was seen, sorted.

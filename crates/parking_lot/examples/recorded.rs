@@ -125,6 +125,7 @@ fn is_asleep(thread: i32) -> bool {
 
 /// One thread holds, the other waits; a third one of each round is alone. What is printed are bounds: a thread can lose its
 /// core between two looks at the clock.
+#[inline(never)]
 fn measure<M: Turns>(name: &str, mutex: &M) {
     let (both, is_asking) = (Barrier::new(2), AtomicBool::new(false));
     // SAFETY: takes nothing and cannot fail.

@@ -18,6 +18,8 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ondeck"));
     // As from PATH: what it prints does not depend on where it is.
     command.arg0("ondeck").args(arguments).env_remove("COLUMNS").stdin(Stdio::null());
+    // Beside other tests no moment is quiet.
+    command.env("ONDECK_PATIENCE_S", "0");
     command
 }
 

@@ -266,7 +266,7 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     }
     let scratch = Scratch::new("kernel-attach");
     let program = c_program(&scratch, &[]);
-    let begin = || Command::new(&program).arg("12000").stdout(Stdio::piped()).spawn().unwrap();
+    let begin = || Command::new(&program).arg("8000").stdout(Stdio::piped()).spawn().unwrap();
     // A second or so of a process that goes on; threads that start meanwhile belong to it.
     let child = begin();
     let pid = child.id().to_string();

@@ -54,8 +54,8 @@ fn the_faster_locks_are_named_first() {
     let program = sleeper(&scratch);
     // Apart by so much that a busy machine does not matter.
     for (times, verdict, next) in [
-        (["1500", "100"], "Faster: ondeck's locks made ", "\nondeck run --library "),
-        (["100", "1500"], "Slower: with ondeck's locks ", "\nondeck profile --library "),
+        (["600", "50"], "Faster: ondeck's locks made ", "\nondeck run --library "),
+        (["50", "600"], "Slower: with ondeck's locks ", "\nondeck profile --library "),
     ] {
         let run = with(&[], &[&program, times[0], times[1]]);
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
