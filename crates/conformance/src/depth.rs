@@ -4,9 +4,9 @@
 /// Executions of a loom model that is cut short. Loom takes them in a fixed order, so they are the same each time.
 #[cfg(feature = "models")]
 pub(crate) const MODEL: usize = 300;
-/// And of one that has not met by then what it is there for; if that is not enough either, it goes to its end.
+/// And of one that has not met by then what it is there for.
 #[cfg(feature = "models")]
-pub(crate) const MOST_OF_MODEL: usize = 20_000;
+pub(crate) const MOST_OF_MODEL: usize = 16 * MODEL;
 /// Random schedules of a search that is cut short.
 #[cfg(feature = "models")]
 pub(crate) const SCHEDULES: usize = 200;

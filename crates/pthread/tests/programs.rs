@@ -57,6 +57,11 @@ fn the_programs_pass_with_ondecks_locks() {
     all_pass("ondeck", &[library()], &[]);
 }
 
+/// Whether everything is to be tried, or what most likely shows a fault.
+fn is_long() -> bool {
+    std::env::var_os("ONDECK_LONG").is_some()
+}
+
 /// What the programs ask of the locks, they ask of the recorder: with each lock, by samples as users record, and all of it.
 /// Those that fork for their whole time are left out, as each child has a file.
 #[test]
@@ -64,7 +69,9 @@ fn the_programs_pass_while_they_are_recorded() {
     let only = include_str!("../../../testprograms/recorded.txt").split_whitespace().collect::<Vec<&str>>().join(" ");
     let records = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
     let directory = records.to_str().unwrap();
-    for (lock, rate) in [("glibc", "1000"), ("glibc", "1"), ("ondeck", "1")] {
+    for (lock, rate) in
+        [("glibc", "1000"), ("ondeck", "1"), ("glibc", "1")].into_iter().take(if is_long() { 3 } else { 2 })
+    {
         let _ = std::fs::remove_dir_all(&records);
         std::fs::create_dir_all(&records).unwrap();
         let environment = [
@@ -94,8 +101,9 @@ fn allocators_may_be_preloaded_beside() {
             println!("left out: this machine has no {allocator}");
             continue;
         }
-        for order in [format!("{}:{path}", library()), format!("{path}:{}", library())] {
-            all_pass("allocators", &[&order], &[("ONLY", only)]);
+        let orders = [format!("{path}:{}", library()), format!("{}:{path}", library())];
+        for order in orders.iter().take(if is_long() { 2 } else { 1 }) {
+            all_pass("allocators", &[order], &[("ONLY", only)]);
         }
     }
 }
@@ -103,7 +111,7 @@ fn allocators_may_be_preloaded_beside() {
 /// Whatever else of the family may be a program's mutex keeps what depends on the kinds, the waits and the ends of mutexes.
 #[test]
 fn other_locks_of_the_family_stand_in_too() {
-    for lock in ["go-tristate-sema", "std-port", "swift"] {
+    for lock in ["std-port", "go-tristate-sema", "swift"].into_iter().take(if is_long() { 3 } else { 1 }) {
         let only = "kinds exclusion cond cancel cond_destroy destroy_after_unlock fork moved timeouts";
         all_pass("family", &[library()], &[("ONDECK_LOCK", lock), ("ONLY", only)]);
     }
@@ -121,7 +129,7 @@ fn a_lock_that_cannot_be_ends_the_program_with_the_reason() {
 /// minute.
 #[test]
 fn random_calls_get_the_answers_of_a_model() {
-    let seconds = if std::env::var_os("ONDECK_LONG").is_some() { "20" } else { "1" };
+    let seconds = if is_long() { "20" } else { "1" };
     for lock in ["ondeck", "go-tristate-sema", "std-port"] {
         let mut program = Command::new(programs().join("random_ops"));
         let output = program
@@ -138,7 +146,7 @@ fn random_calls_get_the_answers_of_a_model() {
 /// Each wrong library must fail the programs that are there to notice it: minutes, and only with `ONDECK_LONG=1`.
 #[test]
 fn wrong_libraries_are_noticed() {
-    if std::env::var_os("ONDECK_LONG").is_none() {
+    if !is_long() {
         // Those that fail at once.
         let few = "unlock_nothing forgets_recursion early_timeout eintr touch_after_release not_atomic_alone";
         let (is_ok, text) = run("wrong", &["--wrong"], &[("WRONG", few)]);
