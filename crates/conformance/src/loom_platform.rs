@@ -125,7 +125,7 @@ impl Model {
         Model { far_atomics: true, ..self }
     }
 
-    /// The same, and fails if no execution takes one of these steps.
+    /// The same, and fails if no execution of a whole search takes one of these steps.
     pub const fn reaching(self, reach: &'static [&'static str]) -> Self {
         Model { reach, ..self }
     }
@@ -142,6 +142,7 @@ impl Model {
 
     /// As [`check`](Model::check), and demands that each of `patterns` occurs: that some execution takes its steps in
     /// this order, whatever else happens between. A model that is named after a race must contain it.
+    /// A search that was cut short is not held to that.
     pub fn check_containing(self, patterns: &[&'static [&'static str]], body: impl Fn() + Send + Sync + 'static) {
         let _line = Reproduce::with("");
         let body = Arc::new(body);
