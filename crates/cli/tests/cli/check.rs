@@ -117,7 +117,7 @@ fn an_interrupted_check_prints_what_it_has() {
     let more = ["--rounds", "1", "--seeds", "10000", "--machine", machine, "--out", &rows, "--contribute", &given];
     let mut child =
         command(&[&words[..], &more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("a second of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 100);
+    until("two seconds of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 200);
     signal(&child, libc::SIGINT);
     let (mut shown, mut said) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
