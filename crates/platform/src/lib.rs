@@ -86,6 +86,10 @@ macro_rules! as_on_hardware {
 
 mod atomic;
 mod hardware;
+/// For the recorder and the preloaded library.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+#[doc(hidden)]
+pub mod kernel;
 mod token;
 
 pub use atomic::{Atomic, AtomicPointer};

@@ -13,6 +13,8 @@ pub(super) const MIN_TICKS: u64 = 1;
 
 /// How long the rate is measured. Both clocks together are read to within some 20 ns, so the error is about 0.1 %.
 const CALIBRATION_NS: u64 = 20_000;
+/// Some tenths of a second.
+const MOST_TICKS: u64 = 1 << 30;
 /// How many readings of both clocks the best is chosen from.
 const READINGS: usize = 8;
 
@@ -64,12 +66,14 @@ pub(super) fn measure_rate() -> u64 {
         return ONE_PER_NS;
     }
     let start = both_clocks();
-    while os::now_ns().wrapping_sub(start.ns) < CALIBRATION_NS {
+    // Ended also where the clock stands still, as under a debugger that replays a run.
+    while os::now_ns().wrapping_sub(start.ns) < CALIBRATION_NS && rdtsc().wrapping_sub(start.tick) < MOST_TICKS {
         super::pause();
     }
     let end = both_clocks();
     let elapsed = u128::from(end.tick.wrapping_sub(start.tick)) << 32;
-    u64::try_from(elapsed / u128::from(end.ns - start.ns)).unwrap_or(ONE_PER_NS)
+    let rate = elapsed.checked_div(end.ns.wrapping_sub(start.ns).into());
+    rate.and_then(|rate| u64::try_from(rate).ok()).unwrap_or(ONE_PER_NS)
 }
 
 /// One moment on both clocks.

@@ -4,6 +4,7 @@
 //! cores, though every thread sees one. So the masks of the threads are united.
 
 use super::file::File;
+use crate::kernel;
 use core::ffi::CStr;
 use core::iter;
 
@@ -41,7 +42,9 @@ fn unite(union: &mut Mask, thread: u32) {
     let mut mask: Mask = [0; _];
     // The bare call, because the C library's refuses to tell what fits from what does not.
     // SAFETY: the kernel writes at most the size given into a mask that is ours.
-    unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, size_of::<Mask>(), mask.as_mut_ptr()) };
+    let _ = unsafe {
+        kernel::call(libc::SYS_sched_getaffinity, [thread as usize, size_of::<Mask>(), mask.as_mut_ptr() as usize])
+    };
     union.iter_mut().zip(mask).for_each(|(all, these)| *all |= these);
 }
 

@@ -5,8 +5,8 @@
 //! form. Neither has to do with the C library's `timespec`: with 32 bits that has the one layout or the other, depending
 //! on the library, its age, and how the program is built. So the layouts here are our own.
 
-use super::{errno, keeping_errno};
 use crate::Waited;
+use crate::kernel::{self, Answer};
 use core::ffi::c_long;
 use core::ptr;
 
@@ -40,45 +40,42 @@ impl Wide {
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`. `word` is aligned and alive.
 pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Waited {
-    let is_timeout = keeping_errno(|| form::wait(word, expected, deadline_ns) < 0 && errno() == libc::ETIMEDOUT);
-    if is_timeout { Waited::TimedOut } else { Waited::Woken }
+    if form::wait(word, expected, deadline_ns) == Err(libc::ETIMEDOUT) { Waited::TimedOut } else { Waited::Woken }
 }
 
-/// Wakes at most `n` sleepers on the address; never dereferences it.
+/// Wakes at most `n` sleepers on the address; never dereferences it. There is nobody to tell an error.
 pub(super) fn wake(word: *const u32, n: u32) {
-    form::wake(word, n);
+    let _ = form::wake(word, n);
 }
 
 /// The call of this number as a wait, of a form that takes such a `deadline`.
-fn wait_by<T>(number: c_long, word: *const u32, expected: u32, deadline: Option<Timespec<T>>) -> c_long {
-    let timeout = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
+fn wait_by<T>(number: c_long, word: *const u32, expected: u32, deadline: Option<Timespec<T>>) -> Answer {
+    let timeout = deadline.as_ref().map_or(ptr::null(), ptr::from_ref) as usize;
     // FUTEX_WAIT_BITSET rather than FUTEX_WAIT: its timeout is a point of the monotonic clock.
-    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
-    let unused = ptr::null::<u32>();
+    let operation = (libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: `word` is aligned and alive, as the callers of `wait` say; `timeout` is null or points to a local, in the
     // layout of the form with this number.
-    unsafe { libc::syscall(number, word, operation, expected, timeout, unused, u32::MAX) }
+    unsafe { kernel::call(number, [word as usize, operation, expected as usize, timeout, 0, u32::MAX as usize]) }
 }
 
 /// The call of this number as a wake.
-fn wake_by(number: c_long, word: *const u32, n: u32) -> c_long {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+fn wake_by(number: c_long, word: *const u32, n: u32) -> Answer {
+    let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: a private FUTEX_WAKE uses the address as a key only; a key without sleepers, even one of freed memory, is
     // no error.
-    unsafe { libc::syscall(number, word, operation, n.min(i32::MAX as u32)) }
+    unsafe { kernel::call(number, [word as usize, operation, n.min(i32::MAX as u32) as usize]) }
 }
 
 #[cfg(any(target_pointer_width = "64", target_arch = "x86_64"))]
 mod form {
     use super::*;
 
-    pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> c_long {
+    pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Answer {
         wait_by(libc::SYS_futex, word, expected, deadline_ns.map(Wide::at))
     }
 
-    /// A wake that is no error leaves `errno` as it is.
-    pub(super) fn wake(word: *const u32, n: u32) {
-        wake_by(libc::SYS_futex, word, n);
+    pub(super) fn wake(word: *const u32, n: u32) -> Answer {
+        wake_by(libc::SYS_futex, word, n)
     }
 }
 
@@ -118,12 +115,12 @@ mod two_forms {
     }
 
     impl Forms {
-        /// Makes the call in one form, or in both. Changes `errno`.
-        pub(super) fn call(&self, first: impl FnOnce() -> c_long, second: impl FnOnce() -> c_long) -> c_long {
+        /// Makes the call in one form, or in both.
+        pub(super) fn call(&self, first: impl FnOnce() -> Answer, second: impl FnOnce() -> Answer) -> Answer {
             if !self.is_second_refused.load(Relaxed) {
                 let answer = second();
                 // EPERM comes from filters that are older than the call; a futex has no other use for it here.
-                if answer >= 0 || !matches!(errno(), libc::ENOSYS | libc::EPERM) {
+                if !matches!(answer, Err(libc::ENOSYS | libc::EPERM)) {
                     return answer;
                 }
                 // Whoever finds out stores the same.
@@ -133,21 +130,20 @@ mod two_forms {
         }
     }
 
-    pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> c_long {
+    pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Answer {
         FORMS.call(
             || wait_by(libc::SYS_futex, word, expected, deadline_ns.map(Narrow::at)),
             || wait_by(TIME64, word, expected, deadline_ns.map(Wide::at)),
         )
     }
 
-    pub(super) fn wake(word: *const u32, n: u32) {
-        keeping_errno(|| FORMS.call(|| wake_by(libc::SYS_futex, word, n), || wake_by(TIME64, word, n)));
+    pub(super) fn wake(word: *const u32, n: u32) -> Answer {
+        FORMS.call(|| wake_by(libc::SYS_futex, word, n), || wake_by(TIME64, word, n))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::set_errno;
     use super::two_forms::{Forms, Narrow};
     use super::*;
     use core::cell::Cell;
@@ -198,9 +194,9 @@ mod tests {
             let forms = Forms { is_second_refused: AtomicBool::new(false) };
             let (n_first, n_second) = (Cell::new(0), Cell::new(0));
             for _ in 0..3 {
-                let first = || (n_first.set(n_first.get() + 1), 7).1;
-                let second = || (n_second.set(n_second.get() + 1), set_errno(refusal), -1).2;
-                assert_eq!(forms.call(first, second), 7);
+                let first = || (n_first.set(n_first.get() + 1), Ok(7)).1;
+                let second = || (n_second.set(n_second.get() + 1), Err(refusal)).1;
+                assert_eq!(forms.call(first, second), Ok(7));
             }
             assert_eq!((n_first.get(), n_second.get()), (3, 1));
         }
@@ -209,8 +205,7 @@ mod tests {
     #[test]
     fn a_second_form_that_answers_is_the_only_one() {
         let forms = Forms { is_second_refused: AtomicBool::new(false) };
-        for (answer, error) in [(0, 0), (-1, libc::ETIMEDOUT), (-1, libc::EAGAIN), (-1, libc::EINTR)] {
-            set_errno(error);
+        for answer in [Ok(0), Err(libc::ETIMEDOUT), Err(libc::EAGAIN), Err(libc::EINTR)] {
             assert_eq!(forms.call(|| unreachable!("the second form is there"), || answer), answer);
         }
     }
@@ -228,8 +223,7 @@ mod tests {
             } else {
                 wait_by(422, word.as_ptr(), 0, Some(Wide::at(deadline)))
             };
-            let error = errno();
-            assert_eq!((answer, error), (-1, libc::ETIMEDOUT), "the first form: {is_first}");
+            assert_eq!(answer, Err(libc::ETIMEDOUT), "the first form: {is_first}");
             assert!((deadline..deadline + SECOND_NS).contains(&clock()), "the first form: {is_first}");
         }
     }

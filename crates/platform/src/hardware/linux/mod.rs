@@ -10,14 +10,9 @@ mod file;
 mod futex;
 mod nodes;
 
-use crate::Waited;
+use crate::{Waited, kernel};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64};
-
-#[cfg(target_os = "android")]
-use libc::__errno as errno_location;
-#[cfg(not(target_os = "android"))]
-use libc::__errno_location as errno_location;
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`.
 pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
@@ -37,16 +32,12 @@ pub(super) fn wake(word: *const u32, n: u32) {
 /// `sched_yield`.
 pub(super) fn yield_now() {
     // SAFETY: no arguments, no memory; cannot fail.
-    unsafe { libc::sched_yield() };
+    let _ = unsafe { kernel::call(libc::SYS_sched_yield, []) };
 }
 
-/// CLOCK_MONOTONIC in nanoseconds. The C library fills in its own `timespec`, whatever the layout; the clock begins at
-/// boot or in a time namespace at what that says, and is never negative. A `time_t` of 32 bits lasts for its first 68 years.
+/// CLOCK_MONOTONIC in nanoseconds, whatever the program takes for it.
 pub(super) fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec that we own. The clock exists on every Linux, so the call cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    kernel::monotonic_ns()
 }
 
 /// The address of the thread's control block. A thread-local variable of ours would do too, but its first use in a
@@ -65,7 +56,7 @@ pub(super) fn current_core() -> u32 {
 /// The cores that may run us, less what the quota of our control group forbids. What cannot be found out (no `/proc`,
 /// an unusual mount) limits nothing.
 pub(super) fn parallelism() -> u32 {
-    keeping_errno(|| cores::count().min(cgroup::quota()))
+    cores::count().min(cgroup::quota())
 }
 
 /// The memory nodes whose cores may run us, 0 before the loader has counted them.
@@ -82,28 +73,6 @@ pub(super) fn environment_is(name: &CStr, value: &CStr) -> bool {
     !found.is_null() && unsafe { CStr::from_ptr(found) } == value
 }
 
-/// Does `work` and puts `errno` back.
-fn keeping_errno<T>(work: impl FnOnce() -> T) -> T {
-    let before = errno();
-    let result = work();
-    set_errno(before);
-    result
-}
-
-fn errno() -> i32 {
-    // SAFETY: takes nothing.
-    let location = unsafe { errno_location() };
-    // SAFETY: the C library gives a valid pointer to this thread's errno.
-    unsafe { *location }
-}
-
-fn set_errno(value: i32) {
-    // SAFETY: takes nothing.
-    let location = unsafe { errno_location() };
-    // SAFETY: the C library gives a valid pointer to this thread's errno.
-    unsafe { *location = value };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,11 +80,12 @@ mod tests {
 
     #[test]
     fn errno_survives() {
-        set_errno(libc::EXDEV);
+        // SAFETY: there is no such file.
+        assert_eq!(unsafe { libc::close(-1) }, -1);
         wait(&AtomicU32::new(1), 0, None);
         wait(&AtomicU32::new(0), 0, Some(1));
         wake(ptr::without_provenance(64), 1);
         parallelism();
-        assert_eq!(errno(), libc::EXDEV);
+        assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EBADF));
     }
 }
