@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn the_kernel_tells_the_same_as_the_c_library() {
         // SAFETY: always may be called.
-        let (thread_number, process_number) = unsafe { (libc::gettid(), libc::getpid()) };
-        assert_eq!((thread(), process()), (thread_number as u32, process_number as u32));
+        let thread_number = unsafe { libc::gettid() };
+        assert_eq!((thread(), process()), (thread_number as u32, std::process::id()));
         let mut path = [0; 4096];
         let length = read_link(c"/proc/self/exe", &mut path);
         assert_eq!(std::env::current_exe().unwrap().to_str(), std::str::from_utf8(&path[..length]).ok());

@@ -5,7 +5,8 @@
 //! from there, past every frame up to the thread's first, and on its way runs the handler that was pushed before.
 //!
 //! So between the two changes of the type there is nothing but the system call, and no frame up to the pushed handler's
-//! owns anything that would have to be dropped. Functions that may be unwound through are `C-unwind`.
+//! owns anything that would have to be dropped. Functions that may be unwound through are `C-unwind`. The call goes by the
+//! C library's `syscall`, whose frame can be unwound at each of its instructions.
 //!
 //! The C library decides to send the signal while the thread may be cancelled, and who gets it looks at the type alone. A
 //! thread may have left this sleep meanwhile, disabled its cancellation, and be in its next. So the type stays as it is while
@@ -15,7 +16,7 @@ use crate::time::Deadline;
 use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::AtomicU32;
 use libc::{clockid_t, timespec};
-use ondeck_platform::Waited;
+use ondeck_platform::{Waited, kernel};
 
 const ASYNCHRONOUS: c_int = 1;
 const DISABLED: c_int = 1;
@@ -151,5 +152,7 @@ fn sane(at: timespec) -> timespec {
 /// Wakes everybody who sleeps on the address, which is not looked at.
 pub(crate) fn wake(word: *const AtomicU32, n: c_int, sharing: Sharing) {
     // SAFETY: a wake uses the address as a key; of shared memory it is looked up, and an error if that is gone.
-    unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | sharing.flag(), n) };
+    let _ = unsafe {
+        kernel::call(libc::SYS_futex, [word as usize, (libc::FUTEX_WAKE | sharing.flag()) as usize, n as usize])
+    };
 }

@@ -7,6 +7,7 @@
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
+use ondeck_platform::kernel;
 
 const TELL: &CStr = c"ONDECK_VERBOSE";
 const LATER: &CStr = c"ONDECK_LATER_PRELOAD";
@@ -34,16 +35,15 @@ fn variable(name: &CStr) -> Option<&'static CStr> {
 /// Says on standard error which process has which lock, in one piece: several processes may write there.
 fn tell() {
     let mut program = [0_u8; libc::PATH_MAX as usize];
-    // SAFETY: `program` has room for as many bytes.
-    let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), program.as_mut_ptr().cast(), program.len()) };
-    let program = usize::try_from(length).ok().and_then(|length| program.get(..length)).unwrap_or(b"?");
-    // SAFETY: always may be called.
-    let number = unsafe { libc::getpid() };
+    let program = match kernel::read_link(c"/proc/self/exe", &mut program) {
+        0 => b"?",
+        length => &program[..length],
+    };
     let name = variable(LOCK).filter(|name| !name.is_empty());
     let mut line = Line { bytes: [0; LINE], n: 0 };
     for word in [
         b"ondeck: process ".as_slice(),
-        &decimal(number.unsigned_abs()),
+        &decimal(kernel::process()),
         b" (",
         program,
         b") has the lock ",
@@ -54,8 +54,7 @@ fn tell() {
     ] {
         line.push(word);
     }
-    // SAFETY: so many bytes were written into it.
-    unsafe { libc::write(libc::STDERR_FILENO, line.bytes.as_ptr().cast(), line.n) };
+    kernel::write(libc::STDERR_FILENO, &line.bytes[..line.n]);
 }
 
 /// Two paths and the words between them.

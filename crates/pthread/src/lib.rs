@@ -58,13 +58,13 @@ mod time;
 mod waits;
 
 use core::ffi::c_int;
+use ondeck_platform::kernel;
 
 /// The last words of a process that cannot go on, and its end.
 #[cold]
 fn die(words: &[&str]) -> ! {
     for text in ["ondeck: "].iter().chain(words).chain(&["\n"]) {
-        // SAFETY: the text is alive, and of that length.
-        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+        kernel::write(libc::STDERR_FILENO, text.as_bytes());
     }
     // SAFETY: always may be called.
     unsafe { libc::abort() }

@@ -49,15 +49,15 @@ use crate::bytes::theirs;
 use crate::family::{self, Operations};
 use crate::platform::{self, Preloaded};
 use crate::state::{ANOTHER, BUSY, CHOICES, FRESH, KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, THEIRS, Wiped};
-use crate::{die, launched, places, real};
+use crate::{die, launched, places, real, thread, time};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU32,
+    AtomicBool, AtomicPtr, AtomicU32, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
-use ondeck_platform::Platform;
+use ondeck_platform::{Platform, kernel};
 use ondeck_record::{Charging, Source, Wish};
 
 /// Whether the kernel gives a child that page as zeros.
@@ -65,6 +65,9 @@ static IS_WIPED: AtomicBool = AtomicBool::new(false);
 /// What a child keeps: which lock was chosen, FRESH before that.
 static CHOICE: AtomicU32 = AtomicU32::new(FRESH);
 static OTHER: AtomicPtr<Operations> = AtomicPtr::new(ptr::null_mut());
+/// The thread that prepares, by its place. What it calls of others, such as the loader, may lock: that is left to the C library
+/// altogether, and unlocked before this ends.
+static PREPARES: AtomicUsize = AtomicUsize::new(0);
 /// Counts the forks that lead to this process, in the units of a state.
 static N_FORKS: AtomicU32 = AtomicU32::new(0);
 
@@ -73,6 +76,9 @@ static N_FORKS: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn is_theirs() -> bool {
     // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
     if matches!(state() & CHOICES, FRESH | BUSY) {
+        if PREPARES.load(Relaxed) == thread::place() {
+            return true;
+        }
         lock();
     }
     matches!(state() & CHOICES, THEIRS | KNOWN)
@@ -113,8 +119,11 @@ pub(crate) fn lock() -> Option<&'static Operations> {
                 look_up_early();
                 without_signals(|| {
                     if STATE.state.compare_exchange(FRESH, BUSY, Acquire, Relaxed).is_ok() {
+                        PREPARES.store(thread::place(), Relaxed);
+                        let state = prepare();
+                        PREPARES.store(0, Relaxed);
                         // pthread_process: settle
-                        STATE.state.store(prepare(), Release);
+                        STATE.state.store(state, Release);
                     }
                 });
             }
@@ -139,15 +148,19 @@ fn look_up_early() {
 
 /// A handler that locks something in the middle of `act` would wait for its own thread.
 fn without_signals(act: impl FnOnce()) {
-    let mut all = core::mem::MaybeUninit::uninit();
-    let mut before = core::mem::MaybeUninit::uninit();
-    // SAFETY: fills the set.
-    unsafe { libc::sigfillset(all.as_mut_ptr()) };
-    // SAFETY: `all` is filled, and `before` is room for a set.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
+    // But for the two that the C library keeps for itself.
+    let before = set_mask(!(1 << 31 | 1 << 32));
     act();
-    // SAFETY: filled by the call before.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
+    set_mask(before);
+}
+
+/// The calling thread's signals that wait, a bit each, and what they were before.
+fn set_mask(mask: u64) -> u64 {
+    let mut before = 0_u64;
+    let (new, old) = ((&raw const mask) as usize, (&raw mut before) as usize);
+    // SAFETY: reads and writes eight bytes that are ours.
+    let _ = unsafe { kernel::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old, size_of::<u64>()]) };
+    before
 }
 
 fn prepare() -> u32 {
@@ -163,8 +176,8 @@ fn prepare() -> u32 {
         let page = (&raw const STATE).cast_mut().cast::<c_void>();
         // If it is refused, the handler does the same.
         // SAFETY: the page is ours, whole, and holds nothing but the state.
-        let answer = unsafe { libc::madvise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) };
-        IS_WIPED.store(answer == 0, Relaxed);
+        let answer = unsafe { kernel::advise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) };
+        IS_WIPED.store(answer.is_ok(), Relaxed);
     } else {
         // pthread_process: count
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
@@ -266,7 +279,9 @@ static BEGIN: extern "C" fn() = {
     }
     extern "C" fn begin() {
         real::look_up_all();
+        time::ask_early();
         platform::ask_early();
+        ondeck_record::ask_by(thread::number);
         ondeck_record::ask_loader();
         // SAFETY: the handler only stores.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };

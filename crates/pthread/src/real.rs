@@ -44,6 +44,12 @@ impl Symbol {
     }
 }
 
+/// Whether the C library's mutexes can be used without a look-up, which may wait for the loader's lock.
+pub(crate) fn has_mutexes() -> bool {
+    let both = [&symbols::pthread_mutex_lock, &symbols::pthread_mutex_unlock];
+    both.iter().all(|symbol| !symbol.address.load(Relaxed).is_null())
+}
+
 /// Looks up what tells whether the C library's mutexes are known.
 pub(crate) fn look_up_mutexes() {
     for symbol in [&symbols::pthread_mutex_lock, &symbols::pthread_mutex_trylock, &symbols::pthread_mutex_unlock] {

@@ -19,10 +19,7 @@ const PIECE: usize = 1 << 20;
 static FREE: AtomicUsize = AtomicUsize::new(0);
 
 fn map(length: usize) -> usize {
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping.
-    let place = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
-    if place == libc::MAP_FAILED { 0 } else { place as usize }
+    ondeck_platform::kernel::map_memory(length).map_or(0, |place| place as usize)
 }
 
 // SAFETY: each answer is memory of its own, of the system's zeros, large enough and aligned, and stays.

@@ -1,8 +1,11 @@
 //! Who the calling thread is, and whether it is the only one.
 
 // All that a thread asks of its process.
+use crate::real;
 use crate::state as process;
 use core::ffi::c_char;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use ondeck_platform::{Hardware, Platform as _, kernel};
 
 /// What a thread knows without asking: its number by the kernel, below the state of the process that it was asked in. The
 /// child of a fork has another state. Where the C library's mutexes are recorded the state is written without its choice, so
@@ -47,8 +50,7 @@ pub(crate) fn id() -> u32 {
 /// Asks the kernel. The answer is kept if the process is prepared, as it is wherever a lock is used.
 #[cold]
 fn ask() -> u32 {
-    // SAFETY: always may be called.
-    let id = unsafe { libc::gettid() } as u32;
+    let id = number();
     let state = process::state();
     if process::is_ondeck() {
         own::set(u64::from(state) << 32 | u64::from(id));
@@ -56,6 +58,29 @@ fn ask() -> u32 {
         own::set(u64::from(process::without_choice(state)) << 32 | u64::from(id));
     }
     id
+}
+
+/// The kernel's number of the calling thread, as the C library remembers it: it writes it into a mutex that it locks. So no
+/// system call is made that its own locks would not make; before it can be asked, the kernel is.
+pub(crate) fn number() -> u32 {
+    if !real::has_mutexes() {
+        return kernel::thread();
+    }
+    const OWNER: usize = 1;
+    let words = [const { AtomicU64::new(0) }; size_of::<libc::pthread_mutex_t>() / size_of::<u64>()];
+    let mutex = (&raw const words).cast_mut().cast();
+    // SAFETY: zeros are a free mutex of the C library, which nobody else knows.
+    unsafe { real::pthread_mutex_lock(mutex) };
+    let owner = words[OWNER].load(Relaxed) as u32;
+    // SAFETY: locked above.
+    unsafe { real::pthread_mutex_unlock(mutex) };
+    // An unknown C library, or one that locks plain mutexes without a word.
+    if owner == 0 { kernel::thread() } else { owner }
+}
+
+/// Another number for each thread that lives: the address of what it has for itself.
+pub(crate) fn place() -> usize {
+    Hardware::thread_id().get() as usize
 }
 
 unsafe extern "C" {

@@ -1,8 +1,16 @@
 //! The two clocks that a deadline may be written in.
+//!
+//! # Clocks that are faked
+//! A program, or a library that is loaded beside ours, may define `clock_gettime` and tell another time than the kernel does.
+//! Whoever takes a deadline from such a clock means that clock; all sleeping is by the kernel's. So a deadline is moved by what
+//! lies between the two before it is waited for. Not so if that library stands before ours and has moved it already, as it does for the
+//! C library: it then defines the function that the program has called.
 
 use crate::platform::Preloaded;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
-use ondeck_platform::Platform;
+use ondeck_platform::{Platform, kernel};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -13,10 +21,49 @@ pub(crate) struct Deadline {
     pub(crate) at: timespec,
 }
 
+/// Who calls a function with a deadline of the program's.
+#[derive(Clone, Copy)]
+pub(crate) enum Caller {
+    /// Of one that locks a mutex.
+    Lock,
+    /// Of one that waits on a condition variable.
+    Wait,
+}
+
+/// Whether a function of ours of that kind is called by another library that stands in for the C library's, too.
+static IS_BEHIND: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
+/// Before the program starts: takes the loader's lock.
+pub(crate) fn ask_early() {
+    for (caller, name) in [(Caller::Lock, c"pthread_mutex_timedlock"), (Caller::Wait, c"pthread_cond_timedwait")] {
+        // SAFETY: a string of C.
+        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        IS_BEHIND[caller as usize].store(library_of(first) != library_of((&raw const IS_BEHIND).cast()), Relaxed);
+    }
+}
+
+/// Where the library begins that has this address.
+fn library_of(address: *const c_void) -> *mut c_void {
+    // SAFETY: room for an answer, of which zeros are one.
+    let mut found = unsafe { core::mem::zeroed::<libc::Dl_info>() };
+    // SAFETY: looks at the loader's tables only.
+    unsafe { libc::dladdr(address, &raw mut found) };
+    found.dli_fbase
+}
+
 impl Deadline {
     /// `None` if `at` is no point of time.
     pub(crate) fn new(clock: clockid_t, at: timespec) -> Option<Self> {
         (0..SECOND_NS).contains(&at.tv_nsec).then_some(Deadline { clock, at })
+    }
+
+    /// The same by the kernel's clock, if it was written by the program's.
+    pub(crate) fn by_kernel(self, caller: Caller) -> Self {
+        let is_behind = IS_BEHIND[caller as usize].load(Relaxed);
+        match if is_behind { 0 } else { ahead_ns(self.clock) } {
+            0 => self,
+            by_ns => Deadline { at: earlier(self.at, by_ns), ..self },
+        }
     }
 
     /// Whether the functions take deadlines of this clock.
@@ -26,27 +73,47 @@ impl Deadline {
 
     /// How much time is left by its own clock, in nanoseconds; 0 if it has passed.
     pub(crate) fn left_ns(self) -> u64 {
-        let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `now` is ours, and the clock is one of the two.
-        unsafe { libc::clock_gettime(self.clock, &mut now) };
-        let seconds = self.at.tv_sec.saturating_sub(now.tv_sec);
-        let left = seconds.saturating_mul(SECOND_NS).saturating_add(self.at.tv_nsec - now.tv_nsec);
-        u64::try_from(left).unwrap_or(0)
+        let left = ns(self.at) - ns(kernel::clock(self.clock));
+        u64::try_from(left.max(0)).unwrap_or(u64::MAX)
     }
 
     /// By `acquire`, which takes a deadline of the monotonic clock and is false once that has passed. Never early: if the
     /// other clock was set back meanwhile, it goes on. That it was set forward is noticed late.
     pub(crate) fn keep(self, mut acquire: impl FnMut(u64) -> bool) -> bool {
+        let deadline = self.by_kernel(Caller::Lock);
         loop {
-            let left_ns = self.left_ns();
+            let left_ns = deadline.left_ns();
             if acquire(Preloaded::now_ns().saturating_add(left_ns)) {
                 return true;
             }
-            if self.left_ns() == 0 {
+            if deadline.left_ns() == 0 {
                 return false;
             }
         }
     }
+}
+
+fn ns(at: timespec) -> i128 {
+    i128::from(at.tv_sec) * i128::from(SECOND_NS) + i128::from(at.tv_nsec)
+}
+
+/// By how much the program's clock is ahead of the kernel's; 0 if they are one.
+fn ahead_ns(clock: clockid_t) -> i128 {
+    let mut theirs = timespec { tv_sec: 0, tv_nsec: 0 };
+    let before = ns(kernel::clock(clock));
+    // By its name, so this is the program's own function if it has one.
+    // SAFETY: `theirs` is ours, and the clock is one of the two.
+    unsafe { libc::clock_gettime(clock, &mut theirs) };
+    let theirs = ns(theirs);
+    if theirs < before { theirs - before } else { (theirs - ns(kernel::clock(clock))).max(0) }
+}
+
+/// So many nanoseconds before; a time that the kernel's clock does not reach becomes its first or its last.
+fn earlier(at: timespec, by_ns: i128) -> timespec {
+    let all = ns(at) - by_ns;
+    let second = i128::from(SECOND_NS);
+    let tv_sec = i64::try_from(all.div_euclid(second)).unwrap_or(if all < 0 { 0 } else { i64::MAX });
+    timespec { tv_sec, tv_nsec: all.rem_euclid(second) as i64 }
 }
 
 #[cfg(test)]
@@ -58,10 +125,6 @@ mod tests {
         // SAFETY: `now` is ours.
         unsafe { libc::clock_gettime(clock, &mut now) };
         now
-    }
-
-    fn ns(at: timespec) -> i128 {
-        i128::from(at.tv_sec) * i128::from(SECOND_NS) + i128::from(at.tv_nsec)
     }
 
     /// So many seconds from now, and a nanosecond before a full second.
@@ -122,5 +185,28 @@ mod tests {
         });
         assert!(!has_it && n_calls == 1, "{n_calls} calls");
         assert!(in_seconds(CLOCK_MONOTONIC, -10).keep(|_| true));
+    }
+
+    #[test]
+    fn a_deadline_is_moved_by_what_a_faked_clock_is_ahead() {
+        let at = |tv_sec, tv_nsec| timespec { tv_sec, tv_nsec };
+        for (given, by_ns, expected) in [
+            (at(5, 3), 2_000_000_004, at(2, 999_999_999)),
+            (at(5, 3), -2_999_999_999, at(8, 2)),
+            (at(i64::MAX, 0), -1_000_000_000, at(i64::MAX, 0)),
+            (at(i64::MIN, 0), 1_000_000_000, at(0, 0)),
+        ] {
+            let moved = earlier(given, by_ns);
+            assert_eq!((moved.tv_sec, moved.tv_nsec), (expected.tv_sec, expected.tv_nsec), "{by_ns}");
+        }
+        assert!([CLOCK_REALTIME, CLOCK_MONOTONIC].map(ahead_ns) == [0, 0], "here they are one");
+    }
+
+    #[test]
+    fn the_extremes_are_far_or_have_passed() {
+        for clock in [CLOCK_REALTIME, CLOCK_MONOTONIC] {
+            let left = |tv_sec| Deadline { clock, at: timespec { tv_sec, tv_nsec: 0 } }.left_ns();
+            assert_eq!((left(i64::MIN), left(-1), left(i64::MAX)), (0, 0, u64::MAX));
+        }
     }
 }

@@ -71,8 +71,7 @@ fn recording() -> Option<&'static Recording> {
 #[cold]
 #[inline(never)]
 fn start() -> Option<&'static Recording> {
-    // SAFETY: always may be called.
-    let pid = unsafe { libc::getpid() } as u32;
+    let pid = ondeck_platform::kernel::process();
     let before = STARTED_BY.load(Relaxed);
     // Another thread is at it, or it has failed.
     if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {

@@ -4,8 +4,8 @@ use crate::layout::{Header, Lock, MAGIC, Module, Part, Slot};
 use crate::recording::{CURRENT, PAGE};
 use crate::{memory, modules};
 use core::ffi::{CStr, c_void};
-use core::ptr;
 use core::sync::atomic::Ordering::Release;
+use ondeck_platform::kernel;
 
 pub(crate) use crate::recording::{current, forget};
 
@@ -85,76 +85,68 @@ fn lay_out(header: &mut Header, length: u64) {
 /// Begins to record this process, as `wish` says, if it does not yet. `lock` is the name of the lock that answers. False if
 /// there is no file; then nothing is recorded. To be called by one thread at a time.
 pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
-    memory::keeping_errno(|| {
-        let length = wish.max_mb << 20;
-        let Some(place) = create(wish, length) else { return false };
-        if !memory::begin(place as usize) {
-            return false;
-        }
-        // SAFETY: a mapping of our own, of zeros, larger than a header.
-        let header = unsafe { &mut *place.cast::<Header>() };
-        fill(header, wish, lock, length);
-        header.source = source;
-        // SAFETY: the page is ours, whole, and holds nothing but the pointer.
-        unsafe { libc::madvise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
-        // SAFETY: our mapping.
-        unsafe { libc::madvise(place, length as usize, libc::MADV_DONTFORK) };
-        header.magic.store(MAGIC, Release);
-        CURRENT.header.store(header, Release);
-        if let Some(recording) = current() {
-            modules::write_all(recording);
-        }
-        true
-    })
+    let length = wish.max_mb << 20;
+    let Some(place) = create(wish, length) else { return false };
+    if !memory::begin(place as usize) {
+        return false;
+    }
+    // SAFETY: a mapping of our own, of zeros, larger than a header.
+    let header = unsafe { &mut *place.cast::<Header>() };
+    fill(header, wish, lock, length);
+    header.source = source;
+    // Where it is refused, a handler of forks does the same.
+    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
+    let _ = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
+    // SAFETY: our mapping.
+    let _ = unsafe { kernel::advise(place, length as usize, libc::MADV_DONTFORK) };
+    header.magic.store(MAGIC, Release);
+    CURRENT.header.store(header, Release);
+    if let Some(recording) = current() {
+        modules::write_all(recording);
+    }
+    true
 }
 
 fn fill(header: &mut Header, wish: &Wish, lock: &str, length: u64) {
     lay_out(header, length);
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is room for a time.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
+    let now = kernel::clock(libc::CLOCK_REALTIME);
     header.started_realtime_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     header.started_ns = memory::now_ns();
-    // SAFETY: always may be called.
-    header.pid = unsafe { libc::getpid() } as u32;
-    // SAFETY: always may be called.
-    header.parent = unsafe { libc::getppid() } as u32;
+    header.pid = kernel::process();
+    // SAFETY: no arguments, no memory.
+    header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     header.length = length;
     header.rate = wish.rate;
     memory::copy_text(lock.as_bytes(), &mut header.lock);
     let room = &mut header.program;
-    // SAFETY: the room is as long as is said.
-    unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), room.as_mut_ptr().cast(), room.len() - 1) };
+    let most = room.len() - 1;
+    kernel::read_link(c"/proc/self/exe", &mut room[..most]);
 }
 
 /// A new file in the directory, mapped.
 fn create(wish: &Wish, length: u64) -> Option<*mut c_void> {
     /// Images that one process runs after each other, or processes that have one number.
     const MOST: u32 = 10_000;
-    // SAFETY: always may be called.
-    let pid = unsafe { libc::getpid() } as u32;
+    let pid = kernel::process();
     for n in 0..MOST {
         let mut path = [0_u8; Wish::LONGEST + 64];
         name(&mut path, &wish.directory, pid, n);
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        let (here, place) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
         // SAFETY: a string of C.
-        let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
-        if file >= 0 {
-            let place = map(file, length);
-            // SAFETY: opened above.
-            unsafe { libc::close(file) };
-            if place.is_none() {
-                // SAFETY: a string of C.
-                unsafe { libc::unlink(path.as_ptr().cast()) };
-            }
-            return place;
+        let file = match unsafe { kernel::call(libc::SYS_openat, [here, place, flags as usize, 0o600]) } {
+            Ok(file) => file,
+            Err(libc::EEXIST) => continue,
+            Err(_) => return None,
+        };
+        let mapped = map(file, length);
+        // SAFETY: opened above.
+        let _ = unsafe { kernel::call(libc::SYS_close, [file]) };
+        if mapped.is_none() {
+            // SAFETY: a string of C.
+            let _ = unsafe { kernel::call(libc::SYS_unlinkat, [here, place, 0]) };
         }
-        // SAFETY: always may be called.
-        let place = unsafe { libc::__errno_location() };
-        // SAFETY: the thread's own.
-        if unsafe { *place } != libc::EEXIST {
-            return None;
-        }
+        return mapped;
     }
     None
 }
@@ -185,32 +177,37 @@ fn name(path: &mut [u8], directory: &[u8], pid: u32, n: u32) {
 
 /// The file at that length, mapped, if the file system has room for it: a program that writes into a hole that finds no
 /// room is killed.
-fn map(file: libc::c_int, length: u64) -> Option<*mut c_void> {
-    let mut room = core::mem::MaybeUninit::<libc::statvfs>::zeroed();
+fn map(file: usize, length: u64) -> Option<*mut c_void> {
+    let mut room = core::mem::MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: `room` is room for the answer.
-    if unsafe { libc::fstatvfs(file, room.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: filled, or zeros.
+    unsafe { kernel::call(libc::SYS_fstatfs, [file, room.as_mut_ptr() as usize]) }.ok()?;
+    // SAFETY: filled.
     let room = unsafe { room.assume_init() };
-    if room.f_bavail * room.f_frsize < length || length > longest_file() {
+    if !has_room(&room, length) || length > longest_file() {
         return None;
     }
     // SAFETY: a file of ours.
-    if unsafe { libc::ftruncate(file, length as libc::off_t) } != 0 {
-        return None;
-    }
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    unsafe { kernel::call(libc::SYS_ftruncate, [file, length as usize]) }.ok()?;
+    let (protection, flags) = ((libc::PROT_READ | libc::PROT_WRITE) as usize, libc::MAP_SHARED as usize);
     // SAFETY: a new mapping.
-    let place = unsafe { libc::mmap(ptr::null_mut(), length as usize, protection, flags, file, 0) };
-    (place != libc::MAP_FAILED).then_some(place)
+    let place = unsafe { kernel::call(libc::SYS_mmap, [0, length as usize, protection, flags, file, 0]) };
+    place.ok().map(|place| place as *mut c_void)
+}
+
+/// Whether a file system has so many bytes for whoever asks.
+fn has_room(room: &libc::statfs, length: u64) -> bool {
+    // One that counts in pieces of another size than it writes says so; 0 is the same size.
+    let piece = if room.f_frsize == 0 { room.f_bsize } else { room.f_frsize };
+    room.f_bavail.saturating_mul(piece as u64) >= length
 }
 
 /// How long a file of this process may be: one that makes a longer one is killed. 0 if that cannot be told.
 fn longest_file() -> u64 {
+    const SELF: usize = 0;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let place = (&raw mut limit) as usize;
     // SAFETY: `limit` is room for the answer, and stays as it is if there is none.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    let _ = unsafe { kernel::call(libc::SYS_prlimit64, [SELF, libc::RLIMIT_FSIZE as usize, 0, place]) };
     limit.rlim_cur
 }
 
@@ -224,6 +221,19 @@ mod tests {
             let mut path = [0_u8; 64];
             name(&mut path, b"/a/b\0", pid, n);
             assert_eq!(CStr::from_bytes_until_nul(&path).unwrap().to_str(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn a_file_system_has_room_for_as_many_pieces_as_are_free() {
+        // SAFETY: zeros are an answer.
+        let mut room: libc::statfs = unsafe { core::mem::zeroed() };
+        for (f_bsize, f_frsize, f_bavail, most) in
+            [(4096, 512, 2047, (1 << 20) - 512), (4096, 0, 256, 1 << 20), (2, 2, u64::MAX, u64::MAX), (4096, 512, 0, 0)]
+        {
+            (room.f_bsize, room.f_frsize, room.f_bavail) = (f_bsize, f_frsize, f_bavail);
+            assert!(has_room(&room, most), "{most}");
+            assert!(most == u64::MAX || !has_room(&room, most + 1), "{most}");
         }
     }
 

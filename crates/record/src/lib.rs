@@ -62,6 +62,7 @@ pub use opaque::{Opaque, forget};
 pub use recording::is_on;
 pub use release::Pending;
 pub use several::{Access, is_due, prepare_to_read};
+pub use thread::ask_by;
 pub use wait::{rotated, slept, spun, woke};
 
 /// What the lock that is recorded tells.

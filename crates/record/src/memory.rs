@@ -2,14 +2,10 @@
 
 use crate::thread::own;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use ondeck_platform::kernel;
 
-/// The monotonic clock in ns.
-pub(crate) fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is room for a time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
+/// The monotonic clock in ns, whatever the program takes for it.
+pub(crate) use kernel::monotonic_ns as now_ns;
 
 /// What lies between two reads of the clock that follow each other.
 static BETWEEN_READS_NS: AtomicU64 = AtomicU64::new(0);
@@ -117,14 +113,11 @@ impl Drop for Stack {
 /// Whether the page at an address can be read. The kernel reads a signal mask from there before it finds that what it is
 /// asked to do with it is no request.
 fn can_read(address: u64) -> bool {
-    const NO_REQUEST: libc::c_int = !0;
+    const NO_REQUEST: usize = u32::MAX as usize;
     // SAFETY: fails, one way or the other.
-    let answer = unsafe { libc::syscall(libc::SYS_rt_sigprocmask, NO_REQUEST, address, 0, 8) };
-    // SAFETY: the thread's own.
-    let error = unsafe { libc::__errno_location() };
-    debug_assert_eq!(answer, -1);
-    // SAFETY: the thread's own.
-    unsafe { *error == libc::EINVAL }
+    let answer = unsafe { kernel::call(libc::SYS_rt_sigprocmask, [NO_REQUEST, address as usize, 0, 8]) };
+    debug_assert!(answer.is_err());
+    answer == Err(libc::EINVAL)
 }
 
 /// Pieces of the recording, a bit each: whether the file system has given memory for it. Of the longest recording.
@@ -151,44 +144,23 @@ pub(crate) fn is_backed(start: usize, offset: usize) -> bool {
         return true;
     }
     let place = (start + piece * PIECE) as *mut libc::c_void;
-    let is_refused = keeping_errno(|| {
-        // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
-        let answer = unsafe { libc::madvise(place, PIECE, libc::MADV_POPULATE_WRITE) };
-        // SAFETY: always may be called.
-        let error = unsafe { libc::__errno_location() };
-        // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
-        // SAFETY: the thread's own.
-        answer != 0 && unsafe { *error } != libc::EINVAL
-    });
-    if !is_refused {
+    // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
+    // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
+    let is_there =
+        matches!(unsafe { kernel::advise(place, PIECE, libc::MADV_POPULATE_WRITE) }, Ok(_) | Err(libc::EINVAL));
+    if is_there {
         word.fetch_or(bit, Relaxed);
     }
-    !is_refused
+    is_there
 }
 
 /// Whether the system has memory for what is kept of modules and walks: it cannot be asked for in a way that may fail, and
 /// a program that lives with too little of it must not end by that.
 pub(crate) fn has_memory() -> bool {
     const ENOUGH: usize = 4 << 20;
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    keeping_errno(|| {
-        // SAFETY: a new mapping.
-        let place = unsafe { libc::mmap(core::ptr::null_mut(), ENOUGH, protection, flags, -1, 0) };
-        // SAFETY: our mapping, which nobody else knows.
-        place != libc::MAP_FAILED && unsafe { libc::munmap(place, ENOUGH) } == 0
-    })
-}
-
-/// Keeps the program's `errno` as it was.
-pub(crate) fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
-    // SAFETY: the thread's own.
-    let place = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { *place };
-    let result = act();
-    // SAFETY: as above.
-    unsafe { *place = before };
-    result
+    // SAFETY: a mapping of our own, which nobody else knows.
+    let unmap = |place: *mut libc::c_void| unsafe { kernel::call(libc::SYS_munmap, [place as usize, ENOUGH]) };
+    kernel::map_memory(ENOUGH).is_some_and(|place| unmap(place).is_ok())
 }
 
 /// Copies as much of `text` as there is room for, and a zero.
@@ -387,7 +359,7 @@ mod tests {
         let place = unsafe { libc::__errno_location() };
         // SAFETY: the thread's own.
         unsafe { *place = 77 };
-        assert!(!keeping_errno(|| can_read(8)));
+        assert!(!can_read(8));
         // SAFETY: as above.
         assert_eq!(unsafe { *place }, 77);
     }

@@ -4,6 +4,8 @@
 use crate::account::Wait;
 use crate::layout::NONE;
 use core::cell::Cell;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use ondeck_platform::kernel;
 
 /// Of one thread.
 #[repr(C)]
@@ -85,10 +87,20 @@ pub(crate) fn id(process: u32) -> u32 {
     if (known >> 32) as u32 == process {
         return known as u32;
     }
-    // SAFETY: always may be called.
-    let id = unsafe { libc::gettid() } as u32;
+    let ask = ASK.load(Relaxed);
+    // SAFETY: stored by `ask_by`.
+    let ask = (!ask.is_null()).then(|| unsafe { core::mem::transmute::<*mut (), fn() -> u32>(ask) });
+    let id = ask.map_or_else(kernel::thread, |ask| ask());
     own().id.set(u64::from(process) << 32 | u64::from(id));
     id
+}
+
+/// Who tells a thread its number; the kernel if null.
+static ASK: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+
+/// From here on `ask` tells a thread its number, which may be had without the kernel.
+pub fn ask_by(ask: fn() -> u32) {
+    ASK.store(ask as *mut (), Relaxed);
 }
 
 core::arch::global_asm!(

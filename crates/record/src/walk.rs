@@ -14,6 +14,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
+use ondeck_platform::{Hardware, Platform as _};
 
 type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 
@@ -30,9 +31,7 @@ static PLACES: [Place; N_PLACES] =
 /// Makes the caches, so that no walk has to ask for memory.
 pub(crate) fn ask_for_caches() {
     const FEWEST: usize = 4;
-    // SAFETY: always may be called.
-    let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    let n = usize::try_from(cores).unwrap_or(FEWEST).clamp(FEWEST, N_PLACES);
+    let n = (Hardware::parallelism() as usize).clamp(FEWEST, N_PLACES);
     for place in &PLACES[..n] {
         place.cache.store(std::boxed::Box::leak(std::boxed::Box::new(Cache::new_in())), Relaxed);
     }
@@ -49,7 +48,7 @@ pub(crate) fn begin() {
 #[inline(never)]
 pub(crate) fn stack(recording: &Recording) -> u32 {
     let here = 0_u8;
-    let has_room = memory::keeping_errno(|| memory::Stack::new((&raw const here) as u64).has_room());
+    let has_room = memory::Stack::new((&raw const here) as u64).has_room();
     if !has_room {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
@@ -76,7 +75,7 @@ fn in_place(recording: &Recording) -> u32 {
     let mut addresses = [0_u64; DEPTH];
     // SAFETY: made above or earlier, never freed, and ours while the place is taken.
     let cache = unsafe { &mut *place.cache.load(Relaxed) };
-    let n = memory::keeping_errno(|| walk(cache, &mut addresses));
+    let n = walk(cache, &mut addresses);
     place.is_taken.store(false, Release);
     stacks::number(recording, beyond_us(&addresses[..n]))
 }

@@ -53,16 +53,14 @@ fn find() -> Option<*mut c_void> {
     // SAFETY: always may be called.
     let start = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize as *const u8;
     let image = Image { start: (!start.is_null()).then_some(start)? };
-    let Tables { symbols, n_symbols, names } = image.tables()?;
-    // SAFETY: the table of symbols lies before that of their names.
-    let mut all = (0..n_symbols).map(|index| unsafe { &*symbols.add(index) });
+    let (symbols, names) = image.tables()?;
     let is_it = |symbol: &&libc::Elf64_Sym| {
         // SAFETY: within the table of names.
         let found = unsafe { names.add(symbol.st_name as usize) };
         // SAFETY: names end with zeros.
         symbol.st_shndx != 0 && unsafe { CStr::from_ptr(found) } == name
     };
-    let symbol = all.find(is_it)?;
+    let symbol = symbols.iter().find(is_it)?;
     Some(image.start.wrapping_add(symbol.st_value as usize).cast_mut().cast())
 }
 
@@ -79,15 +77,9 @@ struct Image {
 }
 
 #[cfg(target_pointer_width = "64")]
-struct Tables {
-    symbols: *const libc::Elf64_Sym,
-    n_symbols: usize,
-    names: *const c_char,
-}
-
-#[cfg(target_pointer_width = "64")]
 impl Image {
-    fn tables(&self) -> Option<Tables> {
+    /// Its symbols, and where their names are.
+    fn tables(&self) -> Option<(&[libc::Elf64_Sym], *const c_char)> {
         const STRTAB: u64 = 5;
         const SYMTAB: u64 = 6;
         let (mut symbols, mut names) = (0, 0);
@@ -101,11 +93,10 @@ impl Image {
         }
         // The kernel's linker script puts the names behind the symbols, and nothing says how many these are.
         let length = names.checked_sub(symbols).filter(|_| symbols != 0)?;
-        Some(Tables {
-            symbols: self.start.wrapping_add(symbols).cast(),
-            n_symbols: length / size_of::<libc::Elf64_Sym>(),
-            names: self.start.wrapping_add(names).cast(),
-        })
+        let place = self.start.wrapping_add(symbols).cast();
+        // SAFETY: as that library says of itself.
+        let symbols = unsafe { core::slice::from_raw_parts(place, length / size_of::<libc::Elf64_Sym>()) };
+        Some((symbols, self.start.wrapping_add(names).cast()))
     }
 
     /// What the loader of a program would read of it: tags and values.

@@ -116,8 +116,7 @@ pub(crate) fn raw(mutex: *const Mutex) -> *mut pthread_mutex_t {
 pub(crate) fn are_known() -> bool {
     const NOBODY: [u32; 5] = [0; 5];
     let mutex = Mutex::new_theirs();
-    // SAFETY: always may be called.
-    let id = unsafe { libc::gettid() } as u32;
+    let id = thread::number();
     let is_taken = || mutex.words_of_theirs() == [1, 0, id, 1, 0];
     let is_free = || mutex.words_of_theirs() == NOBODY;
     // SAFETY: it is free.

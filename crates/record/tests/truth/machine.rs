@@ -1,46 +1,24 @@
-//! Machines that are not to be had: calls of the C library that are answered here, for all that is linked with these tests.
+//! Kernels that are not to be had: calls that are refused to the calling thread and to those that it starts.
 
-use libc::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use libc::c_int;
+use std::mem::offset_of;
 
-static REFUSED: AtomicI32 = AtomicI32::new(-1);
-static ERROR: AtomicI32 = AtomicI32::new(0);
-/// In bytes; more than there can be stands for what there is.
-static ROOM: AtomicU64 = AtomicU64::new(u64::MAX);
-
-/// That advice is refused from now on, with that error.
+/// From now on that advice of `madvise` is refused, with that error. The recorder asks the kernel itself, so the kernel answers.
 pub(crate) fn refuse(advice: c_int, error: c_int) {
-    ERROR.store(error, Relaxed);
-    REFUSED.store(advice, Relaxed);
-}
-
-/// File systems have room for so many bytes.
-pub(crate) fn leave_room(bytes: u64) {
-    ROOM.store(bytes, Relaxed);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn madvise(place: *mut c_void, length: usize, advice: c_int) -> c_int {
-    if advice == REFUSED.load(Relaxed) {
-        // SAFETY: always may be called.
-        let place = unsafe { libc::__errno_location() };
-        // SAFETY: the thread's own.
-        unsafe { *place = ERROR.load(Relaxed) };
-        return -1;
-    }
-    // SAFETY: as the caller says.
-    unsafe { libc::syscall(libc::SYS_madvise, place, length, advice) as c_int }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fstatvfs(file: c_int, answer: *mut libc::statvfs) -> c_int {
-    // SAFETY: as the caller says.
-    let result = unsafe { libc::fstatvfs64(file, answer.cast()) };
-    let room = ROOM.load(Relaxed);
-    if result == 0 && room != u64::MAX {
-        // SAFETY: filled above; the two forms are one where addresses have 64 bits.
-        let answer = unsafe { &mut *answer };
-        (answer.f_frsize, answer.f_bavail) = (512, room / 512);
-    }
-    result
+    let step = |code: u32, skips: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: skips, k };
+    let (load, compare) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K);
+    let (number, arguments) = (offset_of!(libc::seccomp_data, nr), offset_of!(libc::seccomp_data, args));
+    let mut steps = [
+        step(load, 0, number as u32),
+        step(compare, 3, libc::SYS_madvise as u32),
+        step(load, 0, arguments as u32 + 2 * 8),
+        step(compare, 1, advice as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | error as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: numbers only.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
+    // SAFETY: reads the filter, which is alive.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) }, 0);
 }
