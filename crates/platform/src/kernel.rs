@@ -9,7 +9,7 @@
 
 mod vdso;
 
-use core::ffi::{CStr, c_int, c_long, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 /// What a system call answers, or the number of the error.
 pub type Answer = Result<usize, c_int>;
@@ -151,9 +151,46 @@ pub fn write(file: c_int, text: &[u8]) {
     let _ = unsafe { call(libc::SYS_write, [file as usize, text.as_ptr() as usize, text.len()]) };
 }
 
+/// The value of a variable of the environment, as it stands there. It is to be used before anybody may change it.
+pub fn variable(name: &CStr) -> Option<&'static CStr> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    let name = name.to_bytes();
+    // SAFETY: of the C library: null, or a list of strings that ends with null.
+    let mut at = unsafe { environ };
+    if at.is_null() {
+        return None;
+    }
+    loop {
+        // SAFETY: not behind the end of the list.
+        let entry = unsafe { *at };
+        if entry.is_null() {
+            return None;
+        }
+        // SAFETY: a string of C.
+        let entry = unsafe { CStr::from_ptr(entry) };
+        if entry.to_bytes().strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'=')) {
+            let value = &entry.to_bytes_with_nul()[name.len() + 1..];
+            return CStr::from_bytes_with_nul(value).ok();
+        }
+        // SAFETY: this was not the end.
+        at = unsafe { at.add(1) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_are_those_of_the_environment() {
+        for (name, value) in std::env::vars_os() {
+            let [name, value] = [name, value].map(|text| std::ffi::CString::new(text.into_encoded_bytes()).unwrap());
+            assert_eq!(variable(&name), Some(value.as_c_str()));
+        }
+        assert_eq!((variable(c"ONDECK_NO_SUCH"), variable(c"PAT"), variable(c"")), (None, None, None));
+    }
 
     fn errno() -> i32 {
         std::io::Error::last_os_error().raw_os_error().unwrap_or(0)

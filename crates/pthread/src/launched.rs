@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
-use ondeck_platform::kernel;
+use ondeck_platform::kernel::{self, variable};
 
 const TELL: &CStr = c"ONDECK_VERBOSE";
 const LATER: &CStr = c"ONDECK_LATER_PRELOAD";
@@ -23,13 +23,6 @@ pub(crate) fn obey() {
     if let Some(before) = variable(LATER) {
         leave_children_alone(before);
     }
-}
-
-fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: a string of C.
-    let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: a value of the environment is a string of C. Nobody changes it before it was used.
-    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
 /// Says on standard error which process has which lock, in one piece: several processes may write there.

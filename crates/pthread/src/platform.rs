@@ -30,8 +30,7 @@ pub(crate) fn ask_early() {
 
 impl Platform for Preloaded {
     ondeck_platform::as_on_hardware! {
-        types, pause, yield_now, now_ns, ticks, ns_to_ticks, current_core, memory_nodes,
-        atomics_may_be_far, is_running
+        types, pause, yield_now, now_ns, ticks, ns_to_ticks, memory_nodes, atomics_may_be_far, is_running
     }
 
     #[inline]
@@ -64,6 +63,11 @@ impl Platform for Preloaded {
     fn pause_ns(ns: u32) {
         ondeck_record::spun();
         Hardware::pause_ns(ns);
+    }
+
+    #[inline]
+    fn current_core() -> u32 {
+        crate::real::core()
     }
 
     #[inline]

@@ -51,7 +51,7 @@ use crate::platform::{self, Preloaded};
 use crate::state::{ANOTHER, BUSY, CHOICES, FRESH, KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, THEIRS, Wiped};
 use crate::{die, launched, places, real, thread, time};
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicUsize,
@@ -138,10 +138,7 @@ fn look_up_early() {
     if CHOICE.load(Relaxed) != FRESH {
         return;
     }
-    // SAFETY: a string of C; the value is used before anybody can change the environment.
-    let name = unsafe { libc::getenv(c"ONDECK_LOCK".as_ptr()) };
-    // SAFETY: a value of the environment is a string of C.
-    if !name.is_null() && unsafe { CStr::from_ptr(name) } == c"glibc" {
+    if kernel::variable(c"ONDECK_LOCK") == Some(c"glibc") {
         real::look_up_mutexes();
     }
 }
@@ -208,13 +205,7 @@ unsafe impl Sync for Kept {}
 static WISH: Kept = Kept(UnsafeCell::new(None));
 
 fn choose() -> u32 {
-    // SAFETY: a string of C; the value is used before anybody can change the environment.
-    let name = unsafe { libc::getenv(c"ONDECK_LOCK".as_ptr()) };
-    if name.is_null() {
-        return ONDECK;
-    }
-    // SAFETY: a value of the environment is a string of C.
-    let name = unsafe { CStr::from_ptr(name) };
+    let Some(name) = kernel::variable(c"ONDECK_LOCK") else { return ONDECK };
     if name == c"" || name == c"ondeck" {
         return ONDECK;
     }
@@ -305,6 +296,7 @@ static END: extern "C" fn() = {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use core::ffi::CStr;
     use ondeck_record::read::Reader;
     use std::os::unix::ffi::OsStrExt as _;
     use std::time::{Duration, Instant};

@@ -50,6 +50,15 @@ pub(crate) fn has_mutexes() -> bool {
     both.iter().all(|symbol| !symbol.address.load(Relaxed).is_null())
 }
 
+/// The core that the calling thread is on, from the C library's own words of that thread; 0 before it was looked up.
+pub(crate) fn core() -> u32 {
+    if symbols::sched_getcpu.address.load(Relaxed).is_null() {
+        return 0;
+    }
+    // SAFETY: always may be called.
+    u32::try_from(unsafe { sched_getcpu() }).unwrap_or(0)
+}
+
 /// Looks up what tells whether the C library's mutexes are known.
 pub(crate) fn look_up_mutexes() {
     for symbol in [&symbols::pthread_mutex_lock, &symbols::pthread_mutex_trylock, &symbols::pthread_mutex_unlock] {
@@ -136,6 +145,7 @@ real! {
     fn pthread_spin_init(lock: *mut pthread_spinlock_t, is_shared: c_int);
     fn pthread_spin_lock(lock: *mut pthread_spinlock_t);
     fn pthread_spin_trylock(lock: *mut pthread_spinlock_t);
+    fn sched_getcpu();
 }
 
 /// What is to happen once. It may unwind.

@@ -35,7 +35,7 @@ impl Wish {
 
     /// What the environment asks for; `None` if that is nothing.
     pub fn of_environment() -> Option<Self> {
-        let directory = variable(Self::DIRECTORY)?.to_bytes();
+        let directory = kernel::variable(Self::DIRECTORY)?.to_bytes();
         if directory.is_empty() || directory.len() >= Self::LONGEST {
             return None;
         }
@@ -51,18 +51,8 @@ impl Wish {
     }
 }
 
-fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: a string of C.
-    let value = unsafe { libc::getenv(name.as_ptr()) };
-    if value.is_null() {
-        return None;
-    }
-    // SAFETY: a value of the environment is a string of C; it is used before anybody can change the environment.
-    Some(unsafe { CStr::from_ptr(value) })
-}
-
 fn number(name: &CStr) -> Option<u64> {
-    variable(name)?.to_str().ok()?.parse().ok()
+    kernel::variable(name)?.to_str().ok()?.parse().ok()
 }
 
 /// How the parts of a file of so many bytes lie in it.
