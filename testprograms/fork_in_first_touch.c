@@ -2,8 +2,7 @@
 // each of its instructions in turn. What has to be made anew in a child is half done then, and whoever was at it does not
 // exist in the grandchild, which must not wait for it.
 //
-// The child steps itself, and would be ended if its trap were blocked. So the library gets a pthread_sigmask that leaves that
-// signal alone. If a child ends with status 0x5, the library blocks signals in another way, past this one.
+// The child steps itself, and is ended, with status 0x5, if the library blocks the signal of its trap meanwhile.
 //
 // x86-64 only: elsewhere it says so and succeeds.
 #include "steps.h"
@@ -16,19 +15,6 @@ int main(void)
 }
 #else
 #include <sys/prctl.h>
-
-// The linker exports it, since the C library has one of this name.
-int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
-{
-    sigset_t without;
-    if (set && how != SIG_UNBLOCK) {
-        without = *set;
-        sigdelset(&without, SIGTRAP);
-        set = &without;
-    }
-    // Of its sets, the kernel has the first 8 bytes.
-    return syscall(SYS_rt_sigprocmask, how, set, old, 8) != 0 ? errno : 0;
-}
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t of_waiter = PTHREAD_MUTEX_INITIALIZER, of_grandchild = PTHREAD_MUTEX_INITIALIZER;

@@ -26,7 +26,7 @@ use crate::bytes::cond::{Cond, MONOTONIC, SHARED};
 use crate::bytes::mutex::{Kind, Mutex, Unmodified};
 use crate::cancel::{self, Handler, Sharing};
 use crate::platform::Preloaded;
-use crate::time::{Caller, Deadline};
+use crate::time::Deadline;
 use crate::{Answer, places, process, theirs};
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -116,7 +116,7 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
         None => None,
         Some(at) => match Deadline::new(clock, *at) {
             None => return EINVAL,
-            Some(deadline) => Some(deadline.by_kernel(Caller::Wait)),
+            Some(deadline) => Some(deadline.by_kernel()),
         },
     };
     // SAFETY: as the caller says.

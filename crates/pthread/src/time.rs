@@ -3,12 +3,10 @@
 //! # Clocks that are faked
 //! A program, or a library that is loaded beside ours, may define `clock_gettime` and tell another time than the kernel does.
 //! Whoever takes a deadline from such a clock means that clock; all sleeping is by the kernel's. So a deadline is moved by what
-//! lies between the two before it is waited for. Not so if that library stands before ours and has moved it already, as it does for the
-//! C library: it then defines the function that the program has called.
+//! lies between the two before it is waited for. The C library does not do that, so libraries that fake the time stand before
+//! its functions and move deadlines themselves: they must be loaded behind ours, as `ondeck run` sees to.
 
 use crate::platform::Preloaded;
-use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
 use ondeck_platform::{Platform, kernel};
 
@@ -21,36 +19,6 @@ pub(crate) struct Deadline {
     pub(crate) at: timespec,
 }
 
-/// Who calls a function with a deadline of the program's.
-#[derive(Clone, Copy)]
-pub(crate) enum Caller {
-    /// Of one that locks a mutex.
-    Lock,
-    /// Of one that waits on a condition variable.
-    Wait,
-}
-
-/// Whether a function of ours of that kind is called by another library that stands in for the C library's, too.
-static IS_BEHIND: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
-
-/// Before the program starts: takes the loader's lock.
-pub(crate) fn ask_early() {
-    for (caller, name) in [(Caller::Lock, c"pthread_mutex_timedlock"), (Caller::Wait, c"pthread_cond_timedwait")] {
-        // SAFETY: a string of C.
-        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-        IS_BEHIND[caller as usize].store(library_of(first) != library_of((&raw const IS_BEHIND).cast()), Relaxed);
-    }
-}
-
-/// Where the library begins that has this address.
-fn library_of(address: *const c_void) -> *mut c_void {
-    // SAFETY: room for an answer, of which zeros are one.
-    let mut found = unsafe { core::mem::zeroed::<libc::Dl_info>() };
-    // SAFETY: looks at the loader's tables only.
-    unsafe { libc::dladdr(address, &raw mut found) };
-    found.dli_fbase
-}
-
 impl Deadline {
     /// `None` if `at` is no point of time.
     pub(crate) fn new(clock: clockid_t, at: timespec) -> Option<Self> {
@@ -58,9 +26,8 @@ impl Deadline {
     }
 
     /// The same by the kernel's clock, if it was written by the program's.
-    pub(crate) fn by_kernel(self, caller: Caller) -> Self {
-        let is_behind = IS_BEHIND[caller as usize].load(Relaxed);
-        match if is_behind { 0 } else { ahead_ns(self.clock) } {
+    pub(crate) fn by_kernel(self) -> Self {
+        match ahead_ns(self.clock) {
             0 => self,
             by_ns => Deadline { at: earlier(self.at, by_ns), ..self },
         }
@@ -80,7 +47,7 @@ impl Deadline {
     /// By `acquire`, which takes a deadline of the monotonic clock and is false once that has passed. Never early: if the
     /// other clock was set back meanwhile, it goes on. That it was set forward is noticed late.
     pub(crate) fn keep(self, mut acquire: impl FnMut(u64) -> bool) -> bool {
-        let deadline = self.by_kernel(Caller::Lock);
+        let deadline = self.by_kernel();
         loop {
             let left_ns = deadline.left_ns();
             if acquire(Preloaded::now_ns().saturating_add(left_ns)) {

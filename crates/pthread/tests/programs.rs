@@ -108,6 +108,28 @@ fn allocators_may_be_preloaded_beside() {
     }
 }
 
+/// What fakes the clocks of a whole program, and locks mutexes as it does. With a deadline of such a clock the C library itself
+/// waits too short, or for ever.
+#[test]
+fn a_faked_clock_may_be_preloaded_beside() {
+    let of = |name: &str| Path::new("/usr/lib/x86_64-linux-gnu/faketime").join(name);
+    // The programs measure by these clocks too, so where the time stands, or is before its beginning, there are few.
+    for (name, time, keeps_monotonic, only) in [
+        ("libfaketimeMT.so.1", "2020-12-24 20:30:00", "0", "kinds destroy_after_unlock"),
+        ("libfaketime.so.1", "-10d", "0", "kinds c11 destroy_after_unlock"),
+        ("libfaketimeMT.so.1", "-10d", "1", "kinds c11 destroy_after_unlock"),
+        ("libfaketimeMT.so.1", "+1d x2", "0", "kinds exclusion c11 timeouts destroy_after_unlock lost_wakeups eintr"),
+    ] {
+        let Some(path) = of(name).to_str().map(str::to_owned).filter(|path| Path::new(path).exists()) else {
+            println!("left out: this machine has no {name}");
+            continue;
+        };
+        let both = format!("{}:{path}", library());
+        let environment = [("FAKETIME", time), ("FAKETIME_DONT_FAKE_MONOTONIC", keeps_monotonic), ("ONLY", only)];
+        all_pass("faked", &[&both], &environment);
+    }
+}
+
 /// Whatever else of the family may be a program's mutex keeps what depends on the kinds, the waits and the ends of mutexes.
 #[test]
 fn other_locks_of_the_family_stand_in_too() {
