@@ -12,7 +12,7 @@ use ondeck_launch::{Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
 pub(crate) use outputs::{advise, show};
-use signals::{Order, Orders};
+use signals::{Order, Orders, ignore_faults};
 pub(crate) use signals::{end_at_once, listen};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,9 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     }
     let status = watched.watch(args.every, &mut outputs);
     watched.collector.take(now_ns());
+    // Names and predictions take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.
+    drop(directory);
+    end_at_once()?;
     if watched.collector.is_empty() {
         say(
             "warning: nothing was recorded. The program ended before its libraries were loaded, or it cannot write to the \
@@ -131,11 +134,12 @@ struct Watched {
 
 impl Watched {
     fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
-        let orders = Orders::listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
+        let orders = Orders::of_program()?;
         let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
         let name = PathBuf::from(command.get_program());
         let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
         let child = command.spawn().map_err(cannot)?;
+        ignore_faults();
         Ok(Watched { child, collector: Collector::new(directory, run), orders })
     }
 

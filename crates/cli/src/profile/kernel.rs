@@ -1,7 +1,7 @@
 //! `ondeck profile --futex` and `--pid`: what the kernel tells of futex calls.
 
 use super::outputs::Outputs;
-use super::signals::{Order, Orders, end_at_once};
+use super::signals::{Order, Orders, end_at_once, ignore_faults};
 use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
@@ -33,9 +33,10 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     if std::env::var_os("SUDO_UID").is_some() {
         say("note: the program runs as root. To watch it as it is, start it yourself and use --pid");
     }
-    let orders = listen()?;
+    let orders = Orders::of_program()?;
     let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
     let held = Held::new(command).map_err(cannot)?;
+    ignore_faults();
     let tracer = Tracer::of_held(held.pid(), ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     let child = held.go().map_err(cannot)?;
     let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
@@ -51,7 +52,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
 /// Watches a process that runs already.
 pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
-    let orders = listen()?;
+    let orders = Orders::of_ours()?;
     let run = begun(command_of(pid));
     let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     say(&match args.kernel.length {
@@ -66,10 +67,6 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
         (is_due, is_over.then_some(()))
     });
     watched.finish(None, &outputs)
-}
-
-fn listen() -> Result<Orders, Exit> {
-    Orders::listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))
 }
 
 /// The room for the samples of each CPU.

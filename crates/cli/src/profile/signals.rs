@@ -1,13 +1,42 @@
-//! Signals to us while a program runs.
+//! Signals to us while a program runs. None of them ends us: what the program has told is still to be written.
+//!
+//! | signal | what is done |
+//! |---|---|
+//! | SIGUSR2 | a snapshot |
+//! | sent by the kernel, as for a key of the terminal | nothing: the program gets it too |
+//! | sent by the program or a descendant of it | nothing: sent to their process group, the program has it already |
+//! | sent by anybody else | it is passed on to the program |
+//! | ignored when we were started, as after `nohup` | it stays ignored, by the program too |
+//! | SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT | as ever: they stop us and let us go on together with the program |
+//! | SIGSEGV and other faults | ignored, unless they are our own: then the kernel ends us |
+//!
+//! If the sender has ended before we look, it counts as somebody else. The signals 32 and 33 belong to the C library, which
+//! lets nobody catch them.
 
 use crate::exit::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
-use signal_hook::low_level::siginfo::Cause;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::{Receiver, channel};
+
+/// What a processor reports of the instruction that runs. Somebody may send them, too.
+const FAULTS: [i32; 6] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
+/// What nobody can catch, what is for job control, and what ends nobody.
+const LEFT_ALONE: [i32; 10] = [
+    libc::SIGKILL,
+    libc::SIGSTOP,
+    libc::SIGTSTP,
+    libc::SIGTTIN,
+    libc::SIGTTOU,
+    libc::SIGCONT,
+    libc::SIGCHLD,
+    libc::SIGURG,
+    libc::SIGWINCH,
+    libc::SIGPIPE,
+];
 
 /// What a signal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,38 +47,106 @@ pub(super) enum Order {
     PassOn(i32),
 }
 
-pub(super) struct Orders(SignalsInfo<WithOrigin>);
+/// A signal, and whether somebody has sent it who is neither the kernel nor our program.
+struct Heard {
+    signal: i32,
+    is_from_outside: bool,
+}
+
+pub(super) struct Orders(Receiver<Heard>);
 
 impl Orders {
-    /// From here on no signal of these ends us: what the program has told is still to be written.
-    pub(super) fn listen() -> io::Result<Self> {
-        SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).map(Orders)
+    /// To be called before the program is started.
+    pub(super) fn of_program() -> Result<Self, Exit> {
+        Orders::listen(|signal| !is_ignored(signal))
     }
 
-    /// The same if no program of ours is meant by any: whether a snapshot is wanted, and whether an end is.
-    pub(super) fn snapshot_and_end(&mut self) -> (bool, bool) {
-        self.0.pending().fold((false, false), |(snapshot, end), origin| {
-            let is_snapshot = matches!(origin.signal, SIGUSR1 | SIGUSR2);
+    /// The same if no program of ours is meant by any.
+    pub(super) fn of_ours() -> Result<Self, Exit> {
+        Orders::listen(|_| true)
+    }
+
+    fn listen(is_wanted: impl Fn(i32) -> bool) -> Result<Self, Exit> {
+        let can_be_caught = |signal: &i32| !(32..libc::SIGRTMIN()).contains(signal);
+        let signals = (1..=libc::SIGRTMAX()).filter(can_be_caught).filter(|signal| {
+            !FAULTS.contains(signal) && !LEFT_ALONE.contains(signal) && (*signal == SIGUSR2 || is_wanted(*signal))
+        });
+        let mut signals = SignalsInfo::<WithOrigin>::new(signals).map_err(cannot_listen)?;
+        let (tell, told) = channel();
+        // In a thread of its own, which looks for the sender at once: it may be about to end.
+        let listen = move || {
+            for origin in &mut signals {
+                let is_from_outside = origin.process.is_some_and(|sender| !is_of_ours(sender.pid));
+                if tell.send(Heard { signal: origin.signal, is_from_outside }).is_err() {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(cannot_listen)?;
+        Ok(Orders(told))
+    }
+
+    /// Where no program of ours is meant: whether a snapshot is wanted, and whether an end is.
+    pub(super) fn snapshot_and_end(&self) -> (bool, bool) {
+        self.0.try_iter().fold((false, false), |(snapshot, end), heard| {
+            let is_snapshot = matches!(heard.signal, SIGUSR1 | SIGUSR2);
             (snapshot | is_snapshot, end | !is_snapshot)
         })
     }
 
-    /// Those that have come since the last call. What a terminal sends, it sends to the program as well.
-    pub(super) fn pending(&mut self) -> Vec<Order> {
-        let meant = self.0.pending().filter_map(|origin| match (origin.signal, origin.cause) {
-            (SIGUSR2, _) => Some(Order::Snapshot),
-            (_, Cause::Kernel) => None,
-            (signal, _) => Some(Order::PassOn(signal)),
+    /// Those that have come since the last call.
+    pub(super) fn pending(&self) -> Vec<Order> {
+        let meant = self.0.try_iter().filter_map(|heard| match heard {
+            Heard { signal: SIGUSR2, .. } => Some(Order::Snapshot),
+            Heard { signal, is_from_outside: true } => Some(Order::PassOn(signal)),
+            Heard { is_from_outside: false, .. } => None,
         });
         meant.collect()
     }
 }
 
+/// From here on, a fault that somebody sends to the program's group does not end us. To be called when the program has been
+/// started: it would inherit that.
+pub(super) fn ignore_faults() {
+    for signal in FAULTS {
+        // SAFETY: takes numbers only. Of a fault of our own, the kernel ends us nevertheless.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: numbers and addresses, for which all zeroes is a value.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: changes nothing, and `action` is room for the answer.
+    let answer = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    answer == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Whether a process is this one or a descendant of it: we start nothing but the program.
+fn is_of_ours(pid: libc::pid_t) -> bool {
+    let (own, mut pid) = (std::process::id(), pid.unsigned_abs());
+    // A chain of parents ends at 1, or at 0 where that is outside of our namespace.
+    while pid > 1 && pid != own {
+        pid = parent(pid).unwrap_or(0);
+    }
+    pid == own
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold anything, a parenthesis too.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn cannot_listen(error: io::Error) -> Exit {
+    Exit::Failed(format!("cannot listen to signals: {error}"))
+}
+
 /// From here on one of these signals ends us, as it does who does not listen.
 pub(crate) fn end_at_once() -> Result<(), Exit> {
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(*signal)) {
         signal_hook::flag::register_conditional_default(number, Arc::new(AtomicBool::new(true)))
-            .map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
+            .map_err(cannot_listen)?;
     }
     Ok(())
 }

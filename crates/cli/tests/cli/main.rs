@@ -15,6 +15,7 @@ mod profiles;
 mod recorded;
 mod report;
 mod runs;
+mod signals;
 mod sim;
 mod texts;
 mod top;

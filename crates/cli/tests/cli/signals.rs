@@ -1,0 +1,100 @@
+//! Signals to `ondeck` while it has a program run: whom they reach, and that they end nothing that is still to be written.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::common::{Scratch, command, signal, takes, until};
+use crate::kernel::may_trace;
+use crate::library::library;
+use crate::profiled::compiled;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Sends each signal that can be caught and stops nobody to its process group, and says which it did not get once.
+const TO_ITS_GROUP: &str = "#include <signal.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+    static volatile int seen[65];\n\
+    static void count(int signal) { seen[signal]++; }\n\
+    static int is_sent(int i) {\n\
+        return i != SIGKILL && i != SIGSTOP && i != SIGTSTP && i != SIGTTIN && i != SIGTTOU && i != 32 && i != 33;\n}\n\
+    int main(void) {\n\
+        for (int i = 1; i <= 64; i++) signal(i, count);\n\
+        for (int i = 1; i <= 64; i++) if (is_sent(i)) kill(0, i);\n\
+        for (int i = 0; i < 10; i++) usleep(30000);\n\
+        for (int i = 1; i <= 64; i++) if (seen[i] != is_sent(i)) printf(\"signal %d: %d times\\n\", i, seen[i]);\n\
+        return 7;\n}\n";
+
+/// A profile of the program, in a process group of its own.
+fn profiled(flags: &[&str], words: &[&str]) -> Command {
+    let mut command = command(&[&["profile"], flags, &["--"], words].concat());
+    command.process_group(0);
+    command
+}
+
+fn recorded(flags: &[&str], words: &[&str]) -> Command {
+    profiled(&[&["--library", library(), "--no-prediction"], flags].concat(), words)
+}
+
+#[test]
+fn what_the_program_sends_to_its_group_reaches_it_once_and_ends_nobody() {
+    let scratch = Scratch::new("signals-group");
+    let program = compiled(&scratch, "group", TO_ITS_GROUP, &[]);
+    let recorded = recorded(&[], &[&program]);
+    let traced = may_trace().then(|| profiled(&["--futex"], &[&program]));
+    for mut command in [Some(recorded), traced].into_iter().flatten() {
+        let output = command.output().unwrap();
+        let texts = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!((output.status.code(), &*texts.0), (Some(7), ""), "{command:?}: {}", texts.1);
+        assert!(texts.1.contains("No lock"), "{command:?}: {}", texts.1);
+    }
+}
+
+#[test]
+fn what_others_send_to_us_is_passed_on() {
+    for number in [libc::SIGALRM, libc::SIGUSR1, libc::SIGRTMIN()] {
+        let mut child = recorded(&[], &["sleep", "600"]).stderr(Stdio::null()).spawn().unwrap();
+        until("its handlers", || takes(&child, &[number]));
+        // Before the program is there, nobody is meant.
+        until("the program", || !children(child.id()).is_empty());
+        signal(&child, number);
+        assert_eq!(child.wait().unwrap().code(), Some(128 + number));
+    }
+}
+
+fn children(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default()
+}
+
+#[test]
+fn what_was_ignored_before_stays_ignored() {
+    let mut profile = recorded(&[], &["sh", "-c", "kill -HUP $$; kill -HUP $PPID; sleep 0.1; exit 3"]);
+    // As `nohup` does.
+    let ignore = || {
+        // SAFETY: takes numbers only.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: it only makes a call that a forked child may make.
+    unsafe { profile.pre_exec(ignore) };
+    assert_eq!(profile.output().unwrap().status.code(), Some(3));
+}
+
+#[test]
+fn once_the_program_has_ended_a_signal_ends_what_is_still_to_be_written() {
+    let scratch = Scratch::new("signals-ended");
+    let place = scratch.path("place");
+    // Nobody reads what is written at the end.
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    // SAFETY: a pipe that is open.
+    assert_eq!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) }, 4096);
+    writer.write_all(&[0; 4096]).unwrap();
+    let program = format!("echo \"$ONDECK_RECORD\" >{place}");
+    let mut profile = recorded(&["--format", "json"], &["sh", "-c", &program]);
+    let mut child = profile.stdout(writer).stderr(Stdio::null()).spawn().unwrap();
+    let path = format!("/proc/{}/syscall", child.id());
+    until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with("1 0x1 ")));
+    signal(&child, libc::SIGTERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+    let place = std::fs::read_to_string(place).unwrap();
+    assert!(place.contains("ondeck-") && !Path::new(place.trim()).exists(), "{place}");
+}
