@@ -15,9 +15,10 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
     let fingerprint = this_machine::fingerprint();
     let calibration = calibration(stop_on_signal())?;
     let end = end_of_run(None);
-    if let (Some(out), true) = (&out, end.is_ok()) {
-        out.replace(machine_file(&calibration, &fingerprint).as_bytes()).map_err(Exit::Failed)?;
-    }
+    let written = match (&out, end.is_ok()) {
+        (Some(out), true) => out.replace(machine_file(&calibration, &fingerprint).as_bytes()).map_err(Exit::Failed),
+        _ => Ok(()),
+    };
     let table = format!("{}\n{}", wrap("", &fingerprint.line(), width()), calibration.table(width()));
     if out.is_some_and(|out| out.is_stdout()) {
         say(table.trim_end())
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
     if end.is_err() {
         say("interrupted: no machine file was written");
     }
-    end
+    written.and(end)
 }
 
 /// Measures this machine, with a bar that shows how far it is.

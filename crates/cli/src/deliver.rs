@@ -165,16 +165,19 @@ impl<'a> Destination<'a> {
             None => file.replace(summary(points, results, kept, usize::MAX).as_bytes()),
             Some(format) => results.write(file, format),
         };
-        written.and_then(|()| file.forget()).map_err(Exit::Failed)?;
-        self.show(&summary(points, results, kept, width()))?;
+        let written = written.and_then(|()| file.forget()).map_err(Exit::Failed);
+        // Also what could not be kept: it may have taken long.
+        self.show(&summary(points, results, if written.is_ok() { kept } else { Kept::Nowhere }, width()))?;
+        written?;
         say(&format!("\n{} written to {name}", several(results.rows.len(), "row")));
         Ok(())
     }
 
     /// Keeps what is finished beside the file, then shows it.
     fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
-        let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed)?;
-        self.show(&summary(points, results, Kept::Partial, width()))?;
+        let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed);
+        self.show(&summary(points, results, if left.is_ok() { Kept::Partial } else { Kept::Nowhere }, width()))?;
+        let left = left?;
         let (n, left) = (several(results.rows.len(), "row"), left.display());
         let whole = if path.exists() { "is unchanged" } else { "was not written" };
         let path = path.display();

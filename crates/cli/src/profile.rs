@@ -80,17 +80,27 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
 /// by the way, and a program that faults on such a page waits for that.
 pub(crate) fn directory(max_mb: u32) -> Result<tempfile::TempDir, Exit> {
     const PROCESSES: u64 = 4;
-    let memory = Path::new("/dev/shm");
-    let needed = (u64::from(max_mb) * PROCESSES) << 20;
-    let place = if free_bytes(memory) >= needed { memory.to_owned() } else { std::env::temp_dir() };
-    let free = free_bytes(&place) >> 20;
+    let places = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+    let [memory, other] = places.each_ref().map(|place| free_bytes(place) >> 20);
+    let is_in_memory = memory >= u64::from(max_mb) * PROCESSES || memory >= other;
+    let (place, free) = if is_in_memory { (&places[0], memory) } else { (&places[1], other) };
     if free < max_mb.into() {
-        let what = format!("--max-mb {max_mb}: {} has only {free} MB free; accepted: less", place.display());
-        return Err(Exit::Usage(what));
+        return Err(Exit::Usage(no_room(max_mb, &places[1], memory, other)));
     }
     let failed =
         |error| Exit::Failed(format!("cannot make a directory for recordings in {}: {error}", place.display()));
-    tempfile::Builder::new().prefix("ondeck-").tempdir_in(&place).map_err(failed)
+    tempfile::Builder::new().prefix("ondeck-").tempdir_in(place).map_err(failed)
+}
+
+/// Says where room was looked for, and what would do.
+fn no_room(max_mb: u32, temporary: &Path, memory_mb: u64, temporary_mb: u64) -> String {
+    let most = memory_mb.max(temporary_mb);
+    let smaller = if most > 0 { format!("--max-mb up to {most}, or ") } else { String::new() };
+    format!(
+        "--max-mb {max_mb}: no room for the recording of one process. /dev/shm has {memory_mb} MB free, and {}, the \
+         directory for temporary files, has {temporary_mb} MB; accepted: {smaller}TMPDIR=DIRECTORY with {max_mb} MB free",
+        temporary.display()
+    )
 }
 
 fn free_bytes(directory: &Path) -> u64 {
@@ -140,7 +150,9 @@ impl Watched {
         let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
         let child = command.spawn().map_err(cannot)?;
         ignore_faults();
-        Ok(Watched { child, collector: Collector::new(directory, run), orders })
+        let mut collector = Collector::new(directory, run);
+        collector.begins_with(child.id());
+        Ok(Watched { child, collector, orders })
     }
 
     /// Reads what is recorded until the program ends. Signals to us are the program's, but for the one for snapshots.
@@ -180,4 +192,20 @@ fn pass_on(child: &Child, signal: i32) {
     let Ok(pid) = libc::pid_t::try_from(child.id()) else { return };
     // SAFETY: our own child, which has not been waited for.
     unsafe { libc::kill(pid, signal) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_room;
+    use std::path::Path;
+
+    #[test]
+    fn who_has_no_room_learns_where_to_make_some() {
+        let text = no_room(64, Path::new("/tmp"), 3, 10);
+        for words in ["--max-mb 64", "/dev/shm has 3 MB", "/tmp", "has 10 MB", "--max-mb up to 10", "TMPDIR=DIRECTORY"]
+        {
+            assert!(text.contains(words), "{words:?} is missing in: {text}");
+        }
+        assert!(no_room(64, Path::new("/tmp"), 0, 0).contains("accepted: TMPDIR=DIRECTORY with 64 MB"));
+    }
 }

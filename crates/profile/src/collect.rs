@@ -3,11 +3,17 @@
 //! Samples are added up as they come, so what is kept grows with the number of locks and stacks and not with time.
 
 pub(crate) mod build;
+mod bypassed;
+mod clock;
 mod contents;
+#[cfg(test)]
+mod damage;
 pub(crate) mod totals;
 
 use crate::profile::{Ended, LockKind, WaitKind};
 use crate::symbols::Symbols;
+use bypassed::Bypassed;
+use clock::Clock;
 use contents::Contents;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, Reader, Unreadable};
@@ -38,6 +44,9 @@ pub struct Collector {
     recordings: Vec<Recording>,
     /// Files that are no recordings, and why.
     unreadable: Vec<String>,
+    /// The same of those that may still become some.
+    unopened: Vec<String>,
+    bypassed: Option<Bypassed>,
     symbols: Symbols,
     last_snapshot_ns: Option<u64>,
 }
@@ -46,13 +55,18 @@ pub struct Collector {
 #[derive(Debug)]
 struct Recording {
     contents: Contents,
+    clock: Clock,
     /// By the number of the lock: from the start, and since the last snapshot.
     locks: BTreeMap<u32, Totals>,
     /// See [`locks`](Self::locks).
     recent: BTreeMap<u32, Totals>,
     ended: Ended,
-    /// When something was last known of it, by the monotonic clock.
+    /// When something was last known of it, from the start of the run.
     last_ns: u64,
+    /// Samples whose times cannot be.
+    n_untimely: u64,
+    /// Samples that cannot be read.
+    n_spoilt: u64,
     /// Whether all has been taken that will ever be there.
     is_closed: bool,
     has_locked: bool,
@@ -68,9 +82,16 @@ impl Collector {
             seen: BTreeSet::new(),
             recordings: Vec::new(),
             unreadable: Vec::new(),
+            unopened: Vec::new(),
+            bypassed: None,
             symbols: Symbols::new(),
             last_snapshot_ns: None,
         }
+    }
+
+    /// Tells which process the program began with: those that come from it and do not record become notes.
+    pub fn begins_with(&mut self, pid: u32) {
+        self.bypassed = Some(Bypassed::new(pid));
     }
 
     /// Whether any process has recorded.
@@ -80,20 +101,20 @@ impl Collector {
 
     /// Takes what is new. To be called a few times a second, as there is room for some seconds of samples only.
     pub fn take(&mut self, now_ns: u64) {
-        self.look_for_files();
+        self.look_for_files(now_ns);
+        if let Some(bypassed) = &mut self.bypassed {
+            bypassed.look(&self.directory, now_ns);
+        }
         for at in 0..self.recordings.len() {
             if self.recordings[at].is_closed {
                 continue;
             }
-            let about = self.recordings[at].contents.about();
-            let (pid, source) = (about.pid, about.source);
-            // Another program has taken its place in the process. A process may record from two sources at once.
-            let is_replacement =
-                |other: &Recording| (other.contents.about().pid, other.contents.about().source) == (pid, source);
-            let is_replaced = self.recordings[at + 1..].iter().any(is_replacement);
-            let is_gone = is_replaced || !is_alive(pid);
+            let is_gone = match self.recordings[at].contents.is_mapped() {
+                Some(is_mapped) => !is_mapped,
+                None => self.seems_gone(at),
+            };
             let recording = &mut self.recordings[at];
-            match recording.take(is_gone, now_ns, self.run.started_ns) {
+            match recording.take(is_gone, now_ns) {
                 // Another process may come to have its number, and then a file of that name.
                 Ok(Some(removed)) => _ = self.seen.remove(&removed),
                 Ok(None) => {}
@@ -105,8 +126,20 @@ impl Collector {
         }
     }
 
-    fn look_for_files(&mut self) {
-        let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
+    /// What can be said by the process's number, if its file system does not tell: not in a PID namespace of its own.
+    fn seems_gone(&self, at: usize) -> bool {
+        let number = |recording: &Recording| (recording.contents.about().pid, recording.contents.about().source);
+        let this = number(&self.recordings[at]);
+        // Another program has taken its place in the process. A process may record from two sources at once.
+        self.recordings[at + 1..].iter().any(|other| number(other) == this) || !is_alive(this.0)
+    }
+
+    fn look_for_files(&mut self, now_ns: u64) {
+        self.unopened.clear();
+        let entries = match std::fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) => return self.unopened.push(format!("{}: {error}", self.directory.display())),
+        };
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
         let mut paths: Vec<PathBuf> =
             paths.filter(|path| path.extension().is_some_and(|end| end == "ondeck")).collect();
@@ -116,14 +149,14 @@ impl Collector {
             match Reader::open(&path) {
                 Ok(reader) => {
                     self.seen.insert(path);
-                    opened.push(Recording::new(reader));
+                    opened.push(Recording::new(reader, &self.run, now_ns));
                 }
                 // It may have been begun just now.
                 Err(error) if is_older_than_a_second(&path) && may_open() => {
                     self.seen.insert(path);
                     self.unreadable.push(error.to_string());
                 }
-                Err(_) => {}
+                Err(error) => self.unopened.push(error.to_string()),
             }
         }
         opened.sort_by_key(|recording| recording.contents.about().started_ns);
@@ -132,14 +165,18 @@ impl Collector {
 }
 
 impl Recording {
-    fn new(reader: Reader) -> Self {
-        let last_ns = reader.about.started_ns;
+    fn new(reader: Reader, run: &Run, now_ns: u64) -> Self {
+        let clock = Clock::new(&reader.about, run, now_ns);
+        let last_ns = clock.since(reader.about.started_ns);
         Recording {
             contents: Contents::of(reader),
+            clock,
             locks: BTreeMap::new(),
             recent: BTreeMap::new(),
             ended: Ended::Running,
             last_ns,
+            n_untimely: 0,
+            n_spoilt: 0,
             is_closed: false,
             has_locked: false,
             dropped: Dropped::default(),
@@ -147,18 +184,22 @@ impl Recording {
     }
 
     /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
-    fn take(&mut self, is_gone: bool, now_ns: u64, origin_ns: u64) -> Result<Option<PathBuf>, Unreadable> {
+    fn take(&mut self, is_gone: bool, now_ns: u64) -> Result<Option<PathBuf>, Unreadable> {
         let Some(reader) = self.contents.reader() else { return Ok(None) };
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);
+        let (clock, n_untimely) = (self.clock, &mut self.n_untimely);
         reader.take(is_gone, |sample| {
+            let (sample, could_be) = clock.corrected(sample, now_ns);
+            *n_untimely += u64::from(!could_be);
             *last_ns = (*last_ns).max(sample.at);
-            locks.entry(sample.lock).or_default().add(&sample, origin_ns);
-            recent.entry(sample.lock).or_default().add(&sample, origin_ns);
+            locks.entry(sample.lock).or_default().add(&sample);
+            recent.entry(sample.lock).or_default().add(&sample);
         })?;
+        self.n_spoilt = reader.spoilt();
         self.dropped = reader.dropped()?;
         self.has_locked = reader.has_locked()?;
         if !is_gone {
-            self.last_ns = self.last_ns.max(now_ns);
+            self.last_ns = self.last_ns.max(clock.until_now(now_ns));
             return Ok(None);
         }
         self.is_closed = true;

@@ -24,6 +24,8 @@ pub struct Reader {
     stacks: Part,
     ring: Part,
     tail: u64,
+    /// Samples that were begun and not finished, or make no sense.
+    spoilt: u64,
 }
 
 /// Who recorded, and how.
@@ -135,6 +137,8 @@ pub struct Dropped {
 impl Reader {
     /// Opens a recording that has been begun.
     pub fn open(path: &Path) -> Result<Self, Unreadable> {
+        /// As long as a recorder makes them. A file can be longer than any disk, of holes that take for ever to read.
+        const LONGEST: u64 = 1 << 34;
         let wrong = |why: String| Unreadable { path: path.to_owned(), why };
         let file = File::options().read(true).write(true).open(path).map_err(|error| wrong(error.to_string()))?;
         let head = Bytes::read(&file, 0, size_of::<Header>());
@@ -146,6 +150,9 @@ impl Reader {
         let actual = file.metadata().map_err(|error| wrong(error.to_string()))?.len();
         if actual < length {
             return Err(wrong(format!("it has been cut short: {actual} bytes of {length}")));
+        }
+        if length > LONGEST {
+            return Err(wrong(format!("it is longer than any recording: {length} bytes")));
         }
         let part = |at: usize, size: usize| {
             let part = Part { start: head.u64(at), room: head.u64(at + 8) };
@@ -159,6 +166,7 @@ impl Reader {
             stacks: part(offset_of!(Header, stacks), size_of::<u64>())?,
             ring: part(offset_of!(Header, ring), size_of::<layout::Slot>())?,
             tail: head.u64(offset_of!(Header, tail)),
+            spoilt: 0,
             about: About {
                 pid: head.u32(offset_of!(Header, pid)),
                 parent: head.u32(offset_of!(Header, parent)),
@@ -192,6 +200,40 @@ impl Reader {
             stacks: head.u64(offset_of!(Header, dropped_stacks)),
             locks: head.u64(offset_of!(Header, dropped_locks)),
         })
+    }
+
+    /// Samples that were left out by [`take`](Self::take).
+    pub fn spoilt(&self) -> u64 {
+        self.spoilt
+    }
+
+    /// Whether the process is still there that records, with the program that did. `None` if the file system cannot tell.
+    ///
+    /// It is not looked for by its number: in a PID namespace of its own that is another one than here, numbers are given
+    /// again, and a process may run one program after the other. The kernel gives a lease on a file only if nobody else has
+    /// it open to write, and a mapping keeps open what it is of. It ends with the process, however that ends, and with
+    /// its program. Overlays and file systems of other machines do not count mappings, or have no leases.
+    pub fn is_mapped(&self) -> Option<bool> {
+        use std::os::fd::AsRawFd;
+        const COUNTING: [i64; 4] =
+            [libc::TMPFS_MAGIC, libc::EXT4_SUPER_MAGIC, libc::BTRFS_SUPER_MAGIC, libc::XFS_SUPER_MAGIC];
+        let file = self.file.as_raw_fd();
+        let mut about = core::mem::MaybeUninit::<libc::statfs>::zeroed();
+        // SAFETY: an open file, and room for the answer.
+        let answer = unsafe { libc::fstatfs(file, about.as_mut_ptr()) };
+        // SAFETY: filled by the call, or zeros, which are numbers too.
+        let kind = unsafe { about.assume_init() }.f_type;
+        if answer != 0 || !COUNTING.contains(&kind) {
+            return None;
+        }
+        // SAFETY: takes numbers only.
+        if unsafe { libc::fcntl(file, libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
+            let is_in_use = io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+            return is_in_use.then_some(true);
+        }
+        // SAFETY: as above.
+        unsafe { libc::fcntl(file, libc::F_SETLEASE, libc::F_UNLCK) };
+        Some(false)
     }
 
     /// Whether the process has come to its regular end.
@@ -282,7 +324,7 @@ impl Reader {
     }
 
     /// Takes the samples that are new, in their order. One that is being written is waited for until the next call; once the
-    /// process is gone (`is_over`) it is left out.
+    /// process is gone (`is_over`) it is left out, and so is one that makes no sense.
     pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), Unreadable> {
         const AT_ONCE: u64 = 4096;
         let head = self.bytes(offset_of!(Header, head) as u64, 8)?.u64(0); // record_ring: ask
@@ -301,10 +343,13 @@ impl Reader {
             for index in 0..n as usize {
                 // record_ring: examine
                 let ticket = tickets.u64(index * size + offset_of!(layout::Slot, ticket));
-                match sample(&slots, index * size).filter(|_| ticket == self.tail + 1) {
+                let is_complete = ticket == self.tail + 1;
+                if !is_complete && !is_over {
+                    break 'all;
+                }
+                match sample(&slots, index * size).filter(|_| is_complete) {
                     Some(sample) => each(sample),
-                    None if is_over => {}
-                    None => break 'all,
+                    None => self.spoilt += 1,
                 }
                 self.tail += 1;
             }
@@ -320,8 +365,9 @@ fn sample(slots: &Bytes, at: usize) -> Option<Sample> {
     let field = |offset: usize| slots.u64(at + offset);
     let (what, place) = (field(offset_of!(Slot, what)), field(offset_of!(Slot, place)));
     let weight = f64::from_bits(field(offset_of!(Slot, weight)));
-    let is_known =
-        (event::WAIT..=event::TAKE).contains(&(what as u32 & !event::READING)) && weight.is_finite() && weight > 0.0;
+    // Sums of weights, and of what they are multiplied with, stay far from infinity.
+    let is_possible = weight > 0.0 && weight <= u64::MAX as f64;
+    let is_known = (event::WAIT..=event::TAKE).contains(&(what as u32 & !event::READING)) && is_possible;
     is_known.then_some(Sample {
         event: what as u32,
         thread: (what >> 32) as u32,

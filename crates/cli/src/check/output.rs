@@ -75,14 +75,16 @@ impl<'a> Outputs<'a> {
         let rows = rows.into_iter().filter(|row| !row.is_off_pace).collect();
         let line = fingerprint.line();
         let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
-        self.write_rows(&results, is_whole)?;
+        let mut written = self.write_rows(&results, is_whole);
         if is_whole {
-            self.write_page(&check, &results, plan)?;
-            self.write_contribution(&check, &results, calibration)?;
+            written = written.and_then(|()| self.write_page(&check, &results, plan));
+            written = written.and_then(|()| self.write_contribution(&check, &results, calibration));
         }
         let not_whole = if is_whole { "" } else { "The run ended early, so this is a part of it.\n\n" };
         let about = format!("\n{}", wrap("", &line, width()));
-        print(&as_typed(&(not_whole.to_owned() + &check.text(width()) + &about + &shown(&results.warnings))))
+        // Also if a file could not be written: it has taken minutes.
+        print(&as_typed(&(not_whole.to_owned() + &check.text(width()) + &about + &shown(&results.warnings))))?;
+        written
     }
 
     fn write_rows(&self, results: &Results, is_whole: bool) -> Result<(), Exit> {

@@ -67,7 +67,8 @@ impl Outputs {
         })
     }
 
-    /// What is to be written at the end. All files are tried; the first failure is told.
+    /// What is to be written at the end. All files are tried; the first failure is told. Then the list is printed in any
+    /// case: the run may have taken hours.
     pub(super) fn write_all(&self, profile: &mut Profile) -> Result<(), Exit> {
         let advice = advise(profile, self.predicts);
         let mut done = Ok(());
@@ -75,11 +76,12 @@ impl Outputs {
             let written = file.replace(&made(*form, profile, &advice, TEXT_WIDTH)).map_err(Exit::Failed);
             done = done.and(written);
         }
-        if self.is_printed {
-            match self.format {
-                ProfileFormat::Table => show(profile, &advice),
-                ProfileFormat::Json => done = done.and(print(&json::to_json(profile))),
-            }
+        let is_list = self.format == ProfileFormat::Table;
+        if self.is_printed && !is_list {
+            done = done.and(print(&json::to_json(profile)));
+        }
+        if self.is_printed && is_list || matches!(done, Err(Exit::Failed(_))) {
+            show(profile, &advice);
         }
         done
     }

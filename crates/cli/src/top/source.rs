@@ -48,7 +48,8 @@ impl Program {
         let name = run.command.first().cloned().unwrap_or_default();
         let running = Running::start(&mut command, libc::SIGKILL);
         let running = running.map_err(|error| Exit::NotStarted(format!("{name}: {error}"), 126))?;
-        let collector = Collector::new(directory.path(), run);
+        let mut collector = Collector::new(directory.path(), run);
+        collector.begins_with(running.pid().unsigned_abs());
         Ok(Program { name, running, collector, _directory: directory })
     }
 }

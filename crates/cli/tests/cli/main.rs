@@ -4,6 +4,7 @@ mod book;
 mod check;
 mod common;
 mod first;
+mod kept;
 mod kernel;
 mod launch;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]

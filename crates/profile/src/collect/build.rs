@@ -1,5 +1,6 @@
 //! The profile of what was taken until now: with names.
 
+use super::bypassed::Bypassed;
 use super::totals::{Stacks, Totals};
 use super::{Collector, Recording, Stack, meaning};
 use crate::names::brief;
@@ -35,9 +36,11 @@ impl Collector {
     fn build(&mut self, now_ns: u64, since: Since) -> Profile {
         let mut builder = Builder::new(&mut self.symbols, slice_ns(&self.recordings), since);
         let mut problems = self.unreadable.clone();
-        let started_ns = self.run.started_ns;
+        if since == Since::Start {
+            problems.extend_from_slice(&self.unopened);
+        }
         for recording in &self.recordings {
-            if let Err(error) = builder.add(recording, started_ns) {
+            if let Err(error) = builder.add(recording) {
                 problems.push(error.to_string());
             }
         }
@@ -66,12 +69,28 @@ impl Collector {
 
     /// What is missing, and what a reader has to know.
     fn tell_of_gaps(&self, profile: &mut Profile) {
+        profile.dropped.processes = profile.notes.len() as u64;
         for recording in &self.recordings {
-            profile.dropped.samples += recording.dropped.samples;
-            profile.dropped.stacks += recording.dropped.stacks;
-            profile.dropped.locks += recording.dropped.locks;
+            let (sum, read::Dropped { samples, stacks, locks }) = (&mut profile.dropped, recording.dropped);
+            // A damaged file may say anything.
+            sum.samples = sum.samples.saturating_add(samples);
+            sum.stacks = sum.stacks.saturating_add(stacks);
+            sum.locks = sum.locks.saturating_add(locks);
         }
-        profile.dropped.processes = self.unreadable.len() as u64;
+        let n_spoilt: u64 = self.recordings.iter().map(|recording| recording.n_spoilt).sum();
+        let n_untimely: u64 = self.recordings.iter().map(|recording| recording.n_untimely).sum();
+        if n_spoilt > 0 {
+            profile.notes.push(format!(
+                "samples that were left out, as they were not whole when their process ended: {n_spoilt}"
+            ));
+        }
+        if n_untimely > 0 {
+            profile.notes.push(format!(
+                "samples whose times cannot be, as if the program's clock had been changed: {n_untimely}. They are counted \
+                 as within the run"
+            ));
+        }
+        profile.notes.extend(self.bypassed.iter().flat_map(Bypassed::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
         let has_locked = self.recordings.iter().any(|recording| recording.has_locked);
@@ -189,16 +208,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add(&mut self, recording: &Recording, started_ns: u64) -> Result<(), Unreadable> {
+    fn add(&mut self, recording: &Recording) -> Result<(), Unreadable> {
         let about = recording.contents.about();
-        let since = |ns: u64| ns.saturating_sub(started_ns) as f64 / 1e9;
         let process = self.process(
             Process {
                 pid: about.pid,
                 parent: about.parent,
                 program: about.program.display().to_string(),
-                from: since(about.started_ns),
-                to: since(recording.last_ns),
+                from: recording.clock.since(about.started_ns) as f64 / 1e9,
+                to: recording.last_ns as f64 / 1e9,
                 ended: if recording.is_closed { recording.ended } else { Ended::Running },
             },
             about.source,

@@ -45,6 +45,14 @@ impl Contents {
         }
     }
 
+    /// Whether the process is still there, with its program; `None` if the file cannot tell.
+    pub(super) fn is_mapped(&self) -> Option<bool> {
+        match &self.from {
+            From::File(reader) => reader.is_mapped(),
+            From::Memory(_) => Some(false),
+        }
+    }
+
     pub(super) fn locks(&self) -> Result<Vec<Lock>, Unreadable> {
         match &self.from {
             From::File(reader) => reader.locks(),

@@ -41,7 +41,8 @@ impl Totals {
         [&self.waiters, &self.holders, &self.takers].into_iter().flat_map(|stacks| stacks.0.keys().map(Stack::number))
     }
 
-    pub(crate) fn add(&mut self, sample: &Sample, origin_ns: u64) {
+    /// A sample whose time is counted from the start of the run.
+    pub(crate) fn add(&mut self, sample: &Sample) {
         let Sample { thread, at, ns, weight, .. } = *sample;
         let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
         match sample.event & !event::READING {
@@ -59,7 +60,7 @@ impl Totals {
                 self.waiters.add(stack, weight, ns);
                 self.wait_lengths.add(weight, ns);
                 self.longest_ns = self.longest_ns.max(ns);
-                self.over_time.add(at.saturating_sub(origin_ns), ns, weight);
+                self.over_time.add(at, ns, weight);
             }
             _ => {}
         }
@@ -107,7 +108,11 @@ impl Lengths {
     }
 
     pub(crate) fn histogram(&self) -> Histogram {
-        let bar = |(from, count): (&u64, &f64)| Bar { from: *from, to: from + Self::width(*from), count: *count };
+        let bar = |(from, count): (&u64, &f64)| Bar {
+            from: *from,
+            to: from.saturating_add(Self::width(*from)),
+            count: *count,
+        };
         Histogram(self.0.iter().map(bar).collect())
     }
 }
@@ -140,7 +145,7 @@ impl OverTime {
             if self.amounts.len() <= index {
                 self.amounts.resize(index + 1, 0.0);
             }
-            let to = ((from / slice + 1) * slice).min(end);
+            let to = (from / slice + 1).saturating_mul(slice).min(end);
             self.amounts[index] += weight * (to - from) as f64;
             if to == end {
                 break;
@@ -216,14 +221,25 @@ mod tests {
     }
 
     #[test]
+    fn no_time_is_too_late() {
+        let mut over_time = OverTime::default();
+        for end in [0, 1, 1 << 63, u64::MAX - 1, u64::MAX] {
+            for ns in [0, 1, 1 << 63, u64::MAX] {
+                over_time.add(end, ns, 1.0);
+            }
+        }
+        assert!(over_time.amounts.len() <= 1000 && over_time.amounts.iter().sum::<f64>() > 4e19);
+    }
+
+    #[test]
     fn bars_are_narrow_and_do_not_overlap() {
         let mut lengths = Lengths::default();
-        for ns in [0, 1, 7, 8, 15, 16, 17, 1000, 1001, u64::MAX / 2] {
+        for ns in [0, 1, 7, 8, 15, 16, 17, 1000, 1001, u64::MAX / 2, u64::MAX] {
             lengths.add(1.0, ns);
         }
         let Histogram(bars) = lengths.histogram();
         assert!(bars.windows(2).all(|pair| pair[0].to <= pair[1].from), "{bars:?}");
         assert!(bars.iter().all(|bar| bar.to - bar.from <= (bar.from / 8).max(1)), "{bars:?}");
-        assert_eq!(bars.iter().map(|bar| bar.count).sum::<f64>(), 10.0);
+        assert_eq!(bars.iter().map(|bar| bar.count).sum::<f64>(), 11.0);
     }
 }

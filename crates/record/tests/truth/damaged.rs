@@ -163,7 +163,11 @@ fn a_weight_without_end_is_none() {
             marks.release(LOCK).unwrap().done();
         }
         let (at, _) = damaged.part(offset_of!(Header, ring));
-        damaged.set(at + offset_of!(Slot, weight) as u64, f64::INFINITY.to_bits());
-        assert_eq!(samples(&mut damaged.reader()).len(), 1);
+        for weight in [f64::INFINITY, f64::MAX, f64::NAN, 0.0, -1.0] {
+            damaged.set(offset_of!(Header, tail) as u64, 0);
+            damaged.set(at + offset_of!(Slot, weight) as u64, weight.to_bits());
+            let mut reader = damaged.reader();
+            assert_eq!((samples(&mut reader).len(), reader.spoilt()), (1, 1), "{weight}");
+        }
     });
 }

@@ -237,6 +237,12 @@ fn what_is_no_recording_is_refused() {
         };
         refused(&changed(0, 0), "it is no recording of this version");
         use ondeck_record::layout::Header;
+        // Of holes that take for ever to read.
+        let endless = directory.join("endless");
+        std::fs::write(&endless, changed(std::mem::offset_of!(Header, length), 1 << 40)).unwrap();
+        std::fs::File::options().write(true).open(&endless).unwrap().set_len(1 << 40).unwrap();
+        let error = Reader::open(&endless).expect_err("it is too long").to_string();
+        assert!(error.contains("longer than any recording"), "{error}");
         let modules = std::mem::offset_of!(Header, modules);
         // Nobody reads the index of stacks, which is the third.
         for part in [0, 1, 3, 4] {
@@ -245,6 +251,21 @@ fn what_is_no_recording_is_refused() {
             }
         }
         assert!(Reader::open(&directory.join("nowhere")).is_err());
+    });
+}
+
+#[test]
+fn a_file_that_is_mapped_is_of_a_process_that_lives() {
+    in_its_own_process("files::a_file_that_is_mapped_is_of_a_process_that_lives", 1, |directory| {
+        start(Exact);
+        let file = files(directory).pop().unwrap();
+        let reader = reader(directory);
+        // Some file systems do not tell.
+        let Some(is_mapped) = reader.is_mapped() else { return eprintln!("SKIPPED: no leases in {directory:?}") };
+        let copy = directory.join("copy");
+        std::fs::copy(&file, &copy).unwrap();
+        let copy = Reader::open(&copy).unwrap();
+        assert_eq!((is_mapped, copy.is_mapped(), reader.is_mapped()), (true, Some(false), Some(true)));
     });
 }
 

@@ -1,0 +1,153 @@
+//! What `ondeck` has found is in its list, wherever the program has gone, and the list is printed if it cannot be kept.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{Run, Scratch, ondeck, words};
+use crate::library::library;
+use crate::profiled::{compiled, waiters};
+use ondeck_profile::Profile;
+use std::process::Command;
+
+/// A profile with nothing left out.
+fn profile(flags: &[&str], words: &[&str]) -> Run {
+    let usual = ["profile", "--library", library(), "--rate", "1", "--no-prediction"];
+    ondeck(&[&usual, flags, &["--"], words].concat())
+}
+
+fn profiled(words: &[&str]) -> Profile {
+    let run = profile(&["--format", "json"], words);
+    ondeck_profile::json::from_json(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stderr))
+}
+
+/// For each process, the seconds that its threads have waited for the lock `held`, and its own.
+fn waited(profile: &Profile) -> Vec<(f64, f64)> {
+    let locks = profile.locks.iter().filter(|lock| lock.name.starts_with("held"));
+    let length = |process: u32| profile.processes[process as usize].to - profile.processes[process as usize].from;
+    locks.map(|lock| (lock.wait_ns / 1e9, length(lock.process))).collect()
+}
+
+/// Whether `unshare` may make such a namespace here.
+fn may_unshare(flags: &[&str]) -> bool {
+    let may = Command::new("unshare").args(flags).args(["--fork", "true"]).output();
+    let may = may.is_ok_and(|output| output.status.success());
+    if !may {
+        eprintln!("SKIPPED: unshare {} is not allowed here", flags.join(" "));
+    }
+    may
+}
+
+/// Of 0.6 s with two waiters at a time, far more than one look has seen.
+const MOST_OF_IT_S: f64 = 0.5;
+
+#[test]
+fn processes_are_followed_into_pid_namespaces() {
+    if !may_unshare(&["--pid"]) {
+        return;
+    }
+    let scratch = Scratch::new("kept-pid");
+    let program = waiters(&scratch);
+    // Two at once, whose processes have the same numbers there, most of which nobody has here.
+    let inside = format!("i=0; while [ $i -lt 150 ]; do (:); i=$((i+1)); done; {program} 600; :");
+    let both = format!("unshare --pid --fork sh -c '{inside}' & unshare --pid --fork sh -c '{inside}'; wait");
+    let profile = profiled(&["sh", "-c", &both]);
+    let waited = waited(&profile);
+    assert_eq!(waited.len(), 2, "{waited:?}, {:?}", profile.notes);
+    assert!(waited.iter().all(|(waited, _)| *waited > MOST_OF_IT_S), "{waited:?}, {:?}", profile.notes);
+}
+
+#[test]
+fn the_clock_of_a_time_namespace_is_understood() {
+    if !may_unshare(&["--time", "--monotonic", "1000000"]) {
+        return;
+    }
+    let scratch = Scratch::new("kept-time");
+    let program = waiters(&scratch);
+    for offset in ["1000000", "-5"] {
+        let profile = profiled(&["unshare", "--time", "--monotonic", offset, "--fork", &program, "300"]);
+        let waited = waited(&profile);
+        assert_eq!((waited.len(), &profile.notes[..]), (1, &[][..]), "{waited:?}");
+        assert!(profile.processes.iter().all(|process| process.to < profile.seconds + 2.0), "{:?}", profile.processes);
+        let slice = &profile.locks[0].timeline;
+        assert!(slice.amounts.len() as f64 * slice.slice < profile.seconds + 2.0, "{slice:?}");
+    }
+}
+
+/// Its monotonic clock stands ten days before the system's start.
+const BEFORE_THE_START: &str = "#define _GNU_SOURCE\n#include <pthread.h>\n#include <sys/syscall.h>\n#include <time.h>\n\
+    #include <unistd.h>\n\
+    int clock_gettime(clockid_t clock, struct timespec *at) {\n\
+        long answer = syscall(SYS_clock_gettime, clock, at);\n\
+        if (clock == CLOCK_MONOTONIC) at->tv_sec -= 864000;\n\
+        return (int)answer;\n}\n\
+    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
+    static void *hold(void *unused) {\n\
+        for (int i = 0; i < 50; i++) { pthread_mutex_lock(&held); usleep(2000); pthread_mutex_unlock(&held); }\n\
+        return unused;\n}\n\
+    int main(void) {\n\
+        pthread_t one, other;\n\
+        pthread_create(&one, NULL, hold, NULL);\n        pthread_create(&other, NULL, hold, NULL);\n\
+        pthread_join(one, NULL);\n        pthread_join(other, NULL);\n        return 7;\n}\n";
+
+#[test]
+fn a_clock_that_is_faked_keeps_nobody_busy() {
+    let scratch = Scratch::new("kept-clock");
+    let program = compiled(&scratch, "clock", BEFORE_THE_START, &["-rdynamic"]);
+    let waited = waited(&profiled(&[&program]));
+    assert!(waited.len() == 1 && (0.05..1.0).contains(&waited[0].0), "{waited:?}");
+}
+
+#[test]
+fn a_process_that_goes_on_is_in_the_list() {
+    let scratch = Scratch::new("kept-outlives");
+    let program = waiters(&scratch);
+    let start = format!("{program} 4000 >/dev/null 2>&1 & sleep 0.4; exit 3");
+    let profile = profiled(&["sh", "-c", &start]);
+    let waited = waited(&profile);
+    assert!(waited.len() == 1 && waited[0].0 > 0.2, "{waited:?}");
+}
+
+#[test]
+fn another_program_in_the_same_process_is_in_the_list_too() {
+    let scratch = Scratch::new("kept-exec");
+    let program = waiters(&scratch);
+    let source = "#include <stdio.h>\n#include <unistd.h>\n#include <sys/wait.h>\n\
+        int main(int c, char **v) { (void)c; execl(v[1], v[1], v[2], (char *)0); return 1; }\n";
+    let first = compiled(&scratch, "first", source, &[]);
+    let waited = waited(&profiled(&[&first, &program, "600"]));
+    assert!(waited.len() == 1 && waited[0].0 > MOST_OF_IT_S, "{waited:?}");
+}
+
+#[test]
+fn processes_that_do_not_record_are_named() {
+    let scratch = Scratch::new("kept-bypassed");
+    let program = waiters(&scratch);
+    let notes = |script: &str| profiled(&["sh", "-c", &format!("{script} {program} 2600")]).notes.join("\n");
+    let without = notes("env -i");
+    assert!(without.contains("waiters (") && without.contains("environment was cleared"), "{without}");
+    // A directory that has another name is as one that cannot be reached.
+    let elsewhere = notes(&format!("mv $ONDECK_RECORD {};", scratch.path("moved")));
+    assert!(elsewhere.contains("waiters (") && elsewhere.contains("cannot write to the directory"), "{elsewhere}");
+    let recorded = notes("");
+    assert!(!recorded.contains("without a recording"), "{recorded}");
+}
+
+#[test]
+fn a_list_that_cannot_be_written_is_printed() {
+    let scratch = Scratch::new("kept-full");
+    let program = waiters(&scratch);
+    for format in ["table", "json"] {
+        let run = profile(&["--format", format, "--out", "/dev/full"], &[&program]);
+        let has_list = run.stderr.contains("held") && run.stderr.contains("waiters: ");
+        assert!(has_list && run.stderr.contains("cannot write /dev/full: No space left"), "{}", run.stderr);
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+    }
+    let page = profile(&["--report", "/dev/full"], &[&program]);
+    assert_eq!((page.code, page.stderr.matches("\nheld\n").count()), (Some(1), 1), "{}", page.stderr);
+    for line in [
+        "bench --workload solo --lock ondeck --seconds 0.01 --rounds 1 --out /dev/full",
+        "sim --machine m1 --workload solo --lock ondeck --seconds 0.001 --out /dev/full",
+    ] {
+        let run = ondeck(&words(line));
+        assert!(run.stderr.contains("cannot write /dev/full"), "{}", run.stderr);
+        assert!(run.code == Some(1) && run.stdout.contains("solo"), "{line}: {}{}", run.stdout, run.stderr);
+    }
+}

@@ -1,0 +1,90 @@
+//! Processes of the program that do not record: who has an emptied environment is given no library, and who has another root
+//! directory does not find the one for recordings. They are looked for now and then, so that they are not missed in silence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Between two looks.
+const GAP_NS: u64 = 1_000_000_000;
+/// As many are named.
+const MOST_NAMED: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Bypassed {
+    /// The program's first process.
+    root: u32,
+    last_ns: u64,
+    /// Seen at the last look, so that each has time to begin; and looked at.
+    young: BTreeSet<u32>,
+    known: BTreeSet<u32>,
+    /// Their names, of those without the library, and of those that have it.
+    found: [BTreeMap<u32, String>; 2],
+}
+
+impl Bypassed {
+    pub(super) fn new(root: u32) -> Self {
+        Bypassed { root, last_ns: 0, young: BTreeSet::new(), known: BTreeSet::new(), found: Default::default() }
+    }
+
+    /// Looks for processes that have lived for a while and do not record in that directory.
+    pub(super) fn look(&mut self, directory: &Path, now_ns: u64) {
+        if now_ns.saturating_sub(self.last_ns) < GAP_NS {
+            return;
+        }
+        self.last_ns = now_ns;
+        let alive = descendants(self.root);
+        self.known.retain(|pid| alive.contains(pid));
+        let Some(place) = directory.file_name().and_then(|name| name.to_str()) else { return };
+        for pid in
+            alive.intersection(&self.young).copied().filter(|pid| !self.known.contains(pid)).collect::<Vec<u32>>()
+        {
+            self.known.insert(pid);
+            // Of another user's process, nothing is known.
+            let Ok(maps) = std::fs::read(format!("/proc/{pid}/maps")) else { continue };
+            let maps = String::from_utf8_lossy(&maps);
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            // An ended process has no maps. The directory may have another path in its mount namespace, but has a name that
+            // no other has.
+            if !maps.is_empty() && !maps.contains(&format!("/{place}/")) {
+                let has_library = maps.contains("libondeck_pthread.so");
+                self.found[usize::from(has_library)].insert(pid, name.trim_end().to_owned());
+            }
+        }
+        self.young = alive;
+    }
+
+    pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
+        let reasons = [
+            "they have not loaded ondeck's library. Their environment was cleared, or they are static programs or have \
+             another C library. To see their locks too:\nsudo ondeck profile --futex -- PROGRAM",
+            "they cannot write to the directory of recordings. It has no room, or they have another root directory or user",
+        ];
+        self.found.iter().zip(reasons).filter(|(found, _)| !found.is_empty()).map(|(found, reason)| {
+            let named = found.iter().take(MOST_NAMED).map(|(pid, name)| format!("{name} ({pid})"));
+            let mut names = named.collect::<Vec<String>>().join(", ");
+            if found.len() > MOST_NAMED {
+                names += &format!(" and {} more", found.len() - MOST_NAMED);
+            }
+            format!("processes without a recording: {names}: {reason}")
+        })
+    }
+}
+
+/// A process and all that come from it.
+fn descendants(root: u32) -> BTreeSet<u32> {
+    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parents: BTreeMap<u32, u32> = pids.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let is_of_root = |pid: &u32| {
+        let chain = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
+        // Not longer than there are processes, though they change while they are looked at.
+        chain.take(parents.len()).any(|pid| pid == root)
+    };
+    parents.keys().copied().filter(is_of_root).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold anything, a parenthesis too.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,143 @@
+//! Recordings that are damaged, as by a program that writes into its recorder's memory: whatever stands in one, a list comes of it.
+
+use super::{Collector, Run};
+use crate::{advice, json, page, terminal};
+use ondeck_record::Charging::Exact;
+use ondeck_record::layout::{Header, Lock, Module, Slot};
+use ondeck_record::{Marks, Source, Wish};
+use std::fs::File;
+use std::mem::offset_of;
+use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const EXTREMES: [u64; 5] = [0, 1, 1 << 33, 1 << 63, u64::MAX];
+const FILE: &str = "1-0.ondeck";
+const NAME: &str = "collect::damage::whatever_is_in_a_recording_a_list_comes_of_it";
+/// The middle of the file's first parts, where a program is named.
+const PROGRAM: Range<usize> = offset_of!(Header, program)..offset_of!(Header, modules);
+
+/// Some waits and holds, with time between them.
+fn record() {
+    const LOCK: u64 = 0x5000;
+    let wish = Wish::of_environment().expect("the environment asks");
+    ondeck_record::ask_loader();
+    assert!(ondeck_record::start(&wish, "ondeck", Exact, Source::Library));
+    let marks = Marks::default();
+    for _ in 0..6 {
+        marks.taken(LOCK);
+        let waiting = marks.wait(LOCK).unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+        marks.release(LOCK).unwrap().done();
+        waiting.end(true, LOCK);
+        marks.taken(LOCK);
+        marks.release(LOCK).unwrap().done();
+    }
+    ondeck_record::exit();
+}
+
+/// The bytes of what another process has recorded. Its modules are a small file, as names are not the point here.
+fn recording() -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", NAME, "--nocapture"]).env("ONDECK_RECORD", directory.path());
+    command.env("ONDECK_RECORD_RATE", "1").env("ONDECK_RECORD_MAX_MB", "1");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let file = directory.path().read_dir().unwrap().next().expect("it has recorded").unwrap();
+    let mut bytes = std::fs::read(file.path()).unwrap();
+    let mut at = word(&bytes, offset_of!(Header, modules)) as usize;
+    while bytes[at + offset_of!(Module, is_complete)] != 0 {
+        bytes[at + offset_of!(Module, build_id_length)..][..4].fill(0);
+        bytes[at + offset_of!(Module, path)..][..10].copy_from_slice(b"/bin/true\0");
+        at += size_of::<Module>();
+    }
+    bytes
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+/// All that is made of a recording, while its process runs and afterwards.
+fn collected(bytes: &[u8]) -> crate::Profile {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(FILE), bytes).unwrap();
+    let at = |field: usize| bytes.get(field..field + 8).map_or(0, |_| word(bytes, field));
+    let started_ns = at(offset_of!(Header, started_ns)).saturating_sub(5_000_000);
+    let started_realtime_ns = at(offset_of!(Header, started_realtime_ns)).saturating_sub(5_000_000);
+    let run = Run { command: vec!["p".to_owned()], started_realtime_ns, started_ns, cores: 2 };
+    profile(directory.path(), run)
+}
+
+fn profile(directory: &Path, run: Run) -> crate::Profile {
+    let now = run.started_ns.saturating_add(1_000_000_000);
+    let mut collector = Collector::new(directory, run);
+    // As if its process were there.
+    let held = File::options().write(true).open(directory.join(FILE)).unwrap();
+    collector.take(now);
+    collector.snapshot(now);
+    drop(held);
+    collector.take(now);
+    let profile = collector.profile(now);
+    let advice = advice(&profile, &[]);
+    let sizes = [terminal::table(&profile, &advice, 120).len(), page(&profile, &advice).len()];
+    assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
+    json::from_json(&json::to_json(&profile)).expect("each figure can be written and read");
+    profile
+}
+
+#[test]
+fn whatever_is_in_a_recording_a_list_comes_of_it() {
+    if std::env::var_os("ONDECK_RECORD").is_some() {
+        return record();
+    }
+    let whole = recording();
+    let undamaged = collected(&whole);
+    assert!(undamaged.locks.iter().any(|lock| lock.wait_ns > 5e6), "{undamaged:?}");
+    assert_eq!((undamaged.dropped.samples, undamaged.dropped.processes), (0, 0));
+    let header = (0..PROGRAM.start).chain(PROGRAM.end..size_of::<Header>());
+    // The first module without its path, the first lock behind that which is none, a stack, and some samples.
+    let parts = [
+        (offset_of!(Header, modules), 0, offset_of!(Module, path)),
+        (offset_of!(Header, locks), size_of::<Lock>(), size_of::<Lock>()),
+        (offset_of!(Header, stacks), 8, 80),
+        (offset_of!(Header, ring), 0, 4 * size_of::<Slot>()),
+    ];
+    let parts = parts.map(|(at, skipped, length)| {
+        let start = word(&whole, at) as usize + skipped;
+        start..start + length
+    });
+    let numbers = parts.iter().cloned().flatten();
+    for at in header.chain(numbers).step_by(8) {
+        for value in EXTREMES {
+            println!("{value:#x} at {at:#x}");
+            let mut bytes = whole.clone();
+            bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+            collected(&bytes);
+        }
+    }
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random as usize % below
+    };
+    for round in 0..200 {
+        println!("round {round}");
+        let mut bytes = whole.clone();
+        for _ in 0..1 + next(20) {
+            let range = match next(5) {
+                4 => 0..size_of::<Header>(),
+                part => parts[part].clone(),
+            };
+            bytes[range.start + next(range.len())] ^= 1 << next(8);
+        }
+        if next(4) == 0 {
+            bytes.truncate(next(bytes.len()));
+        }
+        collected(&bytes);
+    }
+}
