@@ -7,11 +7,22 @@
 //! had to be built around it was more than what it saves.
 //!
 //! # What may be believed
-//! - A module is named from a file only if the file has the build id that was recorded. A file without one, replaced
-//!   since, cannot be told from the one that ran; it gives names only for addresses that it has a place for.
+//! - A module is named from a file only if it is the one that ran. See the next table.
 //! - A symbol is believed up to its size. Only one without a size, as assembler code has, reaches to the next.
-//! - A separate debug file is used if its build id is the module's, or, without build ids, if its checksum is the one in
-//!   the link.
+//!
+//! # Files that are opened later than they ran
+//! All are opened when the first address of a module is asked for: at the end of a run, or at a snapshot.
+//!
+//! | file | by which path | how it is known to be the right one |
+//! |---|---|---|
+//! | program or library, seen from the kernel | none: it is open since it was mapped; `/proc/self/fd/N` if its path leads elsewhere | it is the file itself |
+//! | program or library, recorded | as the process has named it | its build id; without one, device, number, size and time of change, which the recorder has asked for at the start. Of a library without a build id that was loaded later, nothing is known |
+//! | debug file | `/usr/lib/debug/.build-id`, the cache of debuginfod, beside the file by the name in its link | build id; without one, the checksum in the link |
+//! | what `dwz` has moved out of debug files | by build id, or by the name in the link | build id |
+//! | split debug information, `.dwo` and `.dwp` | beside the file, or as the compiler has named it | the number of each unit (`addr2line`) |
+//! | debug information, when the first line is asked for, later than symbols | as above | device, number, size and time are still what they were |
+//! | the kernel's code in each process (vdso) | none: it has no file | - |
+//! | `/tmp/perf-PID.map`, jitdump | are not read | - |
 //!
 //! Damaged files are answered for with what can be read of them. What can still end this process is debug information made
 //! for it: inlined functions some ten thousand deep, which `addr2line` follows by recursion.
@@ -27,16 +38,20 @@ mod names;
 mod table;
 
 use crate::Frame;
+use elf::stamp;
 use image::{Image, Place};
+use ondeck_record::layout::Stamp;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a remark on a file says of which functions have no names for want of a debug file.
 pub(crate) const NO_DEBUG_FILE: &str = "no debug file for it was found";
 
 /// A program file or library as it was loaded into a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Module {
     /// Its file. Without any `/` it is none, as the kernel's `linux-vdso.so.1`.
     pub path: PathBuf,
@@ -48,13 +63,37 @@ pub struct Module {
     pub end: u64,
     /// The build id that the process had in memory; empty where it has none.
     pub build_id: Vec<u8>,
+    /// Where the file is.
+    pub source: Source,
+}
+
+/// Where the file of a module is.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// At its path, if it is still what it was; `None` where that is not known.
+    Path(Option<Stamp>),
+    /// Here, open since it was loaded. Another one may be at its path.
+    Open(Arc<File>),
+    /// Nowhere, and why.
+    Nowhere(String),
+}
+
+impl Source {
+    /// What tells it from another file at the same path.
+    fn stamp(&self) -> Option<Stamp> {
+        match self {
+            Source::Path(stamp) => *stamp,
+            Source::Open(file) => file.metadata().ok().as_ref().map(stamp),
+            Source::Nowhere(_) => None,
+        }
+    }
 }
 
 /// Finds names for addresses. Keeps what it has read of each file, so that many processes share it.
 pub struct Symbols {
     /// Where separate debug files are installed.
     debug_directory: PathBuf,
-    known: BTreeMap<PathBuf, Known>,
+    known: BTreeMap<(PathBuf, Option<Stamp>), Known>,
 }
 
 /// What has been found out about the file of a module.
@@ -113,6 +152,21 @@ impl Symbols {
         target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
     }
 
+    /// The frames of a library's function that is not on the stack any more, as it jumped to a part of the library that has no
+    /// name, where `inner` returns to: a stripped C library waits so for threads and semaphores. The caller has called it by
+    /// its name.
+    pub fn entered(&mut self, modules: &[Module], inner: u64, return_address: u64) -> Vec<Frame> {
+        let Some(library) = find(modules, inner.saturating_sub(1)) else { return Vec::new() };
+        let Some(caller) = find(modules, return_address.saturating_sub(1)) else { return Vec::new() };
+        if library.path == caller.path {
+            return Vec::new();
+        }
+        let name = self.image(caller).and_then(|image| image.imported(return_address.wrapping_sub(caller.bias)));
+        let Some(name) = name.map(str::to_owned) else { return Vec::new() };
+        let address = self.image(library).and_then(|image| image.function(&name));
+        address.map_or(Vec::new(), |address| self.frames(modules, address.wrapping_add(library.bias), false))
+    }
+
     /// The frames of a function between two of a stack that is not there any more, as it jumped (see
     /// [`tail_caller`](Self::tail_caller)) to the one called `reached`: the call before `return_address` went to another.
     pub fn jumper(&mut self, modules: &[Module], reached: &str, return_address: u64) -> Vec<Frame> {
@@ -137,14 +191,14 @@ impl Symbols {
     /// What to tell the user of the modules that were asked for: files that cannot be read or are others by now, and
     /// functions without names for want of a symbol table.
     pub fn remarks(&self) -> Vec<String> {
-        self.known.iter().flat_map(|(path, known)| known.remarks(path)).collect()
+        self.known.iter().flat_map(|((path, _), known)| known.remarks(path)).collect()
     }
 
     /// How to get names for all that [`remarks`](Self::remarks) says to be stripped, in one sentence, with a command in a
     /// second line where there is one. `None` where nothing is.
     pub fn how_to_get_names(&self) -> Option<String> {
         let mut files: Vec<(&Path, usize)> =
-            self.known.iter().filter_map(|(path, known)| Some((path.as_path(), known.nameless()?))).collect();
+            self.known.iter().filter_map(|((path, _), known)| Some((path.as_path(), known.nameless()?))).collect();
         files.sort_by_key(|(_, n_unnamed)| std::cmp::Reverse(*n_unnamed));
         let files: Vec<&Path> = files.into_iter().map(|(path, _)| path).collect();
         missing::how_to_get_names(&files, &missing::System::this())
@@ -154,7 +208,7 @@ impl Symbols {
         let Some(image) = self.image(module) else { return Vec::new() };
         let (places, fault) = image.places(address);
         let is_named = places.last().is_some_and(|place| place.function.is_some());
-        if let Some(known) = self.known.get_mut(&module.path) {
+        if let Some(known) = self.known.get_mut(&(module.path.clone(), module.source.stamp())) {
             known.n_unnamed += usize::from(!is_named);
             known.fault = known.fault.take().or(fault);
         }
@@ -167,14 +221,21 @@ impl Symbols {
             return None;
         }
         let debug_directory = &self.debug_directory;
-        let known = self.known.entry(module.path.clone()).or_insert_with_key(|path| Known {
-            image: guarded(|| Image::read(path, debug_directory)),
+        let expected = module.source.stamp();
+        let known = self.known.entry((module.path.clone(), expected)).or_insert_with_key(|(path, _)| Known {
+            image: guarded(|| Image::read(path, &module.source, debug_directory)),
             other: None,
             n_unnamed: 0,
             fault: None,
         });
         let image = known.image.as_ref().ok()?;
-        if image.build_id != module.build_id {
+        let has_none = image.build_id.is_empty() && module.build_id.is_empty();
+        let is_it = if has_none {
+            expected.is_none_or(|expected| expected == image.stamp)
+        } else {
+            image.build_id == module.build_id
+        };
+        if !is_it {
             known.other = Some(module.build_id.clone());
             return None;
         }
@@ -197,9 +258,11 @@ impl Known {
         let mut remarks = Vec::new();
         if let Some(other) = &self.other {
             let (ran, now) = (build_id_text(other), build_id_text(&image.build_id));
-            remarks.push(format!(
-                "{path}: is another file now ({now}) than the one that ran ({ran}). Its functions have no names"
-            ));
+            let how = match ran == now {
+                true => "is another file now than the one that ran".to_owned(),
+                false => format!("is another file now ({now}) than the one that ran ({ran})"),
+            };
+            remarks.push(format!("{path}: {how}. Its functions have no names. To get names, profile again"));
         }
         if self.n_unnamed > 0 && image.is_stripped {
             let (n_unnamed, id) = (self.n_unnamed, build_id_text(&image.build_id));

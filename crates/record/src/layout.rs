@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x02");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x03");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -91,6 +91,22 @@ pub struct Module {
     pub build_id: [u8; 32],
     /// The path, up to a zero; empty for the program itself.
     pub path: [u8; 448],
+    /// What the file was at the start. Of what was loaded later, zeros: to ask for it takes a system call.
+    pub stamp: Stamp,
+}
+
+/// What tells a file from another one that takes its place.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp {
+    /// The file system.
+    pub device: u64,
+    /// The file's number there; 0 if nothing is known.
+    pub number: u64,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When its content was changed, in ns since 1970.
+    pub modified_ns: i64,
 }
 
 /// A lock, or what else threads wait for. The fields for accounting belong to whoever holds the lock, but for [`waiting`](Self::waiting).

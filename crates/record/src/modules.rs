@@ -5,6 +5,7 @@
 //! `_dl_find_object` (glibc 2.35). It also tells if something else is there now than was. Where there is no such function,
 //! code that is loaded later is walked by frame pointers.
 
+use crate::layout::Stamp;
 use crate::recording::{self as file, Recording};
 use crate::{layout, memory};
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -37,6 +38,7 @@ struct Module {
     path: [u8; 448],
     build_id: [u8; 32],
     build_id_length: u32,
+    stamp: Stamp,
 }
 
 static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
@@ -92,8 +94,24 @@ unsafe extern "C" fn one_of_loader(info: *mut libc::dl_phdr_info, _: libc::size_
     let found = unsafe { &mut *found.cast::<Vec<Module>>() };
     // SAFETY: the loader's table.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    found.extend(module(info.dlpi_addr, headers, info.dlpi_name));
+    let module = module(info.dlpi_addr, headers, info.dlpi_name);
+    found.extend(module.map(|module| Module { stamp: stamp(info.dlpi_name), ..module }));
     0
+}
+
+/// What the file of that name is; of the program itself, which has none.
+fn stamp(name: *const c_char) -> Stamp {
+    // SAFETY: null, or the loader's string.
+    let is_program = name.is_null() || unsafe { *name } == 0;
+    let path = if is_program { c"/proc/self/exe".as_ptr() } else { name };
+    // SAFETY: zeros are a value of it.
+    let mut told: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: a string of C, and room for the answer.
+    if unsafe { libc::syscall(libc::SYS_newfstatat, libc::AT_FDCWD, path, &raw mut told, 0) } != 0 {
+        return Stamp::default();
+    }
+    let modified_ns = told.st_mtime.wrapping_mul(1_000_000_000).wrapping_add(told.st_mtime_nsec);
+    Stamp { device: told.st_dev, number: told.st_ino, size: told.st_size as u64, modified_ns }
 }
 
 /// What `_dl_find_object` fills (dlfcn.h).
@@ -184,6 +202,7 @@ fn module(bias: u64, headers: &[libc::Elf64_Phdr], name: *const c_char) -> Optio
         path: [0; 448],
         build_id: [0; 32],
         build_id_length: 0,
+        stamp: Stamp::default(),
     };
     if !name.is_null() {
         // SAFETY: the loader's string.
@@ -310,6 +329,7 @@ fn write(recording: &Recording, module: &Module) {
             bias: module.bias,
             build_id: module.build_id,
             path: module.path,
+            stamp: module.stamp,
         };
         // SAFETY: who adds modules is alone at it, and nobody reads an entry that is not complete.
         unsafe { place.write(content) };
@@ -334,8 +354,16 @@ pub(crate) mod tests {
         IS_ADDING.load(Relaxed)
     }
 
-    const NOTHING: Module =
-        Module { start: 0, end: 0, bias: 0, tables: 0, path: [0; 448], build_id: [0; 32], build_id_length: 0 };
+    const NOTHING: Module = Module {
+        start: 0,
+        end: 0,
+        bias: 0,
+        tables: 0,
+        path: [0; 448],
+        build_id: [0; 32],
+        build_id_length: 0,
+        stamp: Stamp { device: 0, number: 0, size: 0, modified_ns: 0 },
+    };
 
     /// Where nothing else is: behind all that a process can map.
     const HIGH: u64 = 0x8000_0000_0000;

@@ -2,7 +2,7 @@
 //!
 //! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so.
 
-use crate::layout::{self, Header, MAGIC, Part, event};
+use crate::layout::{self, Header, MAGIC, Part, Stamp, event};
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
 use std::fs::File;
@@ -77,6 +77,8 @@ pub struct Module {
     pub bias: u64,
     /// The build id, empty if there is none.
     pub build_id: Vec<u8>,
+    /// What the file was at the start, if that is known.
+    pub stamp: Option<Stamp>,
 }
 
 /// A lock or a condition variable.
@@ -258,12 +260,20 @@ impl Reader {
             let id_length = (entry.u32(offset_of!(Entry, build_id_length)) as usize).min(32);
             let id_at = offset_of!(Entry, build_id);
             let path = path_of(entry.text(offset_of!(Entry, path), 448));
+            let word = |at: usize| entry.u64(offset_of!(Entry, stamp) + at);
+            let stamp = Stamp {
+                device: word(offset_of!(Stamp, device)),
+                number: word(offset_of!(Stamp, number)),
+                size: word(offset_of!(Stamp, size)),
+                modified_ns: word(offset_of!(Stamp, modified_ns)) as i64,
+            };
             modules.push(Module {
                 path: if path.as_os_str().is_empty() { self.about.program.clone() } else { path },
                 start: entry.u64(offset_of!(Entry, start)),
                 end: entry.u64(offset_of!(Entry, end)),
                 bias: entry.u64(offset_of!(Entry, bias)),
                 build_id: entry.0[id_at..id_at + id_length].to_vec(),
+                stamp: (stamp.number != 0).then_some(stamp),
             });
         }
         Ok(modules)

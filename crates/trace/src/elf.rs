@@ -3,16 +3,16 @@
 use framehop::ExplicitModuleSectionInfo;
 use memmap2::Mmap;
 use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::ops::{Deref, Range};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A program file or library as it is loaded into a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Module {
-    /// Its file.
+    /// A path of its file. Another file may be there by now.
     pub path: PathBuf,
     /// By how much addresses in the process are higher than those in the file (wrapping).
     pub bias: u64,
@@ -22,6 +22,28 @@ pub struct Module {
     pub end: u64,
     /// The build id of the file; empty where it has none.
     pub build_id: Vec<u8>,
+    /// The file itself. It stays open, as no path may lead to it when it is read. Or why it could not be opened: then `bias`
+    /// is that of a file whose addresses are its places.
+    pub file: Result<Arc<File>, String>,
+}
+
+impl Module {
+    /// Whether the other is the same at the same place.
+    pub(crate) fn is(&self, other: &Module) -> bool {
+        let place = |module: &Module| (module.start, module.end, module.bias, module.file.is_ok());
+        place(self) == place(other) && self.path == other.path && self.build_id == other.build_id
+    }
+}
+
+/// Opens an ordinary file. To open a device may do something, and a pipe would wait for its writer, also one that is put
+/// there just now.
+pub(crate) fn open(path: &Path) -> std::io::Result<File> {
+    let no_file = || std::io::Error::other("it is not an ordinary file");
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(no_file());
+    }
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
 /// A part of a mapped file.
@@ -38,23 +60,20 @@ impl Deref for Part {
 
 /// A file, read once for all processes.
 pub(crate) struct Elf {
-    pub(crate) build_id: Vec<u8>,
+    path: PathBuf,
+    file: Arc<File>,
+    build_id: Vec<u8>,
     /// Addresses of the file, and where they are in it.
     segments: Vec<(Range<u64>, Range<u64>)>,
     sections: Vec<(String, Range<u64>, Option<Part>)>,
 }
 
 impl Elf {
-    /// `None` for what is no such file.
-    pub(crate) fn read(path: &Path) -> Option<Elf> {
-        // To open a device may do something, and a pipe would wait for its writer, also one that is put there just now.
-        if !std::fs::metadata(path).ok()?.is_file() {
-            return None;
-        }
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-        if !file.metadata().ok()?.is_file() {
-            return None;
-        }
+    /// `None` for what is no such file. `path` is one that has led to it.
+    pub(crate) fn read(path: PathBuf, file: File) -> Option<Elf> {
+        // Who writes code as he runs may shorten such a file while it is mapped here.
+        let mut beginning = [0; 4];
+        file.read_exact_at(&mut beginning, 0).ok().filter(|()| beginning == *b"\x7fELF")?;
         // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new
         // files in the place of old ones. All that is read is plain bytes, each checked when it is used.
         let mapped = Arc::new(unsafe { Mmap::map(&file) }.ok()?);
@@ -75,11 +94,12 @@ impl Elf {
             Some((name, range, part))
         });
         let build_id = object.build_id().ok().flatten().unwrap_or_default().to_vec();
-        Some(Elf { build_id, segments: segments.collect(), sections: sections.collect() })
+        let (segments, sections) = (segments.collect(), sections.collect());
+        Some(Elf { path, file: Arc::new(file), build_id, segments, sections })
     }
 
     /// The module, from one of its mappings: an address, and the place in the file that is mapped there.
-    pub(crate) fn module(&self, path: &Path, address: u64, offset: u64) -> Option<Module> {
+    pub(crate) fn module(&self, address: u64, offset: u64) -> Option<Module> {
         const PAGE: u64 = 4095;
         let is_there = |file: &Range<u64>| (file.start & !PAGE..file.end).contains(&offset);
         let (own, file) = self.segments.iter().rev().find(|(_, file)| is_there(file))?;
@@ -87,8 +107,8 @@ impl Elf {
         let first = self.segments.iter().map(|(own, _)| own.start & !PAGE).min()?;
         let last = self.segments.iter().map(|(own, _)| own.end).max()?;
         let (start, end) = (first.wrapping_add(bias), last.wrapping_add(bias));
-        let build_id = self.build_id.clone();
-        (start < end).then(|| Module { path: path.to_owned(), bias, start, end, build_id })
+        let (path, build_id, file) = (self.path.clone(), self.build_id.clone(), Ok(self.file.clone()));
+        (start < end).then(|| Module { path, bias, start, end, build_id, file })
     }
 
     /// The same for who walks stacks.
@@ -121,10 +141,14 @@ impl Elf {
 mod tests {
     use super::*;
 
+    fn read(path: &Path) -> Option<Elf> {
+        Elf::read(path.to_owned(), open(path).ok()?)
+    }
+
     #[test]
     fn a_module_is_where_its_mapping_says() {
         let path = std::env::current_exe().unwrap();
-        let elf = Elf::read(&path).unwrap();
+        let elf = read(&path).unwrap();
         // Ourselves, by a function that the file has a symbol for.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let function = a_module_is_where_its_mapping_says as *const () as u64;
@@ -133,28 +157,28 @@ mod tests {
         let (range, offset) = (words.next().unwrap(), words.nth(1).unwrap());
         let hexadecimal = |text| u64::from_str_radix(text, 16).unwrap();
         let (address, offset) = (hexadecimal(range.split('-').next().unwrap()), hexadecimal(offset));
-        let module = elf.module(&path, address, offset).unwrap();
+        let module = elf.module(address, offset).unwrap();
         assert!((module.start..module.end).contains(&function));
         let content = std::fs::read(&path).unwrap();
         let object = object::File::parse(&content[..]).unwrap();
         let own = function.wrapping_sub(module.bias);
         let text = object.section_by_name(".text").unwrap();
         assert!((text.address()..text.address() + text.size()).contains(&own));
-        assert_eq!(elf.module(&path, address, u64::MAX), None);
+        assert!(elf.module(address, u64::MAX).is_none());
     }
 
     #[test]
     fn what_is_no_program_is_none() {
-        assert!(Elf::read(Path::new("/dev/null")).is_none());
-        assert!(Elf::read(Path::new("/no/such/file")).is_none());
+        assert!(read(Path::new("/dev/null")).is_none());
+        assert!(read(Path::new("/no/such/file")).is_none());
         let text = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(text.path(), "hello").unwrap();
-        assert!(Elf::read(text.path()).is_none());
+        assert!(read(text.path()).is_none());
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).unwrap();
         // SAFETY: a text that ends with 0.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-        assert!(Elf::read(&pipe).is_none(), "and nobody waits for who would write into it");
+        assert!(read(&pipe).is_none(), "and nobody waits for who would write into it");
     }
 }

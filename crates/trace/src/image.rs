@@ -2,10 +2,27 @@
 //!
 //! The kernel tells when something is mapped, but it tells each CPU's ring, and a call on another CPU may be read first. So
 //! an address that no module has makes us look into `/proc`, if the process is still there.
+//!
+//! # Files
+//! A file is opened once, when the first process is seen to have mapped it, and stays open: a program may have been rebuilt
+//! when its names are read, or its container may be gone. So there are as many open files as different programs and
+//! libraries. This user's limit, which is raised for the events, has room for that. These are tried in turn:
+//!
+//! | path | why it is the file that was mapped |
+//! |---|---|
+//! | `/proc/PID/map_files/FROM-TO` | the kernel's own link to it, also if it was replaced or deleted, and in a container; root's only |
+//! | `/proc/PID/exe` | the same for the program, for who may trace it |
+//! | its path, below `/proc/PID/root` and then as ours | `/proc/PID/maps` does not say `(deleted)` just now, or the file has the number that the kernel has told |
+//!
+//! Of a process whose first thread has ended, the kernel shows these under the number of another thread only.
 
-use crate::elf::{Elf, Module};
+use crate::elf::{self, Elf, Module};
 use crate::walk::{Cache, Walker};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,10 +78,31 @@ pub(crate) struct Images {
     pub(crate) list: Vec<Image>,
     /// The images of a process, the last one last.
     of_process: HashMap<u32, Vec<usize>>,
-    files: BTreeMap<PathBuf, Option<Arc<Elf>>>,
+    /// `None` for what is no program and no library. The path is there for file systems whose numbers are not unique.
+    files: BTreeMap<((u32, u32), u64, PathBuf), Option<Arc<Elf>>>,
     stacks: Stacks,
     cache: Option<Cache>,
 }
+
+/// Code that is mapped, as the kernel tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Where it is in its file.
+    pub(crate) offset: u64,
+    /// The file's device, and its number there.
+    pub(crate) device: (u32, u32),
+    pub(crate) number: u64,
+    /// Whether the path has led to the file just now.
+    pub(crate) is_current: bool,
+}
+
+/// What the kernel adds to the path of a file that has none any more.
+const DELETED: &str = " (deleted)";
+
+/// How the names of memory begin that has no file. Programs put code there that they make as they run.
+const NO_FILES: [&[u8]; 3] = [b"/memfd:", b"/SYSV", b"/dev/zero"];
 
 /// Each stack of an image once, as long as there is room. A program may have stacks without end.
 #[derive(Default)]
@@ -118,7 +156,8 @@ impl Images {
     }
 
     fn begin(&mut self, pid: u32, parent: u32, from_ns: u64, walker: Walker, modules: Vec<Module>) -> usize {
-        let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        let program = std::fs::read_link(format!("/proc/{}/exe", window(pid))).unwrap_or_default();
+        let program = without_mark(&program).to_owned();
         let image = Image {
             pid,
             parent,
@@ -178,39 +217,63 @@ impl Images {
     }
 
     /// Something is mapped there.
-    pub(crate) fn mapped(&mut self, pid: u32, at: u64, start: u64, offset: u64, path: &Path) {
+    pub(crate) fn mapped(&mut self, pid: u32, at: u64, mapping: &Mapping, path: &Path) {
         let index = self.at(pid, at);
-        self.add(index, start, offset, path);
+        self.add(index, mapping, path);
     }
 
-    fn add(&mut self, index: usize, start: u64, offset: u64, path: &Path) {
+    fn add(&mut self, index: usize, mapping: &Mapping, path: &Path) {
         if !path.is_absolute() {
             return;
         }
+        let Mapping { start, end, offset, .. } = *mapping;
+        let file = self.file(self.list[index].pid, mapping, path);
         let image = &mut self.list[index];
-        // In a container, the process's own files are elsewhere, and here others may have their names.
-        let inside = PathBuf::from(format!("/proc/{}/root{}", image.pid, path.display()));
-        let place = if sees_our_files(image.pid) && path.exists() { path.to_owned() } else { inside };
-        let elf = self.files.entry(place.clone()).or_insert_with(|| Elf::read(&place).map(Arc::new));
-        let Some(elf) = elf.as_ref() else { return };
-        let Some(module) = elf.module(&place, start, offset) else { return };
-        if image.modules.contains(&module) {
+        let module = match file {
+            Ok(Some(elf)) => elf.module(start, offset).map(|module| (elf.tables(&module), module)),
+            Ok(None) => None,
+            Err(fault) => {
+                let (path, bias, build_id) = (without_mark(path).to_owned(), start.wrapping_sub(offset), Vec::new());
+                let module = Module { path, bias, start, end, build_id, file: Err(fault) };
+                if !image.modules.iter().any(|other| other.is(&module)) {
+                    image.modules.push(module);
+                }
+                None
+            }
+        };
+        let Some((tables, module)) = module.filter(|(_, new)| !image.modules.iter().any(|other| other.is(new))) else {
             return;
-        }
+        };
         if image.program.as_os_str().is_empty() {
-            image.program = path.to_owned();
+            image.program = without_mark(path).to_owned();
         }
-        image.walker.add(elf.tables(&module));
+        image.walker.add(tables);
         image.modules.push(module);
         image.unknown.clear();
     }
 
+    /// The file that a process has mapped; `None` if it is no program and no library. What cannot be opened now may be later,
+    /// or by another process.
+    fn file(&mut self, pid: u32, mapping: &Mapping, path: &Path) -> Result<Option<Arc<Elf>>, String> {
+        let key = (mapping.device, mapping.number, without_mark(path).to_owned());
+        if let Some(known) = self.files.get(&key) {
+            return Ok(known.clone());
+        }
+        let elf = match open(window(pid), mapping, path) {
+            Ok((path, file)) => Elf::read(path, file).map(Arc::new),
+            Err(_) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
+            Err(fault) => return Err(fault),
+        };
+        self.files.insert(key, elf.clone());
+        Ok(elf)
+    }
+
     /// Reads what is mapped now.
     fn look(&mut self, index: usize) {
-        let pid = self.list[index].pid;
-        let Ok(maps) = std::fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
-        for (start, offset, path) in maps.lines().filter_map(executable) {
-            self.add(index, start, offset, path);
+        let window = window(self.list[index].pid);
+        let Ok(maps) = std::fs::read_to_string(format!("/proc/{window}/maps")) else { return };
+        for (mapping, path) in maps.lines().filter_map(executable) {
+            self.add(index, &mapping, path);
         }
     }
 
@@ -239,7 +302,8 @@ impl Images {
     fn is_strange(&mut self, index: usize, addresses: &[u64]) -> bool {
         const PAGE: u64 = 4096;
         let image = &mut self.list[index];
-        let is_known = |address: u64| image.modules.iter().any(|module| (module.start..module.end).contains(&address));
+        let has = |module: &Module, address: u64| module.file.is_ok() && (module.start..module.end).contains(&address);
+        let is_known = |address: u64| image.modules.iter().any(|module| has(module, address));
         let unknown: Vec<u64> =
             addresses.iter().filter(|address| !is_known(**address)).map(|address| address / PAGE).collect();
         let n_before = image.unknown.len();
@@ -261,14 +325,78 @@ fn sees_our_files(pid: u32) -> bool {
     })
 }
 
-/// Where an executable mapping begins, where that is in its file, and the file.
-fn executable(line: &str) -> Option<(u64, u64, &Path)> {
+/// A file that was mapped, and a path that leads to it, or has. See the module's header.
+fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
+    // In a container, the process's own files are elsewhere, and here others may have their names.
+    let inside = PathBuf::from(format!("/proc/{window}/root{}", path.display()));
+    let lasting = if sees_our_files(window) { path } else { &inside };
+    let exe = PathBuf::from(format!("/proc/{window}/exe"));
+    let is_exe = std::fs::read_link(&exe).is_ok_and(|program| program == path);
+    let link = PathBuf::from(format!("/proc/{window}/map_files/{:x}-{:x}", mapping.start, mapping.end));
+    for link in [Some(&link), Some(&exe).filter(|_| is_exe)].into_iter().flatten() {
+        if let Ok(file) = elf::open(link) {
+            return Ok((without_mark(lasting).to_owned(), file));
+        }
+    }
+    let mut fault = None;
+    for (place, is_current) in [(inside.as_path(), mapping.is_current), (path, false)] {
+        match elf::open(place) {
+            Ok(file) if is_current || file.metadata().is_ok_and(|now| now.ino() == mapping.number) => {
+                return Ok((lasting.to_owned(), file));
+            }
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => fault = Some(error),
+            _ => {}
+        }
+    }
+    Err(match fault {
+        Some(error) => format!("cannot be read ({error})"),
+        None => "was gone or replaced before ondeck could read it. To get names, run ondeck as root, or start the \
+            program again"
+            .to_owned(),
+    })
+}
+
+fn without_mark(path: &Path) -> &Path {
+    path.as_os_str().as_bytes().strip_suffix(DELETED.as_bytes()).map_or(path, |path| Path::new(OsStr::from_bytes(path)))
+}
+
+/// Under which number `/proc` shows what a process has.
+fn window(pid: u32) -> u32 {
+    let shows = |number: &u32| std::fs::read_link(format!("/proc/{number}/exe")).is_ok();
+    std::iter::once(pid).chain(threads(pid)).find(shows).unwrap_or(pid)
+}
+
+/// The threads that a process has.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Code in a line of `/proc/PID/maps`, and its file.
+fn executable(line: &str) -> Option<(Mapping, &Path)> {
     let mut words = line.splitn(6, ' ');
     let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
-    let path = words.nth(2)?.trim_start();
-    let is_file = rights.contains('x') && path.starts_with('/');
-    let start = u64::from_str_radix(range.split('-').next()?, 16).ok()?;
-    is_file.then_some((start, u64::from_str_radix(offset, 16).ok()?, Path::new(path)))
+    let (device, number, path) = (words.next()?, words.next()?, words.next()?.trim_start());
+    if !rights.contains('x') || !path.starts_with('/') {
+        return None;
+    }
+    let (start, end) = pair(range, '-')?;
+    let (major, minor) = pair(device, ':')?;
+    let mapping = Mapping {
+        start,
+        end,
+        offset: u64::from_str_radix(offset, 16).ok()?,
+        device: (major as u32, minor as u32),
+        number: number.parse().ok()?,
+        is_current: !path.ends_with(DELETED),
+    };
+    Some((mapping, Path::new(path)))
+}
+
+/// Two hexadecimal numbers.
+fn pair(text: &str, between: char) -> Option<(u64, u64)> {
+    let (first, second) = text.split_once(between)?;
+    Some((u64::from_str_radix(first, 16).ok()?, u64::from_str_radix(second, 16).ok()?))
 }
 
 fn parent_of(pid: u32) -> u32 {
@@ -286,8 +414,18 @@ mod tests {
     fn a_line_of_maps_is_read() {
         let line =
             "7f0000001000-7f0000002000 r-xp 00026000 08:01 1234                       /usr/lib/with space/libc.so.6";
-        let expected = (0x7f00_0000_1000, 0x26000, Path::new("/usr/lib/with space/libc.so.6"));
-        assert_eq!(executable(line), Some(expected));
+        let mapping = Mapping {
+            start: 0x7f00_0000_1000,
+            end: 0x7f00_0000_2000,
+            offset: 0x26000,
+            device: (8, 1),
+            number: 1234,
+            is_current: true,
+        };
+        assert_eq!(executable(line), Some((mapping, Path::new("/usr/lib/with space/libc.so.6"))));
+        let gone = format!("{line}{DELETED}");
+        let (mapping, path) = executable(&gone).unwrap();
+        assert!(!mapping.is_current && without_mark(path) == Path::new("/usr/lib/with space/libc.so.6"));
         for line in ["", "x", "7f0000001000-7f0000002000 r-xp 0 0:0 0 [vdso]", "1000-2000 rw-p 0 0:0 1 /a"] {
             assert_eq!(executable(line), None, "{line}");
         }

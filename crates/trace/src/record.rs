@@ -1,5 +1,6 @@
 //! The bytes of a record, as `perf_event_open(2)` describes them, for the fields that [`crate::event`] asks for.
 
+use crate::image::Mapping;
 use crate::tracefs::Tracepoints;
 use perf_event_open_sys::bindings as sys;
 
@@ -13,7 +14,7 @@ pub(crate) enum Record<'a> {
     /// A call returns, and has woken so many.
     Wake { call: Call<'a>, woken: i64 },
     /// A program or library is mapped, to be run.
-    Mapped { about: About, pid: u32, start: u64, offset: u64, path: &'a [u8] },
+    Mapped { about: About, pid: u32, mapping: Mapping, path: &'a [u8] },
     /// The process has become another program.
     Exec { about: About },
     /// A process has started another one.
@@ -72,12 +73,14 @@ impl<'a> Record<'a> {
             }
             MMAP2 => {
                 let (pid, _) = (rest.u32()?, rest.u32()?);
-                let (start, _, offset) = (rest.u64()?, rest.u64()?, rest.u64()?);
-                // The file's device and number, and how it is mapped.
-                rest.take(24)?;
-                rest.take(8)?;
+                let (start, length, offset) = (rest.u64()?, rest.u64()?, rest.u64()?);
+                let (major, minor, number) = (rest.u32()?, rest.u32()?, rest.u64()?);
+                // The number's generation, and how it is mapped.
+                rest.take(16)?;
                 let path = rest.0.split(|byte| *byte == 0).next()?;
-                Some(Record::Mapped { about: at_end(bytes)?, pid, start, offset, path })
+                let end = start.saturating_add(length);
+                let mapping = Mapping { start, end, offset, device: (major, minor), number, is_current: false };
+                Some(Record::Mapped { about: at_end(bytes)?, pid, mapping, path })
             }
             _ => None,
         }
@@ -222,12 +225,15 @@ mod tests {
         let (pid, thread, at) = (7, 8, 55);
         assert_eq!(Record::parse(&points(), FORK, 0, &bytes), Some(Record::Forked { at, pid, parent: 6 }));
         assert_eq!(Record::parse(&points(), EXIT, 0, &bytes), Some(Record::Ended { at, pid, thread }));
-        let mapped = [words(&[7 | 8 << 32, 0x1000, 0x2000, 0x3000, 0, 0, 0, 0]), b"/lib/a.so\0\0\0\0\0\0\0".to_vec()];
+        let mapped =
+            [words(&[7 | 8 << 32, 0x1000, 0x2000, 0x3000, 8 | 1 << 32, 99, 0, 0]), b"/lib/a.so\0\0\0\0\0\0\0".to_vec()];
         let mapped = [mapped.concat(), words(&[7 | 8 << 32, 99])].concat();
-        let Some(Record::Mapped { start, offset, path, .. }) = Record::parse(&points(), MMAP2, 0, &mapped) else {
+        let Some(Record::Mapped { mapping, path, .. }) = Record::parse(&points(), MMAP2, 0, &mapped) else {
             panic!("not mapped")
         };
-        assert_eq!((start, offset, path), (0x1000, 0x3000, &b"/lib/a.so"[..]));
+        let expected =
+            Mapping { start: 0x1000, end: 0x3000, offset: 0x3000, device: (8, 1), number: 99, is_current: false };
+        assert_eq!((mapping, path), (expected, &b"/lib/a.so"[..]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! All of it together: events for a process, and what is read from their rings.
 
 use crate::event::{self, Begin, Files, Which};
-use crate::image::{Image, Images};
+use crate::image::{Image, Images, Mapping, threads};
 use crate::pair::{Begun, Pairs, Wait, Wake};
 use crate::record::{About, Call, Record};
 use crate::refusal::Refusal;
@@ -46,7 +46,7 @@ enum Happened {
 enum Change {
     Fork { pid: u32, parent: u32 },
     Exec { pid: u32 },
-    Map { pid: u32, start: u64, offset: u64, path: PathBuf },
+    Map { pid: u32, mapping: Mapping, path: PathBuf },
 }
 
 impl Happened {
@@ -169,9 +169,9 @@ impl Tracer {
                     changes.push((at, Change::Fork { pid, parent }));
                 }
                 Some(Record::Exec { about }) => changes.push((about.at, Change::Exec { pid: about.pid })),
-                Some(Record::Mapped { about, pid, start, offset, path }) => {
+                Some(Record::Mapped { about, pid, mapping, path }) => {
                     let path = Path::new(OsStr::from_bytes(path)).to_owned();
-                    changes.push((about.at, Change::Map { pid, start, offset, path }));
+                    changes.push((about.at, Change::Map { pid, mapping, path }));
                 }
                 Some(Record::Lost { at, n }) => {
                     *lost += n;
@@ -185,7 +185,7 @@ impl Tracer {
             match change {
                 Change::Fork { pid, parent } => images.forked(pid, parent, at),
                 Change::Exec { pid } => images.exec(pid, at),
-                Change::Map { pid, start, offset, path } => images.mapped(pid, at, start, offset, &path),
+                Change::Map { pid, mapping, path } => images.mapped(pid, at, &mapping, &path),
             }
         }
     }
@@ -302,12 +302,6 @@ fn is_about(text: &str, address: u64) -> bool {
 
 /// The number of the call.
 const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202" } else { "98" };
-
-/// The threads that a process has.
-fn threads(pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
 
 /// The CPUs that are there: `0-3,8`.
 fn cpus() -> Vec<u32> {

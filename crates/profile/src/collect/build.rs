@@ -7,7 +7,7 @@ use crate::names::brief;
 use crate::profile::{
     Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
 };
-use crate::symbols::{Module, Symbols};
+use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_wrapper};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
@@ -449,6 +449,6 @@ struct Image<'a> {
 }
 
 fn module(module: read::Module) -> Module {
-    let read::Module { path, start, end, bias, build_id } = module;
-    Module { path, bias, start, end, build_id }
+    let read::Module { path, start, end, bias, build_id, stamp } = module;
+    Module { path, bias, start, end, build_id, source: Source::Path(stamp) }
 }

@@ -7,7 +7,7 @@ use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::Stacks;
 use crate::names::brief;
 use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, VERSION, WaitKind};
-use crate::symbols::{Module, Symbols};
+use crate::symbols::{Module, Source, Symbols};
 use crate::words::FROM_KERNEL;
 use ondeck_trace::{Image, Tracer};
 use std::collections::{BTreeMap, HashMap};
@@ -247,8 +247,12 @@ impl<'a> Names<'a> {
         }
         let addresses = self.tracer.stack(number);
         let mut numbers = Vec::new();
-        for address in addresses {
+        for (at, address) in addresses.iter().enumerate() {
             numbers.extend(self.frames_of(image, *address));
+            let is_named = numbers.last().is_none_or(|number| self.frames.list[*number as usize].is_named);
+            if let Some(caller) = addresses.get(at + 1).filter(|_| !is_named) {
+                numbers.extend(self.entered(image, *address, *caller));
+            }
         }
         let known = self.stacks.number(numbers);
         self.known.insert(number, known);
@@ -262,10 +266,22 @@ impl<'a> Names<'a> {
         let modules = modules(&mut self.modules, self.tracer, image);
         // The address of the system call is behind its instruction, as those of calls are.
         let frames = self.symbols.frames(modules, address, true);
-        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        let numbers = self.numbers(frames);
+        self.of_address.insert((image, address), numbers.clone());
+        numbers
+    }
+
+    /// The function of a library by which its nameless part was reached that `inner` returns to.
+    fn entered(&mut self, image: usize, inner: u64, caller: u64) -> Vec<u32> {
+        let modules = modules(&mut self.modules, self.tracer, image);
+        let frames = self.symbols.entered(modules, inner, caller);
+        self.numbers(frames)
+    }
+
+    fn numbers(&mut self, frames: Vec<Frame>) -> Vec<u32> {
+        let numbers = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
         let new = &self.frames.list[self.briefs.len()..];
         self.briefs.extend(new.iter().map(|frame| brief(&frame.function)));
-        self.of_address.insert((image, address), numbers.clone());
         numbers
     }
 }
@@ -281,8 +297,8 @@ fn modules<'m>(known: &'m mut HashMap<usize, Vec<Module>>, tracer: &Tracer, imag
     known.entry(image).or_insert_with(|| {
         let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
         let module = |module: &ondeck_trace::Module| {
-            let ondeck_trace::Module { path, bias, start, end, build_id } = module.clone();
-            Module { path, bias, start, end, build_id }
+            let ondeck_trace::Module { path, bias, start, end, build_id, file } = module.clone();
+            Module { path, bias, start, end, build_id, source: file.map_or_else(Source::Nowhere, Source::Open) }
         };
         modules.iter().map(module).collect()
     })

@@ -41,32 +41,25 @@ use Whose::{Object, Thread};
 /// How the name of a function begins, and what it is that waits there.
 #[rustfmt::skip]
 const ROWS: &[(&str, Meaning, Whose)] = &[
-    // The C library, and its names for its parts. Two words of a condition variable lie 40 bytes inside of it, and two of a
+    // The C library, and its names for its parts, which begin with `_` more often. Two words of a condition variable lie 40 bytes inside of it, and two of a
     // lock for readers and a writer 8 bytes.
     ("pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
-    ("__pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
-    ("___pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
     ("__lll_lock_wait", Lock(LockKind::Mutex), Object(0)),
     ("__GI___lll_lock_wait", Lock(LockKind::Mutex), Object(0)),
     ("mtx_", Lock(LockKind::Mutex), Object(0)),
     ("pthread_rwlock_", Lock(LockKind::RwLock), Object(8)),
-    ("__pthread_rwlock_", Lock(LockKind::RwLock), Object(8)),
-    ("___pthread_rwlock_", Lock(LockKind::RwLock), Object(8)),
     ("pthread_cond_", Wait(WaitKind::Condition), Object(40)),
-    ("__pthread_cond_", Wait(WaitKind::Condition), Object(40)),
-    ("___pthread_cond_", Wait(WaitKind::Condition), Object(40)),
     ("cnd_", Wait(WaitKind::Condition), Object(40)),
     ("sem_wait", Wait(WaitKind::Semaphore), Object(0)),
     ("sem_timedwait", Wait(WaitKind::Semaphore), Object(0)),
     ("sem_clockwait", Wait(WaitKind::Semaphore), Object(0)),
-    ("__new_sem_wait", Wait(WaitKind::Semaphore), Object(0)),
+    ("new_sem_", Wait(WaitKind::Semaphore), Object(0)),
     ("pthread_join", Wait(WaitKind::Join), Thread),
     ("pthread_timedjoin_np", Wait(WaitKind::Join), Thread),
-    ("__pthread_clockjoin", Wait(WaitKind::Join), Thread),
+    ("pthread_clockjoin", Wait(WaitKind::Join), Thread),
     ("thrd_join", Wait(WaitKind::Join), Thread),
     ("pthread_barrier_wait", Wait(WaitKind::Barrier), Object(0)),
     ("pthread_once", Wait(WaitKind::Once), Object(0)),
-    ("__pthread_once", Wait(WaitKind::Once), Object(0)),
     // What only has a lock of its own inside the C library.
     ("malloc$", Lock(LockKind::Mutex), Object(0)),
     ("free$", Lock(LockKind::Mutex), Object(0)),
@@ -139,12 +132,20 @@ const BETWEEN: &[&str] = &[
 const BETWEEN_FILES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "libjvm.so"];
 
 fn row(brief: &str) -> Option<Class> {
+    let brief = plain(brief);
     let is_it = |name: &str| match name.strip_suffix('$') {
         Some(whole) => brief == whole,
         None => brief.starts_with(name),
     };
     let (_, meaning, whose) = ROWS.iter().find(|(name, ..)| is_it(name))?;
     Some(Class { meaning: *meaning, whose: *whose })
+}
+
+/// A name of the C library's without the `_` before it, of which debug information has up to three: `___pthread_join`.
+fn plain(brief: &str) -> &str {
+    let plain = brief.trim_start_matches('_');
+    let is_library = ["pthread_", "sem_", "new_sem_", "cnd_", "mtx_", "thrd_"].iter().any(|it| plain.starts_with(it));
+    if is_library { plain } else { brief }
 }
 
 /// Whether a frame only locks or waits, so that what it does it does for its caller.
@@ -235,10 +236,15 @@ mod tests {
         ("pthread_join main", Wait(Join), Thread),
         ("pthread_timedjoin_np main", Wait(Join), Thread),
         ("__pthread_clockjoin_ex main", Wait(Join), Thread),
+        ("___pthread_join main", Wait(Join), Thread),
+        ("libc.so.6+0x85f15@libc.so.6 libc.so.6+0x8ace2@libc.so.6 pthread_join@libc.so.6 main", Wait(Join), Thread),
         ("thrd_join main", Wait(Join), Thread),
         ("pthread_barrier_wait main", Wait(Barrier), Object(0)),
+        ("futex_wait_simple ___pthread_barrier_wait main", Wait(Barrier), Object(0)),
         ("pthread_once main", Wait(Once), Object(0)),
         ("__pthread_once_slow main", Wait(Once), Object(0)),
+        ("__cnd_wait main", Wait(Condition), Object(40)),
+        ("___sem_timedwait64 main", Wait(Semaphore), Object(0)),
         ("libc.so.6+0x9@libc.so.6 malloc@libc.so.6 work", Lock(Mutex), Object(0)),
         ("free@libc.so.6 work", Lock(Mutex), Object(0)),
         ("calloc@libc.so.6 work", Lock(Mutex), Object(0)),
@@ -346,7 +352,8 @@ mod tests {
             let whole = name.strip_suffix('$');
             let needs = |function: &str| whole.map_or(function.starts_with(name), |whole| function == whole);
             let functions = |stack: &str| -> Vec<String> {
-                stack.split_whitespace().map(|word| brief(word.split('@').next().unwrap_or_default())).collect()
+                let names = stack.split_whitespace().map(|word| word.split('@').next().unwrap_or_default());
+                names.map(|name| plain(&brief(name)).to_owned()).collect()
             };
             let is_needed = EXPECTED.iter().any(|(stack, ..)| functions(stack).iter().any(|function| needs(function)));
             assert!(is_needed, "{name}");

@@ -1,7 +1,7 @@
 //! Where debug information is that is not in the program's file: in a file of its own, found by build id or by the name in
 //! `.gnu_debuglink`, and what several such files share.
 
-use super::elf::{build_id, check_sizes, has_dwarf, map, parse};
+use super::elf::{build_id, check_sizes, has_dwarf, map, open, parse};
 use super::hexadecimal;
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
@@ -25,7 +25,7 @@ pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Pat
     }
     let mut found = Found::default();
     for candidate in candidates.into_iter().filter(|candidate| candidate != path) {
-        let Ok(mapped) = map(&candidate) else { continue };
+        let Ok(mapped) = open(&candidate).and_then(|file| map(&file)) else { continue };
         let Ok(object) = parse(&mapped) else { continue };
         let fits = match link {
             // A checksum reads all of it; a build id says the same.
@@ -47,7 +47,10 @@ pub(super) fn supplement(path: &Path, object: &object::File<'_>, debug_directory
     let named = path.parent()?.join(String::from_utf8_lossy(name).as_ref());
     let fits = |object: &object::File<'_>| build_id(object) == expected && check_sizes(object).is_ok();
     let mut candidates = by_build_id(expected, debug_directory).into_iter().chain([named]);
-    candidates.find(|candidate| map(candidate).is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| fits(&object))))
+    candidates.find(|candidate| {
+        let mapped = open(candidate).and_then(|file| map(&file));
+        mapped.is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| fits(&object)))
+    })
 }
 
 fn by_build_id(build_id: &[u8], debug_directory: &Path) -> Option<PathBuf> {

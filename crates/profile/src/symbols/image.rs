@@ -1,17 +1,21 @@
 //! One program file or library: its symbol tables, and its debug information, which is read when it is first asked for.
 
-use super::elf::{build_id, check_sizes, has_dwarf, map, parse};
+use super::elf::{build_id, check_sizes, has_dwarf, map, open, parse, stamp};
 use super::table::Tables;
-use super::{debug_file, guarded, names};
+use super::{Source, debug_file, guarded, names};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
-use object::{Architecture, Object, ObjectSection, ObjectSegment};
+use memmap2::Mmap;
+use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
+use ondeck_record::layout::Stamp;
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
 const MOST_MINI_DEBUG: u64 = 256 << 20;
@@ -26,14 +30,21 @@ pub(super) struct Image {
     pub(super) misfit: Option<PathBuf>,
     /// What is loaded of it, by the file's addresses, and where that is in the file.
     segments: Vec<(Range<u64>, u64)>,
-    path: PathBuf,
+    mapped: Mmap,
+    pub(super) stamp: Stamp,
+    /// Debug information is read from it by its number.
+    _open: Option<Arc<File>>,
     architecture: Architecture,
     tables: Tables,
+    /// Where the addresses of other files' functions are put when it is loaded, and the functions' names.
+    imports: OnceCell<HashMap<u64, String>>,
     dwarf: Option<Dwarf>,
 }
 
 struct Dwarf {
     path: PathBuf,
+    /// What the file was when it was first read.
+    stamp: Stamp,
     /// What `dwz` has moved out of several debug files.
     supplement: Option<PathBuf>,
     loader: OnceCell<Result<Loader, String>>,
@@ -48,13 +59,18 @@ pub(super) struct Place {
 }
 
 impl Image {
-    pub(super) fn read(path: &Path, debug_directory: &Path) -> Result<Image, String> {
-        let mapped = map(path)?;
+    pub(super) fn read(path: &Path, source: &Source, debug_directory: &Path) -> Result<Image, String> {
+        let (place, file) = match source {
+            Source::Path(_) => (path.to_owned(), Arc::new(open(path)?)),
+            Source::Open(file) => (place(path, file), file.clone()),
+            Source::Nowhere(fault) => return Err(fault.clone()),
+        };
+        let mapped = map(&file)?;
         let object = parse(&mapped)?;
         let build_id = build_id(&object);
         let mut tables = Tables::default();
         let mut is_stripped = !tables.add(&object);
-        let mut dwarf = has_dwarf(&object).then(|| Dwarf::new(path, &object, debug_directory));
+        let mut dwarf = has_dwarf(&object).then(|| Dwarf::new(&place, path, &object, debug_directory));
         let mut misfit = None;
         if is_stripped || dwarf.is_none() {
             let found = debug_file::find(path, &object, debug_directory);
@@ -62,7 +78,8 @@ impl Image {
             if let Some((path, mapped)) = found.file {
                 let object = parse(&mapped)?;
                 is_stripped &= !tables.add(&object);
-                dwarf = dwarf.or_else(|| has_dwarf(&object).then(|| Dwarf::new(&path, &object, debug_directory)));
+                dwarf =
+                    dwarf.or_else(|| has_dwarf(&object).then(|| Dwarf::new(&path, &path, &object, debug_directory)));
             }
         }
         if is_stripped && let Some(unpacked) = mini_debug(&object) {
@@ -73,8 +90,23 @@ impl Image {
             let (at, length) = part.file_range();
             (part.address()..part.address().saturating_add(length), at)
         });
-        let (segments, architecture, path) = (segments.collect(), object.architecture(), path.to_owned());
-        Ok(Image { build_id, is_stripped, misfit, segments, path, architecture, tables, dwarf })
+        let (segments, architecture) = (segments.collect(), object.architecture());
+        let stamp = file.metadata().as_ref().map(stamp).unwrap_or_default();
+        let imports = OnceCell::new();
+        let _open = matches!(source, Source::Open(_)).then_some(file);
+        Ok(Image {
+            build_id,
+            is_stripped,
+            misfit,
+            segments,
+            mapped,
+            stamp,
+            _open,
+            architecture,
+            tables,
+            imports,
+            dwarf,
+        })
     }
 
     /// The functions that an address of the file lies in, the innermost first, and why debug information could not be used.
@@ -107,11 +139,19 @@ impl Image {
     /// The address of the function that was called by the instruction before a return address, if the instruction says so
     /// and the function has a name.
     pub(super) fn called(&self, return_address: u64) -> Option<u64> {
+        self.call(return_address).filter(|target| self.tables.code.find(*target).is_some())
+    }
+
+    /// The address of a function of this file by its name.
+    pub(super) fn function(&self, name: &str) -> Option<u64> {
+        self.tables.code.named(name)
+    }
+
+    /// Where the instruction before a return address has called.
+    fn call(&self, return_address: u64) -> Option<u64> {
         const LONGEST: u64 = 5;
         let from = return_address.checked_sub(LONGEST)?;
-        let (segment, at) = self.segments.iter().find(|(segment, _)| segment.contains(&from))?;
-        let mut bytes = [0; LONGEST as usize];
-        File::open(&self.path).ok()?.read_exact_at(&mut bytes, at + (from - segment.start)).ok()?;
+        let bytes = self.bytes(from)?.get(..LONGEST as usize)?;
         let offset = match self.architecture {
             // CALL rel32.
             Architecture::X86_64 if bytes[0] == 0xe8 => i32::from_le_bytes(bytes[1..].try_into().ok()?).into(),
@@ -123,8 +163,44 @@ impl Image {
             }
             _ => return None,
         };
-        let target = return_address.checked_add_signed(offset)?;
-        self.tables.code.find(target).map(|_| target)
+        return_address.checked_add_signed(offset)
+    }
+
+    /// The name of another file's function that was called by the instruction before a return address: by way of a stub that
+    /// jumps to where the loader has put its address, or without one.
+    pub(super) fn imported(&self, return_address: u64) -> Option<&str> {
+        let imports = || imports(&self.mapped).unwrap_or_default();
+        let at = self.called_through(return_address)?;
+        self.imports.get_or_init(imports).get(&at).map(String::as_str)
+    }
+
+    /// Where the address is read from that was called by the instruction before a return address.
+    fn called_through(&self, return_address: u64) -> Option<u64> {
+        if self.architecture == Architecture::X86_64
+            && let Some([0xff, 0x15, offset @ ..]) = self.bytes(return_address.checked_sub(6)?)?.first_chunk::<6>()
+        {
+            return return_address.checked_add_signed(i32::from_le_bytes(*offset).into());
+        }
+        let stub = self.call(return_address)?;
+        let bytes = self.bytes(stub)?;
+        match self.architecture {
+            Architecture::X86_64 => {
+                // ENDBR64 and BND may be there or not; JMP [rip + offset].
+                let rest = bytes.strip_prefix(&[0xf3, 0x0f, 0x1e, 0xfa]).unwrap_or(bytes);
+                let rest = rest.strip_prefix(&[0xf2]).unwrap_or(rest);
+                let Some([0xff, 0x25, offset @ ..]) = rest.first_chunk::<6>() else { return None };
+                let after = stub + (bytes.len() - rest.len()) as u64 + 6;
+                after.checked_add_signed(i32::from_le_bytes(*offset).into())
+            }
+            _ => None,
+        }
+    }
+
+    /// What is loaded from an address on.
+    fn bytes(&self, address: u64) -> Option<&[u8]> {
+        let (segment, at) = self.segments.iter().find(|(segment, _)| segment.contains(&address))?;
+        let from = usize::try_from(at.checked_add(address - segment.start)?).ok()?;
+        self.mapped.get(from..)
     }
 
     /// The datum that an address of the file lies in, with the offset there.
@@ -136,15 +212,19 @@ impl Image {
 }
 
 impl Dwarf {
-    fn new(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Dwarf {
-        let supplement = debug_file::supplement(path, object, debug_directory);
+    /// `path` leads to the file, and what belongs to it is beside `known_as`.
+    fn new(path: &Path, known_as: &Path, object: &object::File<'_>, debug_directory: &Path) -> Dwarf {
+        let supplement = debug_file::supplement(known_as, object, debug_directory);
         let loader = check_sizes(object).map_or_else(|fault| OnceCell::from(Err(fault)), |()| OnceCell::new());
-        Dwarf { path: path.to_owned(), supplement, loader }
+        Dwarf { path: path.to_owned(), stamp: stamp_of(path), supplement, loader }
     }
 
     /// Names are as the compiler wrote them.
     fn places(&self, address: u64) -> Result<Vec<Place>, String> {
-        let read = || Loader::new_with_sup(&self.path, self.supplement.as_ref()).map_err(|error| error.to_string());
+        let read = || match stamp_of(&self.path) == self.stamp {
+            true => Loader::new_with_sup(&self.path, self.supplement.as_ref()).map_err(|error| error.to_string()),
+            false => Err("it is another file by now".to_owned()),
+        };
         let loader = self.loader.get_or_init(read).as_ref().map_err(String::clone)?;
         let mut frames = loader.find_frames(address).map_err(|error| error.to_string())?;
         let mut places = Vec::new();
@@ -159,6 +239,29 @@ impl Dwarf {
         }
         Ok(places)
     }
+}
+
+/// By the file's relocations.
+fn imports(bytes: &[u8]) -> Option<HashMap<u64, String>> {
+    let object = parse(bytes).ok()?;
+    let symbols = object.dynamic_symbol_table()?;
+    let named = object.dynamic_relocations()?.filter_map(|(at, relocation)| {
+        let RelocationTarget::Symbol(index) = relocation.target() else { return None };
+        let symbol = symbols.symbol_by_index(index).ok().filter(ObjectSymbol::is_undefined)?;
+        Some((at, symbol.name().ok()?.to_owned()))
+    });
+    Some(named.collect())
+}
+
+/// A path that leads to an open file: its own, or, where that is another file's, one of this process. Split debug information is
+/// found beside its own.
+fn place(path: &Path, file: &File) -> PathBuf {
+    let is_there = file.metadata().is_ok_and(|metadata| stamp(&metadata) == stamp_of(path));
+    if is_there { path.to_owned() } else { format!("/proc/self/fd/{}", file.as_raw_fd()).into() }
+}
+
+fn stamp_of(path: &Path) -> Stamp {
+    std::fs::metadata(path).as_ref().map(stamp).unwrap_or_default()
 }
 
 /// The symbols that some distributions leave in stripped files, as an ELF file by itself, packed.

@@ -113,6 +113,11 @@ impl Table {
         });
     }
 
+    /// The address of a symbol by its name as the file has it. A search: for few of them.
+    pub(super) fn named(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|entry| &*entry.name == name).map(|entry| entry.start)
+    }
+
     /// The symbol that holds an address; of several, one in the other, the one that begins last.
     pub(super) fn find(&self, address: u64) -> Option<&Entry> {
         let n_before = self.0.partition_point(|entry| entry.start <= address);

@@ -1,7 +1,7 @@
 //! What is left of names when a file has been stripped, split, packed, replaced or removed.
 
 use super::workshop::{C, Run, Workshop, line, text};
-use crate::symbols::{Module, Symbols, hexadecimal};
+use crate::symbols::{Module, Source, Symbols, hexadecimal};
 use std::path::Path;
 
 /// What the program's debug information says of its inlined functions.
@@ -220,10 +220,69 @@ fn what_lies_in_no_module_is_unknown() {
         assert_eq!(symbols.datum(&[], address), None);
     }
     // The kernel's, which has no file.
-    for path in ["linux-vdso.so.1", "[vdso]", ""] {
-        let module = Module { path: path.into(), bias: 0x1000, start: 0x1000, end: 0x2000, build_id: vec![1] };
+    for name in ["linux-vdso.so.1", "[vdso]", ""] {
+        let (path, source) = (name.into(), Source::Path(None));
+        let module = Module { path, bias: 0x1000, start: 0x1000, end: 0x2000, build_id: vec![1], source };
         let frames = symbols.frames(&[module], 0x1234, false);
-        assert_eq!(frames[0].function, format!("{path}+0x234"));
+        assert_eq!(frames[0].function, format!("{name}+0x234"));
     }
     assert_eq!(symbols.remarks(), [""; 0]);
+}
+
+#[test]
+fn a_program_without_a_build_id_that_was_replaced_gives_no_names() {
+    let workshop = Workshop::new();
+    let flags = ["-O1", "-g", "-Wl,--build-id=none"];
+    let run = workshop.run(&workshop.compile("gcc", C, &flags), &[]);
+    assert_whole_but_inlined(&run, &mut workshop.symbols());
+    // The same length, and another time.
+    let program = workshop.path("program");
+    let content = std::fs::read(&program).unwrap();
+    std::fs::write(&program, content).unwrap();
+    let symbols = &mut workshop.symbols();
+    assert_bare(&run, symbols);
+    assert_one_remark(symbols, &[text(&program), "another file", "no names", "profile again"]);
+    // What a process has not told is believed.
+    let unknown = |module: &Module| Module { source: Source::Path(None), ..module.clone() };
+    let run = Run { modules: run.modules.iter().map(unknown).collect(), ..run };
+    assert_whole_but_inlined(&run, &mut workshop.symbols());
+}
+
+/// Not all compilers inline alike.
+fn assert_whole_but_inlined(run: &Run, symbols: &mut Symbols) {
+    assert_eq!(run.places(symbols, "outer").pop().map(|(name, ..)| name).as_deref(), Some("outer"));
+    assert_eq!(run.datum(symbols, "more").as_deref(), Some("guards+0x38"));
+    assert_eq!(symbols.remarks(), [""; 0]);
+}
+
+#[test]
+fn a_file_that_is_open_has_names_when_another_has_its_place() {
+    for flags in [&["-O2", "-g"][..], &["-O2", "-g", "-Wl,--build-id=none"], &["-O2", "-g", "-gsplit-dwarf"]] {
+        let workshop = Workshop::new();
+        let program = workshop.compile("gcc", C, flags);
+        let mut run = workshop.run(&program, &[]);
+        let opened = std::sync::Arc::new(std::fs::File::open(&program).unwrap());
+        let module = run.modules.iter_mut().find(|module| module.path == program).unwrap();
+        module.source = Source::Open(opened);
+        assert_whole(&run, &mut workshop.symbols());
+        std::fs::remove_file(&program).unwrap();
+        let symbols = &mut workshop.symbols();
+        assert_whole(&run, symbols);
+        // Another process has the new one.
+        let new = workshop.run(&workshop.compile("gcc", C, &["-O1"]), &[]);
+        assert_eq!(new.places(symbols, "hidden"), [("hidden".to_owned(), 0, false)]);
+        assert_whole(&run, symbols);
+    }
+}
+
+#[test]
+fn a_file_that_is_nowhere_is_said_to_be() {
+    let workshop = Workshop::new();
+    let mut run = workshop.run(&workshop.compile("gcc", C, &["-O2"]), &[]);
+    for module in &mut run.modules {
+        module.source = Source::Nowhere("was taken away".to_owned());
+    }
+    let symbols = &mut workshop.symbols();
+    assert_bare(&run, symbols);
+    assert_one_remark(symbols, &[text(&workshop.path("program")), "was taken away. Its functions have no names"]);
 }

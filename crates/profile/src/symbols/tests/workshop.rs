@@ -2,7 +2,8 @@
 //!
 //! A program writes a line for each address that a test wants, a name and the address, and then its `/proc/self/maps`.
 
-use super::super::{Module, Symbols};
+use super::super::elf::stamp;
+use super::super::{Module, Source, Symbols};
 use crate::Frame;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,9 @@ impl Workshop {
         let parts = self.tool("readelf", &["-lW", path]);
         let Some(first) = parts.lines().find_map(|line| line.trim().strip_prefix("LOAD")) else { return };
         let address = hexadecimal(first.split_whitespace().nth(1).unwrap());
-        modules.push(Module { path: path.into(), bias: start - address, start, end, build_id: self.build_id(path) });
+        let source = Source::Path(std::fs::metadata(path).ok().as_ref().map(stamp));
+        let (path, build_id, bias) = (path.into(), self.build_id(path), start - address);
+        modules.push(Module { path, bias, start, end, build_id, source });
     }
 
     fn build_id(&self, path: &str) -> Vec<u8> {
