@@ -35,7 +35,7 @@ pub(crate) fn may_trace() -> bool {
 }
 
 /// Whether a compiler is there.
-fn has(tool: &str) -> bool {
+pub(crate) fn has(tool: &str) -> bool {
     let is_there = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !is_there {
         skipped(tool);
@@ -49,7 +49,7 @@ fn built(tool: &str, arguments: &[&str]) {
 }
 
 /// The profile of a program, and its run.
-fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
+pub(crate) fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
     let json = scratch.path("profile.json");
     let run = ondeck(&[&["profile", "--format", "json", "--out", &json], arguments].concat());
     let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
@@ -57,7 +57,7 @@ fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
 }
 
 /// Whether a stack has a function whose name contains a word.
-fn leads_to(profile: &Profile, stack: u32, word: &str) -> bool {
+pub(crate) fn leads_to(profile: &Profile, stack: u32, word: &str) -> bool {
     profile.frames_of(stack).any(|frame| frame.function.contains(word))
 }
 

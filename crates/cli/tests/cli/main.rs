@@ -4,6 +4,7 @@ mod book;
 mod check;
 mod common;
 mod first;
+mod gone;
 mod kept;
 mod kernel;
 mod launch;
