@@ -99,15 +99,18 @@ unsafe extern "C" fn one_of_loader(info: *mut libc::dl_phdr_info, _: libc::size_
     0
 }
 
-/// What the file of that name is; of the program itself, which has none.
+/// What the file of that name is; of the program itself, which has none. The kernel's code has a name and no path.
 fn stamp(name: *const c_char) -> Stamp {
-    // SAFETY: null, or the loader's string.
-    let is_program = name.is_null() || unsafe { *name } == 0;
-    let path = if is_program { c"/proc/self/exe".as_ptr() } else { name };
+    // SAFETY: the loader's string.
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+    let path = if name.is_empty() { c"/proc/self/exe" } else { name };
+    if !path.to_bytes().contains(&b'/') {
+        return Stamp::default();
+    }
     // SAFETY: zeros are a value of it.
     let mut told: libc::stat = unsafe { core::mem::zeroed() };
     // SAFETY: a string of C, and room for the answer.
-    if unsafe { libc::syscall(libc::SYS_newfstatat, libc::AT_FDCWD, path, &raw mut told, 0) } != 0 {
+    if unsafe { libc::syscall(libc::SYS_newfstatat, libc::AT_FDCWD, path.as_ptr(), &raw mut told, 0) } != 0 {
         return Stamp::default();
     }
     let modified_ns = told.st_mtime.wrapping_mul(1_000_000_000).wrapping_add(told.st_mtime_nsec);

@@ -79,7 +79,7 @@ pub(crate) struct Images {
     /// The images of a process, the last one last.
     of_process: HashMap<u32, Vec<usize>>,
     /// `None` for what is no program and no library. The path is there for file systems whose numbers are not unique.
-    files: BTreeMap<((u32, u32), u64, PathBuf), Option<Arc<Elf>>>,
+    files: BTreeMap<(u64, u64, PathBuf), Option<Arc<Elf>>>,
     stacks: Stacks,
     cache: Option<Cache>,
 }
@@ -92,7 +92,7 @@ pub(crate) struct Mapping {
     /// Where it is in its file.
     pub(crate) offset: u64,
     /// The file's device, and its number there.
-    pub(crate) device: (u32, u32),
+    pub(crate) device: u64,
     pub(crate) number: u64,
     /// Whether the path has led to the file just now.
     pub(crate) is_current: bool,
@@ -209,10 +209,12 @@ impl Images {
         self.sweep(at);
     }
 
-    /// A process has ended.
-    pub(crate) fn ended(&mut self, pid: u32, at: u64) {
-        if let Some(last) = self.of_process.get(&pid).and_then(|known| known.last()) {
-            self.list[*last].to_ns = Some(at);
+    /// A thread has ended. With its first one a process ends, or with the last of those that run on.
+    pub(crate) fn ended(&mut self, pid: u32, thread: u32, at: u64) {
+        let Some(last) = self.of_process.get(&pid).and_then(|known| known.last()) else { return };
+        let to_ns = &mut self.list[*last].to_ns;
+        if pid == thread || to_ns.is_some() {
+            *to_ns = (*to_ns).max(Some(at));
         }
     }
 
@@ -386,7 +388,7 @@ fn executable(line: &str) -> Option<(Mapping, &Path)> {
         start,
         end,
         offset: u64::from_str_radix(offset, 16).ok()?,
-        device: (major as u32, minor as u32),
+        device: major << 32 | minor,
         number: number.parse().ok()?,
         is_current: !path.ends_with(DELETED),
     };
@@ -418,7 +420,7 @@ mod tests {
             start: 0x7f00_0000_1000,
             end: 0x7f00_0000_2000,
             offset: 0x26000,
-            device: (8, 1),
+            device: 8 << 32 | 1,
             number: 1234,
             is_current: true,
         };
@@ -477,8 +479,12 @@ mod tests {
         assert_eq!((images.list[first].to_ns, images.list[second].to_ns), (Some(200), None));
         let child = images.at(4_000_000, 301);
         assert_eq!(images.list[child].parent, pid);
-        images.ended(4_000_000, 400);
+        images.ended(4_000_000, 4_000_001, 390);
+        assert_eq!(images.list[child].to_ns, None);
+        images.ended(4_000_000, 4_000_000, 400);
         assert_eq!(images.list[child].to_ns, Some(400));
+        images.ended(4_000_000, 4_000_002, 500);
+        assert_eq!(images.list[child].to_ns, Some(500), "its first thread was not the last");
     }
 
     #[test]
@@ -490,8 +496,8 @@ mod tests {
             images.at(4_000_000 + n, 111)
         });
         images.list[told].has_stacks = true;
-        images.ended(4_000_001, 120);
-        images.ended(4_000_002, 120);
+        images.ended(4_000_001, 4_000_001, 120);
+        images.ended(4_000_002, 4_000_002, 120);
         let n_modules = images.list[running].modules.len();
         for more in 10..600 {
             images.forked(4_000_000 + more, pid, 10_000_000_000);

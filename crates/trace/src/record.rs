@@ -79,7 +79,8 @@ impl<'a> Record<'a> {
                 rest.take(16)?;
                 let path = rest.0.split(|byte| *byte == 0).next()?;
                 let end = start.saturating_add(length);
-                let mapping = Mapping { start, end, offset, device: (major, minor), number, is_current: false };
+                let device = u64::from(major) << 32 | u64::from(minor);
+                let mapping = Mapping { start, end, offset, device, number, is_current: false };
                 Some(Record::Mapped { about: at_end(bytes)?, pid, mapping, path })
             }
             _ => None,
@@ -232,7 +233,7 @@ mod tests {
             panic!("not mapped")
         };
         let expected =
-            Mapping { start: 0x1000, end: 0x3000, offset: 0x3000, device: (8, 1), number: 99, is_current: false };
+            Mapping { start: 0x1000, end: 0x3000, offset: 0x3000, device: 8 << 32 | 1, number: 99, is_current: false };
         assert_eq!((mapping, path), (expected, &b"/lib/a.so"[..]));
     }
 

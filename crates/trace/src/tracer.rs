@@ -217,9 +217,7 @@ impl Tracer {
                 Some(Record::Return { about, result }) => later.push(Happened::Return(about, result)),
                 Some(Record::Ended { at, pid, thread }) => {
                     later.push(Happened::Ended { at, thread });
-                    if pid == thread {
-                        images.ended(pid, at);
-                    }
+                    images.ended(pid, thread, at);
                 }
                 _ => {}
             });

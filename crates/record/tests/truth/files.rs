@@ -5,7 +5,7 @@ use ondeck_record::Charging::Exact;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::Reader;
 use ondeck_record::{Marks, Opaque, Source, Wish};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 const LOCK: u64 = 0x5000;
 
@@ -44,6 +44,14 @@ fn the_programs_files_are_known() {
         assert!((c.start..c.end).contains(&(libc::getpid as *const () as u64)));
         assert!(c.build_id.len() >= 16, "{c:?}");
         assert!(modules.iter().all(|module| module.start < module.end));
+        for module in [own, c] {
+            let (file, stamp) = (std::fs::metadata(&module.path).unwrap(), module.stamp.unwrap());
+            assert_eq!((stamp.device, stamp.number, stamp.size), (file.dev(), file.ino(), file.size()));
+            let modified = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(stamp.modified_ns as u64);
+            assert_eq!(modified, file.modified().unwrap());
+        }
+        let kernels = modules.iter().find(|module| module.path.to_str() == Some("linux-vdso.so.1"));
+        assert!(kernels.is_none_or(|module| module.stamp.is_none()));
     });
 }
 
