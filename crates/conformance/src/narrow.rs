@@ -6,9 +6,8 @@
 //! with two bits one release in four hears one that nobody has sounded, with none each does.
 //!
 //! The lower bits of the counter are missing from the word that is kept. A one that is added to the counter is added above
-//! them, and what is carried out of it goes where it goes on hardware; what is carried out of the flag above it falls off the
-//! top. They read as ones if what is left of the counter is full and the lock is taken, so that an alarm looks like one, and
-//! else as zeros: a word that is an address has neither.
+//! them, and what is carried out of it goes where it goes on hardware. They read as ones if what is left of the counter is full
+//! and the lock is taken, so that an alarm looks like one, and else as zeros: a word that is an address has neither.
 
 use crate::world::{Job, World};
 use core::fmt;
@@ -53,14 +52,13 @@ pub struct Word<A, const CUT: u32>(A);
 
 /// What a thread sees of the word that is kept.
 const fn shown<const CUT: u32>(kept: u64) -> u64 {
-    let kept = kept >> 1;
     let full = (LOCKED | (LOCKED - 1)) >> COUNT_SHIFT << COUNT_SHIFT;
     if (kept | missing(CUT)) & full == full { kept | missing(CUT) } else { kept }
 }
 
 /// What is kept of the word that a thread writes.
 const fn kept<const CUT: u32>(shown: u64) -> u64 {
-    (shown & !missing(CUT)) << 1
+    shown & !missing(CUT)
 }
 
 fn narrowed<const CUT: u32>(result: Result<u64, u64>) -> Result<u64, u64> {
@@ -88,13 +86,13 @@ impl<A: Atomic<u64>, const CUT: u32> Atomic<u64> for Word<A, CUT> {
     }
     fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
         let counted = value & 1 << COUNT_SHIFT;
-        shown::<CUT>(self.0.fetch_add((value ^ counted).wrapping_add(counted << CUT) << 1, order))
+        shown::<CUT>(self.0.fetch_add((value ^ counted).wrapping_add(counted << CUT), order))
     }
     fn fetch_sub(&self, _value: u64, _order: Ordering) -> u64 {
         unreachable!("no word with a counter is subtracted from")
     }
     fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
-        shown::<CUT>(self.0.fetch_and(value << 1, order))
+        shown::<CUT>(self.0.fetch_and(value, order))
     }
     fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
         shown::<CUT>(self.0.fetch_or(kept::<CUT>(value), order))

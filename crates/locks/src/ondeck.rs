@@ -40,10 +40,10 @@
 //! A lock and an unlock without contention are one atomic instruction each:
 //!
 //! - *Lock* sets the bit LOCKED, and looks whether it was set before.
-//! - *Unlock* adds a constant to the word, without looking first. The constant adds one at LOCKED, which clears that bit, and
-//!   one at a counter of releases below it.
+//! - *Unlock* adds a constant to the word, without looking first. The constant takes one away at LOCKED, which clears that
+//!   bit, and adds one to a counter of releases below it.
 //! - *The alarm:* if somebody wants something from the next release, it first sets all bits of the counter. Then the
-//!   addition carries out of the counter and sets LOCKED again. So the unlocking thread still has the lock, and reads what is
+//!   addition carries out of the counter, and LOCKED stays set. So the unlocking thread still has the lock, and reads what is
 //!   asked. A counter that is full by itself, once in 2048 releases, only makes one unlock look in vain.
 //!
 //! The counter tells the thread on deck how often the lock was released between two looks. More than one release in 100 ns:
@@ -83,8 +83,8 @@
 //! | 49 | NAPPING | an occupant, or both, sleep on the word, and a release must wake them | nap | rise, rouse, accept, leave | may linger until they are up |
 //! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
 //! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
-//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take | vacate, rouse, call_up | exact |
-//! | 63 | carry | nothing: what an addition to LOCKED carries ends here | vacate | vacate | of no meaning |
+//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, `release_alone` | exact |
+//! | 63 | ODD | the last call of one that has a seat was an odd one | detach, invite; who is behind, by take, accept, leave | the same, and whoever leaves both seats empty | exact |
 //!
 //! Asked of the next release are FAIR, NAPPING, ROOM, and a call if the lock is *vacant*: somebody sleeps and no seat
 //! is taken or kept.
@@ -101,8 +101,10 @@
 //! | one taken, one kept | 1, 1, 1 | one kept when the occupant goes to bat or leaves; both taken by show_up |
 //! | both taken | 1, 1, 0 | one taken when either goes to bat or leaves |
 //!
-//! The two seats are alike: whoever goes clears SECOND if it is set, else DECK. Who has been called is *behind* the other
-//! until it has seen itself alone: a pass is for the other, unless that one does not accept it for `nap_after_ns`.
+//! The two seats are alike: whoever goes clears SECOND if it is set, else DECK. Of two, who was called last is *behind*: a
+//! pass is for the other, unless that one does not accept it for `nap_after_ns`. Calls are odd and even in turn. ODD says
+//! which the last one was, and a called sleeper remembers its own: so it need not have seen that another was called after it.
+//! If it goes although it is behind, it turns ODD back to the call of the one that stays.
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
@@ -148,9 +150,10 @@
 //!   seat taken: then the holder's release calls (I9). asserted: `leave`; checked by: `every_waiter_finishes`, TLA+
 //!   `NoLostWakeup`, plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
 //! - I4 DECK and SECOND together count those who sit, or have been called and are not up yet; one of them is not up if and
-//!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two that sit one is behind.
-//!   PASSED implies DECK, or LATCHED before a call. asserted: `show_up`, `State::called`; checked by:
-//!   `every_waiter_finishes`, TLA+ `SeatState`.
+//!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two exactly one is behind: the one
+//!   that is not up, else the one called last. PASSED implies DECK, or LATCHED before a call. asserted: `claim`, `sit`,
+//!   `show_up`, `State::called`; checked by: `every_waiter_finishes`, `small::a_pass_is_left_to_somebody`, TLA+ `SeatState`,
+//!   TLA+ `OneIsBehind`.
 //! - I5 An occupant that naps does so under NAPPING, LOCKED and not PASSED, or its wake is on the way: whoever clears
 //!   NAPPING, or passes, wakes both. checked by: `r06_both_seats_nap`, TLA+ `NoLostWakeup`,
 //!   spec/ondeck.toml `bug_rises_quietly`.
@@ -161,7 +164,7 @@
 //! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
 //! - I9 If something is asked and not PASSED, the counter is full, unless the holder has added to a full one already and is
 //!   in the slow path, where it compares what it writes over. Only that addition and comparisons end an alarm, and a pass
-//!   ends by a comparison. So no release frees a lock that is asked something. checked by: state.rs
+//!   ends by a comparison. So no release frees a lock that is asked something. asserted: `release`; checked by: state.rs
 //!   `a_release_under_an_alarm_keeps_the_lock`, `small::condvar_wakes_all_and_loses_none`, TLA+ `AlarmIsHeard`,
 //!   spec/ondeck.toml `bug_naps_quietly` and `bug_leaves_quietly`, spec/ondeck_condvar.toml `bug_enlists_quietly`.
 //!
@@ -173,7 +176,7 @@
 //! |---|---|---|
 //! | enqueue, enlist | the node's `next` is the head | set from the compared head, whatever list hangs from that now; it is not followed before the latch, and then by E2 |
 //! | invite | nobody waits | that is all in the word: no head, no seat taken |
-//! | accept, take, nap, rise, leave | a seat is ours | only its occupant leaves it; which of two is alike |
+//! | accept, take, nap, rise, leave | a seat is ours | only its occupant leaves it; which of two is alike, and who is behind is in the word |
 //! | claim beside a call | nothing: any arrival may | that is in the word |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
@@ -197,7 +200,8 @@
 //!   with a node that is known. Release of `unlatch`: it has edited nothing, and continues the caller's release sequence.
 //!
 //! # Promises
-//! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED. Conformance `exclusion`.
+//! - Mutual exclusion: by I1; each way in is one RMW that finds the lock free or PASSED, or, where there is no other thread, a look and a write
+//!   (`try_acquire_alone`). Conformance `exclusion`.
 //! - No lost wake-up: by I2. Whoever relies on the next release says so in the word, with the alarm (I9), so that release
 //!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
 //!   `no_lost_wakeup`.
@@ -214,7 +218,8 @@
 //!   releases are fair ones, which leave none. An arrival gets a place unless others win every race that it runs for the
 //!   lock, the seat or the list. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
-//! - Deadlines are kept in every phase. Conformance `timed`.
+//! - Deadlines are kept in every phase but one: a sleeper that is out of time waits for the latch, which is longer than a few
+//!   steps only if the latch holder has lost its core. Conformance `timed`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
 //!   on a list, end in sleep. Who would sleep beside a called sleeper that is on its way leaves its seat, and does not sit
 //!   beside one again. A pass that is not accepted is accepted by the one behind. Who waits for a latch holder
@@ -223,8 +228,10 @@
 //!   `plain_under_priorities`, `timed_under_priorities`.
 //!
 //! # Cost
-//! Alone: 2 RMWs, and on Arm a load, 1 line. Contended pass: two more RMWs on the holder's side, one on the other; one poll
-//! of the line per gap of an occupant; no system call while nobody sleeps. An audit: one stay on deck of some five releases,
+//! Alone: 2 RMWs, and on Arm a load, 1 line. A pass: the occupant's `claim`, `ask` and `accept`, and two RMWs for the release
+//! instead of one (the addition that finds the alarm, then `pass`); with a call one more for the ex-holder (`detach`), and
+//! `enqueue` and `show_up` for the sleeper. One poll of the line per gap of an occupant; no system call while nobody sleeps. An
+//! audit: one stay on deck of some five releases,
 //! by arrivals in a 64th of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines
 //! travel far, one to four releases that leave room. Lock 8 bytes, sleeper 512 bytes of stack.
 //!
@@ -243,7 +250,7 @@
 //! it may starve while others are called past it. On deck the bound above holds for it. Its deadline is kept, it loses no
 //! wake-up since it waits for none, and it holds up nobody.
 //!
-//! 26 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
+//! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
 //! after its release.
 
 use crate::{Entry, Promises, RawLock, RawTimedLock};
@@ -363,6 +370,7 @@ impl<P: Platform, T: Policy> RawLock for RawOndeck<P, T> {
         P::step(VACATE);
         let before = State(self.word.fetch_add(RELEASE, Release)); // E1
         debug_assert!(before.has(LOCKED), "I1: released by its holder");
+        debug_assert!(before.is_alarmed() || !before.asks(), "I9: what is asked sounds the alarm");
         if before.after_release().has(LOCKED) {
             Self::release_slow(self, false);
         }
@@ -430,7 +438,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// The calling thread holds the lock, and the process has no other thread.
     #[inline(always)]
     pub unsafe fn release_alone(&self) {
-        self.word.store(self.load().released().0, Relaxed);
+        self.word.store(self.load().vacated().0, Relaxed);
     }
 
     /// How often the lock was released or passed, modulo 2048; `None` while something is asked of its holder, after which it is

@@ -39,7 +39,7 @@
 //!
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. Nobody is woken by a notifier that
-//! holds the lock. A waiter that has been notified
+//! holds the lock, but who is sent ALONE. A waiter that has been notified
 //! acquires its lock without a deadline, with the lock's promises; one sent ALONE as any arrival, on a far stack with
 //! what the lock's Limits say. The list's lock is a flagship, so a thread with real-time priority waits for its holder
 //! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_wakes_nobody_into_the_lock`, `condvar_timeouts_race_with_notifications`,

@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, Occupant, OnDeck};
-use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, SECOND, State};
+use super::state::{ALARM, Came, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, ODD, PASSED, SECOND, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
@@ -17,14 +17,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         if before.has(DECK) {
             return Turn::Again;
         }
-        self.sit(false, heat, deadline)
+        debug_assert!(!before.has(SECOND | FLIGHT), "I4: nobody has the other seat");
+        self.sit(Came::ByItself, heat, deadline)
     }
 
     /// As [`claim`](Self::claim), beside a called sleeper that is on its way.
     pub(super) fn sit_beside(&self, state: State, heat: Heat, deadline: Option<u64>) -> Turn {
         P::step(CLAIM);
         if self.cas(state, state.with(SECOND | heat.flag()), Relaxed) {
-            self.sit(false, heat, deadline)
+            self.sit(Came::ByItself, heat, deadline)
         } else {
             Turn::Again
         }
@@ -64,7 +65,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         P::step(SHOW_UP);
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
         debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
-        self.sit(true, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
+        let came = Came::Called { is_odd: before.has(ODD) };
+        self.sit(came, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
     }
 
     /// Looks at a taken lock for a little while without writing to the word. `None` if that has got it; else what to make
@@ -109,17 +111,17 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Sits until at bat, or gives the seat up.
     #[inline(never)]
-    pub(super) fn sit(&self, mut is_called: bool, heat: Heat, deadline: Option<u64>) -> Turn {
+    pub(super) fn sit(&self, came: Came, heat: Heat, deadline: Option<u64>) -> Turn {
         let tuning = T::tuning();
         let spins = P::may_spin();
         let mut watch = Watch::<P>::new(self.load(), heat, tuning);
         // One step a turn; ends when the lock comes, or the deadline passes, or the thread goes to the dugout.
         loop {
             let state = self.load();
+            debug_assert!(state.has(DECK), "I4: one seat is ours");
             watch.observe(state, tuning);
-            is_called &= state.has(SECOND);
             let me = Occupant {
-                is_called,
+                came,
                 spins,
                 has_asked: watch.has_asked,
                 has_napped: watch.naps > 0,
@@ -136,22 +138,22 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             );
             match step {
                 OnDeck::Accept => {
-                    if self.accept(state) {
+                    if self.accept(state, came) {
                         return Turn::AtBat;
                     }
                 }
                 OnDeck::Take => {
-                    if self.take(state, &mut watch, is_past::<P>(deadline)) {
+                    if self.take(state, came, &mut watch, is_past::<P>(deadline)) {
                         return Turn::AtBat;
                     }
                 }
                 OnDeck::GiveUp => {
-                    if self.leave(state, &mut watch) {
+                    if self.leave(state, came, &mut watch) {
                         return Turn::Left;
                     }
                 }
                 OnDeck::Retire => {
-                    if self.leave(state, &mut watch) {
+                    if self.leave(state, came, &mut watch) {
                         return Turn::Retired;
                     }
                 }
@@ -164,19 +166,19 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// Takes the lock that has been passed. True unless the other seat has done so meanwhile.
-    fn accept(&self, state: State) -> bool {
+    fn accept(&self, state: State, came: Came) -> bool {
         P::step(ACCEPT);
-        self.cas(state, state.at_bat(), Acquire) // E1
+        self.cas(state, state.at_bat(came), Acquire) // E1
     }
 
     /// Takes a lock that looks free. True if it was.
-    fn take(&self, state: State, watch: &mut Watch<P>, is_past: bool) -> bool {
+    fn take(&self, state: State, came: Came, watch: &mut Watch<P>, is_past: bool) -> bool {
         let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
         P::step(TAKE);
         if is_past {
-            return self.get_through(state, cooled.at_bat(), Acquire, &mut watch.tries); // E1
+            return self.get_through(state, cooled.at_bat(came), Acquire, &mut watch.tries); // E1
         }
-        let is_in = self.cas(state, cooled.at_bat(), Acquire); // E1
+        let is_in = self.cas(state, cooled.at_bat(came), Acquire); // E1
         if !is_in {
             watch.has_missed = true;
             P::pause_ns(watch.next_gap_ns(T::tuning()));
@@ -220,9 +222,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Leaves the seat without the lock. True if that is done. If that leaves sleepers beside empty seats, the write asks the
     /// holder's release to call one.
-    fn leave(&self, state: State, watch: &mut Watch<P>) -> bool {
-        debug_assert!(state.has(LOCKED) || !state.left().is_vacant(), "I2: nobody would call");
+    fn leave(&self, state: State, came: Came, watch: &mut Watch<P>) -> bool {
+        debug_assert!(state.has(LOCKED) || !state.left(came).is_vacant(), "I2: nobody would call");
         P::step(LEAVE);
-        self.get_through(state, state.left(), Relaxed, &mut watch.tries)
+        self.get_through(state, state.left(came), Relaxed, &mut watch.tries)
     }
 }

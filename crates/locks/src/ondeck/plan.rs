@@ -3,7 +3,7 @@
 //! A plan is made from the word and from what the thread knows beside it. Questions that cost a look at the clock, or ask
 //! the system, come as closures: they are asked in a fixed order, and only where the answer matters.
 
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SECOND, State};
+use super::state::{Came, DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SECOND, State};
 
 // -- Acquiring --------------------------------------------------------------------------------------------------------
 
@@ -71,8 +71,7 @@ const fn may_barge(state: State) -> bool {
 /// What the occupant of a seat knows beside the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupant {
-    /// Whether it has been called, and has not been alone in its seat yet: then the other is before it.
-    pub(super) is_called: bool,
+    pub(super) came: Came,
     /// Whether it can gain anything by waiting awake: not on one core.
     pub(super) spins: bool,
     pub(super) has_asked: bool,
@@ -114,7 +113,7 @@ pub(super) fn occupant(
     may_yield: impl Fn() -> bool,
 ) -> OnDeck {
     // What is passed is for the other of the two, unless that does not accept it.
-    let is_behind = me.is_called && state.has(SECOND);
+    let is_behind = state.is_behind(me.came);
     if state.has(PASSED) && (!is_behind || may_nap()) {
         return OnDeck::Accept;
     }
@@ -133,7 +132,7 @@ pub(super) fn occupant(
     }
     let would_nap = || !me.spins || may_nap();
     // One waiter awake is enough, and both may need the same core.
-    if !me.is_called && state.has(SECOND) && (!state.has(FLIGHT) || would_nap()) {
+    if state.has(SECOND) && !is_behind && (!state.has(FLIGHT) || would_nap()) {
         return OnDeck::Retire;
     }
     // A release ends a nap, so there has to be one to come.
