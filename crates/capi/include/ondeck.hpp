@@ -34,23 +34,33 @@ namespace detail {
 
 using nanoseconds = std::uint64_t;
 
-// Rounds up, so that no wait is early. More than 250 years means for ever.
+// Rounds up, so that no wait is early. More than 90 years means for ever: as many fit into thirds of nanoseconds.
 template <class Rep, class Period>
 nanoseconds ns_of(const std::chrono::duration<Rep, Period>& timeout) {
-    using seconds = std::chrono::duration<double>;
+    using seconds = std::chrono::duration<long double>;
     if (!(timeout > timeout.zero())) {
         return 0;
     }
-    if (std::chrono::duration_cast<seconds>(timeout) > seconds(250.0 * 365 * 86400)) {
+    if (seconds(timeout) > seconds(90.0L * 365 * 86400)) {
         return std::numeric_limits<nanoseconds>::max();
     }
     return static_cast<nanoseconds>(std::chrono::ceil<std::chrono::nanoseconds>(timeout).count());
 }
 
+// What is left until the deadline, 0 if it has passed. In the units of the clock a far deadline of coarser units may
+// overflow. So a rough look comes first: what lies beyond those units is for ever, or has passed.
 template <class Clock, class Duration>
 nanoseconds ns_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+    using exact = std::common_type_t<Duration, typename Clock::duration>;
+    using rough = std::chrono::duration<long double, typename exact::period>;
     const auto now = Clock::now();
-    return now < deadline ? ns_of(deadline - now) : 0;
+    const rough end = deadline.time_since_epoch(), left = end - rough(now.time_since_epoch());
+    // A little less, as floating-point numbers are not exact.
+    const rough most(static_cast<long double>(exact::max().count()) * (1 - 1e-9L));
+    if (end < most && end > -most && left < most) {
+        return now < deadline ? ns_of(deadline - now) : 0;
+    }
+    return left > left.zero() ? std::numeric_limits<nanoseconds>::max() : 0;
 }
 
 // Calls `attempt`, which returns false after so many nanoseconds, until the caller's clock says that it is time. That
@@ -61,7 +71,7 @@ bool attempt_until(const std::chrono::time_point<Clock, Duration>& deadline, Att
         if (attempt(ns_until(deadline))) {
             return true;
         }
-        if (Clock::now() >= deadline) {
+        if (ns_until(deadline) == 0) {
             return false;
         }
     }
@@ -71,7 +81,7 @@ bool attempt_until(const std::chrono::time_point<Clock, Duration>& deadline, Att
 // its condition, because the thread was not in the list of waiters for a moment.
 template <class Clock, class Duration>
 std::cv_status status_at(const std::chrono::time_point<Clock, Duration>& deadline) {
-    return Clock::now() < deadline ? std::cv_status::no_timeout : std::cv_status::timeout;
+    return ns_until(deadline) == 0 ? std::cv_status::timeout : std::cv_status::no_timeout;
 }
 
 // A wait with a condition, as the standard describes it, made from a `wait` that returns a cv_status.
