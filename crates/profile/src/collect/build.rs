@@ -12,6 +12,7 @@ use crate::wrappers::{READING, WRITING, is_wrapper};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 impl Collector {
     /// What the program has told until `now_ns`.
@@ -64,6 +65,9 @@ impl Collector {
         };
         put_in_order(&mut profile);
         self.tell_of_gaps(&mut profile);
+        if since == Since::Start {
+            profile.notes.extend(still_running(&profile.processes));
+        }
         profile
     }
 
@@ -104,6 +108,21 @@ impl Collector {
             profile.notes.push(OPAQUE.to_owned());
         }
     }
+}
+
+/// Of processes that live on, what they do from now on is not seen.
+fn still_running(processes: &[Process]) -> Option<String> {
+    const MOST_NAMED: usize = 3;
+    let all: Vec<&Process> = processes.iter().filter(|process| process.ended == Ended::Running).collect();
+    let name = |process: &&Process| {
+        let program = Path::new(&process.program).file_name().unwrap_or_default();
+        format!("{} ({})", program.to_string_lossy(), process.pid)
+    };
+    let mut names = all.iter().take(MOST_NAMED).map(name).collect::<Vec<String>>().join(", ");
+    if all.len() > MOST_NAMED {
+        names += &format!(" and {} more", all.len() - MOST_NAMED);
+    }
+    (!all.is_empty()).then(|| format!("still running, so the rest of their waiting is missing: {names}"))
 }
 
 const NO_LOCKS: &str = "no call of the C library's locks was seen. A Rust program \
