@@ -14,6 +14,7 @@
 //! | `ring` | samples, on their way to whoever reads |
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
 //! | `stacks` | each stack once |
+//! | `stamp` | what tells a file from another in its place |
 //! | `modules` | the program's files as they are loaded |
 //! | `file` | making the file |
 //! | `walk` | the calling thread's stack |
@@ -50,6 +51,7 @@ mod release;
 mod ring;
 mod several;
 mod stacks;
+mod stamp;
 mod thread;
 mod wait;
 mod waiting;

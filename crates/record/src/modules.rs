@@ -5,9 +5,8 @@
 //! `_dl_find_object` (glibc 2.35). It also tells if something else is there now than was. Where there is no such function,
 //! code that is loaded later is walked by frame pointers.
 
-use crate::layout::Stamp;
 use crate::recording::{self as file, Recording};
-use crate::{layout, memory};
+use crate::{layout, memory, stamp};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32,
@@ -38,7 +37,7 @@ struct Module {
     path: [u8; 448],
     build_id: [u8; 32],
     build_id_length: u32,
-    stamp: Stamp,
+    stamp: layout::Stamp,
 }
 
 static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
@@ -95,26 +94,8 @@ unsafe extern "C" fn one_of_loader(info: *mut libc::dl_phdr_info, _: libc::size_
     // SAFETY: the loader's table.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let module = module(info.dlpi_addr, headers, info.dlpi_name);
-    found.extend(module.map(|module| Module { stamp: stamp(info.dlpi_name), ..module }));
+    found.extend(module.map(|module| Module { stamp: stamp::of(info.dlpi_name), ..module }));
     0
-}
-
-/// What the file of that name is; of the program itself, which has none. The kernel's code has a name and no path.
-fn stamp(name: *const c_char) -> Stamp {
-    // SAFETY: the loader's string.
-    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    let path = if name.is_empty() { c"/proc/self/exe" } else { name };
-    if !path.to_bytes().contains(&b'/') {
-        return Stamp::default();
-    }
-    // SAFETY: zeros are a value of it.
-    let mut told: libc::stat = unsafe { core::mem::zeroed() };
-    // SAFETY: a string of C, and room for the answer.
-    if unsafe { libc::syscall(libc::SYS_newfstatat, libc::AT_FDCWD, path.as_ptr(), &raw mut told, 0) } != 0 {
-        return Stamp::default();
-    }
-    let modified_ns = told.st_mtime.wrapping_mul(1_000_000_000).wrapping_add(told.st_mtime_nsec);
-    Stamp { device: told.st_dev, number: told.st_ino, size: told.st_size as u64, modified_ns }
 }
 
 /// What `_dl_find_object` fills (dlfcn.h).
@@ -205,7 +186,7 @@ fn module(bias: u64, headers: &[libc::Elf64_Phdr], name: *const c_char) -> Optio
         path: [0; 448],
         build_id: [0; 32],
         build_id_length: 0,
-        stamp: Stamp::default(),
+        stamp: stamp::UNKNOWN,
     };
     if !name.is_null() {
         // SAFETY: the loader's string.
@@ -365,7 +346,7 @@ pub(crate) mod tests {
         path: [0; 448],
         build_id: [0; 32],
         build_id_length: 0,
-        stamp: Stamp { device: 0, number: 0, size: 0, modified_ns: 0 },
+        stamp: stamp::UNKNOWN,
     };
 
     /// Where nothing else is: behind all that a process can map.
