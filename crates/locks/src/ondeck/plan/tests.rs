@@ -170,7 +170,8 @@ fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
         let me = Occupant { came, spins, has_asked, has_napped, has_missed };
         // Alone it is the one called last; beside one that is not up yet it is not (I4).
         let is_last = state.has(ODD) == is_odd;
-        if is_called && is_last == state.has(FLIGHT) && (state.has(FLIGHT) || !state.has(SECOND)) {
+        let can_be = if state.has(FLIGHT) { !is_last } else { is_last || state.has(SECOND) };
+        if is_called && !can_be {
             continue;
         }
         for world in Answers::all(5) {
