@@ -11,6 +11,7 @@ namespace {
 std::mutex mutex;
 std::condition_variable condition;
 int n_waiting, n_destroyed, n_caught;
+int waiter_id;
 
 struct Counted {
     ~Counted()
@@ -26,6 +27,7 @@ template <class Wait> void wait_below(Wait wait)
     std::unique_lock<std::mutex> lock(mutex);
     Counted counted;
     n_waiting++;
+    __atomic_store_n(&waiter_id, thread_id(), __ATOMIC_RELEASE);
     try {
         Counted inner;
         for (;;)
@@ -87,13 +89,15 @@ int main()
     watchdog();
     void *(*const ways[])(void *) = {plain, with_deadline, on_system_clock};
     for (int round = 0; round < 90; round++) {
-        n_waiting = n_destroyed = n_caught = 0;
+        n_waiting = n_destroyed = n_caught = waiter_id = 0;
         pthread_t thread = start(ways[round % 3], nullptr);
-        for (bool waits = false; !waits;) {
+        for (bool waits = false; !waits; give_way()) {
             std::lock_guard<std::mutex> guard(mutex);
             waits = n_waiting == 1;
-            sched_yield();
         }
+        // Each way once in its sleep for sure, and else wherever it is by now.
+        if (round < 3)
+            until_asleep(&waiter_id);
         OK(pthread_cancel(thread));
         CHECK(join_soon(thread, "a cancelled wait in C++") == PTHREAD_CANCELED);
         CHECK(n_destroyed == 2);

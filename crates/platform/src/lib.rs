@@ -179,6 +179,20 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// As [`wake`](Platform::wake), for threads in [`wait_on_upper`](Platform::wait_on_upper).
     fn wake_upper(word: *const Self::U64, n: u32);
 
+    /// As [`wait_on`](Platform::wait_on), for a thread whose record others have meanwhile.
+    ///
+    /// If the platform lets a thread end in its sleep, it calls `leave` before, and the thread's stack is whole then.
+    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+        let _ = leave;
+        Self::wait_on(word, expected, deadline_ns)
+    }
+
+    /// As [`wait_on_or_leave`](Platform::wait_on_or_leave), for the upper half of a 64-bit word.
+    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+        let _ = leave;
+        Self::wait_on_upper(word, expected, deadline_ns)
+    }
+
     /// Tells the core that this is a spin loop. It takes one PAUSE, ISB or the like, which is 10 to 80 ns.
     fn pause();
 

@@ -2,7 +2,7 @@
 //!
 //! Waiting on a condition variable is a cancellation point, locking a mutex is none. A cancelled thread is not sent a
 //! signal unless its cancellation is asynchronous, so for the length of the system call it is; a signal then unwinds the stack
-//! from there, past every frame up to the thread's first, and on its way runs the handler that was pushed before.
+//! from there, past every frame up to the thread's first, and on its way runs the handler that was pushed before (`handler`).
 //!
 //! So between the two changes of the type there is nothing but the system call, and no frame up to the pushed handler's
 //! owns anything that would have to be dropped. Functions that may be unwound through are `C-unwind`. The call goes by the
@@ -13,7 +13,7 @@
 //! cancellation is disabled.
 
 use crate::time::Deadline;
-use core::ffi::{c_int, c_long, c_void};
+use core::ffi::{c_int, c_long};
 use core::sync::atomic::AtomicU32;
 use libc::{clockid_t, timespec};
 use ondeck_platform::{Waited, kernel};
@@ -26,47 +26,6 @@ unsafe extern "C-unwind" {
     fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int;
     fn pthread_testcancel();
     fn syscall(number: c_long, ...) -> c_long;
-}
-
-unsafe extern "C" {
-    fn _pthread_cleanup_push(
-        buffer: *mut Handler,
-        act: unsafe extern "C-unwind" fn(*mut c_void),
-        argument: *mut c_void,
-    );
-    fn _pthread_cleanup_pop(buffer: *mut Handler, runs_it: c_int);
-}
-
-/// The C library's record of a handler, `struct _pthread_cleanup_buffer`. It lies in the frame of whoever pushes it: a
-/// handler runs once unwinding has got past its record.
-#[repr(C)]
-pub(crate) struct Handler {
-    act: *mut c_void,
-    argument: *mut c_void,
-    kind: c_int,
-    before: *mut c_void,
-}
-
-impl Handler {
-    pub(crate) const fn new() -> Self {
-        Handler { act: core::ptr::null_mut(), argument: core::ptr::null_mut(), kind: 0, before: core::ptr::null_mut() }
-    }
-
-    /// From here on a cancelled thread runs `act`.
-    ///
-    /// # Safety
-    /// The record does not move, and is popped in the frame in which it was pushed.
-    pub(crate) unsafe fn push(&mut self, act: unsafe extern "C-unwind" fn(*mut c_void), argument: *mut c_void) {
-        // SAFETY: as the caller says.
-        unsafe { _pthread_cleanup_push(self, act, argument) };
-    }
-
-    /// # Safety
-    /// It was pushed last.
-    pub(crate) unsafe fn pop(&mut self) {
-        // SAFETY: as the caller says.
-        unsafe { _pthread_cleanup_pop(self, 0) };
-    }
 }
 
 /// Ends here if the thread has been cancelled already.

@@ -10,6 +10,7 @@
 //! | `real` | the C library's own functions |
 //! | `state` | which lock there is, whether it is recorded, and which process this is: one word |
 //! | `thread` | who the calling thread is, and whether it is the only one |
+//! | `handler` | what a thread does on its way out of a wait that it does not come back from |
 //! | `platform` | the seam without what may surprise a program |
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `family` | any other lock of the family in the place of the flagship |
@@ -41,6 +42,7 @@ mod bytes;
 mod cancel;
 mod cond;
 mod family;
+mod handler;
 mod launched;
 mod mutex;
 mod names;

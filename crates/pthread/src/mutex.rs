@@ -11,6 +11,7 @@
 
 use crate::bytes::mutex::{DESTROYED, Kind, Mutex, NORMAL, Raw, WHOSE, shape};
 use crate::family::Operations;
+use crate::handler::or_leave;
 use crate::platform::Preloaded;
 use crate::time::Deadline;
 use crate::{Answer, die, probes, process, thread};
@@ -98,7 +99,7 @@ impl Mutex {
         let wait = if process::is_recorded(process::state()) { self.marks.wait(self.address()) } else { None };
         let Some(wait) = wait else { return self.wait(deadline) };
         probes::contended(self.address());
-        let has_it = wait.told(|| self.wait(deadline));
+        let has_it = or_leave(|| wait.leave(), || wait.told(|| self.wait(deadline)));
         let waited_ns = wait.end(has_it, self.address());
         probes::acquired(self.address(), waited_ns, has_it);
         has_it

@@ -4,6 +4,7 @@
 //! one has not, and opens descriptors and makes system calls, which a sandbox or a program that closes all of them does not
 //! expect. Here all is asked once, before the program starts.
 
+use crate::handler::or_leave;
 use crate::probes;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -57,6 +58,16 @@ impl Platform for Preloaded {
         ondeck_record::woke(n);
         probes::wake(word as u64, n);
         Hardware::wake_upper(word, n);
+    }
+
+    #[inline]
+    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+        or_leave(leave, || Self::wait_on(word, expected, deadline_ns))
+    }
+
+    #[inline]
+    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+        or_leave(leave, || Self::wait_on_upper(word, expected, deadline_ns))
     }
 
     #[inline]

@@ -9,6 +9,7 @@
 //! marks: of it waits are known, and not who holds it.
 #![allow(clippy::missing_safety_doc, reason = "as in `names`: for callers that keep what POSIX asks for")]
 
+use crate::handler::or_leave;
 use crate::{Answer, process, real, thread};
 use core::ffi::c_int;
 use core::mem::offset_of;
@@ -124,7 +125,7 @@ impl Rwlock {
             return act();
         }
         let Some(wait) = marks.wait_for_one_of_several(self.address(), access) else { return act() };
-        let answer = act();
+        let answer = or_leave(|| wait.leave(), act);
         wait.end_of_several(answer == 0, self.address(), access);
         answer
     }

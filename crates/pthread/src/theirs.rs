@@ -11,6 +11,7 @@
 
 use crate::bytes::mutex::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, WHOSE};
 use crate::bytes::theirs::raw;
+use crate::handler::or_leave;
 use crate::time::Deadline;
 use crate::{Answer, probes, process, real, thread};
 use core::ffi::c_int;
@@ -142,7 +143,7 @@ fn wait_for(mutex: &Mutex, marks: &Marks, act: impl Fn() -> Answer) -> Answer {
     let address = (&raw const *mutex) as u64;
     let Some(wait) = marks.wait(address) else { return act() };
     probes::contended(address);
-    let answer = act();
+    let answer = or_leave(|| wait.leave(), act);
     let waited_ns = wait.end(answer == 0, address);
     probes::acquired(address, waited_ns, answer == 0);
     answer

@@ -3,6 +3,7 @@
 
 use crate::layout::Stamp;
 use core::ffi::{CStr, c_char};
+use ondeck_platform::kernel;
 
 pub(crate) const UNKNOWN: Stamp = Stamp { device: 0, number: 0, size: 0, modified_ns: 0 };
 
@@ -16,8 +17,9 @@ pub(crate) fn of(name: *const c_char) -> Stamp {
     }
     // SAFETY: zeros are a value of it.
     let mut told: libc::stat = unsafe { core::mem::zeroed() };
+    let (here, name, place) = (libc::AT_FDCWD as usize, path.as_ptr() as usize, (&raw mut told) as usize);
     // SAFETY: a string of C, and room for the answer.
-    if unsafe { libc::syscall(libc::SYS_newfstatat, libc::AT_FDCWD, path.as_ptr(), &raw mut told, 0) } != 0 {
+    if unsafe { kernel::call(libc::SYS_newfstatat, [here, name, place, 0]) }.is_err() {
         return UNKNOWN;
     }
     let modified_ns = told.st_mtime.wrapping_mul(1_000_000_000).wrapping_add(told.st_mtime_nsec);

@@ -63,6 +63,18 @@ impl Wait<'_> {
         waited_ns
     }
 
+    /// The calling thread does not come back from it: it ends, or jumps out of a signal handler.
+    #[cold]
+    pub fn leave(&self) {
+        if ptr::eq(own().wait.get(), (&raw const *self).cast()) {
+            own().wait.set(self.outer.get());
+        }
+        own().ready.set((0, 0));
+        if let Some(recording) = current() {
+            self.write_down(recording, false);
+        }
+    }
+
     pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
         let now = now_ns();
         if has_it {

@@ -7,8 +7,12 @@ use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
 };
+use crate::RawLock;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, Platform, Waited};
+
+/// A deadline that has passed.
+const PAST: Option<u64> = Some(0);
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn claim(&self, heat: Heat, deadline: Option<u64>) -> Turn {
@@ -44,11 +48,34 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         let (word, waiting) = node.grant_word();
         while !node.is_granted() {
-            if P::wait_on(word, waiting, deadline) == Waited::TimedOut && self.cancel(node) {
+            let leave = || self.leave_dugout(node);
+            if P::wait_on_or_leave(word, waiting, deadline, leave) == Waited::TimedOut && self.cancel(node) {
                 return Turn::Left;
             }
         }
         self.show_up(deadline)
+    }
+
+    // -- For a thread that ends in its sleep: as if its deadline had passed. What it gets all the same it passes on -----
+
+    #[cold]
+    fn leave_dugout(&self, node: &Node<P>) {
+        if !self.cancel(node) {
+            self.decline(self.show_up(PAST));
+        }
+    }
+
+    #[cold]
+    fn leave_nap(&self) {
+        self.rise();
+        self.decline(self.sit(false, Heat::Cool, PAST));
+    }
+
+    fn decline(&self, turn: Turn) {
+        if turn == Turn::AtBat {
+            // SAFETY: it has just been acquired, by this thread.
+            unsafe { self.release() };
+        }
     }
 
     /// The node of this thread cannot be written into the word (I8), so nobody can call it: it looks in once a rotation.
@@ -201,12 +228,19 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         if !self.cas(state, napping, Relaxed) {
             return;
         }
-        P::wait_on_upper(&self.word, napping.0, deadline);
+        P::wait_on_upper_or_leave(&self.word, napping.0, deadline, || self.leave_nap());
+        self.rise();
+        watch.rise(self.load(), T::tuning());
+    }
+
+    /// Takes back the flag of a nap.
+    fn rise(&self) {
+        // Ends with a flag that is clear, or that another thread is to clear; each further turn is caused by another's step.
         loop {
             let state = self.load();
             // Together with PASSED the flag stays until the lock is accepted (I5).
             if !state.has(NAPPING) || state.has(PASSED) {
-                break;
+                return;
             }
             P::step(RISE);
             if self.cas(state, state.without(NAPPING), Relaxed) {
@@ -214,10 +248,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 if state.has(SECOND) {
                     Self::wake_the_deck(self);
                 }
-                break;
+                return;
             }
         }
-        watch.rise(self.load(), T::tuning());
     }
 
     /// Leaves the seat without the lock. True if that is done. If that leaves sleepers beside empty seats, the write asks the

@@ -6,6 +6,7 @@ use libc::{
     PTHREAD_PROCESS_SHARED, pthread_cond_t, pthread_mutex_t, timespec,
 };
 use ondeck_record::layout::{event, kind};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// A mutex of that type. Never freed.
@@ -211,6 +212,77 @@ fn a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded() {
     let name = "recorded::a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded";
     let ended = passed(name, "ondeck", Some(1), || is_waited_for(mutex(PTHREAD_MUTEX_ERRORCHECK), lock_in_time));
     ended.inspect(has_a_wait);
+}
+
+unsafe extern "C-unwind" {
+    fn pthread_exit(value: *mut c_void) -> !;
+    fn pthread_create(
+        thread: *mut libc::pthread_t,
+        attributes: *const libc::pthread_attr_t,
+        run: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> i32;
+}
+
+static WHO_LEAVES: AtomicI32 = AtomicI32::new(0);
+
+extern "C-unwind" fn leaves(_: i32) {
+    // SAFETY: no frame of this thread has anything to drop.
+    unsafe { pthread_exit(std::ptr::null_mut()) };
+}
+
+extern "C-unwind" fn waits_in_vain(mutex: *mut c_void) -> *mut c_void {
+    // SAFETY: always may be called.
+    WHO_LEAVES.store(unsafe { libc::gettid() }, Relaxed);
+    // SAFETY: it exists.
+    unsafe { libc::pthread_mutex_lock(mutex.cast()) };
+    mutex
+}
+
+/// A thread ends by a signal handler while it waits for a mutex. Later that is held again.
+fn is_waited_for_in_vain(mutex: *mut pthread_mutex_t) {
+    tell("mutex", mutex as u64);
+    lock(mutex);
+    let mut thread = 0;
+    let action = leaves as extern "C-unwind" fn(i32);
+    // SAFETY: the handler takes a number.
+    unsafe { libc::signal(libc::SIGUSR1, action as usize) };
+    // SAFETY: the mutex outlives the thread.
+    let answer = unsafe { pthread_create(&mut thread, std::ptr::null(), waits_in_vain, mutex.cast()) };
+    assert_eq!(answer, 0);
+    while !is_asleep(WHO_LEAVES.load(Relaxed)) {
+        std::thread::yield_now();
+    }
+    // SAFETY: it has not been joined.
+    assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR1) }, 0);
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::pthread_join(thread, std::ptr::null_mut()) }, 0);
+    unlock(mutex);
+    for _ in 0..2 {
+        lock(mutex);
+        pass();
+        unlock(mutex);
+    }
+}
+
+fn has_a_wait_in_vain(ended: &Ended) {
+    let recording = ended.recording();
+    let mutex = ended.told("mutex");
+    let waits = recording.samples_of(mutex, event::GAVE_UP);
+    assert_eq!((waits.len(), recording.samples_of(mutex, event::WAIT).len()), (1, 0), "{waits:?}");
+    // Nobody waits for those that came after.
+    let charged: u64 = recording.samples_of(mutex, event::CHARGE).iter().map(|sample| sample.ns).sum();
+    assert!(charged <= waits[0].ns, "{charged} of {}", waits[0].ns);
+    assert_eq!(recording.samples_of(mutex, event::TAKE).len(), 3);
+}
+
+#[test]
+fn who_does_not_come_back_from_a_wait_waits_no_longer() {
+    let name = "recorded::who_does_not_come_back_from_a_wait_waits_no_longer";
+    for lock in ["ondeck", "glibc"] {
+        let ended = passed(name, lock, Some(1), || is_waited_for_in_vain(static_mutex()));
+        ended.as_ref().inspect(|ended| has_a_wait_in_vain(ended));
+    }
 }
 
 /// Three waits on a condition variable, between the second and the third of which it is destroyed and made anew.
