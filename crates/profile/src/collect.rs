@@ -103,7 +103,7 @@ impl Collector {
     pub fn take(&mut self, now_ns: u64) {
         self.look_for_files(now_ns);
         if let Some(bypassed) = &mut self.bypassed {
-            bypassed.look(&self.directory, now_ns);
+            bypassed.look(now_ns);
         }
         for at in 0..self.recordings.len() {
             if self.recordings[at].is_closed {

@@ -138,6 +138,46 @@ mod tests {
         }
     }
 
+    /// Where the numbers of a document are, as JSON pointers.
+    fn numbers(value: &serde_json::Value, at: &str, into: &mut Vec<String>) {
+        use serde_json::Value;
+        match value {
+            Value::Number(_) => into.push(at.to_owned()),
+            Value::Array(list) => {
+                list.iter().enumerate().for_each(|(n, value)| numbers(value, &format!("{at}/{n}"), into))
+            }
+            Value::Object(map) => map.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), into)),
+            _ => {}
+        }
+    }
+
+    /// Each number of a profile is an extreme: what is made of it ends, or it is refused.
+    #[test]
+    fn no_number_is_too_much() {
+        use crate::{Side, compare::compare, firefox::firefox, flamegraph, folded::folded, page, table};
+        use serde_json::json;
+        let whole: serde_json::Value = serde_json::from_str(&to_json(&toy())).unwrap();
+        let mut pointers = Vec::new();
+        numbers(&whole, "", &mut pointers);
+        let before = Summary::of(&toy());
+        let extremes = [json!(0), json!(1e-300), json!(1e18), json!(1e308), json!(u32::MAX), json!(u64::MAX)];
+        for (pointer, extreme) in pointers.iter().flat_map(|pointer| extremes.iter().map(move |value| (pointer, value)))
+        {
+            println!("{extreme} at {pointer}");
+            let mut changed = whole.clone();
+            *changed.pointer_mut(pointer).unwrap() = extreme.clone();
+            let Ok(profile) = json::from_json(&changed.to_string()) else { continue };
+            let advice = crate::advice(&profile, &[]);
+            let comparison = compare(&before, &Summary::of(&profile)).text("a", "b", 120);
+            let texts =
+                [table(&profile, &advice, 120), page(&profile, &advice), flamegraph(&profile), firefox(&profile)];
+            let sizes = texts.map(|text| text.len());
+            assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
+            assert!(!comparison.is_empty() && folded(&profile, Side::Waiters).len() < 1 << 20);
+            let _ = of_bytes(write(&profile));
+        }
+    }
+
     fn unpacked() -> Vec<u8> {
         bounded(MultiGzDecoder::new(&write(&toy())[..])).unwrap()
     }

@@ -2,7 +2,6 @@
 //! directory does not find the one for recordings. They are looked for now and then, so that they are not missed in silence.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Between two looks.
 const GAP_NS: u64 = 1_000_000_000;
@@ -26,28 +25,25 @@ impl Bypassed {
         Bypassed { root, last_ns: 0, young: BTreeSet::new(), known: BTreeSet::new(), found: Default::default() }
     }
 
-    /// Looks for processes that have lived for a while and do not record in that directory.
-    pub(super) fn look(&mut self, directory: &Path, now_ns: u64) {
+    /// Looks for processes that have lived for a while and do not record.
+    pub(super) fn look(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.last_ns) < GAP_NS {
             return;
         }
         self.last_ns = now_ns;
         let alive = descendants(self.root);
         self.known.retain(|pid| alive.contains(pid));
-        let Some(place) = directory.file_name().and_then(|name| name.to_str()) else { return };
-        for pid in
-            alive.intersection(&self.young).copied().filter(|pid| !self.known.contains(pid)).collect::<Vec<u32>>()
-        {
-            self.known.insert(pid);
+        let grown = alive.intersection(&self.young).filter(|pid| self.known.insert(**pid));
+        for pid in grown {
             // Of another user's process, nothing is known.
             let Ok(maps) = std::fs::read(format!("/proc/{pid}/maps")) else { continue };
             let maps = String::from_utf8_lossy(&maps);
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            // An ended process has no maps. The directory may have another path in its mount namespace, but has a name that
-            // no other has.
-            if !maps.is_empty() && !maps.contains(&format!("/{place}/")) {
+            let is_recording = |line: &str| line.trim_end_matches(" (deleted)").ends_with(".ondeck");
+            // An ended process has no maps. Who is profiled by another `ondeck` has a recording too.
+            if !maps.is_empty() && !maps.lines().any(is_recording) {
                 let has_library = maps.contains("libondeck_pthread.so");
-                self.found[usize::from(has_library)].insert(pid, name.trim_end().to_owned());
+                self.found[usize::from(has_library)].insert(*pid, name.trim_end().to_owned());
             }
         }
         self.young = alive;
