@@ -66,9 +66,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     #[cold]
-    fn leave_nap(&self) {
+    fn leave_nap(&self, came: Came) {
         self.rise();
-        self.decline(self.sit(false, Heat::Cool, PAST));
+        self.decline(self.sit(came, Heat::Cool, PAST));
     }
 
     fn decline(&self, turn: Turn) {
@@ -185,7 +185,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     }
                 }
                 OnDeck::Ask => self.ask(&mut watch, tuning),
-                OnDeck::Nap => self.nap(state, &mut watch, deadline),
+                OnDeck::Nap => self.nap(state, came, &mut watch, deadline),
                 OnDeck::Yield => P::yield_now(),
                 OnDeck::Pause => P::pause_ns(watch.next_gap_ns(tuning)),
             }
@@ -222,13 +222,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// Sleeps on the word until the next release.
-    pub(super) fn nap(&self, state: State, watch: &mut Watch<P>, deadline: Option<u64>) {
+    pub(super) fn nap(&self, state: State, came: Came, watch: &mut Watch<P>, deadline: Option<u64>) {
         let napping = state.napping(watch.naps > 0).alarmed_if_asked();
         P::step(NAP);
         if !self.cas(state, napping, Relaxed) {
             return;
         }
-        P::wait_on_upper_or_leave(&self.word, napping.0, deadline, || self.leave_nap());
+        P::wait_on_upper_or_leave(&self.word, napping.0, deadline, || self.leave_nap(came));
         self.rise();
         watch.rise(self.load(), T::tuning());
     }
