@@ -105,13 +105,14 @@ impl Collector {
         if let Some(bypassed) = &mut self.bypassed {
             bypassed.look(now_ns);
         }
+        let mut mapped = None;
         for at in 0..self.recordings.len() {
             if self.recordings[at].is_closed {
                 continue;
             }
             let is_gone = match self.recordings[at].contents.is_mapped() {
                 Some(is_mapped) => !is_mapped,
-                None => self.seems_gone(at),
+                None => self.seems_gone(at) && !mapped.get_or_insert_with(mapped_files).contains(self.name(at)),
             };
             let recording = &mut self.recordings[at];
             match recording.take(is_gone, now_ns) {
@@ -126,12 +127,17 @@ impl Collector {
         }
     }
 
-    /// What can be said by the process's number, if its file system does not tell: not in a PID namespace of its own.
+    /// What can be said by the process's number, if its file system does not tell. In a PID namespace of its own that is
+    /// another one's.
     fn seems_gone(&self, at: usize) -> bool {
         let number = |recording: &Recording| (recording.contents.about().pid, recording.contents.about().source);
         let this = number(&self.recordings[at]);
         // Another program has taken its place in the process. A process may record from two sources at once.
         self.recordings[at + 1..].iter().any(|other| number(other) == this) || !is_alive(this.0)
+    }
+
+    fn name(&self, at: usize) -> &str {
+        self.recordings[at].contents.name()
     }
 
     fn look_for_files(&mut self, now_ns: u64) {
@@ -233,6 +239,23 @@ fn has_thread(pid: u32) -> bool {
     })
 }
 
+/// The ends of the paths of all recordings that some process has mapped, as far as we may know. A path may begin otherwise
+/// in the process's mount namespace.
+fn mapped_files() -> BTreeSet<String> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let maps = processes.filter_map(|process| std::fs::read(process.path().join("maps")).ok());
+    maps.flat_map(|maps| {
+        let maps = String::from_utf8_lossy(&maps).into_owned();
+        maps.lines().filter(|line| line.ends_with(".ondeck")).map(name_of).collect::<Vec<String>>()
+    })
+    .collect()
+}
+
+/// A file's name and its directory's, which no other directory for recordings has.
+fn name_of(path: &str) -> String {
+    path.rsplitn(3, '/').take(2).collect::<Vec<&str>>().join(" in ")
+}
+
 /// `ESRCH`: the process has ended between two looks.
 const NO_PROCESS: i32 = 3;
 
@@ -275,5 +298,26 @@ const fn meaning(what: u32) -> Result<LockKind, WaitKind> {
         kind::SPIN => Ok(LockKind::Spin),
         _ if what & kind::SEVERAL != 0 => Ok(LockKind::RwLock),
         _ => Ok(LockKind::Mutex),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_mapped_as_long_as_a_process_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1-0.ondeck");
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let name = name_of(path.to_str().unwrap());
+        assert!(!mapped_files().contains(&name));
+        let file = std::fs::File::open(&path).unwrap();
+        // SAFETY: nobody changes the file.
+        let map = unsafe { memmap2::Mmap::map(&file) }.unwrap();
+        drop(file);
+        assert!(mapped_files().contains(&name));
+        drop(map);
+        assert!(!mapped_files().contains(&name));
     }
 }

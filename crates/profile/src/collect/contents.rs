@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Contents {
     about: About,
+    /// Of its file, by which it is known among the mappings of processes.
+    name: String,
     from: From,
 }
 
@@ -30,7 +32,12 @@ struct Kept {
 
 impl Contents {
     pub(super) fn of(reader: Reader) -> Self {
-        Contents { about: reader.about.clone(), from: From::File(reader) }
+        let name = super::name_of(&reader.path().to_string_lossy());
+        Contents { about: reader.about.clone(), name, from: From::File(reader) }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn about(&self) -> &About {
