@@ -22,7 +22,7 @@
 //! | split debug information, `.dwo` and `.dwp` | beside the file, or as the compiler has named it | the number of each unit (`addr2line`) |
 //! | debug information, when the first line is asked for, later than symbols | as above | device, number, size and time are still what they were |
 //! | the kernel's code in each process (vdso) | none: it has no file | - |
-//! | `/tmp/perf-PID.map`, jitdump | are not read | - |
+//! | maps that JIT compilers write for perf, jitdump | are not read | - |
 //!
 //! Damaged files are answered for with what can be read of them. What can still end this process is debug information made
 //! for it: inlined functions some ten thousand deep, which `addr2line` follows by recursion.

@@ -79,7 +79,7 @@ fn there_may_be_more_processes_than_open_files() {
     assert_eq!(profile.processes.iter().filter(of_program).count(), 100, "{text}");
     assert_eq!((profile.dropped.processes, profile.locks.len()), (0, 100), "{:?}", profile.notes);
     for lock in &profile.locks {
-        assert!(lock.name.starts_with("held") && !lock.waiters.is_empty() && lock.origin.is_some(), "{lock:?}");
+        assert!(lock.name.starts_with("held") && !lock.takers.is_empty() && lock.origin.is_some(), "{lock:?}");
     }
     let left: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
     assert!((1..20).contains(&left), "{left} files while it ran");
