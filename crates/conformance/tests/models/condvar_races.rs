@@ -78,6 +78,53 @@ fn leave<W: World>(parts: &Parts<W>, waiters: u64, undertaker: Undertaker, is_un
     }
 }
 
+/// A waiter with a deadline is notified first, and the notifier frees the condition variable: it is not touched by a waiter
+/// that finds out only then that its time is up. The data counts the notifier, and the waiter that it has notified.
+fn freed_before_the_deadline<W: World>(deadline_ns: u64) {
+    let new = (Box::into_raw(Box::new(RawOndeck::new())), Box::into_raw(Box::new(RawCondvar::new())));
+    let parts = Arc::new(Parts::<W>(new.0, new.1, W::Cell::new(0)));
+    let (waiter, notifier) = (parts.clone(), parts.clone());
+    let wait = move || {
+        // SAFETY: freed at the end.
+        let mutex = unsafe { &*waiter.0 };
+        mutex.acquire();
+        // SAFETY: acquired.
+        if unsafe { waiter.2.update(|n| n) } == 0 {
+            // SAFETY: the notifier comes later, and keeps it until somebody has been notified.
+            let changed = unsafe { &*waiter.1 };
+            // SAFETY: acquired.
+            let is_notified = unsafe { changed.wait(mutex, Some(deadline_ns)) };
+            // SAFETY: acquired by the wait.
+            assert_eq!(is_notified, unsafe { waiter.2.update(|n| n) } == 2);
+        }
+        // SAFETY: acquired.
+        unsafe { mutex.release() };
+    };
+    let notify = move || {
+        // SAFETY: as above.
+        let mutex = unsafe { &*notifier.0 };
+        mutex.acquire();
+        // SAFETY: freed below only.
+        let n_notified = unsafe { &*notifier.1 }.notify_all() as u64;
+        if n_notified == 1 {
+            // SAFETY: the only waiter has been notified.
+            unsafe { W::free(notifier.1) };
+        }
+        // SAFETY: acquired.
+        unsafe { notifier.2.update(|_| 1 + n_notified) };
+        // SAFETY: acquired.
+        unsafe { mutex.release() };
+    };
+    W::run(vec![Box::new(wait), Box::new(notify)]);
+    // SAFETY: both threads are done.
+    if unsafe { parts.2.update(|n| n) } == 1 {
+        // SAFETY: as above.
+        unsafe { W::free(parts.1) };
+    }
+    // SAFETY: as above.
+    unsafe { W::free(parts.0) };
+}
+
 /// Waiters, a notifier, and threads that only want the lock.
 fn beside_others<W: World>(waiters: usize, others: usize, rounds: usize) {
     let shared = Arc::new((RawOndeck::<W::Platform>::new(), RawCondvar::<W::Platform>::new(), W::Cell::new(0)));
@@ -135,6 +182,14 @@ mod loom {
     #[test]
     fn freed_by_the_last_waiter() {
         freed_by(Undertaker::LastWaiter);
+    }
+
+    #[test]
+    fn freed_by_the_notifier_before_the_deadline() {
+        let model = Model { spurious_wakes: 0, ..MODEL.expiring() };
+        model.check_containing(&[&["enlist", "withdraw", "show_up"]], || {
+            freed_before_the_deadline::<LoomWorld>(Model::deadline_ns());
+        });
     }
 }
 

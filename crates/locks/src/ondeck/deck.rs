@@ -261,3 +261,38 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.get_through(state, state.left(came), Relaxed, &mut watch.tries)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Balanced;
+    use super::*;
+    use crate::RawLock;
+    use ondeck_platform::Hardware;
+    use std::time::Duration;
+
+    /// I5: one that naps alone clears the flag when it gets up by itself, and by then it also stands for who was called to the
+    /// other seat meanwhile.
+    #[test]
+    fn whoever_gets_up_wakes_one_that_has_come_beside_it_since() {
+        const FIRST_NS: u64 = 200_000_000;
+        const SECOND_NS: u64 = 10_000_000_000;
+        let lock = &RawOndeck::<Hardware, Balanced>::new();
+        let alone = State(LOCKED | DECK);
+        lock.word.store(alone.0, Relaxed);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut watch = Watch::new(alone, Heat::Cool, Balanced::tuning());
+                lock.nap(alone, Came::ByItself, &mut watch, Some(Hardware::now_ns() + FIRST_NS));
+            });
+            while !lock.load().has(NAPPING) {
+                std::thread::yield_now();
+            }
+            // Asleep by now, or it compares with what is written here.
+            std::thread::sleep(Duration::from_nanos(FIRST_NS / 4));
+            let both = State(lock.word.fetch_or(SECOND, Relaxed)).with(SECOND);
+            let waited = Hardware::wait_on_upper(&lock.word, both.0, Some(Hardware::now_ns() + SECOND_NS));
+            assert_eq!(waited, Waited::Woken);
+        });
+        assert!(!lock.load().has(NAPPING));
+    }
+}
