@@ -119,6 +119,18 @@ static void *wait_uncancelled(void *argument)
     FAIL("a cancel of %s was swallowed", names[(long)argument]);
 }
 
+// A thread that is cancelled nowhere in particular stays so.
+static void *wait_asynchronously(void *argument)
+{
+    int old;
+    OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+    CHECK(old == PTHREAD_CANCEL_DEFERRED);
+    CHECK(wait_for_a_token(argument) == NULL);
+    OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+    CHECK(old == PTHREAD_CANCEL_ASYNCHRONOUS);
+    return NULL;
+}
+
 static void until_waiting(int wanted)
 {
     for (int found = -1; found != wanted;) {
@@ -172,9 +184,14 @@ static void each_wait(enum wait wait, int type)
     CHECK(join_soon(waiter, "a wait with cancels disabled") == PTHREAD_CANCELED);
     CHECK(room.n_cleaned == 3);
 
+    waiter = start(wait_asynchronously, argument);
+    until_waiting(5);
+    give_a_token();
+    CHECK(join_soon(waiter, "a wait of a thread that is cancelled asynchronously") == NULL);
+
     // Both words are whole after all that.
     waiter = start(wait_for_a_token, argument);
-    until_waiting(5);
+    until_waiting(6);
     give_a_token();
     CHECK(join_soon(waiter, "a wait after cancelled ones") == NULL);
     OK(pthread_cond_destroy(&room.cond));

@@ -171,6 +171,47 @@ pub(crate) mod tests {
         });
     }
 
+    /// A place that is left and cut off at once is counted out by one of the two.
+    #[test]
+    fn a_cut_and_a_leave_never_both_count() {
+        const ROUNDS: usize = 100_000;
+        alone(|[cond, _]| {
+            let begun = [const { AtomicUsize::new(0) }; 2];
+            let meet = |round, mine: usize| {
+                begun[mine].store(round, Release);
+                while begun[1 - mine].load(Acquire) < round {
+                    core::hint::spin_loop();
+                }
+            };
+            let place = take(cond).unwrap();
+            std::thread::scope(|scope| {
+                let cuts = scope.spawn(|| {
+                    let cut = |round| {
+                        meet(2 * round - 1, 0);
+                        let n = cut_off(cond);
+                        meet(2 * round, 0);
+                        n
+                    };
+                    (1..=ROUNDS).map(cut).collect::<Vec<u32>>()
+                });
+                let leave = |round| {
+                    meet(2 * round - 1, 1);
+                    // Who cuts off looks at many places first.
+                    (0..round % 512).for_each(|n| {
+                        core::hint::black_box(n);
+                    });
+                    let counts = place.leave();
+                    meet(2 * round, 1);
+                    place.cond.store(ptr::from_ref(cond).addr(), Relaxed);
+                    u32::from(counts)
+                };
+                let leaves: Vec<u32> = (1..=ROUNDS).map(leave).collect();
+                let sums = cuts.join().unwrap().into_iter().zip(leaves).map(|(cut, left)| cut + left);
+                assert!(sums.into_iter().all(|sum| sum == 1));
+            });
+        });
+    }
+
     #[test]
     fn in_a_child_nobody_waits() {
         alone(|[cond, _]| {

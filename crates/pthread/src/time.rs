@@ -46,16 +46,20 @@ impl Deadline {
 
     /// By `acquire`, which takes a deadline of the monotonic clock and is false once that has passed. Never early: if the
     /// other clock was set back meanwhile, it goes on. That it was set forward is noticed late.
-    pub(crate) fn keep(self, mut acquire: impl FnMut(u64) -> bool) -> bool {
+    pub(crate) fn keep(self, acquire: impl FnMut(u64) -> bool) -> bool {
         let deadline = self.by_kernel();
-        loop {
-            let left_ns = deadline.left_ns();
-            if acquire(Preloaded::now_ns().saturating_add(left_ns)) {
-                return true;
-            }
-            if deadline.left_ns() == 0 {
-                return false;
-            }
+        keep(|| deadline.left_ns(), acquire)
+    }
+}
+
+/// As [`Deadline::keep`], with `left_ns` as the clock.
+fn keep(left_ns: impl Fn() -> u64, mut acquire: impl FnMut(u64) -> bool) -> bool {
+    loop {
+        if acquire(Preloaded::now_ns().saturating_add(left_ns())) {
+            return true;
+        }
+        if left_ns() == 0 {
+            return false;
         }
     }
 }
@@ -86,6 +90,7 @@ fn earlier(at: timespec, by_ns: i128) -> timespec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::Cell;
 
     fn now(clock: clockid_t) -> timespec {
         let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -140,6 +145,22 @@ mod tests {
             n_calls == 3
         });
         assert!(has_it && n_calls == 3, "{n_calls} calls");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_gives_the_next_attempt_more_time() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let left_ns = Cell::new(HOUR_NS);
+        let before = Preloaded::now_ns();
+        let has_it = keep(
+            || left_ns.get(),
+            |until| {
+                let is_set_back = left_ns.replace(3 * HOUR_NS) == 3 * HOUR_NS;
+                assert_eq!(until > before + 2 * HOUR_NS, is_set_back, "{before} {until}");
+                is_set_back
+            },
+        );
+        assert!(has_it);
     }
 
     #[test]
