@@ -110,3 +110,29 @@ pub(crate) fn forget(address: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::tests::{alone, with_room_for_samples};
+
+    /// A reader looks at entries while they are written.
+    #[test]
+    fn an_entry_that_shows_its_address_is_complete() {
+        const LOCKS: u32 = 4_000;
+        let _alone = alone();
+        begin();
+        let recording = with_room_for_samples(LOCKS.into(), 1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, 8), NONE)));
+            for number in 1..LOCKS {
+                let lock = lock(recording, number).unwrap();
+                while lock.address.load(Acquire) == 0 {
+                    core::hint::spin_loop();
+                }
+                assert_eq!((lock.kind.load(Relaxed), lock.origin.load(Relaxed)), (7, 8), "entry {number}");
+            }
+        });
+        begin();
+    }
+}

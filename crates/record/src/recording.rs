@@ -122,6 +122,19 @@ pub(crate) mod tests {
         unsafe { &*place.cast::<Recording>() }
     }
 
+    /// A recording that has room for so many locks, and so many samples.
+    pub(crate) fn with_room_for_samples(locks: u64, ring: u64) -> &'static Recording {
+        const LOCKS_PIECES: usize = 10;
+        let place = map(FIRST_PIECE + LOCKS_PIECES + 1);
+        // SAFETY: memory of our own, of zeros, larger than a header.
+        let header = unsafe { &mut *place.cast::<Header>() };
+        let start = |piece: usize| (piece * PIECE) as u64;
+        header.locks = Part { start: start(FIRST_PIECE), room: locks };
+        header.ring = Part { start: start(FIRST_PIECE + LOCKS_PIECES), room: ring };
+        // SAFETY: as above; it stays, and nobody changes the header any more.
+        unsafe { &*place.cast::<Recording>() }
+    }
+
     /// An entry may lie across two pieces, either of which may have no memory.
     #[test]
     fn an_entry_is_there_if_all_of_it_has_memory() {

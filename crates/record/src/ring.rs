@@ -68,3 +68,38 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
     slot.weight.store(sample.weight.to_bits(), Relaxed);
     slot.ticket.store(head + 1, Release); // record_ring: tell
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::tests::{alone, with_room_for_samples};
+    use core::sync::atomic::AtomicU64;
+    use std::sync::Barrier;
+
+    /// Who loses the race for the last slot looks once more whether there is one.
+    #[test]
+    fn a_full_ring_drops_what_several_threads_push_at_once() {
+        const ROOM: u64 = 4;
+        const ROUNDS: u64 = 20_000;
+        const THREADS: u64 = 3;
+        let _alone = alone();
+        let recording = with_room_for_samples(1, ROOM);
+        let sample = Sample { event: 1, lock: 2, stack: 3, at: 4, ns: 5, weight: 1.0 };
+        (1..ROOM).for_each(|_| push(recording, sample));
+        let (barrier, most) = (Barrier::new(THREADS as usize), AtomicU64::new(0));
+        let push_again_and_again = || {
+            for _ in 0..ROUNDS {
+                barrier.wait();
+                push(recording, sample);
+                if barrier.wait().is_leader() {
+                    // As if the reader had taken one.
+                    let tail = recording.tail.fetch_add(1, Release);
+                    most.fetch_max(recording.head.load(Relaxed) - tail, Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(push_again_and_again))));
+        assert_eq!((most.into_inner(), recording.head.load(Relaxed)), (ROOM, ROOM - 1 + ROUNDS));
+        assert_eq!(recording.dropped_samples.load(Relaxed), ROUNDS * (THREADS - 1));
+    }
+}
