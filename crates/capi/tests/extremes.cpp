@@ -2,11 +2,11 @@
 // units the deadline is, and one that has passed is over at once, but not before its time.
 //
 // Prints: neither early nor late
+#include "check.hpp"
+
 #include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
-#include <iostream>
 #include <limits>
 #include <mutex>
 #include <ondeck.hpp>
@@ -14,14 +14,6 @@
 #include <vector>
 
 using namespace std::chrono;
-
-#define EXPECT(condition)                                                                       \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            std::cerr << __FILE__ << ':' << __LINE__ << ": " << #condition << " is false\n";    \
-            std::exit(1);                                                                       \
-        }                                                                                       \
-    } while (false)
 
 using whole_days = duration<std::int64_t, std::ratio<86400>>;
 using int_years = duration<int, std::ratio<31556952>>;

@@ -1,23 +1,15 @@
 // That the types are what the standard's algorithms and guards ask for: most of it by compiling, the rest by running.
 //
 // Prints: met
+#include "check.hpp"
+
 #include <condition_variable>
-#include <cstdlib>
-#include <iostream>
 #include <mutex>
 #include <ondeck.hpp>
 #include <thread>
 #include <type_traits>
 
 using namespace std::chrono_literals;
-
-#define EXPECT(condition)                                                                       \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            std::cerr << __FILE__ << ':' << __LINE__ << ": " << #condition << " is false\n";    \
-            std::exit(1);                                                                       \
-        }                                                                                       \
-    } while (false)
 
 // ---- By compiling ---------------------------------------------------------------------------------------------------
 

@@ -29,11 +29,11 @@ pub unsafe fn call<const N: usize>(number: c_long, arguments: [usize; N]) -> Ans
     if (-4095..0).contains(&answer) { Err(-answer as c_int) } else { Ok(answer as usize) }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
-unsafe fn raw(number: c_long, arguments: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = arguments;
+unsafe fn raw(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     let answer: isize;
+    #[cfg(target_arch = "x86_64")]
     // SAFETY: as the caller says.
     unsafe {
         core::arch::asm!(
@@ -44,14 +44,7 @@ unsafe fn raw(number: c_long, arguments: [usize; 6]) -> isize {
             options(nostack),
         );
     }
-    answer
-}
-
-#[cfg(target_arch = "aarch64")]
-#[inline]
-unsafe fn raw(number: c_long, arguments: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = arguments;
-    let answer: isize;
+    #[cfg(target_arch = "aarch64")]
     // SAFETY: as the caller says.
     unsafe {
         core::arch::asm!(
@@ -66,12 +59,11 @@ unsafe fn raw(number: c_long, arguments: [usize; 6]) -> isize {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn raw(number: c_long, arguments: [usize; 6]) -> isize {
+unsafe fn raw(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     #[cfg(target_os = "android")]
     use libc::__errno as errno_location;
     #[cfg(not(target_os = "android"))]
     use libc::__errno_location as errno_location;
-    let [a, b, c, d, e, f] = arguments;
     // SAFETY: takes nothing.
     let errno = unsafe { errno_location() };
     // SAFETY: this thread's own.

@@ -13,6 +13,7 @@ pub(crate) mod totals;
 use crate::profile::{Ended, LockKind, WaitKind};
 use crate::symbols::Symbols;
 use bypassed::Bypassed;
+pub use bypassed::parent;
 use clock::Clock;
 use contents::Contents;
 use ondeck_record::layout::{event, kind};

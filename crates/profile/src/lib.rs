@@ -45,7 +45,7 @@ pub use advice::{
     Advice, Finding, Kind, NOTE, OnMachine, Prediction, Subject, Verdict, advice, predict, predictions, verdict,
 };
 #[cfg(target_os = "linux")]
-pub use collect::{Collector, Run, is_alive};
+pub use collect::{Collector, Run, is_alive, parent};
 pub use flamegraph::svg as flamegraph;
 #[cfg(target_os = "linux")]
 pub use futex::FutexCollector;

@@ -470,6 +470,21 @@ pub(crate) mod tests {
         });
     }
 
+    /// What it calls may come back to us; another thread waits until it is known.
+    #[test]
+    fn whoever_prepares_leaves_what_it_locks_to_the_c_library() {
+        in_child(|| {
+            set_state(BUSY);
+            PREPARES.store(thread::place(), Relaxed);
+            assert!(is_theirs());
+            let other = std::thread::spawn(is_theirs);
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!other.is_finished());
+            set_state(ONDECK);
+            assert!(!other.join().unwrap() && !is_theirs());
+        });
+    }
+
     #[test]
     fn no_signal_comes_in_the_middle() {
         let blocked = || {

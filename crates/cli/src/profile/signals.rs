@@ -14,6 +14,7 @@
 //! lets nobody catch them.
 
 use crate::exit::Exit;
+use ondeck_profile::parent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
@@ -130,12 +131,6 @@ fn is_of_ours(pid: libc::pid_t) -> bool {
         pid = parent(pid).unwrap_or(0);
     }
     pid == own
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it may hold anything, a parenthesis too.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn cannot_listen(error: io::Error) -> Exit {

@@ -79,7 +79,8 @@ fn descendants(root: u32) -> BTreeSet<u32> {
     parents.keys().copied().filter(is_of_root).collect()
 }
 
-fn parent(pid: u32) -> Option<u32> {
+/// The process that a process comes from, by the kernel's numbers.
+pub fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before it may hold anything, a parenthesis too.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
