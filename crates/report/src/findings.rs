@@ -101,6 +101,8 @@ fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Find
 /// What so many rounds can and cannot tell, and whether there are warnings.
 fn reach(source: &Source, board: &Board) -> Vec<String> {
     let rounds = match board.rounds {
+        // As when the machine ran at another speed in all of them.
+        0 => "None: no round counts.".to_string(),
         1 => ONE_ROUND.to_string(),
         // Of two equal locks, each further round agrees with the first with probability 1/2.
         n => {

@@ -307,6 +307,17 @@ fn odd_figures_give_no_nonsense() {
 }
 
 #[test]
+fn a_file_without_a_row_has_a_page_that_says_so() {
+    let sources = [source("measured", Vec::new()), source("simulated", rounds("w", "std", 2, &[1.0; 2]))];
+    assert_eq!(said(&sources, "How far")[0], "measured: None: no round counts.");
+    assert_eq!(said(&sources[..1], "How far"), ["None: no round counts."]);
+    for sources in [&sources[..], &sources[..1]] {
+        let document = crate::document::Document::new(sources, &[], &Catalogue::default());
+        assert!(crate::html::page(&document).contains("no round counts"));
+    }
+}
+
+#[test]
 fn the_title_names_what_was_run_and_where() {
     let title_of = |sources: &[Source]| {
         let title = title(sources, &Catalogue::default());
