@@ -52,8 +52,8 @@ pub use futex::FutexCollector;
 pub use input::{is_profile, read_profile};
 pub use page::page;
 pub use profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Process, Profile, Site, Spot, Timeline,
-    VERSION, WaitKind,
+    Bar, Cause, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Other, Process, Profile, Site,
+    Spot, State, Stuck, Timeline, VERSION, WaitKind,
 };
 pub use rows::Side;
 pub use summary::Summary;

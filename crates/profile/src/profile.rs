@@ -48,6 +48,9 @@ pub struct Profile {
     pub locks: Vec<Lock>,
     /// Condition variables that were waited on, longest first.
     pub conditions: Vec<Condition>,
+    /// Threads that waited for a lock at the end, longest first. Their waits are among those of the locks.
+    #[serde(default)]
+    pub stuck: Vec<Stuck>,
     /// What could not be recorded.
     pub dropped: Dropped,
     /// What else a reader has to know: what could not be seen, what is estimated.
@@ -160,6 +163,81 @@ pub struct Lock {
     pub wakers: Vec<Site>,
     /// Waiting over time, in ns of waiting.
     pub timeline: Timeline,
+    /// Why it was waited for, the largest part first: they add up to [`wait_ns`](Self::wait_ns). Empty in a profile of an
+    /// earlier version, and where nothing is known of who holds it.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
+}
+
+/// A part of the waiting for a lock, by what its holder did meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What the holder did, or that there was none.
+    pub state: State,
+    /// The stack that held the lock, as an index in [`Profile::stacks`]; `None` where there was no holder, or it is not known.
+    pub stack: Option<u32>,
+    /// The system call in which the holder slept, of [`State::Blocked`]; empty where that is not known.
+    pub call: String,
+    /// What the holder waited for, of [`State::OtherLock`].
+    pub other: Option<Other>,
+    /// How much waiting it is, in ns.
+    pub ns: f64,
+    /// How many holds, or times without a holder.
+    pub count: f64,
+    /// How long one of these was, in ns: a mean in which each counts by the waiting that it caused.
+    pub each_ns: f64,
+}
+
+/// What a thread does that has a lock others wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It runs.
+    Computing,
+    /// It sleeps in a system call that is no wait for a lock.
+    Blocked,
+    /// It waits for another lock, or for what is no lock.
+    OtherLock,
+    /// It could run, and other threads have the cores.
+    NoCore,
+    /// Nobody has the lock, and the thread that is to have it does not run yet.
+    Free,
+    /// Sections that are shorter than passing the lock on takes, and the passing.
+    Passing,
+    /// It has the lock, and what it does is not known.
+    #[default]
+    Unknown,
+}
+
+/// What a holder waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Other {
+    /// The lock with this index in [`Profile::locks`].
+    Lock(u32),
+    /// The place of waiting with this index in [`Profile::conditions`].
+    Condition(u32),
+}
+
+/// A thread that still waited for a lock when it was last looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// Index of the process in [`Profile::processes`].
+    pub process: u32,
+    /// The kernel's number of the thread, as its process knows it.
+    pub thread: u32,
+    /// Index of the lock in [`Profile::locks`].
+    pub lock: u32,
+    /// For how long it had waited, in ns.
+    pub ns: u64,
+    /// Where it waits, as an index in [`Profile::stacks`], if that was walked.
+    pub stack: Option<u32>,
+    /// The thread that had the lock, if that is known.
+    pub holder: Option<u32>,
+    /// What that thread did.
+    pub state: State,
+    /// The system call in which it slept; empty where that is not known.
+    pub call: String,
 }
 
 /// What kind of lock a [`Lock`] is.

@@ -60,6 +60,7 @@ impl Collector {
             stacks: builder.stacks.list,
             locks: builder.locks,
             conditions: builder.conditions,
+            stuck: Vec::new(),
             dropped: Dropped::default(),
             notes: problems,
         };
@@ -325,6 +326,7 @@ impl<'a> Builder<'a> {
             wakers: Vec::new(),
             kind,
             timeline: totals.over_time.timeline(self.slice_ns),
+            causes: Vec::new(),
         };
         self.locks.push(built);
         Ok(())

@@ -60,6 +60,7 @@ impl FutexCollector {
             stacks,
             locks,
             conditions,
+            stuck: Vec::new(),
             dropped: Dropped { samples: self.tracer.lost(), ..Dropped::default() },
             notes: vec![SEES.to_owned()],
         };
