@@ -8,8 +8,11 @@ use crate::{chance, waiting};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What somebody is charged.
+#[derive(Debug)]
 pub(crate) struct Charged {
     pub(crate) ns: u64,
+    /// How long the hold lasted, or nobody had the lock, as far as that is known; and the hold before.
+    pub(crate) lengths: [u64; 2],
     /// Whether it is for a time beside which a look at the clock is nothing.
     pub(crate) is_long: bool,
 }
@@ -29,7 +32,10 @@ pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
     lock.charged_until.store(now, Relaxed);
     let has_left_over = with_left_over && lock.left_over.load(Relaxed) != 0;
     let left_over = if has_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
-    Charged { ns: area + left_over, is_long: now.saturating_sub(since) >= LONG_NS }
+    let lasted = now.saturating_sub(lock.lasts_since.load(Relaxed));
+    lock.lasts_since.store(now, Relaxed);
+    let lengths = [lasted, lock.held_before.load(Relaxed)];
+    Charged { ns: area + left_over, lengths, is_long: now.saturating_sub(since) >= LONG_NS }
 }
 
 /// Whether charges for that lock are exact: the C library's locks tell of each wait, and of those that many may have there
@@ -49,10 +55,18 @@ pub(crate) fn whole_ns(recording: &Recording) -> u64 {
 pub(crate) const SLEEP_NS: u64 = 50_000;
 
 #[inline]
-pub(crate) fn record(recording: &Recording, event: u32, number: u32, at: u64, ns: u64, stack: impl FnOnce() -> u32) {
-    let whole = whole_ns(recording);
+pub(crate) fn record(
+    recording: &Recording,
+    event: u32,
+    number: u32,
+    at: u64,
+    charged: &Charged,
+    stack: impl FnOnce() -> u32,
+) {
+    let (whole, ns, lengths) = (whole_ns(recording), charged.ns, charged.lengths);
     if ns >= chance::threshold(whole) {
-        push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight: chance::weight(ns, whole) });
+        let (stack, weight) = (stack(), chance::weight(ns, whole));
+        push(recording, Sample { event, lock: number, stack, at, ns, weight, lengths });
     }
 }
 

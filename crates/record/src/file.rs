@@ -1,6 +1,6 @@
 //! Making the file of a process.
 
-use crate::layout::{Header, Lock, MAGIC, Module, Part, Slot};
+use crate::layout::{Header, Lock, MAGIC, Module, Part, Slot, Waiter};
 use crate::recording::{CURRENT, PAGE};
 use crate::{memory, modules};
 use core::ffi::{CStr, c_void};
@@ -58,6 +58,7 @@ fn number(name: &CStr) -> Option<u64> {
 /// How the parts of a file of so many bytes lie in it.
 fn lay_out(header: &mut Header, length: u64) {
     const MODULES: u64 = 512;
+    const WAITERS: u64 = 1024;
     let mut at = (size_of::<Header>() as u64).next_multiple_of(PAGE as u64);
     let mut part = |bytes: u64, size: usize| {
         let part = Part { start: at, room: bytes / size as u64 };
@@ -68,6 +69,7 @@ fn lay_out(header: &mut Header, length: u64) {
     header.locks = part(length / 8, size_of::<Lock>());
     header.index = part(length / 32, size_of::<u32>());
     header.stacks = part(length / 4, size_of::<u64>());
+    header.waiters = part(WAITERS * size_of::<Waiter>() as u64, size_of::<Waiter>());
     let left = length - at;
     header.ring = Part { start: at, room: left / size_of::<Slot>() as u64 };
 }
@@ -238,6 +240,7 @@ mod tests {
                 (header.locks, size_of::<Lock>()),
                 (header.index, 4),
                 (header.stacks, 8),
+                (header.waiters, size_of::<Waiter>()),
                 (header.ring, size_of::<Slot>()),
             ];
             let mut end = size_of::<Header>() as u64;

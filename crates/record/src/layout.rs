@@ -1,17 +1,17 @@
 //! The form of a recording: one file for each process image, mapped by it and by whoever reads it meanwhile.
 //!
 //! ```text
-//! Header | modules | locks | index of stacks | stacks | ring of samples
+//! Header | modules | locks | index of stacks | stacks | threads that wait | ring of samples
 //! ```
 //!
-//! The file has its whole length from the start, and holes where nothing was written. All parts but the ring only grow, and
+//! The file has its whole length from the start, and holes where nothing was written. All parts but the last two only grow, and
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x03");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x04");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -42,6 +42,8 @@ pub struct Header {
     pub index: Part,
     /// The stacks, in words of 8 bytes.
     pub stacks: Part,
+    /// Threads that wait now.
+    pub waiters: Part,
     /// The samples.
     pub ring: Part,
     /// Samples that were begun, from the start.
@@ -60,8 +62,8 @@ pub struct Header {
     pub has_locked: AtomicU32,
     /// Which part of the process records, of [`source`].
     pub source: u32,
-    /// Zero.
-    pub rest: u32,
+    /// So many of the slots for [`waiters`](Self::waiters) have been in use.
+    pub most_waiters: AtomicU32,
 }
 
 /// A part of the file.
@@ -139,6 +141,11 @@ pub struct Lock {
     pub rotations: AtomicU32,
     /// Turns of its waiters' loops.
     pub spins: AtomicU32,
+    /// Since when a hold, or a time without a holder, is known to last: the last charge, or a waiter that asked for the next
+    /// one after it. In ns.
+    pub lasts_since: AtomicU64,
+    /// How long the last hold lasted that was charged, in ns.
+    pub held_before: AtomicU64,
 }
 
 /// What an entry among the locks is.
@@ -165,12 +172,30 @@ pub mod kind {
     pub const SEVERAL: u32 = 0x100;
 }
 
+/// A thread that waits, or did.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Waiter {
+    /// The kernel's number of the thread; 0 if the slot is free, all bits while it is filled.
+    pub thread: AtomicU32,
+    /// The number of the lock it waits for; [`NONE`] for what has no holders that are known.
+    pub lock: AtomicU32,
+    /// The address of that.
+    pub address: AtomicU64,
+    /// Since when, in ns.
+    pub since: AtomicU64,
+    /// What it is, of [`kind`].
+    pub kind: AtomicU32,
+    /// Where the thread waits, if it has walked its stack.
+    pub stack: AtomicU32,
+}
+
 /// A sample, 48 bytes.
 #[repr(C)]
 pub struct Slot {
     /// Its number from the start, plus 1, written last.
     pub ticket: AtomicU64,
-    /// What happened, of [`event`], and above it the thread's number.
+    /// What happened, of [`event`], with two [lengths](encoded) from bits 12 and 22 on, and above them the thread's number.
     pub what: AtomicU64,
     /// The lock's number, and above it the stack's.
     pub place: AtomicU64,
@@ -200,6 +225,30 @@ pub mod event {
     pub const READING: u32 = 0x100;
 }
 
+/// Where the lengths of a sample begin among the bits of what happened; each has ten.
+pub const LENGTHS_AT: [u32; 2] = [12, 22];
+/// Bits of a length.
+pub const LENGTH: u32 = 0x3ff;
+
+/// A length in nine bits, an eighth of it lost at most. Shorter than 8 ns is as 0.
+pub const fn encoded(ns: u64) -> u32 {
+    if ns < 8 {
+        return 0;
+    }
+    let highest = ns.ilog2();
+    highest << 3 | (ns >> (highest - 3)) as u32 & 7
+}
+
+/// The middle of the lengths that are encoded so.
+pub const fn decoded(code: u32) -> u64 {
+    let highest = code >> 3 & 0x3f;
+    if highest < 3 {
+        return 0;
+    }
+    let from = (8 | code as u64 & 7) << (highest - 3);
+    from + (1 << (highest - 3)) / 2
+}
+
 /// Which part of a process records: each has a recording of its own.
 pub mod source {
     /// The library that stands in for the C library's locks.
@@ -213,3 +262,18 @@ pub const NONE: u32 = 0;
 
 /// Most return addresses of a stack; deeper ones are cut at their outer end.
 pub const DEPTH: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::{LENGTH, decoded, encoded};
+
+    #[test]
+    fn lengths_lose_an_eighth_at_most() {
+        for ns in [0_u64, 7, 8, 9, 15, 16, 1000, 4095, 3_000_000, 1 << 40, u64::MAX] {
+            let code = encoded(ns);
+            assert!(code <= LENGTH);
+            let again = decoded(code) as f64;
+            assert!(ns < 8 && again == 0.0 || (again / ns as f64 - 1.0).abs() <= 0.125, "{ns}: {again}");
+        }
+    }
+}

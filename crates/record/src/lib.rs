@@ -12,6 +12,7 @@
 //! | `chance` | which of many is looked at |
 //! | `recording` | where the file is, and its entries |
 //! | `ring` | samples, on their way to whoever reads |
+//! | `waiters` | which threads wait now |
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
 //! | `stacks` | each stack once |
 //! | `stamp` | what tells a file from another in its place |
@@ -54,6 +55,7 @@ mod stacks;
 mod stamp;
 mod thread;
 mod wait;
+mod waiters;
 mod waiting;
 mod walk;
 

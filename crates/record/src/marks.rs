@@ -134,13 +134,21 @@ impl Marks {
         lock.taken_at.store(now_ns(), Relaxed);
     }
 
+    /// A waiter asks for a charge of the hold in progress, now.
+    pub(crate) fn ask(&self, lock: &Lock, now: u64) {
+        if !self.has(Tag::HOT) {
+            lock.lasts_since.fetch_max(now, Relaxed);
+        }
+        self.tag.fetch_or(Tag::HOT, Relaxed);
+    }
+
     /// Somebody waits, and nobody had the lock until now.
     pub(crate) fn found_free(&self, recording: &Recording, address: u64) {
         let Some((number, lock)) = self.lock(recording, address) else { return };
         let now = now_ns();
         let charged = charge(lock, now, self.has(Tag::HOT));
         self.cool(lock, true);
-        record(recording, event::HANDING_ON, number, now, charged.ns, || NONE);
+        record(recording, event::HANDING_ON, number, now, &charged, || NONE);
     }
 
     /// Charged: the next is to charge only if that is to be exact, if it `goes_on` for this step, or if it is asked for.

@@ -7,6 +7,7 @@ use crate::memory::now_ns;
 use crate::recording::current;
 use crate::ring::{Sample, push};
 use crate::several::Access;
+use crate::waiters::{self, For};
 use crate::{chance, locks, stacks, walk};
 use core::cell::Cell;
 
@@ -21,6 +22,8 @@ pub struct Opaque {
     threshold: u64,
     /// Once it was walked.
     stack: Cell<u32>,
+    /// Among those that wait.
+    slot: u32,
 }
 
 impl Opaque {
@@ -29,10 +32,13 @@ impl Opaque {
     /// thread holds nothing that others wait for.
     #[cold]
     pub fn begin(address: u64, kind: u32) -> Option<Self> {
-        let threshold = chance::threshold(whole_ns(current()?));
+        let recording = current()?;
+        let threshold = chance::threshold(whole_ns(recording));
         let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
         let event = if is_lock { event::WAIT } else { event::CONDITION };
-        Some(Opaque { address, kind, event, from: now_ns(), threshold, stack: Cell::new(NONE) })
+        let from = now_ns();
+        let slot = waiters::enter(recording, For { address, lock: NONE, kind }, from);
+        Some(Opaque { address, kind, event, from, threshold, stack: Cell::new(NONE), slot })
     }
 
     /// As [`begin`](Self::begin), for a lock that many may have.
@@ -47,6 +53,7 @@ impl Opaque {
     pub fn look(&self) {
         if let Some(recording) = current().filter(|_| self.threshold <= SLEEP_NS) {
             self.stack.set(walk::stack(recording));
+            waiters::tell_stack(recording, self.slot, self.stack.get());
         }
     }
 
@@ -54,6 +61,7 @@ impl Opaque {
     #[cold]
     pub fn end(self) {
         let Some(recording) = current() else { return };
+        waiters::leave(recording, self.slot);
         let now = now_ns();
         let ns = now - self.from;
         if ns < self.threshold {
@@ -65,7 +73,7 @@ impl Opaque {
         let event = self.event;
         if lock != NONE {
             let weight = chance::weight(ns, whole_ns(recording));
-            push(recording, Sample { event, lock, stack, at: now, ns, weight });
+            push(recording, Sample { event, lock, stack, at: now, ns, weight, lengths: [0; 2] });
         }
     }
 }

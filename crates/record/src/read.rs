@@ -2,7 +2,8 @@
 //!
 //! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so.
 
-use crate::layout::{self, Header, MAGIC, Part, Stamp, event};
+use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event};
+use crate::waiters::TAKEN;
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
 use std::fs::File;
@@ -22,6 +23,7 @@ pub struct Reader {
     modules: Part,
     locks: Part,
     stacks: Part,
+    waiters: Part,
     ring: Part,
     tail: u64,
     /// Samples that were begun and not finished, or make no sense.
@@ -123,6 +125,26 @@ pub struct Sample {
     pub ns: u64,
     /// For how many it stands.
     pub weight: f64,
+    /// Of a charge: how long the hold lasted, as far as that is known. Of a handing on: how long nobody had the lock, and how
+    /// long the hold before. In ns; 0 where there is none, or it is not known.
+    pub lengths: [u64; 2],
+}
+
+/// A thread that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    /// The kernel's number of the thread, as its process knows it.
+    pub thread: u32,
+    /// The number of the lock it waits for; [`layout::NONE`] for what has no holders that are known.
+    pub lock: u32,
+    /// The address of that.
+    pub address: u64,
+    /// Since when, by the recording's clock.
+    pub since: u64,
+    /// Of [`layout::kind`].
+    pub kind: u32,
+    /// Where it waits, if that is known.
+    pub stack: u32,
 }
 
 /// What could not be recorded.
@@ -166,6 +188,7 @@ impl Reader {
             modules: part(offset_of!(Header, modules), size_of::<layout::Module>())?,
             locks: part(offset_of!(Header, locks), size_of::<layout::Lock>())?,
             stacks: part(offset_of!(Header, stacks), size_of::<u64>())?,
+            waiters: part(offset_of!(Header, waiters), size_of::<layout::Waiter>())?,
             ring: part(offset_of!(Header, ring), size_of::<layout::Slot>())?,
             tail: head.u64(offset_of!(Header, tail)),
             spoilt: 0,
@@ -319,6 +342,28 @@ impl Reader {
         Ok(locks)
     }
 
+    /// The threads that wait now. Of a thread that has left a wait without its end, or waits inside a wait, the newest counts.
+    pub fn waiters(&self) -> Result<Vec<Waiter>, Unreadable> {
+        use layout::Waiter as Entry;
+        const SIZE: usize = size_of::<Entry>();
+        let most = self.bytes(offset_of!(Header, most_waiters) as u64, 4)?.u32(0);
+        let n = u64::from(most).min(self.waiters.room) as usize;
+        let slots = self.bytes(self.waiters.start, n * SIZE)?;
+        let waiter = |at: usize| Waiter {
+            thread: slots.u32(at + offset_of!(Entry, thread)),
+            lock: slots.u32(at + offset_of!(Entry, lock)),
+            address: slots.u64(at + offset_of!(Entry, address)),
+            since: slots.u64(at + offset_of!(Entry, since)),
+            kind: slots.u32(at + offset_of!(Entry, kind)),
+            stack: slots.u32(at + offset_of!(Entry, stack)),
+        };
+        let mut waiters: Vec<Waiter> = (0..n).map(|index| waiter(index * SIZE)).collect();
+        waiters.retain(|waiter| waiter.thread != 0 && waiter.thread != TAKEN);
+        waiters.sort_by_key(|waiter| (waiter.thread, core::cmp::Reverse(waiter.since)));
+        waiters.dedup_by_key(|waiter| waiter.thread);
+        Ok(waiters)
+    }
+
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.
     pub fn stack(&self, number: u32) -> Result<Vec<u64>, Unreadable> {
         let at = u64::from(number);
@@ -374,18 +419,20 @@ fn sample(slots: &Bytes, at: usize) -> Option<Sample> {
     use layout::Slot;
     let field = |offset: usize| slots.u64(at + offset);
     let (what, place) = (field(offset_of!(Slot, what)), field(offset_of!(Slot, place)));
+    let event = what as u32 & !(!0 << LENGTHS_AT[0]);
     let weight = f64::from_bits(field(offset_of!(Slot, weight)));
     // Sums of weights, and of what they are multiplied with, stay far from infinity.
     let is_possible = weight > 0.0 && weight <= u64::MAX as f64;
-    let is_known = (event::WAIT..=event::TAKE).contains(&(what as u32 & !event::READING)) && is_possible;
+    let is_known = (event::WAIT..=event::TAKE).contains(&(event & !event::READING)) && is_possible;
     is_known.then_some(Sample {
-        event: what as u32,
+        event,
         thread: (what >> 32) as u32,
         lock: place as u32,
         stack: (place >> 32) as u32,
         at: field(offset_of!(Slot, at)),
         ns: field(offset_of!(Slot, ns)),
         weight,
+        lengths: LENGTHS_AT.map(|at| layout::decoded(what as u32 >> at & layout::LENGTH)),
     })
 }
 

@@ -135,6 +135,17 @@ pub(crate) mod tests {
         unsafe { &*place.cast::<Recording>() }
     }
 
+    /// A recording that has room for so many threads that wait.
+    pub(crate) fn with_room_for_waiters(waiters: u64) -> &'static Recording {
+        let place = map(FIRST_PIECE + 1);
+        // SAFETY: memory of our own, of zeros, larger than a header.
+        let header = unsafe { &mut *place.cast::<Header>() };
+        header.pid = std::process::id();
+        header.waiters = Part { start: (FIRST_PIECE * PIECE) as u64, room: waiters };
+        // SAFETY: as above; it stays, and nobody changes the header any more.
+        unsafe { &*place.cast::<Recording>() }
+    }
+
     /// An entry may lie across two pieces, either of which may have no memory.
     #[test]
     fn an_entry_is_there_if_all_of_it_has_memory() {

@@ -1,8 +1,8 @@
 //! A release: what it is charged, and what is written down of it.
 
 use crate::account::{GENERATION, Marks, Tag};
-use crate::charge::{charge, record};
-use crate::layout::{NONE, event};
+use crate::charge::{Charged, charge, record};
+use crate::layout::{Lock, NONE, event};
 use crate::memory::{between, now_ns};
 use crate::recording::{Recording, current};
 use crate::ring::{Sample, push};
@@ -29,7 +29,7 @@ impl Marks {
         let charged = asks.then(|| {
             let charged = charge(lock, now, self.has(Tag::HOT));
             self.cool(lock, charged.is_long);
-            charged.ns
+            held(lock, charged)
         });
         let held = (from != 0).then(|| between(from, now));
         Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
@@ -62,7 +62,7 @@ impl Marks {
         if tag & (Tag::HOT | Tag::NEXT) != 0 {
             let charged = charge(lock, now, tag & Tag::HOT != 0);
             self.cool(lock, charged.is_long);
-            pending.charged = Some(charged.ns);
+            pending.charged = Some(held(lock, charged));
         }
         let taken_at = lock.taken_at.load(Relaxed);
         // Not of this process, if nobody has written it here.
@@ -71,6 +71,13 @@ impl Marks {
         }
         Some(pending)
     }
+}
+
+/// The charge of a hold, which is the one before whatever follows.
+fn held(lock: &Lock, mut charged: Charged) -> Charged {
+    lock.held_before.store(charged.lengths[0], Relaxed);
+    charged.lengths[1] = 0;
+    charged
 }
 
 /// What is to be written down of a release.
@@ -82,7 +89,7 @@ pub struct Pending {
     woken: u64,
     /// The stack that acquired it, if that is known.
     taken_by: u32,
-    charged: Option<u64>,
+    charged: Option<Charged>,
     held: Option<u64>,
     /// Of an `Access`.
     pub(crate) flag: u32,
@@ -101,11 +108,11 @@ impl Pending {
         if let Some(ns) = self.held {
             let (weight, stack) = (recording.rate as f64, self.taken_by);
             let event = event::TAKE | self.flag;
-            push(recording, Sample { event, lock: self.number, stack, at: self.now, ns, weight });
+            push(recording, Sample { event, lock: self.number, stack, at: self.now, ns, weight, lengths: [0; 2] });
         }
-        if let Some(ns) = self.charged {
+        if let Some(charged) = &self.charged {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
-            record(recording, event::CHARGE | self.flag, self.number, self.now, ns, stack);
+            record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
         }
     }
 }

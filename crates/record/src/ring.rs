@@ -22,7 +22,7 @@
 //! and, behind a fence that acquires, once more for their words, which stay until the reader frees them. `gauge` acquires the
 //! tail, which the reader writes after its copies, by another system call.
 
-use crate::layout::Slot;
+use crate::layout::{LENGTHS_AT, Slot, encoded};
 use crate::recording::Recording;
 use crate::thread;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,6 +36,9 @@ pub(crate) struct Sample {
     pub(crate) at: u64,
     pub(crate) ns: u64,
     pub(crate) weight: f64,
+    /// Of a charge: how long the hold lasted, as far as that is known. Of a handing on: how long nobody had the lock, and how
+    /// long the hold before. Else 0.
+    pub(crate) lengths: [u64; 2],
 }
 
 pub(crate) fn push(recording: &Recording, sample: Sample) {
@@ -61,7 +64,9 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
     }
     let Some(slot) = recording.entry::<Slot>(recording.ring, head % room) else { return };
     // record_ring: fill
-    slot.what.store(u64::from(thread::id(recording.pid)) << 32 | u64::from(sample.event), Relaxed);
+    let [first, second] = sample.lengths.map(encoded);
+    let what = sample.event | first << LENGTHS_AT[0] | second << LENGTHS_AT[1];
+    slot.what.store(u64::from(thread::id(recording.pid)) << 32 | u64::from(what), Relaxed);
     slot.place.store(u64::from(sample.stack) << 32 | u64::from(sample.lock), Relaxed);
     slot.at.store(sample.at, Relaxed);
     slot.ns.store(sample.ns, Relaxed);
@@ -84,7 +89,7 @@ mod tests {
         const THREADS: u64 = 3;
         let _alone = alone();
         let recording = with_room_for_samples(1, ROOM);
-        let sample = Sample { event: 1, lock: 2, stack: 3, at: 4, ns: 5, weight: 1.0 };
+        let sample = Sample { event: 1, lock: 2, stack: 3, at: 4, ns: 5, weight: 1.0, lengths: [0; 2] };
         (1..ROOM).for_each(|_| push(recording, sample));
         let (barrier, most) = (Barrier::new(THREADS as usize), AtomicU64::new(0));
         let push_again_and_again = || {

@@ -24,6 +24,8 @@ pub(crate) struct Own {
     pub(crate) ready: Cell<(u64, u64)>,
     /// Its count of acquisitions, and what it has to read, of locks that others may have meanwhile.
     pub(crate) holds: Holds,
+    /// Its slot among those that wait, counted from 1; 0 before its first wait.
+    pub(crate) slot: Cell<u32>,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,

@@ -7,6 +7,7 @@ use crate::memory::now_ns;
 use crate::recording::{Recording, current};
 use crate::ring::{Sample, push};
 use crate::thread::own;
+use crate::waiters::{self, For};
 use crate::{chance, waiting, walk};
 use core::cell::Cell;
 use core::ptr;
@@ -31,10 +32,13 @@ impl Marks {
         let (number, lock) = self.lock(recording, address)?;
         let threshold = chance::threshold(whole_ns(recording));
         let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
-        let wait = Wait { marks: self, lock, number, from: now_ns(), threshold, flag: 0, stack, outer };
+        let from = now_ns();
+        let what = For { address, lock: number, kind: lock.kind.load(Relaxed) };
+        let slot = waiters::enter(recording, what, from);
+        let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
         let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
-        self.tag.fetch_or(Tag::HOT, Relaxed);
+        self.ask(lock, from);
         if sleeps_now {
             wait.prepare_to_sleep(recording);
         }
@@ -76,6 +80,7 @@ impl Wait<'_> {
     }
 
     pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
+        waiters::leave(recording, self.slot);
         let now = now_ns();
         if has_it {
             self.enter(recording, now);
@@ -86,7 +91,7 @@ impl Wait<'_> {
         let ns = now - self.from;
         if ns >= self.threshold {
             let (stack, weight) = (self.stack(recording), chance::weight(ns, whole_ns(recording)));
-            push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight });
+            push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight, lengths: [0; 2] });
         }
         ns
     }
@@ -117,7 +122,7 @@ impl Wait<'_> {
         self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
         self.marks.cool(self.lock, true);
         if is_looked_at {
-            record(recording, event::HANDING_ON, self.number, now, charged.ns, || NONE);
+            record(recording, event::HANDING_ON, self.number, now, &charged, || NONE);
         } else {
             // Others may have had it since the last charge, who are not known.
             self.lock.left_over.fetch_add(charged.ns, Relaxed);
@@ -134,6 +139,7 @@ impl Wait<'_> {
     fn stack(&self, recording: &Recording) -> u32 {
         if self.stack.get() == NONE {
             self.stack.set(walk::stack(recording));
+            waiters::tell_stack(recording, self.slot, self.stack.get());
         }
         self.stack.get()
     }
@@ -154,7 +160,9 @@ pub fn slept() {
     now_waiting(|recording, wait| {
         wait.lock.parks.fetch_add(1, Relaxed);
         wait.prepare_to_sleep(recording);
-        wait.marks.tag.fetch_or(Tag::HOT, Relaxed);
+        if !wait.marks.has(Tag::HOT) {
+            wait.marks.ask(wait.lock, now_ns());
+        }
     });
 }
 

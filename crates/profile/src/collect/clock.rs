@@ -94,7 +94,10 @@ mod tests {
     fn no_time_is_outside_of_the_run() {
         let clock = clock(104 * S, 5004 * S);
         let sample = |event, at, ns| {
-            clock.corrected(Sample { event, thread: 1, lock: 1, stack: 0, at, ns, weight: 1.0 }, 110 * S)
+            clock.corrected(
+                Sample { event, thread: 1, lock: 1, stack: 0, at, ns, weight: 1.0, lengths: [0; 2] },
+                110 * S,
+            )
         };
         for (event, at, ns, expected) in [
             (event::WAIT, 105 * S, S, (5 * S, S, true)),
