@@ -179,7 +179,7 @@ impl Watched {
                 outputs.write_snapshot(&self.collector.snapshot(now));
                 next = every.map(|every| Instant::now() + every);
             }
-            std::thread::sleep(GAP);
+            self.collector.watch(GAP, now_ns);
         }
     }
 

@@ -4,23 +4,28 @@
 
 pub(crate) mod build;
 mod bypassed;
+pub(crate) mod causes;
 mod clock;
 mod contents;
 #[cfg(test)]
 mod damage;
+pub(crate) mod holders;
 pub(crate) mod totals;
 
 use crate::profile::{Ended, LockKind, WaitKind};
 use crate::symbols::Symbols;
 use bypassed::Bypassed;
 pub use bypassed::parent;
+use causes::SHORT_NS;
 use clock::Clock;
 use contents::Contents;
+use holders::Holders;
 use ondeck_record::layout::{event, kind};
-use ondeck_record::read::{Dropped, Reader, Unreadable};
+use ondeck_record::read::{Dropped, Reader, Unreadable, Waiter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use totals::Totals;
 
 /// What is known of the run beside its recordings.
@@ -61,6 +66,9 @@ struct Recording {
     locks: BTreeMap<u32, Totals>,
     /// See [`locks`](Self::locks).
     recent: BTreeMap<u32, Totals>,
+    holders: Holders,
+    /// Threads that waited at the last look.
+    waiters: Vec<Waiter>,
     ended: Ended,
     /// When something was last known of it, from the start of the run.
     last_ns: u64,
@@ -128,6 +136,28 @@ impl Collector {
         }
     }
 
+    /// Looks at the holders of locks for so long, again and again; to be called in place of a sleep between two calls of
+    /// [`take`](Self::take). `now_ns` tells the time.
+    pub fn watch(&mut self, time: Duration, now_ns: impl Fn() -> u64) {
+        const GAP: Duration = Duration::from_millis(2);
+        /// Looks take a small part of the time, however many processes there are.
+        const GAP_OF_LOOKS: u32 = 40;
+        let end = Instant::now() + time;
+        loop {
+            let began = Instant::now();
+            for recording in self.recordings.iter_mut().filter(|recording| !recording.is_closed) {
+                // What is wrong with it is found out when it is taken.
+                let _ = recording.look(now_ns());
+            }
+            let gap = GAP.max(began.elapsed() * GAP_OF_LOOKS);
+            let left = end.saturating_duration_since(Instant::now());
+            std::thread::sleep(gap.min(left));
+            if gap >= left {
+                return;
+            }
+        }
+    }
+
     /// What can be said by the process's number, if its file system does not tell. In a PID namespace of its own that is
     /// another one's.
     fn seems_gone(&self, at: usize) -> bool {
@@ -180,6 +210,8 @@ impl Recording {
             clock,
             locks: BTreeMap::new(),
             recent: BTreeMap::new(),
+            holders: Holders::default(),
+            waiters: Vec::new(),
             ended: Ended::Running,
             last_ns,
             n_untimely: 0,
@@ -192,16 +224,23 @@ impl Recording {
 
     /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
     fn take(&mut self, is_gone: bool, now_ns: u64) -> Result<Option<PathBuf>, Unreadable> {
+        self.look(now_ns)?;
         let Some(reader) = self.contents.reader() else { return Ok(None) };
+        let holders = &mut self.holders;
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);
         let (clock, n_untimely) = (self.clock, &mut self.n_untimely);
         reader.take(is_gone, |sample| {
             let (sample, could_be) = clock.corrected(sample, now_ns);
             *n_untimely += u64::from(!could_be);
             *last_ns = (*last_ns).max(sample.at);
-            locks.entry(sample.lock).or_default().add(&sample);
-            recent.entry(sample.lock).or_default().add(&sample);
+            // A length is known to an eighth.
+            let from = sample.at.saturating_sub(sample.lengths[0] + sample.lengths[0] / 8);
+            let is_long = sample.event & !event::READING == event::CHARGE && sample.lengths[0] >= SHORT_NS;
+            let did = if is_long { holders.during(sample.lock, sample.thread, from, sample.at) } else { None };
+            locks.entry(sample.lock).or_default().add(&sample, did.as_ref());
+            recent.entry(sample.lock).or_default().add(&sample, did.as_ref());
         })?;
+        self.waiters = reader.waiters()?;
         self.n_spoilt = reader.spoilt();
         self.dropped = reader.dropped()?;
         self.has_locked = reader.has_locked()?;
@@ -211,7 +250,16 @@ impl Recording {
         }
         self.is_closed = true;
         self.ended = if reader.has_exited()? { Ended::Exit } else { Ended::Abruptly };
-        self.contents.keep(&self.locks)
+        self.contents.keep(&self.locks, &self.waiters)
+    }
+
+    /// Looks at the holders of locks that threads wait for.
+    fn look(&mut self, now_ns: u64) -> Result<(), Unreadable> {
+        let now = self.clock.until_now(now_ns);
+        match self.contents.reader() {
+            Some(reader) => self.holders.look(reader, &self.clock, now),
+            None => Ok(()),
+        }
     }
 }
 

@@ -11,16 +11,29 @@ use core::sync::atomic::Ordering::Relaxed;
 #[derive(Debug)]
 pub(crate) struct Charged {
     pub(crate) ns: u64,
-    /// How long the hold lasted, or nobody had the lock, as far as that is known; and the hold before.
+    /// How long the hold lasted, or nobody had the lock, as far as that is known; of a time without a holder, what of
+    /// the charge a long hold before has caused.
     pub(crate) lengths: [u64; 2],
     /// Whether it is for a time beside which a look at the clock is nothing.
     pub(crate) is_long: bool,
 }
 
+/// A time that is at least so long is long: two looks at a clock, and a sample, are a hundredth of it. To put a thread to sleep
+/// and wake it takes about as long, and a better mutex saves that.
+pub const LONG_NS: u64 = 20_000;
+
+impl Charged {
+    /// It was a time without a holder. Of those that waited, some do because of a long hold before.
+    pub(crate) fn free(mut self, lock: &Lock) -> Self {
+        let victims = u64::from(lock.victims.load(Relaxed));
+        let n = waiting::number(lock.waiting.load(Relaxed)).max(1);
+        self.lengths[1] = (u128::from(self.ns) * u128::from(victims.min(n)) / u128::from(n)) as u64;
+        self
+    }
+}
+
 /// Charges what is waited for up to now, and says how much that is.
 pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
-    /// Two looks at a clock, and a sample, are a hundredth of that.
-    const LONG_NS: u64 = 20_000;
     let mut area = 0;
     // Of several who have the lock to read and release it at once, one charges an instant. Always succeeds.
     let _ = lock.waiting.fetch_update(Relaxed, Relaxed, |word| {
@@ -34,8 +47,7 @@ pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
     let left_over = if has_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
     let lasted = now.saturating_sub(lock.lasts_since.load(Relaxed));
     lock.lasts_since.store(now, Relaxed);
-    let lengths = [lasted, lock.held_before.load(Relaxed)];
-    Charged { ns: area + left_over, lengths, is_long: now.saturating_sub(since) >= LONG_NS }
+    Charged { ns: area + left_over, lengths: [lasted, 0], is_long: now.saturating_sub(since) >= LONG_NS }
 }
 
 /// Whether charges for that lock are exact: the C library's locks tell of each wait, and of those that many may have there

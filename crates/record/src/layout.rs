@@ -144,8 +144,8 @@ pub struct Lock {
     /// Since when a hold, or a time without a holder, is known to last: the last charge, or a waiter that asked for the next
     /// one after it. In ns.
     pub lasts_since: AtomicU64,
-    /// How long the last hold lasted that was charged, in ns.
-    pub held_before: AtomicU64,
+    /// Threads that waited as a long hold ended, and do not have the lock yet: they fell asleep because of that.
+    pub victims: AtomicU32,
 }
 
 /// What an entry among the locks is.

@@ -60,6 +60,7 @@ mod waiting;
 mod walk;
 
 pub use account::{Marks, Wait};
+pub use charge::LONG_NS;
 pub use file::Wish;
 pub use marks::count;
 pub use opaque::{Opaque, forget};

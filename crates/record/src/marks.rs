@@ -148,7 +148,7 @@ impl Marks {
         let now = now_ns();
         let charged = charge(lock, now, self.has(Tag::HOT));
         self.cool(lock, true);
-        record(recording, event::HANDING_ON, number, now, &charged, || NONE);
+        record(recording, event::HANDING_ON, number, now, &charged.free(lock), || NONE);
     }
 
     /// Charged: the next is to charge only if that is to be exact, if it `goes_on` for this step, or if it is asked for.

@@ -4,6 +4,7 @@
 
 use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event};
 use crate::waiters::TAKEN;
+use crate::waiting;
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
 use std::fs::File;
@@ -106,6 +107,17 @@ pub struct Lock {
     pub rotations: u32,
     /// Turns of loops.
     pub spins: u32,
+    /// Who waits for it, as the recorder keeps that.
+    waiting: u64,
+    /// Since when the hold in progress is known to last, by the recording's clock.
+    pub lasts_since: u64,
+}
+
+impl Lock {
+    /// What is waited for it at an instant and nobody has been charged yet, in ns.
+    pub fn uncharged_ns(&self, now: u64) -> u64 {
+        waiting::area(self.waiting, now)
+    }
 }
 
 /// A sample.
@@ -125,8 +137,8 @@ pub struct Sample {
     pub ns: u64,
     /// For how many it stands.
     pub weight: f64,
-    /// Of a charge: how long the hold lasted, as far as that is known. Of a handing on: how long nobody had the lock, and how
-    /// long the hold before. In ns; 0 where there is none, or it is not known.
+    /// Of a charge: how long the hold lasted, as far as that is known. Of a handing on: how long nobody had the lock, and what
+    /// of the charge a long hold before has caused. In ns; 0 where it is none, or not known.
     pub lengths: [u64; 2],
 }
 
@@ -304,42 +316,33 @@ impl Reader {
 
     /// The locks and condition variables that are known until now.
     pub fn locks(&self) -> Result<Vec<Lock>, Unreadable> {
-        use layout::Lock as Entry;
         const AT_ONCE: u64 = 256;
         let mut locks = Vec::new();
         let mut first = 1;
         while first < self.locks.room {
             let n = AT_ONCE.min(self.locks.room - first);
-            let size = size_of::<Entry>();
+            let size = size_of::<layout::Lock>();
             let entries = self.bytes(self.locks.start + first * size as u64, n as usize * size)?;
             let n_before = locks.len();
-            for index in 0..n as usize {
-                let address = entries.u64(index * size + offset_of!(Entry, address));
-                // Whoever has taken that number may be about to write it, or had no room on the disk.
-                if address == 0 {
-                    continue;
-                }
-                let field = |at: usize| entries.u32(index * size + at);
-                let left_over = entries.u64(index * size + offset_of!(Entry, left_over));
-                locks.push(Lock {
-                    number: first as u32 + index as u32,
-                    address,
-                    kind: field(offset_of!(Entry, kind)),
-                    origin: field(offset_of!(Entry, origin)),
-                    left_over,
-                    most_waiting: field(offset_of!(Entry, most_waiting)),
-                    parks: field(offset_of!(Entry, parks)),
-                    wakes: field(offset_of!(Entry, wakes)),
-                    rotations: field(offset_of!(Entry, rotations)),
-                    spins: field(offset_of!(Entry, spins)),
-                });
-            }
+            // Whoever has taken a number may be about to write it, or had no room on the disk.
+            let known = (0..n as usize).filter_map(|index| lock(&entries, index * size, first as u32 + index as u32));
+            locks.extend(known);
             if locks.len() == n_before {
                 break;
             }
             first += n;
         }
         Ok(locks)
+    }
+
+    /// The lock of that number, if there is one.
+    pub fn lock(&self, number: u32) -> Result<Option<Lock>, Unreadable> {
+        if number == layout::NONE || u64::from(number) >= self.locks.room {
+            return Ok(None);
+        }
+        let size = size_of::<layout::Lock>();
+        let entry = self.bytes(self.locks.start + u64::from(number) * size as u64, size)?;
+        Ok(lock(&entry, 0, number))
     }
 
     /// The threads that wait now. Of a thread that has left a wait without its end, or waits inside a wait, the newest counts.
@@ -413,6 +416,26 @@ impl Reader {
         // record_ring: free
         self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64).map_err(wrong)
     }
+}
+
+fn lock(entries: &Bytes, at: usize, number: u32) -> Option<Lock> {
+    use layout::Lock as Entry;
+    let (field, word) = (|offset: usize| entries.u32(at + offset), |offset: usize| entries.u64(at + offset));
+    let address = word(offset_of!(Entry, address));
+    (address != 0).then(|| Lock {
+        number,
+        address,
+        kind: field(offset_of!(Entry, kind)),
+        origin: field(offset_of!(Entry, origin)),
+        left_over: word(offset_of!(Entry, left_over)),
+        most_waiting: field(offset_of!(Entry, most_waiting)),
+        parks: field(offset_of!(Entry, parks)),
+        wakes: field(offset_of!(Entry, wakes)),
+        rotations: field(offset_of!(Entry, rotations)),
+        spins: field(offset_of!(Entry, spins)),
+        waiting: word(offset_of!(Entry, waiting)),
+        lasts_since: word(offset_of!(Entry, lasts_since)),
+    })
 }
 
 fn sample(slots: &Bytes, at: usize) -> Option<Sample> {

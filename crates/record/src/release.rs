@@ -1,13 +1,13 @@
 //! A release: what it is charged, and what is written down of it.
 
 use crate::account::{GENERATION, Marks, Tag};
-use crate::charge::{Charged, charge, record};
+use crate::charge::{Charged, LONG_NS, charge, record};
 use crate::layout::{Lock, NONE, event};
 use crate::memory::{between, now_ns};
 use crate::recording::{Recording, current};
 use crate::ring::{Sample, push};
 use crate::thread::own;
-use crate::{locks, walk};
+use crate::{locks, waiting, walk};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl Marks {
@@ -73,10 +73,11 @@ impl Marks {
     }
 }
 
-/// The charge of a hold, which is the one before whatever follows.
-fn held(lock: &Lock, mut charged: Charged) -> Charged {
-    lock.held_before.store(charged.lengths[0], Relaxed);
-    charged.lengths[1] = 0;
+/// The charge of a hold. If that was long, whoever waits now does because of it.
+fn held(lock: &Lock, charged: Charged) -> Charged {
+    if charged.lengths[0] >= LONG_NS {
+        lock.victims.store(waiting::number(lock.waiting.load(Relaxed)) as u32, Relaxed);
+    }
     charged
 }
 

@@ -36,8 +36,8 @@ pub(crate) struct Sample {
     pub(crate) at: u64,
     pub(crate) ns: u64,
     pub(crate) weight: f64,
-    /// Of a charge: how long the hold lasted, as far as that is known. Of a handing on: how long nobody had the lock, and how
-    /// long the hold before. Else 0.
+    /// Of a charge: how long the hold lasted, as far as that is known. Of a handing on: how long nobody had the lock, and what
+    /// of the charge a long hold before has caused. Else 0.
     pub(crate) lengths: [u64; 2],
 }
 

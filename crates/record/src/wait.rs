@@ -56,6 +56,14 @@ impl Wait<'_> {
         result
     }
 
+    /// It has lasted for long and goes on: whoever looks from outside is told where.
+    #[cold]
+    pub fn goes_on(&self) {
+        if let Some(recording) = current() {
+            self.stack(recording);
+        }
+    }
+
     /// It is over: the calling thread has the lock, or has given up. Gives how long it took, in ns.
     pub fn end(self, has_it: bool, address: u64) -> u64 {
         let Some(recording) = current() else { return 0 };
@@ -118,8 +126,10 @@ impl Wait<'_> {
     fn enter(&self, recording: &Recording, now: u64) {
         let is_instant = is_exact(self.lock) || self.marks.has(Tag::HOT);
         let is_looked_at = is_instant || self.marks.has(Tag::NEXT);
-        let charged = charge(self.lock, now, is_instant);
+        let charged = charge(self.lock, now, is_instant).free(self.lock);
         self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
+        // Only who has the lock writes it.
+        self.lock.victims.store(self.lock.victims.load(Relaxed).saturating_sub(1), Relaxed);
         self.marks.cool(self.lock, true);
         if is_looked_at {
             record(recording, event::HANDING_ON, self.number, now, &charged, || NONE);

@@ -1,5 +1,7 @@
 //! The profile of what was taken until now: with names.
 
+mod why;
+
 use super::bypassed::Bypassed;
 use super::totals::{Stacks, Totals};
 use super::{Collector, Recording, Stack, meaning};
@@ -22,7 +24,8 @@ impl Collector {
 
     /// What it has told since the last snapshot, or since the start.
     pub fn snapshot(&mut self, now_ns: u64) -> Profile {
-        let mut profile = self.build(now_ns, Since::Snapshot);
+        let last = self.last_snapshot_ns.map_or(0, |last| last.saturating_sub(self.run.started_ns));
+        let mut profile = self.build(now_ns, Since::Snapshot(last));
         let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
         profile
@@ -60,11 +63,12 @@ impl Collector {
             stacks: builder.stacks.list,
             locks: builder.locks,
             conditions: builder.conditions,
-            stuck: Vec::new(),
+            stuck: builder.stuck,
             dropped: Dropped::default(),
             notes: problems,
         };
         put_in_order(&mut profile);
+        why::resolve(&mut profile, &builder.addressed.list);
         self.tell_of_gaps(&mut profile);
         if since == Since::Start {
             profile.notes.extend(still_running(&profile.processes));
@@ -197,7 +201,8 @@ impl<T: Clone + Eq + std::hash::Hash> Once<T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Since {
     Start,
-    Snapshot,
+    /// The last snapshot, in ns from the start of the run.
+    Snapshot(u64),
 }
 
 struct Builder<'a> {
@@ -211,6 +216,10 @@ struct Builder<'a> {
     sources: BTreeSet<(usize, u32)>,
     locks: Vec<Lock>,
     conditions: Vec<Condition>,
+    /// Threads that still wait; their locks are numbers of addresses.
+    stuck: Vec<crate::profile::Stuck>,
+    /// Addresses whose locks are looked up at the end.
+    addressed: Once<(u32, u64)>,
 }
 
 impl<'a> Builder<'a> {
@@ -225,6 +234,8 @@ impl<'a> Builder<'a> {
             sources: BTreeSet::new(),
             locks: Vec::new(),
             conditions: Vec::new(),
+            stuck: Vec::new(),
+            addressed: Once::new(),
         }
     }
 
@@ -254,17 +265,21 @@ impl<'a> Builder<'a> {
         for lock in recording.contents.locks()? {
             let totals = match self.since {
                 Since::Start => &recording.locks,
-                Since::Snapshot => &recording.recent,
+                Since::Snapshot(_) => &recording.recent,
             };
-            let totals = totals.get(&lock.number);
+            let is_waited_for = recording.is_waited_for(lock.number);
             // One that nobody used again, or that two threads made at once.
-            let Some(totals) = totals else { continue };
+            let totals = match totals.get(&lock.number) {
+                None if !is_waited_for => continue,
+                totals => totals.cloned().unwrap_or_default(),
+            };
+            let totals = &recording.with_those_under_way(&lock, totals, self.since);
             match meaning(lock.kind) {
                 Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,
                 Err(kind) => self.add_condition(&mut image, &lock, kind, totals)?,
             }
         }
-        Ok(())
+        self.add_stuck(&mut image)
     }
 
     /// The number of a process. The library and the program itself may both record one: what has the same number by the
@@ -326,7 +341,7 @@ impl<'a> Builder<'a> {
             wakers: Vec::new(),
             kind,
             timeline: totals.over_time.timeline(self.slice_ns),
-            causes: Vec::new(),
+            causes: self.causes(image, kind, totals)?,
         };
         self.locks.push(built);
         Ok(())

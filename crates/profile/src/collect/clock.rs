@@ -38,6 +38,11 @@ impl Clock {
         at.wrapping_sub(self.origin_ns)
     }
 
+    /// The time of the recording so long after the start of the run.
+    pub(super) fn instant(&self, since: u64) -> u64 {
+        since.wrapping_add(self.origin_ns)
+    }
+
     /// From the start of the run to now.
     pub(super) fn until_now(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.run_started_ns)

@@ -2,7 +2,7 @@
 //! start thousands of processes, and files that stay open or are kept would use up what the system has of them.
 
 use super::Totals;
-use ondeck_record::read::{About, Lock, Module, Reader, Unreadable};
+use ondeck_record::read::{About, Lock, Module, Reader, Unreadable, Waiter};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -84,15 +84,21 @@ impl Contents {
 
     /// The process is gone, and all its samples are in `totals`: keeps what these need, and removes the file, whose path is
     /// the answer if that could be done.
-    pub(super) fn keep(&mut self, totals: &BTreeMap<u32, Totals>) -> Result<Option<PathBuf>, Unreadable> {
+    pub(super) fn keep(
+        &mut self,
+        totals: &BTreeMap<u32, Totals>,
+        waiters: &[Waiter],
+    ) -> Result<Option<PathBuf>, Unreadable> {
         let From::File(reader) = &self.from else { return Ok(None) };
         let mut kept = Kept::default();
-        if !totals.is_empty() {
+        let is_waited_for = |lock: u32| waiters.iter().any(|waiter| waiter.lock == lock);
+        if !totals.is_empty() || !waiters.is_empty() {
             kept.locks = reader.locks()?;
-            kept.locks.retain(|lock| totals.contains_key(&lock.number));
+            kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock.number));
             kept.modules = reader.modules()?;
+            let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);
-            for number in totals.values().flat_map(Totals::stacks).chain(origins) {
+            for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting) {
                 if let Entry::Vacant(place) = kept.stacks.entry(number) {
                     place.insert(reader.stack(number)?);
                 }

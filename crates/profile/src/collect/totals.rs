@@ -1,5 +1,7 @@
 //! What the samples of one lock add up to.
 
+use super::causes::Sums;
+use super::holders::Shares;
 use super::{Stack, is_lock_wait};
 use crate::profile::{Bar, Histogram, Site, Timeline};
 use ondeck_record::layout::event;
@@ -19,6 +21,7 @@ pub(crate) struct Totals {
     pub(crate) takers: Stacks,
     pub(crate) threads: BTreeSet<u32>,
     pub(crate) over_time: OverTime,
+    pub(crate) causes: Sums,
 }
 
 /// How often, and how long.
@@ -38,16 +41,26 @@ impl Sum {
 impl Totals {
     /// The numbers of all stacks in it.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
-        [&self.waiters, &self.holders, &self.takers].into_iter().flat_map(|stacks| stacks.0.keys().map(Stack::number))
+        [&self.waiters, &self.holders, &self.takers]
+            .into_iter()
+            .flat_map(|stacks| stacks.0.keys().map(Stack::number))
+            .chain(self.causes.stacks())
     }
 
-    /// A sample whose time is counted from the start of the run.
-    pub(crate) fn add(&mut self, sample: &Sample) {
+    /// A sample whose time is counted from the start of the run; of a long hold with what the holder did, as far as that was
+    /// seen.
+    pub(crate) fn add(&mut self, sample: &Sample, did: Option<&Shares>) {
         let Sample { thread, at, ns, weight, .. } = *sample;
         let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
         match sample.event & !event::READING {
-            event::CHARGE => self.holders.add(stack, weight, ns),
-            event::HANDING_ON => self.handing_on_ns += weight * ns as f64,
+            event::CHARGE => {
+                self.holders.add(stack, weight, ns);
+                self.causes.held(stack, weight, ns, sample.lengths[0], did);
+            }
+            event::HANDING_ON => {
+                self.handing_on_ns += weight * ns as f64;
+                self.causes.handed_on(weight, ns, sample.lengths);
+            }
             event::TAKE => {
                 self.threads.insert(thread);
                 self.takes.add(weight, ns);

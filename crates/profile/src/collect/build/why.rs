@@ -1,0 +1,168 @@
+//! Why locks were waited for, and who still waits: with names.
+
+use super::{Builder, Image, Since};
+use crate::collect::causes::{Part, SHORT_NS};
+use crate::collect::holders::Doing;
+use crate::collect::totals::Totals;
+use crate::collect::{Recording, Stack};
+use crate::profile::{Cause, LockKind, Other, Profile, State, Stuck};
+use ondeck_record::layout::NONE;
+use ondeck_record::read::{self, Unreadable, Waiter};
+use std::collections::HashMap;
+
+/// A wait that is just in progress as a run ends is like any other, and too short to be told of.
+const STUCK_NS: u64 = 1_000_000;
+
+impl Recording {
+    /// The threads that still wait for a lock, and how long each has waited, not counting what was before `from`.
+    fn still_waiting(&self, from: u64) -> impl Iterator<Item = (&Waiter, u64)> {
+        let waits = move |waiter: &Waiter| self.last_ns.saturating_sub(self.clock.since(waiter.since).max(from));
+        let waiters = self.waiters.iter().filter(|waiter| waiter.lock != NONE);
+        waiters.map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= STUCK_NS)
+    }
+
+    pub(super) fn is_waited_for(&self, lock: u32) -> bool {
+        self.still_waiting(0).any(|(waiter, _)| waiter.lock == lock)
+    }
+
+    /// The totals of a lock with the waits that are still under way.
+    pub(super) fn with_those_under_way(&self, lock: &read::Lock, totals: Totals, since: Since) -> Totals {
+        let (mut totals, from) = (totals, since.from());
+        let mut n = 0;
+        for (waiter, ns) in self.still_waiting(from).filter(|(waiter, _)| waiter.lock == lock.number) {
+            n += 1;
+            totals.threads.insert(waiter.thread);
+            totals.waits.add(1.0, ns);
+            totals.waiters.add(Stack { number: waiter.stack, is_reading: false }, 1.0, ns);
+            totals.wait_lengths.add(1.0, ns);
+            totals.longest_ns = totals.longest_ns.max(ns);
+            totals.over_time.add(self.last_ns, ns, 1.0);
+        }
+        if n > 0 {
+            let most = n * self.last_ns.saturating_sub(from);
+            let uncharged = lock.uncharged_ns(self.clock.instant(self.last_ns)).min(most);
+            let held = self.last_ns.saturating_sub(self.clock.since(lock.lasts_since)).max(SHORT_NS);
+            let (shares, stack) = match self.holders.until_now(lock.number) {
+                Some((shares, thread, _)) => (Some(shares), self.stack_of(thread)),
+                None => (None, NONE),
+            };
+            let stack = Stack { number: stack, is_reading: false };
+            totals.holders.add(stack, 1.0, uncharged);
+            totals.causes.held(stack, 1.0, uncharged, held, shares.as_ref());
+        }
+        totals
+    }
+
+    /// Where that thread waits, if it does and that is known.
+    fn stack_of(&self, thread: u32) -> u32 {
+        self.waiters.iter().find(|waiter| waiter.thread == thread).map_or(NONE, |waiter| waiter.stack)
+    }
+}
+
+impl Since {
+    /// In ns from the start of the run.
+    fn from(self) -> u64 {
+        match self {
+            Since::Start => 0,
+            Since::Snapshot(from) => from,
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// The causes of a lock's waiting, which add up to it.
+    pub(super) fn causes(
+        &mut self,
+        image: &mut Image,
+        kind: LockKind,
+        totals: &Totals,
+    ) -> Result<Vec<Cause>, Unreadable> {
+        let parts = totals.causes.parts();
+        let mut causes = Vec::new();
+        for ((stack, doing), part) in &parts.holds {
+            let number = self.stack(image, stack.number)?;
+            let number = number.map(|n| if kind == LockKind::RwLock { self.told_apart(n, *stack) } else { n });
+            causes.push(self.cause(image.process, *doing, number, part));
+        }
+        let without = |state, part: &Part| Cause { state, ..of_part(part) };
+        causes.extend([without(State::Passing, &parts.passing), without(State::Free, &parts.free)]);
+        causes.retain(|cause| cause.ns > 0.0);
+        // Waits and charges are estimates, each from samples of its own.
+        let all: f64 = causes.iter().map(|cause| cause.ns).sum();
+        causes.iter_mut().for_each(|cause| cause.ns *= totals.waits.ns / all);
+        causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+        Ok(causes)
+    }
+
+    fn cause(&mut self, process: u32, doing: Option<Doing>, stack: Option<u32>, part: &Part) -> Cause {
+        let (state, call, other) = self.told(process, doing);
+        Cause { state, stack, call, other, ..of_part(part) }
+    }
+
+    fn told(&mut self, process: u32, doing: Option<Doing>) -> (State, String, Option<Other>) {
+        let none = String::new;
+        match doing {
+            None => (State::Unknown, none(), None),
+            Some(Doing::Computing) => (State::Computing, none(), None),
+            Some(Doing::NoCore) => (State::NoCore, none(), None),
+            Some(Doing::Blocked(call)) => (State::Blocked, call.map_or_else(none, name_of_call), None),
+            Some(Doing::Waiting(_, address)) => {
+                (State::OtherLock, none(), Some(Other::Lock(self.addressed(process, address))))
+            }
+        }
+    }
+
+    /// The place of an address among those whose locks are looked up once all are known.
+    fn addressed(&mut self, process: u32, address: u64) -> u32 {
+        self.addressed.number((process, address))
+    }
+
+    /// The threads of a recording that still wait.
+    pub(super) fn add_stuck(&mut self, image: &mut Image) -> Result<(), Unreadable> {
+        let recording = image.recording;
+        for (waiter, ns) in recording.still_waiting(0) {
+            let stack = self.stack(image, waiter.stack)?;
+            let since = recording.clock.since(waiter.since);
+            let holder = recording.holders.last(waiter.lock).filter(|(.., at)| *at >= since);
+            let (state, call, _) = self.told(image.process, holder.map(|(_, doing, _)| doing));
+            let lock = self.addressed(image.process, waiter.address);
+            let holder = holder.map(|(thread, ..)| thread);
+            let (process, thread) = (image.process, waiter.thread);
+            self.stuck.push(Stuck { process, thread, lock, ns, stack, holder, state, call });
+        }
+        Ok(())
+    }
+}
+
+/// Puts the numbers of locks in the place of those of addresses.
+pub(super) fn resolve(profile: &mut Profile, addressed: &[(u32, u64)]) {
+    let mut found: HashMap<(u32, u64), Other> = HashMap::new();
+    for (index, condition) in profile.conditions.iter().enumerate() {
+        found.entry((condition.process, condition.address)).or_insert(Other::Condition(index as u32));
+    }
+    for (index, lock) in profile.locks.iter().enumerate().rev() {
+        found.insert((lock.process, lock.address), Other::Lock(index as u32));
+    }
+    let find = |number: u32| addressed.get(number as usize).and_then(|place| found.get(place)).copied();
+    for cause in profile.locks.iter_mut().flat_map(|lock| &mut lock.causes) {
+        if let Some(Other::Lock(number)) = cause.other {
+            cause.other = find(number);
+        }
+    }
+    profile.stuck.retain_mut(|stuck| match find(stuck.lock) {
+        Some(Other::Lock(lock)) => {
+            stuck.lock = lock;
+            true
+        }
+        _ => false,
+    });
+    profile.stuck.sort_by_key(|stuck| std::cmp::Reverse(stuck.ns));
+}
+
+fn of_part(part: &Part) -> Cause {
+    Cause { ns: part.ns, count: part.count, each_ns: part.each_ns(), ..Cause::default() }
+}
+
+fn name_of_call(number: u32) -> String {
+    syscalls::Sysno::new(number as usize).map_or_else(|| format!("system call {number}"), |call| call.name().to_owned())
+}

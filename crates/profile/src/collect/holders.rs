@@ -1,0 +1,285 @@
+//! What the threads do that hold locks others wait for: looked at from outside, some hundred times a second, at no cost to
+//! the holder.
+//!
+//! The recording shows who waits for which lock. The lock's own memory shows who has it, and the kernel what that thread
+//! does. A look counts if the same thread has the lock before and after it. Looks are kept until the hold is charged that
+//! they fell into: so they split what is known exactly, and are no measure themselves.
+//!
+//! The kernel does not say of one instant whether a thread runs or only could. It says how long a thread has been kept from
+//! running until now ([`Look::delay_ns`]). So of a hold in which the thread could run, as much counts as without a core as
+//! that has grown from its first look to the first one after it.
+
+use super::clock::Clock;
+use ondeck_record::layout::{NONE, kind};
+use ondeck_record::read::{Reader, Unreadable, Waiter};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs;
+use std::path::PathBuf;
+
+/// What a holder did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Doing {
+    /// It could run, and did as far as is known.
+    Computing,
+    /// It could run, and had no core.
+    NoCore,
+    /// It slept in the system call of that number, if that is known.
+    Blocked(Option<u32>),
+    /// It waited for the lock of that number, or for what has none ([`NONE`]) at that address.
+    Waiting(u32, u64),
+}
+
+/// What a holder did during a hold, as parts of it.
+pub(super) type Shares = Vec<(Doing, f64)>;
+
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// From the start of the run.
+    at: u64,
+    thread: u32,
+    doing: Doing,
+}
+
+/// The looks at the holders of one process.
+#[derive(Debug, Default)]
+pub(super) struct Holders {
+    /// Where the kernel tells of the process, once that was asked; `None` inside if it cannot be looked at.
+    process: Option<Option<PathBuf>>,
+    /// Of the lock with a number: where its memory says who has it.
+    owners: HashMap<u32, u64>,
+    looks: BTreeMap<u32, VecDeque<Look>>,
+    /// How long threads were kept from running, at the looks at them, in ns.
+    delays: HashMap<u32, VecDeque<(u64, u64)>>,
+}
+
+impl Holders {
+    /// Who waits for less is not looked for: a hold is long that a thread could have been switched in.
+    pub(super) const WAITS_NS: u64 = 50_000;
+    /// Looks at one lock that wait for its next charge. A hold that takes longer than these is known by its end.
+    const MOST_LOOKS: usize = 4096;
+
+    /// Looks at the holders of all locks that threads wait for.
+    pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, now: u64) -> Result<(), Unreadable> {
+        self.follow(now);
+        let waiters = reader.waiters()?;
+        let waits = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::WAITS_NS;
+        let mut locks: Vec<u32> = waiters.iter().filter(waits).map(|waiter| waiter.lock).collect();
+        locks.sort_unstable();
+        locks.dedup();
+        for lock in locks.into_iter().filter(|lock| *lock != NONE) {
+            let Some(process) = self.process(reader) else { return Ok(()) };
+            let Some(place) = self.owner_of(reader, lock)? else { continue };
+            let owner = || memory(reader.about.pid, place).filter(|owner| *owner != 0);
+            let Some(thread) = owner() else { continue };
+            let doing = match waiters.iter().find(|waiter| waiter.thread == thread) {
+                Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
+                None => doing(&process, thread),
+            };
+            let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
+            self.note_delay(&process, thread, now);
+            let looks = self.looks.entry(lock).or_default();
+            looks.push_back(Look { at: now, thread, doing });
+            if looks.len() > Self::MOST_LOOKS {
+                looks.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks once more at those that have lately held a lock: they may have run since.
+    fn follow(&mut self, now: u64) {
+        const LATELY_NS: u64 = 1_000_000_000;
+        let Some(Some(process)) = self.process.clone() else { return };
+        self.delays.retain(|_, seen| seen.back().is_some_and(|(at, _)| now.saturating_sub(*at) < LATELY_NS));
+        let threads: Vec<u32> = self.delays.keys().copied().collect();
+        threads.into_iter().for_each(|thread| self.note_delay(&process, thread, now));
+    }
+
+    fn note_delay(&mut self, process: &std::path::Path, thread: u32, now: u64) {
+        const MOST: usize = 4096;
+        let Some(delay) = delay_ns(process, thread) else { return };
+        let seen = self.delays.entry(thread).or_default();
+        // A thread that is only followed is forgotten once it stays as it is.
+        match seen.back() {
+            Some((at, known)) if *known == delay && *at == now => {}
+            _ => seen.push_back((now, delay)),
+        }
+        if seen.len() > MOST {
+            seen.pop_front();
+        }
+    }
+
+    /// What the thread did that had the lock from `from` to `to`, as far as looks fell into that time. They are forgotten, and
+    /// those before.
+    pub(super) fn during(&mut self, lock: u32, thread: u32, from: u64, to: u64) -> Option<Shares> {
+        let looks = self.looks.get_mut(&lock)?;
+        let mut counts: BTreeMap<Doing, f64> = BTreeMap::new();
+        let mut first = None;
+        while let Some(look) = looks.front().copied().filter(|look| look.at <= to) {
+            looks.pop_front();
+            if look.at >= from && look.thread == thread {
+                *counts.entry(look.doing).or_default() += 1.0;
+                first.get_or_insert(look.at);
+            }
+        }
+        self.split(thread, counts, first?, to)
+    }
+
+    /// What the thread does that has the lock still, that thread, and when it was first seen to have it.
+    pub(super) fn until_now(&self, lock: u32) -> Option<(Shares, u32, u64)> {
+        let looks = self.looks.get(&lock)?;
+        let last = looks.back()?;
+        let of_this = looks.iter().rev().take_while(|look| look.thread == last.thread);
+        let mut counts: BTreeMap<Doing, f64> = BTreeMap::new();
+        let mut first = last.at;
+        for look in of_this {
+            *counts.entry(look.doing).or_default() += 1.0;
+            first = look.at;
+        }
+        Some((self.split(last.thread, counts, first, last.at)?, last.thread, first))
+    }
+
+    /// What the holder did at the last look.
+    pub(super) fn last(&self, lock: u32) -> Option<(u32, Doing, u64)> {
+        self.looks.get(&lock)?.back().map(|look| (look.thread, look.doing, look.at))
+    }
+
+    /// The counts as parts, and of those in which the thread could run the part without a core.
+    fn split(&self, thread: u32, mut counts: BTreeMap<Doing, f64>, first: u64, to: u64) -> Option<Shares> {
+        let all: f64 = counts.values().sum();
+        let could_run = counts.remove(&Doing::Computing).unwrap_or_default();
+        if could_run > 0.0 {
+            let without = self.without_core(thread, first, to).min(could_run / all) * all;
+            counts.insert(Doing::Computing, could_run - without);
+            counts.insert(Doing::NoCore, without);
+        }
+        (all > 0.0)
+            .then(|| counts.into_iter().map(|(doing, n)| (doing, n / all)).filter(|(_, part)| *part > 0.0).collect())
+    }
+
+    /// The part of the time from a look on in which the thread was kept from running.
+    fn without_core(&self, thread: u32, first: u64, to: u64) -> f64 {
+        let Some(seen) = self.delays.get(&thread) else { return 0.0 };
+        let before = seen.iter().rev().find(|(at, _)| *at <= first).or(seen.front());
+        let after = seen.iter().find(|(at, _)| *at >= to).or(seen.back());
+        let (Some((from, before)), Some((until, after))) = (before, after) else { return 0.0 };
+        let span = until.saturating_sub(*from);
+        if span == 0 { 0.0 } else { (after.saturating_sub(*before) as f64 / span as f64).min(1.0) }
+    }
+
+    /// Where the kernel tells of the process. One that has another number here, as in a container, is not looked at.
+    fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
+        let find = || {
+            let process = PathBuf::from(format!("/proc/{}", reader.about.pid));
+            let maps = fs::read(process.join("maps")).ok()?;
+            let name = reader.path().file_name()?.as_encoded_bytes();
+            maps.windows(name.len()).any(|bytes| bytes == name).then_some(process)
+        };
+        self.process.get_or_insert_with(find).clone()
+    }
+
+    /// Where the memory of a lock says which thread has it; `None` for those that do not say.
+    fn owner_of(&mut self, reader: &Reader, lock: u32) -> Result<Option<u64>, Unreadable> {
+        /// In glibc's mutex, and in ours in its place.
+        const MUTEX: u64 = 8;
+        /// The writer, in glibc's lock for readers and writers.
+        const WRITER: u64 = 24;
+        if reader.about.source != ondeck_record::layout::source::LIBRARY {
+            return Ok(None);
+        }
+        if let Some(known) = self.owners.get(&lock) {
+            return Ok(Some(*known));
+        }
+        let Some(entry) = reader.lock(lock)? else { return Ok(None) };
+        let offset = if entry.kind & kind::SEVERAL != 0 { WRITER } else { MUTEX };
+        let place = entry.address.wrapping_add(offset);
+        self.owners.insert(lock, place);
+        Ok(Some(place))
+    }
+}
+
+/// What a thread does, by the kernel.
+fn doing(process: &std::path::Path, thread: u32) -> Option<Doing> {
+    let of_thread = |what: &str| fs::read_to_string(process.join(format!("task/{thread}/{what}")));
+    let stat = of_thread("stat").ok()?;
+    // The name before it may hold anything, a parenthesis too.
+    let state = stat.rsplit_once(')')?.1.trim_start().chars().next()?;
+    if state == 'R' {
+        return Some(Doing::Computing);
+    }
+    let call = of_thread("syscall").unwrap_or_default();
+    match call.split_whitespace().next() {
+        Some("running") => Some(Doing::Computing),
+        number => Some(Doing::Blocked(number.and_then(|number| number.parse().ok()))),
+    }
+}
+
+/// How long a thread has been kept from running by others, in ns.
+fn delay_ns(process: &std::path::Path, thread: u32) -> Option<u64> {
+    let text = fs::read_to_string(process.join(format!("task/{thread}/schedstat"))).ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Four bytes of a process's memory; `None` if they may not be read.
+fn memory(pid: u32, address: u64) -> Option<u32> {
+    let mut word = 0_u32;
+    let here = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 4 };
+    let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 4 };
+    // SAFETY: `here` is room of ours, and the kernel checks the other process's memory.
+    let n = unsafe { libc::process_vm_readv(pid as libc::pid_t, &raw const here, 1, &raw const there, 1, 0) };
+    (n == 4).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn seen(doing: &[(u64, Doing)], delays: &[(u64, u64)]) -> Holders {
+        let looks = doing.iter().map(|(at, doing)| Look { at: at * MS, thread: 5, doing: *doing }).collect();
+        let delays = delays.iter().map(|(at, ns)| (at * MS, ns * MS)).collect();
+        Holders { looks: BTreeMap::from([(1, looks)]), delays: HashMap::from([(5, delays)]), ..Holders::default() }
+    }
+
+    #[test]
+    fn a_hold_is_split_by_the_looks_that_fell_into_it() {
+        let (blocked, waiting) = (Doing::Blocked(Some(74)), Doing::Waiting(3, 64));
+        let mut holders = seen(&[(1, Doing::Computing), (2, blocked), (4, blocked), (6, waiting), (9, blocked)], &[]);
+        assert_eq!(holders.during(1, 6, 2 * MS, 3 * MS), None, "another thread's hold");
+        assert_eq!(holders.during(1, 5, 4 * MS, 7 * MS), Some(vec![(blocked, 0.5), (waiting, 0.5)]));
+        assert_eq!(holders.during(1, 5, 7 * MS, 8 * MS), None, "no look fell into it");
+        assert_eq!(holders.last(1), Some((5, blocked, 9 * MS)));
+        assert_eq!(holders.during(2, 5, 0, 9 * MS), None, "another lock's");
+    }
+
+    /// A thread that is kept from running until its hold ends has its delay written only then.
+    #[test]
+    fn what_a_thread_was_kept_from_running_counts_as_without_a_core() {
+        let runs = [(2, Doing::Computing), (4, Doing::Computing)];
+        let shares = |delays: &[(u64, u64)]| seen(&runs, delays).during(1, 5, 2 * MS, 5 * MS).unwrap();
+        assert_eq!(shares(&[(2, 10), (4, 10), (6, 13)]), [(Doing::Computing, 0.25), (Doing::NoCore, 0.75)]);
+        assert_eq!(shares(&[(2, 10), (4, 10), (6, 10)]), [(Doing::Computing, 1.0)]);
+        assert_eq!(shares(&[(2, 10), (6, 90)]), [(Doing::NoCore, 1.0)]);
+        assert_eq!(shares(&[]), [(Doing::Computing, 1.0)]);
+    }
+
+    #[test]
+    fn a_lock_that_is_held_still_is_told_with_its_holder() {
+        let blocked = Doing::Blocked(None);
+        let mut holders = seen(&[(2, blocked), (4, blocked)], &[]);
+        holders.looks.get_mut(&1).unwrap().push_front(Look { at: MS, thread: 9, doing: Doing::Computing });
+        assert_eq!(holders.until_now(1), Some((vec![(blocked, 1.0)], 5, 2 * MS)));
+    }
+
+    #[test]
+    fn the_kernel_tells_what_this_thread_does() {
+        // SAFETY: always may be called.
+        let thread = unsafe { libc::gettid() } as u32;
+        let process = PathBuf::from("/proc/self");
+        assert_eq!(doing(&process, thread), Some(Doing::Computing));
+        let value = 77_u32;
+        assert_eq!(memory(std::process::id(), (&raw const value) as u64), Some(77));
+        assert_eq!(memory(std::process::id(), 8), None);
+    }
+}
