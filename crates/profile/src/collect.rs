@@ -235,7 +235,7 @@ impl Recording {
             *last_ns = (*last_ns).max(sample.at);
             // A length is known to an eighth.
             let from = sample.at.saturating_sub(sample.lengths[0] + sample.lengths[0] / 8);
-            let is_long = sample.event & !event::READING == event::CHARGE && sample.lengths[0] >= SHORT_NS;
+            let is_long = event::plain(sample.event) == event::CHARGE && sample.lengths[0] >= SHORT_NS;
             let did = if is_long { holders.during(sample.lock, sample.thread, from, sample.at) } else { None };
             locks.entry(sample.lock).or_default().add(&sample, did.as_ref());
             recent.entry(sample.lock).or_default().add(&sample, did.as_ref());

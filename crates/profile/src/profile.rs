@@ -319,6 +319,15 @@ pub struct Condition {
     pub wait_histogram: Histogram,
     /// Who waited.
     pub waiters: Vec<Site>,
+    /// Waits that a thread began right after another one here: it was woken, and did not find what it waited for.
+    #[serde(default)]
+    pub again: f64,
+    /// Who notified: count is of notifications.
+    #[serde(default)]
+    pub notifiers: Vec<Site>,
+    /// Notifications of all that wait.
+    #[serde(default)]
+    pub notifications_of_all: f64,
 }
 
 /// A stack, and what it stands for.

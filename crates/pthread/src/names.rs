@@ -231,6 +231,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond
         // SAFETY: as POSIX says.
         return unsafe { theirs::signal_condition(condition) };
     }
+    theirs::notifies(condition, false);
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.signal();
     0
@@ -242,6 +243,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_c
         // SAFETY: as POSIX says.
         return unsafe { theirs::broadcast_condition(condition) };
     }
+    theirs::notifies(condition, true);
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.broadcast();
     0

@@ -268,6 +268,14 @@ pub(crate) fn begin_to_wait_on(address: u64) -> Option<Opaque> {
     if is_recorded() { Opaque::begin(address, kind::CONDITION) } else { None }
 }
 
+/// The calling thread notifies one or all that wait on the condition variable, be it whose it may.
+#[inline]
+pub(crate) fn notifies(condition: *const pthread_cond_t, is_all: bool) {
+    if is_recorded() {
+        ondeck_record::notifies(condition as u64, is_all);
+    }
+}
+
 /// The thread that waits holds nothing that others wait for.
 pub(crate) fn look(wait: Option<&Opaque>) {
     if let Some(wait) = wait {
@@ -301,6 +309,7 @@ pub(crate) unsafe fn destroy_condition(condition: *mut pthread_cond_t) -> c_int 
 /// # Safety
 /// As of `pthread_cond_signal`.
 pub(crate) unsafe fn signal_condition(condition: *mut pthread_cond_t) -> c_int {
+    notifies(condition, false);
     // SAFETY: the caller's.
     unsafe { real::pthread_cond_signal(condition) }
 }
@@ -308,6 +317,7 @@ pub(crate) unsafe fn signal_condition(condition: *mut pthread_cond_t) -> c_int {
 /// # Safety
 /// As of `pthread_cond_broadcast`.
 pub(crate) unsafe fn broadcast_condition(condition: *mut pthread_cond_t) -> c_int {
+    notifies(condition, true);
     // SAFETY: the caller's.
     unsafe { real::pthread_cond_broadcast(condition) }
 }

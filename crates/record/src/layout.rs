@@ -221,8 +221,19 @@ pub mod event {
     pub const HANDING_ON: u32 = 5;
     /// An acquisition, and how long it was held.
     pub const TAKE: u32 = 6;
+    /// A thread notifies a condition variable.
+    pub const NOTIFY: u32 = 7;
     /// Added to one of the above: the thread has, or wants, the lock to read, with others.
     pub const READING: u32 = 0x100;
+    /// Added to a wait on a condition variable: the thread was woken from one there before, and has locked nothing since.
+    pub const AGAIN: u32 = 0x200;
+    /// Added to a notification: it was of all that wait.
+    pub const ALL: u32 = 0x400;
+
+    /// What happened, without what is added.
+    pub const fn plain(event: u32) -> u32 {
+        event & 0xff
+    }
 }
 
 /// Where the lengths of a sample begin among the bits of what happened; each has ten.

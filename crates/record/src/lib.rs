@@ -63,7 +63,7 @@ pub use account::{Marks, Wait};
 pub use charge::LONG_NS;
 pub use file::Wish;
 pub use marks::count;
-pub use opaque::{Opaque, forget};
+pub use opaque::{Opaque, forget, notifies};
 pub use recording::is_on;
 pub use release::Pending;
 pub use several::{Access, is_due, prepare_to_read};

@@ -5,7 +5,7 @@ use crate::charge::{charge, is_exact, record};
 use crate::layout::{Lock, NONE, event, kind};
 use crate::memory::now_ns;
 use crate::recording::{Recording, current};
-use crate::thread::own;
+use crate::thread::{Own, own};
 use crate::{locks, waiting, walk};
 use core::sync::atomic::{
     AtomicU32,
@@ -88,7 +88,8 @@ impl Marks {
     /// The calling thread has acquired the mutex at that address, without waiting.
     #[inline(always)]
     pub fn taken(&self, address: u64) {
-        let holds = &own().holds;
+        let Own { holds, again, .. } = own();
+        again.set(0);
         let left = holds.left();
         if left > 1 && !self.asks() {
             holds.leave(left - 1);
@@ -193,6 +194,7 @@ impl Marks {
 /// Counts an acquisition of a mutex that [is quiet](Marks::is_quiet).
 #[inline(always)]
 pub fn count() {
-    let holds = &own().holds;
+    let Own { holds, again, .. } = own();
+    again.set(0);
     holds.leave(holds.left() - 1);
 }

@@ -4,9 +4,10 @@
 use crate::charge::{SLEEP_NS, whole_ns};
 use crate::layout::{NONE, event, kind};
 use crate::memory::now_ns;
-use crate::recording::current;
+use crate::recording::{Recording, current};
 use crate::ring::{Sample, push};
 use crate::several::Access;
+use crate::thread::own;
 use crate::waiters::{self, For};
 use crate::{chance, locks, stacks, walk};
 use core::cell::Cell;
@@ -35,7 +36,12 @@ impl Opaque {
         let recording = current()?;
         let threshold = chance::threshold(whole_ns(recording));
         let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
-        let event = if is_lock { event::WAIT } else { event::CONDITION };
+        let is_again = kind == kind::CONDITION && own().again.get() == address;
+        let event = match is_lock {
+            true => event::WAIT,
+            false if is_again => event::CONDITION | event::AGAIN,
+            false => event::CONDITION,
+        };
         let from = now_ns();
         let slot = waiters::enter(recording, For { address, lock: NONE, kind }, from);
         Some(Opaque { address, kind, event, from, threshold, stack: Cell::new(NONE), slot })
@@ -62,6 +68,9 @@ impl Opaque {
     pub fn end(self) {
         let Some(recording) = current() else { return };
         waiters::leave(recording, self.slot);
+        if self.kind == kind::CONDITION {
+            own().again.set(self.address);
+        }
         let now = now_ns();
         let ns = now - self.from;
         if ns < self.threshold {
@@ -75,6 +84,37 @@ impl Opaque {
             let weight = chance::weight(ns, whole_ns(recording));
             push(recording, Sample { event, lock, stack, at: now, ns, weight, lengths: [0; 2] });
         }
+    }
+}
+
+/// The calling thread is about to notify the condition variable at that address: all that wait there, or one.
+#[inline]
+pub fn notifies(address: u64, is_all: bool) {
+    let Some(recording) = current() else { return };
+    let notices = &own().notices;
+    match notices.get() {
+        left @ 2.. => notices.set(left - 1),
+        _ => notify_with_a_look(recording, address, is_all),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn notify_with_a_look(recording: &Recording, address: u64, is_all: bool) {
+    /// Those are seldom, and a few tell enough.
+    const MOST: u64 = 100;
+    let rate = recording.rate.min(MOST);
+    let (is_looked_at, left) = chance::count(own().notices.get(), rate);
+    own().notices.set(left);
+    if !is_looked_at {
+        return;
+    }
+    let stack = walk::stack(recording);
+    let lock = locks::at(recording, address, kind::CONDITION, || stack);
+    if lock != NONE {
+        let event = if is_all { event::NOTIFY | event::ALL } else { event::NOTIFY };
+        let (at, weight) = (now_ns(), rate as f64);
+        push(recording, Sample { event, lock, stack, at, ns: 0, weight, lengths: [0; 2] });
     }
 }
 

@@ -69,6 +69,7 @@ impl Wait<'_> {
         let Some(recording) = current() else { return 0 };
         let waited_ns = self.write_down(recording, has_it);
         if has_it {
+            own().again.set(0);
             self.marks.taken_with_a_look(address, true);
             self.tell_stack();
         }

@@ -276,6 +276,8 @@ impl<'a> Builder<'a> {
             let totals = &recording.with_those_under_way(&lock, totals, self.since);
             match meaning(lock.kind) {
                 Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,
+                // Notified, and waited on by nobody.
+                Err(_) if totals.waits.count == 0.0 => {}
                 Err(kind) => self.add_condition(&mut image, &lock, kind, totals)?,
             }
         }
@@ -365,6 +367,9 @@ impl<'a> Builder<'a> {
             longest_ns: totals.longest_ns,
             wait_histogram: totals.wait_lengths.histogram(),
             waiters: self.sites(image, &totals.waiters, LockKind::Mutex)?,
+            again: totals.again,
+            notifiers: self.sites(image, &totals.notifiers, LockKind::Mutex)?,
+            notifications_of_all: totals.notifications_of_all,
         };
         self.conditions.push(built);
         Ok(())

@@ -51,7 +51,7 @@ impl Clock {
     /// The sample with its time counted from the start of the run, and whether it could be as it was.
     pub(super) fn corrected(&self, sample: Sample, now_ns: u64) -> (Sample, bool) {
         let at = self.since(sample.at).min(self.until_now(now_ns).saturating_add(Self::LATE_NS));
-        let longest = match sample.event & !event::READING {
+        let longest = match event::plain(sample.event) {
             // Of all who waited meanwhile.
             event::CHARGE | event::HANDING_ON => at.saturating_mul(Self::MOST_THREADS),
             _ => at,

@@ -22,6 +22,11 @@ pub(crate) struct Totals {
     pub(crate) threads: BTreeSet<u32>,
     pub(crate) over_time: OverTime,
     pub(crate) causes: Sums,
+    /// Who notifies, of a condition variable: how often, and how often all.
+    pub(crate) notifiers: Stacks,
+    pub(crate) notifications_of_all: f64,
+    /// Waits that began right after another one.
+    pub(crate) again: f64,
 }
 
 /// How often, and how long.
@@ -41,7 +46,7 @@ impl Sum {
 impl Totals {
     /// The numbers of all stacks in it.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
-        [&self.waiters, &self.holders, &self.takers]
+        [&self.waiters, &self.holders, &self.takers, &self.notifiers]
             .into_iter()
             .flat_map(|stacks| stacks.0.keys().map(Stack::number))
             .chain(self.causes.stacks())
@@ -52,7 +57,7 @@ impl Totals {
     pub(crate) fn add(&mut self, sample: &Sample, did: Option<&Shares>) {
         let Sample { thread, at, ns, weight, .. } = *sample;
         let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
-        match sample.event & !event::READING {
+        match event::plain(sample.event) {
             event::CHARGE => {
                 self.holders.add(stack, weight, ns);
                 self.causes.held(stack, weight, ns, sample.lengths[0], did);
@@ -67,7 +72,13 @@ impl Totals {
                 self.takers.add(stack, weight, ns);
                 self.hold_lengths.add(weight, ns);
             }
+            event::NOTIFY => {
+                let all = if sample.event & event::ALL != 0 { weight } else { 0.0 };
+                self.notifications_of_all += all;
+                self.notifiers.add(stack, weight, 0);
+            }
             what if is_lock_wait(what) || what == event::CONDITION => {
+                self.again += if sample.event & event::AGAIN != 0 { weight } else { 0.0 };
                 self.threads.insert(thread);
                 self.waits.add(weight, ns);
                 self.waiters.add(stack, weight, ns);

@@ -218,6 +218,7 @@ impl<'a> Names<'a> {
             longest_ns: group.sum.longest_ns,
             wait_histogram: group.sum.lengths.histogram(),
             waiters: group.waiters.sites(Some),
+            ..Condition::default()
         }
     }
 

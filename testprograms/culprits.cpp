@@ -1,0 +1,215 @@
+// Programs with a known culprit, by name: what `ondeck profile` is to say first. Each runs for about a second, or until it is
+// killed if it hangs. The list in main has the truth.
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <poll.h>
+#include <pthread.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using Clock = std::chrono::steady_clock;
+using us = std::chrono::microseconds;
+using Threads = std::vector<std::thread>;
+static const auto end = Clock::now() + std::chrono::milliseconds(1200);
+
+static bool goes_on() { return Clock::now() < end; }
+static void compute(int n)
+{
+    for (auto until = Clock::now() + us(n); Clock::now() < until;) {}
+}
+static void rest(int n) { std::this_thread::sleep_for(us(n)); }
+static void start(Threads &threads, int n, std::function<void()> body)
+{
+    for (int i = 0; i < n; i++)
+        threads.emplace_back(body);
+}
+static void repeat(Threads &threads, int n, std::function<void(long)> body)
+{
+    start(threads, n, [=] {
+        for (long turn = 0; goes_on(); turn++)
+            body(turn);
+    });
+}
+// So that no function ends in a jump to the one that unlocks, and none is part of another.
+#define SECTION(name, lock, work)                                                                                              \
+    [[gnu::noinline]] static void name()                                                                                       \
+    {                                                                                                                          \
+        std::lock_guard guard(lock);                                                                                           \
+        work;                                                                                                                  \
+        asm volatile("" ::: "memory");                                                                                         \
+    }
+
+static std::mutex cache, journal, registry, queue, stats, index_lock, config;
+static long counter;
+
+// One long hold among many short ones.
+SECTION(lookup, cache, counter++)
+SECTION(rebuild, cache, compute(2000))
+static void rare(Threads &threads)
+{
+    repeat(threads, 4, [](long turn) { turn % 4000 == 3999 ? rebuild() : lookup(); });
+}
+// All holds are long.
+SECTION(render, cache, compute(300))
+static void always(Threads &threads)
+{
+    repeat(threads, 4, [](long) { render(); });
+}
+// The holder sleeps.
+SECTION(append, journal, counter++)
+SECTION(flush, journal, rest(3000))
+static void sleeper(Threads &threads)
+{
+    repeat(threads, 1, [](long) { flush(), rest(500); });
+    repeat(threads, 3, [](long) { append(), compute(20); });
+}
+// The holder waits for somebody else's answer.
+static int pipes[2];
+[[gnu::noinline]] static void ask()
+{
+    std::lock_guard guard(registry);
+    char answer;
+    if (read(pipes[0], &answer, 1) == 1)
+        counter++;
+}
+SECTION(resolve, registry, counter++)
+static void reply(Threads &threads)
+{
+    repeat(threads, 1, [](long) { ask(), rest(100); });
+    repeat(threads, 3, [](long) { resolve(), rest(50); });
+    start(threads, 1, [] {
+        while (goes_on() || counter < 0)
+            rest(4000), counter += write(pipes[1], "x", 1);
+        counter += write(pipes[1], "xxxx", 4);
+    });
+}
+// The holder waits for another lock, whose holder computes.
+SECTION(compact, index_lock, compute(4000))
+SECTION(search, index_lock, counter++)
+SECTION(serve, queue, search())
+static void chain(Threads &threads)
+{
+    repeat(threads, 1, [](long) { compact(), rest(500); });
+    repeat(threads, 4, [](long) { serve(), rest(20); });
+}
+// Three locks deep; the last holder sleeps.
+SECTION(reload, config, rest(5000))
+SECTION(lookup_config, config, counter++)
+SECTION(account, stats, lookup_config())
+SECTION(handle, queue, account())
+static void deep(Threads &threads)
+{
+    repeat(threads, 1, [](long) { reload(), rest(500); });
+    repeat(threads, 4, [](long) { handle(), rest(20); });
+}
+// Short sections that threads on all cores want all the time.
+SECTION(count, stats, counter++)
+static void hot(Threads &threads)
+{
+    repeat(threads, 4, [](long) {
+        for (int i = 0; i < 1000; i++)
+            count();
+    });
+}
+// Many more threads than cores, which lose them inside.
+SECTION(merge, cache, compute(150))
+static void crowd(Threads &threads)
+{
+    repeat(threads, 16, [](long) { merge(), compute(1500); });
+}
+// Three that wait for each other.
+[[gnu::noinline]] static void first() { std::lock_guard a(cache); rest(50000); std::lock_guard b(queue); }
+[[gnu::noinline]] static void second() { std::lock_guard a(queue); rest(50000); std::lock_guard b(stats); }
+[[gnu::noinline]] static void third() { std::lock_guard a(stats); rest(50000); std::lock_guard b(cache); }
+static void circle(Threads &threads) { start(threads, 1, first), start(threads, 1, second), start(threads, 1, third); }
+// A thread has it and never comes back.
+[[gnu::noinline]] static void listen_for_ever()
+{
+    std::lock_guard guard(registry);
+    pollfd none = {pipes[0], POLLIN, 0};
+    poll(&none, 1, -1);
+}
+static void stuck(Threads &threads)
+{
+    start(threads, 1, listen_for_ever);
+    rest(50000);
+    start(threads, 3, resolve);
+}
+// Two locks that cost about the same.
+SECTION(draw, cache, compute(400))
+SECTION(store, journal, compute(400))
+static void twins(Threads &threads)
+{
+    repeat(threads, 2, [](long) { draw(), rest(50); });
+    repeat(threads, 2, [](long) { store(), rest(50); });
+}
+// Many locks of one kind.
+struct Account {
+    std::mutex lock;
+    long balance = 0;
+};
+static Account *accounts;
+[[gnu::noinline]] static void transfer(long n)
+{
+    std::lock_guard guard(accounts[n % 100].lock);
+    compute(500);
+    accounts[n % 100].balance++;
+}
+static void kinds(Threads &threads)
+{
+    accounts = new Account[100];
+    repeat(threads, 8, [](long turn) { transfer(turn * 7919 >> 4); });
+}
+// Writers hold a lock for readers.
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+[[gnu::noinline]] static void scan() { pthread_rwlock_rdlock(&table); counter++; pthread_rwlock_unlock(&table); }
+[[gnu::noinline]] static void rewrite() { pthread_rwlock_wrlock(&table); compute(3000); pthread_rwlock_unlock(&table); }
+static void readers(Threads &threads)
+{
+    repeat(threads, 1, [](long) { rewrite(), rest(1000); });
+    repeat(threads, 3, [](long) { scan(), rest(20); });
+}
+// One long hold as it begins, and hardly any waiting after it.
+SECTION(load, config, rest(300000))
+SECTION(get, config, counter++)
+static void once(Threads &threads)
+{
+    start(threads, 1, load);
+    rest(20000);
+    repeat(threads, 2, [](long) { get(), rest(1000); });
+}
+// Nobody waits.
+static void calm(Threads &threads)
+{
+    repeat(threads, 1, [](long) { count(), rest(10); });
+}
+
+static const struct {
+    const char *name;
+    void (*run)(Threads &);
+} CASES[] = {
+    {"rare", rare},       {"always", always}, {"sleeper", sleeper}, {"reply", reply}, {"chain", chain},
+    {"deep", deep},       {"hot", hot},       {"crowd", crowd},     {"circle", circle}, {"stuck", stuck},
+    {"twins", twins},     {"kinds", kinds},   {"readers", readers}, {"once", once},   {"calm", calm},
+};
+
+int main(int, char **arguments)
+{
+    if (pipe(pipes) != 0)
+        return 2;
+    for (auto &one : CASES) {
+        if (!arguments[1] || strcmp(one.name, arguments[1]) != 0)
+            continue;
+        Threads threads;
+        one.run(threads);
+        for (auto &thread : threads)
+            thread.join();
+        return 0;
+    }
+    return 2;
+}
