@@ -26,18 +26,19 @@
 
    | config             | threads x acquisitions                     | states  |
    |---|---|---|
-   | safety             | 3 x 2, no wake without cause               | 91 558  |
+   | safety             | 3 x 2, no wake without cause               | 71 512  |
    | safety_once        | 3 x 1, all features                        | 2 462   |
-   | safety_endless     | 3 x any number, all features               | 94 374  |
-   | safety_four        | 4 x any number, all features but deadlines | 181 907 |
-   | safety_one_core    | 3 x any number, nobody spins               | 46 438  |
+   | safety_endless     | 3 x any number, all features               | 56 030  |
+   | safety_four        | 4 x any number, all features but deadlines | 121 768 |
+   | safety_one_core    | 3 x any number, nobody spins               | 38 340  |
    | liveness           | 2 x 2, all features                        | 2 597   |
    | liveness_three     | 3 x 1, all features                        | 14 273  |
-   | served             | 1 x 1 and 2 x any number, no deadlines     | 10 366  |
+   | served             | 1 x 1 and 2 x any number, no deadlines     | 7 878   |
 
    WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it where nobody finds
    the lock still. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join
-   the sleepers, not only one to sit beside a call, which it must leave again. And of two in the seats none accepts all passes before the other.
+   the sleepers, not only one to sit beside a call, which it must leave again. And of two in the seats none accepts all
+   passes before the other: an occupant polls, and who is called has to wake up first.
 *)
 
 \* not modelled: make_room: a hint that only slows its reader down, see above
@@ -65,7 +66,7 @@ VARIABLES
   word,   \* head and flags
   node,   \* what each thread has on its stack for the dugout
   pc,
-  notes,  \* what each thread knows for itself: past (its deadline), called to its seat, odd (by such a call), asked, napped,
+  notes,  \* what each thread knows for itself: past (its deadline), called to its seat, asked, napped,
           \* retired (it has left a seat beside a call)
   called, \* whom a thread has called and must still grant or wake
   left,   \* acquisitions that a thread has not finished
@@ -73,13 +74,12 @@ VARIABLES
 
 vars == <<word, node, pc, notes, called, left, due>>
 
-Flags == {"LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED", "ODD"}
+Flags == {"LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
 
 Bugs == {"none", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
-         "touches_after_release", "naps_quietly", "calls_twice", "rises_quietly", "leaves_quietly",
-         "calls_alike", "leaves_alike"}
+         "touches_after_release", "naps_quietly", "calls_twice", "rises_quietly", "leaves_quietly"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -106,16 +106,12 @@ Alarmed(w) == IF Heard(w) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
 
 Released(w) == Without(w, {"LOCKED"})
 Passed(w)   == With(w, {"PASSED"})
-Other(w) == IF Has(w, {"ODD"}) THEN Without(w, {"ODD"}) ELSE With(w, {"ODD"})
-OneSeatLess(w, is_behind) ==
-  IF ~Has(w, {"SECOND"}) THEN Without(w, {"DECK", "ODD"})
-  ELSE Without(IF is_behind /\ Bug # "leaves_alike" THEN Other(w) ELSE w, {"SECOND"})
-AtBat(w, is_behind) == OneSeatLess(Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"}), is_behind)
-LeftBehind(w, is_behind) == LET next == OneSeatLess(w, is_behind)
-                            IN IF IsAnybodyUp(next) THEN next ELSE Without(next, {"FAIR", "NAPPING"})
+OneSeatLess(w) == Without(w, IF Has(w, {"SECOND"}) THEN {"SECOND"} ELSE {"DECK"})
+AtBat(w) == OneSeatLess(Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"}))
+LeftBehind(w) == LET next == OneSeatLess(w)
+                 IN IF IsAnybodyUp(next) THEN next ELSE Without(next, {"FAIR", "NAPPING"})
 Napping(w, keeps_asking) == IF keeps_asking THEN With(w, {"NAPPING"}) ELSE Without(With(w, {"NAPPING"}), {"FAIR"})
-Called(w)     == With(Without(IF Bug = "calls_alike" THEN w ELSE Other(w), {"LATCHED"}),
-                      {"FLIGHT", IF Has(w, {"DECK"}) THEN "SECOND" ELSE "DECK"})
+Called(w)     == With(Without(w, {"LATCHED"}), {"FLIGHT", IF Has(w, {"DECK"}) THEN "SECOND" ELSE "DECK"})
 Unlatched(w)  == Without(w, {"LATCHED"})
 MustCall(w)   == IsVacant(w) /\ ~Has(w, {"LOCKED"})
 
@@ -270,29 +266,26 @@ enqueue(t) ==
 -----------------------------------------------------------------------------------------------------------------
 (* On deck: deck.rs. *)
 
-\* The other of the two in the seats is before it: it is the one called last.
-IsBehind(t) == Knows(t, "called") /\ Has(word, {"SECOND"}) /\ Has(word, {"ODD"}) = Knows(t, "odd")
-
 accept(t) ==
   /\ pc[t] = "deck"
   /\ Has(word, {"PASSED"})
-  /\ Writes(AtBat(word, IsBehind(t)))
+  /\ Writes(AtBat(word))
   /\ Enters(t)
 
 take(t) ==
   /\ pc[t] = "deck"
   /\ ~Has(word, {"LOCKED"})
-  /\ Writes(AtBat(word, IsBehind(t)))
+  /\ Writes(AtBat(word))
   /\ Enters(t)
 
 \* An occupant that has no lock to go for.
 Sits(t) ==
   /\ pc[t] = "deck"
-  /\ Has(word, {"PASSED"}) => IsBehind(t)
+  /\ ~Has(word, {"PASSED"})
   /\ Has(word, {"LOCKED"}) \/ (Hot /\ Spins /\ notes[t] \cap {"asked", "past"} = {})
 
-\* Who is not behind leaves when the sleeper that was called beside it is up, or before it would sleep beside one.
-Retires(t) == ~IsBehind(t) /\ Has(word, {"SECOND"}) /\ (~Has(word, {"FLIGHT"}) \/ ~Spins \/ Still)
+\* Who came by itself leaves when the sleeper that was called beside it is up, or before it would sleep beside one.
+Retires(t) == ~Knows(t, "called") /\ Has(word, {"SECOND"}) /\ (~Has(word, {"FLIGHT"}) \/ ~Spins \/ Still)
 
 ask(t) ==
   /\ pc[t] = "deck"
@@ -309,8 +302,8 @@ HasNoNeedToAsk(t) == Has(word, {"FAIR"}) \/ ~(Spins \/ Knows(t, "napped")) \/ Ma
 nap(t) ==
   /\ Sits(t)
   /\ ~Spins \/ Still
-  /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
-  /\ Has(word, {"SECOND"}) => IsBehind(t)
+  /\ Has(word, {"LOCKED"})
+  /\ Has(word, {"SECOND"}) => Knows(t, "called")
   /\ ~Knows(t, "past")
   /\ HasNoNeedToAsk(t)
   /\ Writes(Napping(word, Knows(t, "napped")))
@@ -336,7 +329,7 @@ wake_other(t) ==
 leave(t) ==
   /\ Sits(t)
   /\ Knows(t, "past") \/ Retires(t)
-  /\ LET next == LeftBehind(word, IsBehind(t)) IN IF Bug = "leaves_quietly" THEN Flips(next) ELSE Writes(next)
+  /\ IF Bug = "leaves_quietly" THEN Flips(LeftBehind(word)) ELSE Writes(LeftBehind(word))
   /\ IF Knows(t, "past") THEN GivesUp(t) ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {"retired"}] /\ UNCHANGED left
   /\ UNCHANGED <<node, called, due>>
 
@@ -344,7 +337,7 @@ show_up(t) ==
   /\ pc[t] = "show_up"
   /\ Flips(Without(word, {"FLIGHT"}))
   /\ Goes(t, "deck")
-  /\ notes' = [notes EXCEPT ![t] = @ \cup {"called"} \cup (IF Has(word, {"ODD"}) THEN {"odd"} ELSE {})]
+  /\ Notes(t, "called")
   /\ OnlyWord
 
 -----------------------------------------------------------------------------------------------------------------
@@ -566,7 +559,7 @@ TypeOk ==
        /\ node[t] \in [next : Threads \cup {Nobody}, prev : Threads \cup {Nobody}, tail : Threads \cup {Nobody},
                        is_called : BOOLEAN, is_granted : BOOLEAN, skipped : 0..MostSkips]
        /\ pc[t] \in Places
-       /\ notes[t] \subseteq {"past", "called", "odd", "asked", "napped", "retired"}
+       /\ notes[t] \subseteq {"past", "called", "asked", "napped", "retired"}
        /\ called[t] \in Threads \cup {Nobody}
        /\ left[t] \in 0..MaxAcquires
   /\ due \in BOOLEAN
@@ -589,9 +582,9 @@ SeatsAre(on_the_way) ==
   /\ Has(word, {"PASSED"}) => Has(word, {"DECK", "LATCHED"})
 SeatState == SeatsAre(OnTheWay)
 
-\* Of two one is behind: of two that sit the one called last, else the one that is not up yet. So a pass is for the other.
-Behind == {t \in Occupants : IsBehind(t)}
-OneIsBehind == Cardinality(Behind) = AsNumber(Has(word, {"SECOND"}) /\ ~Has(word, {"FLIGHT"}))
+\* Of two, one has come by itself, unless the lock is passed: so one leaves, and one stays.
+OneStays == Has(word, {"SECOND"}) /\ ~Has(word, {"PASSED"}) =>
+              Cardinality({t \in Occupants : ~Knows(t, "called")}) = 1
 
 \* I6
 Latched ==

@@ -84,7 +84,7 @@
 //! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
 //! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
 //! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, `release_alone` | exact |
-//! | 63 | ODD | the last call of one that has a seat was an odd one | detach, invite; who is behind, by take, accept, leave | the same, and whoever leaves both seats empty | exact |
+//! | 63 | - | never | - | - | - |
 //!
 //! Asked of the next release are FAIR, NAPPING, ROOM, and a call if the lock is *vacant*: somebody sleeps and no seat
 //! is taken or kept.
@@ -101,10 +101,8 @@
 //! | one taken, one kept | 1, 1, 1 | one kept when the occupant goes to bat or leaves; both taken by show_up |
 //! | both taken | 1, 1, 0 | one taken when either goes to bat or leaves |
 //!
-//! The two seats are alike: whoever goes clears SECOND if it is set, else DECK. Of two, who was called last is *behind*: a
-//! pass is for the other, unless that one does not accept it for `nap_after_ns`. Calls are odd and even in turn. ODD says
-//! which the last one was, and a called sleeper remembers its own: so it need not have seen that another was called after it.
-//! If it goes although it is behind, it turns ODD back to the call of the one that stays.
+//! The two seats are alike: whoever goes clears SECOND if it is set, else DECK. A pass is for both: who looks first accepts it.
+//! While nothing is passed, one of two has been called and stays, and the other, which came by itself, goes.
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
@@ -150,10 +148,10 @@
 //!   seat taken: then the holder's release calls (I9). asserted: `leave`; checked by: `every_waiter_finishes`, TLA+
 //!   `NoLostWakeup`, plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
 //! - I4 DECK and SECOND together count those who sit, or have been called and are not up yet; one of them is not up if and
-//!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two exactly one is behind: the one
-//!   that is not up, else the one called last. PASSED implies DECK, or LATCHED before a call. asserted: `claim`, `sit`,
-//!   `show_up`, `State::called`; checked by: `every_waiter_finishes`, `small::a_pass_is_left_to_somebody`, TLA+ `SeatState`,
-//!   TLA+ `OneIsBehind`.
+//!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two, unless PASSED, exactly one has
+//!   been called: a call beside an occupant that has been called comes with a pass, and that ends when one of the two accepts
+//!   it. PASSED implies DECK, or LATCHED before a call. asserted: `claim`, `sit`, `show_up`, `State::called`; checked by:
+//!   `every_waiter_finishes`, TLA+ `SeatState`, TLA+ `OneStays`.
 //! - I5 An occupant that naps does so under NAPPING, LOCKED and not PASSED, or its wake is on the way: whoever clears
 //!   NAPPING, or passes, wakes both. checked by: `r06_both_seats_nap`, TLA+ `NoLostWakeup`,
 //!   spec/ondeck.toml `bug_rises_quietly`.
@@ -176,7 +174,7 @@
 //! |---|---|---|
 //! | enqueue, enlist | the node's `next` is the head | set from the compared head, whatever list hangs from that now; it is not followed before the latch, and then by E2 |
 //! | invite | nobody waits | that is all in the word: no head, no seat taken |
-//! | accept, take, nap, rise, leave | a seat is ours | only its occupant leaves it; which of two is alike, and who is behind is in the word |
+//! | accept, take, nap, rise, leave | a seat is ours | only its occupant leaves it; which of two is alike |
 //! | claim beside a call | nothing: any arrival may | that is in the word |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
@@ -213,8 +211,9 @@
 //!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the two seats, and 8 skips for
 //!   the sake of cores, `dugout::MOST_SKIPS`. 2 and 4: in one rotation one seat goes to bat, then the other.)
 //!   [`Tuning::longest_wait_ns`] adds what an arrival may take before: a look, yields. Arrivals may bypass any number of times
-//!   within these times. An occupant whose core is taken for long may lose its pass to the one behind it, and goes
-//!   to the dugout again. Getting through between the writes of a holder needs no luck, thanks to ROOM, unless all
+//!   within these times. An occupant may lose its pass to the sleeper that is called with it: if that has not fallen asleep
+//!   yet, or the occupant has lost its core, or has not asked, as fair releases pass unasked. It keeps its seat, and waits for a
+//!   rotation more. Getting through between the writes of a holder needs no luck, thanks to ROOM, unless all
 //!   releases are fair ones, which leave none. An arrival gets a place unless others win every race that it runs for the
 //!   lock, the seat or the list. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
@@ -223,7 +222,7 @@
 //!   its sleep (`wait_on_or_leave`), that thread leaves as at a deadline, and passes on what it gets all the same.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
 //!   on a list, end in sleep. Who would sleep beside a called sleeper that is on its way leaves its seat, and does not sit
-//!   beside one again. A pass that is not accepted is accepted by the one behind. Who waits for a latch holder
+//!   beside one again. A pass that one of two does not accept, the other does. Who waits for a latch holder
 //!   yields, and naps when that was in vain (yields.rs). It does not lend its priority: threads between the two may keep the
 //!   other from its core, as with any lock that does not know its holder. Conformance `with_priority_on_one_core`,
 //!   `plain_under_priorities`, `timed_under_priorities`.

@@ -3,10 +3,9 @@
 //!
 //! The models and their constants are those of `loom_ondeck.rs` and `schedule.rs`.
 
-use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
 use ondeck_conformance::{Guarded, Job, LoomPlatform, LoomWorld, Model, Schedule, SchedulePlatform, Time};
 use ondeck_conformance::{ScheduleWorld, World};
-use ondeck_locks::ondeck::{BALANCED, Balanced, Policy, Tuning};
 use ondeck_locks::{Entry, RawLock, RawOndeck, RawTimedLock};
 use ondeck_platform::Platform;
 use std::sync::Arc;
@@ -16,9 +15,9 @@ const ALL: u32 = 1;
 const SOME: u32 = 2;
 
 /// The flagship, released fairly by every `N`-th thread.
-struct Fair<P: Platform, const N: u32, T: Policy = Balanced>(RawOndeck<P, T>);
+struct Fair<P: Platform, const N: u32>(RawOndeck<P>);
 
-impl<P: Platform, const N: u32, T: Policy> RawLock for Fair<P, N, T> {
+impl<P: Platform, const N: u32> RawLock for Fair<P, N> {
     type Platform = P;
     const ENTRY: Entry = <RawOndeck<P> as RawLock>::ENTRY;
 
@@ -54,19 +53,9 @@ impl<P: Platform, const N: u32, T: Policy> RawLock for Fair<P, N, T> {
     }
 }
 
-impl<P: Platform, const N: u32, T: Policy> RawTimedLock for Fair<P, N, T> {
+impl<P: Platform, const N: u32> RawTimedLock for Fair<P, N> {
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         self.0.try_acquire_until(deadline_ns)
-    }
-}
-
-/// Whoever is behind leaves a pass to the other for ever. If both think so, nobody accepts it.
-struct Deferential;
-
-impl Policy for Deferential {
-    fn tuning() -> &'static Tuning {
-        const TUNING: Tuning = Tuning { yields: 0, nap_after_ns: u32::MAX, ..BALANCED };
-        &TUNING
     }
 }
 
@@ -154,14 +143,6 @@ mod small {
         MODEL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock<ALL>>(3, DEADLINE_NS));
     }
 
-    /// A whole turn of the first in the seats goes by between two looks of the second: then that is the first.
-    #[test]
-    fn a_pass_is_left_to_somebody() {
-        let model = Model { spurious_wakes: 0, ..MODEL.preemptions(1) };
-        let body = || behind_a_holder::<LoomWorld, Fair<LoomPlatform, ALL, Deferential>>(3, 0, DEADLINE_NS);
-        model.check_containing(&[&["pass_on", "show_up", "accept", "pass_on", "show_up", "accept"]], body);
-    }
-
     #[test]
     fn the_lock_is_given_away() {
         MODEL.preemptions(1).reaching(&["pass"]).check(|| is_given_away::<LoomWorld>(1));
@@ -191,12 +172,6 @@ mod broad {
     #[test]
     fn with_some_fair_releases() {
         keeps_its_promises::<SOME>();
-    }
-
-    #[test]
-    fn a_pass_is_left_to_somebody() {
-        SEARCH.check(|| exclusion::<ScheduleWorld, Fair<SchedulePlatform, ALL, Deferential>>(5, 3));
-        SEARCH.check(|| timed::<ScheduleWorld, Fair<SchedulePlatform, SOME, Deferential>>(6, 4, 2, DEADLINE_NS));
     }
 
     #[test]

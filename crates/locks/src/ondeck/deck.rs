@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, Occupant, OnDeck};
-use super::state::{ALARM, Came, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, ODD, PASSED, SECOND, State};
+use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, SECOND, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
@@ -22,14 +22,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             return Turn::Again;
         }
         debug_assert!(!before.has(SECOND | FLIGHT), "I4: nobody has the other seat");
-        self.sit(Came::ByItself, heat, deadline)
+        self.sit(false, heat, deadline)
     }
 
     /// As [`claim`](Self::claim), beside a called sleeper that is on its way.
     pub(super) fn sit_beside(&self, state: State, heat: Heat, deadline: Option<u64>) -> Turn {
         P::step(CLAIM);
         if self.cas(state, state.with(SECOND | heat.flag()), Relaxed) {
-            self.sit(Came::ByItself, heat, deadline)
+            self.sit(false, heat, deadline)
         } else {
             Turn::Again
         }
@@ -66,9 +66,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     #[cold]
-    fn leave_nap(&self, came: Came) {
+    fn leave_nap(&self) {
         self.rise();
-        self.decline(self.sit(came, Heat::Cool, PAST));
+        self.decline(self.sit(false, Heat::Cool, PAST));
     }
 
     fn decline(&self, turn: Turn) {
@@ -92,8 +92,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         P::step(SHOW_UP);
         let before = State(self.word.fetch_and(!FLIGHT, Relaxed));
         debug_assert!(before.has(FLIGHT) && before.has(DECK), "I4: the seat waits for the one that was called");
-        let came = Came::Called { is_odd: before.has(ODD) };
-        self.sit(came, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
+        self.sit(true, if before.has(HOT) { Heat::Hot } else { Heat::Cool }, deadline)
     }
 
     /// Looks at a taken lock for a little while without writing to the word. `None` if that has got it; else what to make
@@ -138,7 +137,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Sits until at bat, or gives the seat up.
     #[inline(never)]
-    pub(super) fn sit(&self, came: Came, heat: Heat, deadline: Option<u64>) -> Turn {
+    pub(super) fn sit(&self, is_called: bool, heat: Heat, deadline: Option<u64>) -> Turn {
         let tuning = T::tuning();
         let spins = P::may_spin();
         let mut watch = Watch::<P>::new(self.load(), heat, tuning);
@@ -148,7 +147,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             debug_assert!(state.has(DECK), "I4: one seat is ours");
             watch.observe(state, tuning);
             let me = Occupant {
-                came,
+                is_called,
                 spins,
                 has_asked: watch.has_asked,
                 has_napped: watch.naps > 0,
@@ -165,27 +164,27 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             );
             match step {
                 OnDeck::Accept => {
-                    if self.accept(state, came) {
+                    if self.accept(state) {
                         return Turn::AtBat;
                     }
                 }
                 OnDeck::Take => {
-                    if self.take(state, came, &mut watch, is_past::<P>(deadline)) {
+                    if self.take(state, &mut watch, is_past::<P>(deadline)) {
                         return Turn::AtBat;
                     }
                 }
                 OnDeck::GiveUp => {
-                    if self.leave(state, came, &mut watch) {
+                    if self.leave(state, &mut watch) {
                         return Turn::Left;
                     }
                 }
                 OnDeck::Retire => {
-                    if self.leave(state, came, &mut watch) {
+                    if self.leave(state, &mut watch) {
                         return Turn::Retired;
                     }
                 }
                 OnDeck::Ask => self.ask(&mut watch, tuning),
-                OnDeck::Nap => self.nap(state, came, &mut watch, deadline),
+                OnDeck::Nap => self.nap(state, &mut watch, deadline),
                 OnDeck::Yield => P::yield_now(),
                 OnDeck::Pause => P::pause_ns(watch.next_gap_ns(tuning)),
             }
@@ -193,19 +192,19 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// Takes the lock that has been passed. True unless the other seat has done so meanwhile.
-    fn accept(&self, state: State, came: Came) -> bool {
+    fn accept(&self, state: State) -> bool {
         P::step(ACCEPT);
-        self.cas(state, state.at_bat(came), Acquire) // E1
+        self.cas(state, state.at_bat(), Acquire) // E1
     }
 
     /// Takes a lock that looks free. True if it was.
-    fn take(&self, state: State, came: Came, watch: &mut Watch<P>, is_past: bool) -> bool {
+    fn take(&self, state: State, watch: &mut Watch<P>, is_past: bool) -> bool {
         let cooled = if watch.is_hot && watch.has_asked { state } else { state.without(HOT) };
         P::step(TAKE);
         if is_past {
-            return self.get_through(state, cooled.at_bat(came), Acquire, &mut watch.tries); // E1
+            return self.get_through(state, cooled.at_bat(), Acquire, &mut watch.tries); // E1
         }
-        let is_in = self.cas(state, cooled.at_bat(came), Acquire); // E1
+        let is_in = self.cas(state, cooled.at_bat(), Acquire); // E1
         if !is_in {
             watch.has_missed = true;
             P::pause_ns(watch.next_gap_ns(T::tuning()));
@@ -222,13 +221,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     }
 
     /// Sleeps on the word until the next release.
-    pub(super) fn nap(&self, state: State, came: Came, watch: &mut Watch<P>, deadline: Option<u64>) {
+    pub(super) fn nap(&self, state: State, watch: &mut Watch<P>, deadline: Option<u64>) {
         let napping = state.napping(watch.naps > 0).alarmed_if_asked();
         P::step(NAP);
         if !self.cas(state, napping, Relaxed) {
             return;
         }
-        P::wait_on_upper_or_leave(&self.word, napping.0, deadline, || self.leave_nap(came));
+        P::wait_on_upper_or_leave(&self.word, napping.0, deadline, || self.leave_nap());
         self.rise();
         watch.rise(self.load(), T::tuning());
     }
@@ -255,10 +254,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Leaves the seat without the lock. True if that is done. If that leaves sleepers beside empty seats, the write asks the
     /// holder's release to call one.
-    fn leave(&self, state: State, came: Came, watch: &mut Watch<P>) -> bool {
-        debug_assert!(state.has(LOCKED) || !state.left(came).is_vacant(), "I2: nobody would call");
+    fn leave(&self, state: State, watch: &mut Watch<P>) -> bool {
+        debug_assert!(state.has(LOCKED) || !state.left().is_vacant(), "I2: nobody would call");
         P::step(LEAVE);
-        self.get_through(state, state.left(came), Relaxed, &mut watch.tries)
+        self.get_through(state, state.left(), Relaxed, &mut watch.tries)
     }
 }
 
@@ -282,7 +281,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut watch = Watch::new(alone, Heat::Cool, Balanced::tuning());
-                lock.nap(alone, Came::ByItself, &mut watch, Some(Hardware::now_ns() + FIRST_NS));
+                lock.nap(alone, &mut watch, Some(Hardware::now_ns() + FIRST_NS));
             });
             while !lock.load().has(NAPPING) {
                 std::thread::yield_now();

@@ -3,7 +3,7 @@
 //! A plan is made from the word and from what the thread knows beside it. Questions that cost a look at the clock, or ask
 //! the system, come as closures: they are asked in a fixed order, and only where the answer matters.
 
-use super::state::{Came, DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SECOND, State};
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SECOND, State};
 
 // -- Acquiring --------------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,8 @@ const fn may_barge(state: State) -> bool {
 /// What the occupant of a seat knows beside the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupant {
-    pub(super) came: Came,
+    /// Whether it was called to its seat: then, of two, it stays.
+    pub(super) is_called: bool,
     /// Whether it can gain anything by waiting awake: not on one core.
     pub(super) spins: bool,
     pub(super) has_asked: bool,
@@ -112,13 +113,11 @@ pub(super) fn occupant(
     may_nap: impl Fn() -> bool,
     may_yield: impl Fn() -> bool,
 ) -> OnDeck {
-    // What is passed is for the other of the two, unless that does not accept it.
-    let is_behind = state.is_behind(me.came);
-    if state.has(PASSED) && (!is_behind || may_nap()) {
+    if state.has(PASSED) {
         return OnDeck::Accept;
     }
     // Where polling is of no use it naps first: the release that ends the nap may be enough.
-    let must_ask = || !state.has(FAIR | PASSED) && (me.spins || me.has_napped) && is_due();
+    let must_ask = || !state.has(FAIR) && (me.spins || me.has_napped) && is_due();
     if !state.has(LOCKED) && (!me.spins || me.has_asked || may_take() || is_past()) {
         // Where lines travel far it may look free each time, and be taken again by the time of the write.
         return if me.has_missed && must_ask() && !is_past() { OnDeck::Ask } else { OnDeck::Take };
@@ -132,11 +131,11 @@ pub(super) fn occupant(
     }
     let would_nap = || !me.spins || may_nap();
     // One waiter awake is enough, and both may need the same core.
-    if state.has(SECOND) && !is_behind && (!state.has(FLIGHT) || would_nap()) {
+    if state.has(SECOND) && !me.is_called && (!state.has(FLIGHT) || would_nap()) {
         return OnDeck::Retire;
     }
     // A release ends a nap, so there has to be one to come.
-    if state.has(LOCKED) && !state.has(PASSED) && would_nap() {
+    if state.has(LOCKED) && would_nap() {
         return OnDeck::Nap;
     }
     if may_yield() { OnDeck::Yield } else { OnDeck::Pause }

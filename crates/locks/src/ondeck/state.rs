@@ -23,27 +23,18 @@ const COUNT_BITS: u32 = 11;
 const COUNT: u64 = ((1 << COUNT_BITS) - 1) << COUNT_SHIFT;
 // Not the top bit: of that, compilers make a test of the sign, and the fetch-or becomes a loop.
 pub(super) const LOCKED: u64 = 1 << 62;
-pub(super) const ODD: u64 = 1 << 63;
+const UNUSED: u64 = 1 << 63;
 
 /// A full counter: the next release carries into LOCKED, so the lock stays taken, and its holder looks what is asked.
 pub(super) const ALARM: u64 = COUNT;
 /// What a release adds: one to the counter. It takes LOCKED away.
 pub(super) const RELEASE: u64 = (1u64 << COUNT_SHIFT).wrapping_sub(LOCKED);
 
-const FLAGS: u64 = ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED | ODD;
-const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT == u64::MAX, "fields overlap or leave gaps");
+const FLAGS: u64 = ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT ^ UNUSED == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(COUNT + (1 << COUNT_SHIFT) == LOCKED, "the carry out of the counter goes into LOCKED");
 const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
 const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
-
-/// How an occupant has come to its seat.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Came {
-    /// As an arrival.
-    ByItself,
-    /// Called from the dugout. Every second call is odd.
-    Called { is_odd: bool },
-}
 
 /// One value of the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,14 +65,6 @@ impl State {
     /// Whether somebody sleeps and no seat is taken: then the next release must call.
     pub(super) const fn is_vacant(self) -> bool {
         self.has_sleepers() && !self.has(DECK)
-    }
-
-    /// Whether two seats are taken, and the other occupant comes before the one that `came` so: that one was called last.
-    pub(super) const fn is_behind(self, came: Came) -> bool {
-        match came {
-            Came::ByItself => false,
-            Came::Called { is_odd } => self.has(SECOND) && self.has(ODD) == is_odd,
-        }
     }
 
     /// Whether the next release will find out what is asked of it.
@@ -170,25 +153,20 @@ impl State {
         self.released().with(LOCKED | PASSED)
     }
 
-    /// One seat fewer is taken: that of who `came` so. Which of the two bits goes does not matter: the other is left to who
-    /// stays. ODD is then as at the call of who stays, if that has been called: so a later call finds it not behind (I4).
-    const fn with_a_seat_less(self, came: Came) -> State {
-        match (self.has(SECOND), self.is_behind(came)) {
-            (false, _) => self.without(DECK | ODD),
-            (true, false) => self.without(SECOND),
-            (true, true) => State(self.0 ^ (SECOND | ODD)),
-        }
+    /// One seat fewer is taken. Which of the two does not matter: the other is left to who stays.
+    const fn with_a_seat_less(self) -> State {
+        self.without(if self.has(SECOND) { SECOND } else { DECK })
     }
 
     /// An occupant goes to bat. What was asked is answered, or asked again by who still sits.
-    pub(super) const fn at_bat(self, came: Came) -> State {
-        self.with(LOCKED).without(FAIR | PASSED | NAPPING).with_a_seat_less(came)
+    pub(super) const fn at_bat(self) -> State {
+        self.with(LOCKED).without(FAIR | PASSED | NAPPING).with_a_seat_less()
     }
 
     /// An occupant gives its seat up. What was asked goes if nobody is left who is awake, and what was learned if nobody is
     /// left at all.
-    pub(super) const fn left(self, came: Came) -> State {
-        let next = self.with_a_seat_less(came);
+    pub(super) const fn left(self) -> State {
+        let next = self.with_a_seat_less();
         let next = if next.is_anybody_up() { next } else { next.without(FAIR | NAPPING) };
         if next.has(DECK) { next } else { next.without(HOT) }
     }
@@ -200,12 +178,12 @@ impl State {
         if keeps_asking { next } else { next.without(FAIR) }
     }
 
-    /// A sleeper has been unlinked and will be woken: a seat is kept for it, behind whoever sits already. Drops the latch.
+    /// A sleeper has been unlinked and will be woken: a seat is kept for it. Drops the latch.
     pub(super) fn called(self, epoch: u64, core: u32) -> State {
         debug_assert!(!self.has(FLIGHT | SECOND), "I4: one call at a time");
         let hints = (epoch << EPOCH_SHIFT & EPOCH) | (u64::from(core) << CORE_SHIFT & CORE);
         let seat = if self.has(DECK) { SECOND } else { DECK };
-        State((self.0 & !(EPOCH | CORE) | hints) ^ ODD).without(LATCHED).with(FLIGHT | seat)
+        State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(FLIGHT | seat)
     }
 
     /// The latch dropped; `None` if its holder must call a sleeper first, since the lock is free and nobody else
@@ -224,7 +202,7 @@ mod tests {
 
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        let flags = (0..1u64 << 11).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
+        let flags = (0..1u64 << 10).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
         flags.flat_map(|flags| [State(flags), State(flags | 0x1234)])
     }
 
@@ -294,19 +272,12 @@ mod tests {
 
     /// Flags of seats that can occur.
     fn seated() -> impl Iterator<Item = State> {
-        all().filter(|state| state.has(DECK) || !state.has(SECOND | FLIGHT | ODD))
+        all().filter(|state| state.has(DECK) || !state.has(SECOND | FLIGHT))
     }
 
-    const CAME: [Came; 3] = [Came::ByItself, Came::Called { is_odd: false }, Came::Called { is_odd: true }];
-
-    /// Words with somebody in a seat, and how that one may have come: if it is alone, not by another call than the last.
-    fn occupied() -> impl Iterator<Item = (State, Came)> {
-        let each = |state: State| CAME.map(|came| (state, came));
-        let can_be = |(state, came): &(State, Came)| match came {
-            Came::Called { is_odd } if !state.has(SECOND) => state.has(ODD) == *is_odd,
-            _ => true,
-        };
-        seated().filter(|state| state.has(DECK)).flat_map(each).filter(can_be)
+    /// Words with somebody in a seat.
+    fn occupied() -> impl Iterator<Item = State> {
+        seated().filter(|state| state.has(DECK))
     }
 
     fn n_seats(state: State) -> u32 {
@@ -315,11 +286,11 @@ mod tests {
 
     #[test]
     fn going_to_bat_leaves_the_other_seat_and_nothing_of_the_occupant() {
-        for (state, came) in occupied() {
-            let next = state.at_bat(came);
+        for state in occupied() {
+            let next = state.at_bat();
             assert!(next.has(LOCKED) && !next.has(FAIR | PASSED | NAPPING | SECOND));
             assert_eq!(n_seats(next), n_seats(state) - 1);
-            let rest = FAIR | PASSED | NAPPING | LOCKED | DECK | SECOND | ODD;
+            let rest = FAIR | PASSED | NAPPING | LOCKED | DECK | SECOND;
             assert_eq!(next.without(rest), state.without(rest), "what was learned outlives the stay");
         }
     }
@@ -335,31 +306,10 @@ mod tests {
         }
     }
 
-    /// I4: however two came and go. The first may have been alone before, and need not have looked since.
-    #[test]
-    fn of_two_that_sit_the_one_called_last_is_behind() {
-        let call = |state: State| {
-            let next = state.called(0, 0).without(FLIGHT);
-            (next, Came::Called { is_odd: next.has(ODD) })
-        };
-        let firsts = [(State(DECK), Came::ByItself), (State(DECK | ODD), Came::ByItself), call(State(0))];
-        for (alone, first) in firsts {
-            let (mut both, mut second) = call(alone);
-            for _ in 0..3 {
-                assert!(both.is_behind(second) && !both.is_behind(first));
-                for leaves in [State::left, State::at_bat] {
-                    let (rest, third) = call(leaves(both, first).without(LOCKED));
-                    assert!(rest.is_behind(third) && !rest.is_behind(second), "the first has gone");
-                }
-                (both, second) = call(both.left(second));
-            }
-        }
-    }
-
     #[test]
     fn a_call_leaves_nothing_of_the_hints_before() {
         for (before, now) in [(0, 1), (1, 0), (3, 2)] {
-            let next = State(0).called(before, before as u32).without(FLIGHT | DECK | ODD).called(now, now as u32);
+            let next = State(0).called(before, before as u32).without(FLIGHT | DECK).called(now, now as u32);
             assert_eq!((next.epoch(), next.is_coming_to(now as u32)), (now, true));
         }
     }
@@ -375,8 +325,8 @@ mod tests {
 
     #[test]
     fn whoever_leaves_takes_its_wishes_along_unless_another_may_share_them() {
-        for (state, came) in occupied() {
-            let left = state.left(came);
+        for state in occupied() {
+            let left = state.left();
             assert_eq!(n_seats(left), n_seats(state) - 1);
             assert_eq!(left.has(FAIR | NAPPING), left.is_anybody_up() && state.has(FAIR | NAPPING));
             assert_eq!(left.has(HOT), left.has(DECK) && state.has(HOT));

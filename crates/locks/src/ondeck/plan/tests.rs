@@ -1,6 +1,6 @@
 //! Of every word that can occur, with every answer that clock and system may give: what must hold of each plan.
 
-use super::super::state::{ODD, ROOM};
+use super::super::state::ROOM;
 use super::*;
 use core::cell::Cell;
 
@@ -10,7 +10,7 @@ fn can_occur(state: State) -> bool {
     let implies = |this: u64, that: bool| !state.has(this) || that;
     let somebody_acts = state.has(DECK | LATCHED);
     (!state.has_sleepers() || state.has(LOCKED) || somebody_acts)
-        && implies(FLIGHT | SECOND | ODD, state.has(DECK))
+        && implies(FLIGHT | SECOND, state.has(DECK))
         && implies(FAIR | NAPPING, state.is_anybody_up())
         && implies(LATCHED, state.has_sleepers() || state.has(FLIGHT))
         && implies(PASSED, state.has(LOCKED) && somebody_acts)
@@ -18,7 +18,7 @@ fn can_occur(state: State) -> bool {
 
 /// Every combination of flags that can occur, with and without a sleeper.
 fn all() -> impl Iterator<Item = State> {
-    let flags = (0..1u64 << 11).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
+    let flags = (0..1u64 << 10).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
     let all = flags.flat_map(|flags| [State(flags), State(flags | 0x1234)]);
     all.filter(|state| can_occur(*state))
 }
@@ -163,15 +163,11 @@ const MAY_YIELD: u32 = 4;
 
 fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
     let seated = all().filter(|state| state.is_anybody_up());
-    for (state, bits) in seated.flat_map(|state| (0..64).map(move |bits| (state, bits))) {
-        let [is_called, is_odd, spins, has_asked, has_napped, has_missed] =
-            [1, 2, 4, 8, 16, 32].map(|bit| bits & bit != 0);
-        let came = if is_called { Came::Called { is_odd } } else { Came::ByItself };
-        let me = Occupant { came, spins, has_asked, has_napped, has_missed };
-        // Alone it is the one called last; beside one that is not up yet it is not (I4).
-        let is_last = state.has(ODD) == is_odd;
-        let can_be = if state.has(FLIGHT) { !is_last } else { is_last || state.has(SECOND) };
-        if is_called && !can_be {
+    for (state, bits) in seated.flat_map(|state| (0..32).map(move |bits| (state, bits))) {
+        let [is_called, spins, has_asked, has_napped, has_missed] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
+        let me = Occupant { is_called, spins, has_asked, has_napped, has_missed };
+        // Of two both have been called only if the lock is passed (I4).
+        if is_called && state.has(FLIGHT) && !state.has(PASSED) {
             continue;
         }
         for world in Answers::all(5) {
@@ -184,16 +180,14 @@ fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
 
 /// Whether nobody has asked yet, and it polls.
 fn may_ask(state: State, me: Occupant) -> bool {
-    !state.has(FAIR | PASSED) && (me.spins || me.has_napped)
+    !state.has(FAIR) && (me.spins || me.has_napped)
 }
 
 #[test]
-fn an_occupant_accepts_what_is_passed_at_once_but_for_a_called_sleeper_beside_another() {
-    each_occupant(|state, me, world, step| {
-        let is_behind = state.is_behind(me.came);
-        let accepts = !is_behind || world.to(MAY_NAP);
-        assert_eq!(step == OnDeck::Accept, state.has(PASSED) && accepts);
-        assert!(!state.has(PASSED) || is_behind || world.asked.get() == 0, "nothing to think about");
+fn an_occupant_accepts_what_is_passed_at_once() {
+    each_occupant(|state, _, world, step| {
+        assert_eq!(step == OnDeck::Accept, state.has(PASSED));
+        assert!(!state.has(PASSED) || world.asked.get() == 0, "nothing to think about");
     });
 }
 
@@ -231,7 +225,7 @@ fn an_occupant_asks_when_it_is_due_and_nobody_has() {
 #[test]
 fn an_occupant_whose_deadline_passes_meanwhile_leaves_no_free_lock() {
     for state in all().filter(|state| state.is_anybody_up() && !state.has(PASSED)) {
-        let me = Occupant { came: Came::ByItself, spins: true, has_asked: false, has_napped: false, has_missed: false };
+        let me = Occupant { is_called: false, spins: true, has_asked: false, has_napped: false, has_missed: false };
         let n_looks = Cell::new(0);
         let is_past = || n_looks.replace(n_looks.get() + 1) > 0;
         let step = occupant(state, me, is_past, || false, || false, || false, || false);
@@ -245,7 +239,7 @@ fn an_occupant_naps_only_before_a_release_and_not_beside_a_call() {
         if step == OnDeck::Nap {
             assert!(state.has(LOCKED) && !state.has(PASSED), "nobody would end the nap");
             assert!(!me.spins || world.to(MAY_NAP), "too soon");
-            assert!(state.is_behind(me.came) || !state.has(SECOND));
+            assert!(me.is_called || !state.has(SECOND));
             assert!(can_occur(state.napping(me.has_napped)));
         }
     });
@@ -255,7 +249,7 @@ fn an_occupant_naps_only_before_a_release_and_not_beside_a_call() {
 fn an_occupant_leaves_when_the_sleeper_beside_it_is_up_or_before_it_sleeps_beside_one() {
     each_occupant(|state, me, world, step| {
         let would_nap = !me.spins || world.to(MAY_NAP);
-        let has_to_go = state.has(SECOND) && !state.is_behind(me.came) && (!state.has(FLIGHT) || would_nap);
+        let has_to_go = state.has(SECOND) && !me.is_called && (!state.has(FLIGHT) || would_nap);
         assert!(step != OnDeck::Retire || has_to_go);
         assert!(!matches!(step, OnDeck::Nap | OnDeck::Yield | OnDeck::Pause) || !has_to_go, "{step:?}");
     });
@@ -276,9 +270,9 @@ fn an_occupant_polls_only_where_that_is_of_use_and_yields_when_nothing_moves() {
 /// An occupant leaves a taken lock, or a called sleeper goes on.
 #[test]
 fn whoever_leaves_its_seat_leaves_no_sleeper_alone() {
-    each_occupant(|state, me, _, step| {
+    each_occupant(|state, _, _, step| {
         if matches!(step, OnDeck::GiveUp | OnDeck::Retire) {
-            let left = state.left(me.came);
+            let left = state.left();
             assert!(can_occur(left), "{step:?} of {state:x?}");
             assert!(!left.is_vacant() || left.has(LOCKED), "{step:?} of {state:x?}");
         }
