@@ -54,4 +54,4 @@ pub use narrow::{NO_COUNT, Narrow, NarrowWorld, TWO_BITS};
 #[cfg(feature = "models")]
 pub use schedule::{Schedule, SchedulePlatform, ScheduleWorld};
 pub use unyielding::Unyielding;
-pub use world::{Guarded, Job, World};
+pub use world::{Ended, Guarded, Job, World};

@@ -13,6 +13,8 @@
 //!   thread move. So a thread's first pause is nothing at all, and models with `may_spin` off pause less. Once a thread
 //!   has paused [`PAUSES`] times, the rest of the execution is run but not explored: otherwise loom tries without end how
 //!   two spinners can alternate while the holder is not scheduled.
+//! - **A thread that ends in its sleep** is a panic without a message, which its property catches ([`Ended`]): the wait ends
+//!   as at a deadline, and what the lock does for such a thread has been done before.
 //! - **The end of life** of an atomic is a write to a `loom::cell::UnsafeCell` that every access reads: an access that does
 //!   not happen before the end is a causality violation. Locks and waiter records are checked by the same rule.
 //!
@@ -24,17 +26,19 @@ use crate::futex::Futex;
 use crate::reproduce::Reproduce;
 use crate::steps;
 use crate::watched::{Access, Watched, Witness};
-use crate::world::{Guarded, Job, World};
-use core::fmt;
+use crate::world::{Ended, Guarded, Job, World};
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::Relaxed;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ondeck_platform::{Platform, Running, Step, ThreadId, Waited};
+use search::Search;
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+
+mod search;
 
 /// A deadline for timed attempts in models: it comes when the clock's coin says so.
 const DEADLINE_NS: u64 = 1_000_000_000;
@@ -73,6 +77,8 @@ pub struct Model {
     pub time: Time,
     /// Whether the deadline of timed attempts may come.
     pub may_expire: bool,
+    /// Whether threads may end in the waits that allow for it, if those have no deadline.
+    pub may_end: bool,
     /// How many waits of one execution may end for no reason.
     pub spurious_wakes: u32,
     /// Most preemptions in one execution.
@@ -92,6 +98,7 @@ impl Model {
             may_spin: false,
             time: Time::Stands,
             may_expire: false,
+            may_end: false,
             spurious_wakes: 1,
             preemptions: 3,
             far: Far::Nobody,
@@ -108,6 +115,11 @@ impl Model {
     /// The same with deadlines that may come at any moment.
     pub const fn expiring(self) -> Self {
         Model { may_expire: true, ..self }
+    }
+
+    /// The same with threads that may end in their sleep.
+    pub const fn ending(self) -> Self {
+        Model { may_expire: true, may_end: true, ..self }
     }
 
     /// The same with another bound on preemptions.
@@ -190,41 +202,6 @@ impl Model {
         search.is_cut = most.is_some_and(|most| search.executions + 1 >= most as u64);
         eprintln!("loom: {search}, {self:?}{}", if search.is_cut { ", cut short" } else { "" });
         search
-    }
-}
-
-/// What a check has seen so far.
-#[derive(Default)]
-struct Search {
-    executions: u64,
-    missing: Vec<&'static [&'static str]>,
-    /// In how many executions each step was taken.
-    steps: BTreeMap<&'static str, u64>,
-    most_threads: usize,
-    is_cut: bool,
-}
-
-impl Search {
-    /// Steps that no execution has taken, of those in patterns that are missing and of `reach`.
-    fn missed(&self, reach: &'static [&'static str]) -> Vec<&'static str> {
-        let steps = self.missing.iter().flat_map(|pattern| *pattern).chain(reach).copied();
-        steps.filter(|step| !self.steps.contains_key(step)).collect()
-    }
-
-    fn note_execution(&mut self) {
-        self.executions += 1;
-        self.missing.retain(|pattern| !steps::contain(pattern));
-        for step in steps::present() {
-            *self.steps.entry(step).or_default() += 1;
-        }
-        self.most_threads = self.most_threads.max(State::current().plain.borrow().threads.len());
-    }
-}
-
-impl fmt::Display for Search {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} executions, {} threads, with", self.executions, self.most_threads)?;
-        self.steps.iter().try_for_each(|(step, executions)| write!(f, " {step}:{executions}"))
     }
 }
 
@@ -326,6 +303,17 @@ impl State {
             loom::thread::park();
         }
         Waited::Woken
+    }
+
+    /// Waits, or ends this thread.
+    fn or_end(&self, deadline_ns: Option<u64>, leave: impl Fn(), wait: impl Fn(Option<u64>) -> Waited) -> Waited {
+        let may_end = self.model.may_end && deadline_ns.is_none();
+        let waited = wait(if may_end { Some(DEADLINE_NS) } else { deadline_ns });
+        if may_end && waited == Waited::TimedOut {
+            leave();
+            resume_unwind(Box::new(Ended));
+        }
+        waited
     }
 
     fn pause(&self) {
@@ -457,6 +445,14 @@ impl Platform for LoomPlatform {
         State::current().wake(word.addr(), n);
     }
 
+    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+        State::current().or_end(deadline_ns, leave, |deadline_ns| Self::wait_on(word, expected, deadline_ns))
+    }
+
+    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+        State::current().or_end(deadline_ns, leave, |deadline_ns| Self::wait_on_upper(word, expected, deadline_ns))
+    }
+
     fn pause() {
         State::current().pause();
     }
@@ -543,8 +539,6 @@ impl Platform for LoomPlatform {
         steps::record(state.thread_index(), step);
     }
 }
-
-impl LoomPlatform {}
 
 /// Loom's threads and cells. At most four threads at once.
 #[derive(Debug)]

@@ -5,10 +5,11 @@
 //! hardware a lost wake-up hangs until the test's watchdog ends it.
 
 use crate::counted::{Counted, Reference};
-use crate::world::{Guarded, Job, World};
+use crate::world::{Ended, Guarded, Job, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_locks::{RawLock, RawMonitor, RawTimedLock};
 use ondeck_platform::Platform;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// A lock, the data that it guards, and a count of acquisitions that does not rely on the lock.
@@ -147,6 +148,26 @@ where
     };
     let held = shared.clone();
     // First, since the last is run by a model's first thread: a holder that need not be preempted to be waited for.
+    let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
+    jobs.extend((0..waiters).map(wait));
+    W::run(jobs);
+    shared.assert_rests();
+}
+
+/// As [`behind_a_holder`], without deadlines, in a world where any waiter may end in its sleep: the others get in all the same.
+pub fn outlived<W: World, L: RawLock<Platform = W::Platform>>(waiters: usize) {
+    let shared = Shared::<W, L>::new();
+    shared.lock.acquire();
+    let wait = |_| {
+        let shared = shared.clone();
+        Box::new(move || match catch_unwind(AssertUnwindSafe(|| shared.lock.acquire())) {
+            Ok(()) => shared.section(),
+            Err(end) if end.is::<Ended>() => {}
+            Err(panic) => resume_unwind(panic),
+        }) as Job
+    };
+    let held = shared.clone();
+    // First, as in `behind_a_holder`.
     let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
     jobs.extend((0..waiters).map(wait));
     W::run(jobs);

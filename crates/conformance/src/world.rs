@@ -5,6 +5,10 @@ use ondeck_platform::Platform;
 /// What one thread of a property does.
 pub type Job = Box<dyn FnOnce() + Send>;
 
+/// What a thread panics with that ends in its sleep, where the world lets threads do so.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended;
+
 /// A place where locks can be run and watched.
 pub trait World: 'static {
     /// The seam's implementation here.

@@ -10,7 +10,7 @@
 //! and not at all. Its executions are long, so its preemptions are few.
 
 use ondeck_conformance::properties::{
-    behind_a_holder, exclusion, freeing, freeing_timed, timed, tried_meanwhile, tries,
+    behind_a_holder, exclusion, freeing, freeing_timed, outlived, timed, tried_meanwhile, tries,
 };
 use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time, Unyielding};
 use ondeck_locks::RawOndeck;
@@ -135,6 +135,27 @@ fn r13_pass_to_the_only_sleeper() {
 fn r15_called_after_the_deadline() {
     let called = ["leave", "call_up", "show_up"].as_slice();
     MODEL.expiring().preemptions(2).check_containing(&[called], || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+}
+
+/// Whoever ends in the dugout leaves the list, or the seat that it is called to; and passes on a lock that it gets there.
+#[test]
+fn a_thread_ends_in_the_dugout() {
+    let model = Model { spurious_wakes: 0, ..MODEL.ending().preemptions(2) };
+    let all = [["latch", "detach"].as_slice(), &["latch", "unlatch", "show_up", "take", "vacate"]];
+    model.check_containing(&all, || outlived::<LoomWorld, Lock>(2));
+    model.preemptions(1).check_containing(&[&["show_up", "leave"]], || outlived::<LoomWorld, Lock>(3));
+}
+
+/// The same in its nap on deck, while somebody sleeps whom nobody else would call.
+#[test]
+fn a_thread_ends_in_its_nap() {
+    let all = [
+        ["nap", "rise", "leave", "call_up"].as_slice(),
+        &["nap", "rise", "take", "call_up"],
+        &["nap", "pass", "accept"],
+    ];
+    let model = Model { time: Time::MayLeap(1_000_000), ..MODEL.ending().preemptions(1) };
+    model.check_containing(&all, || outlived::<LoomWorld, Lock>(2));
 }
 
 /// Twice as many waits that end for no reason as in the other models.
