@@ -1,6 +1,7 @@
 // A handler that comes at any instruction of lock, unlock, wait and signal, and uses other mutexes itself. POSIX promises
 // nothing here, but glibc's functions keep no state of their own in the thread, and programs have come to rely on it. First a
-// handler after each instruction (on x86-64), then, in threads that contend, many by chance.
+// handler after each instruction (on x86-64), then, in threads that contend, many by chance. With a deadline a handler may also
+// lock what its own thread is unlocking.
 #include "steps.h"
 
 #define N_THREADS 3
@@ -108,6 +109,86 @@ static void *idle(void *may_end)
     return NULL;
 }
 
+// The mutex that the thread is just unlocking, with a deadline: several threads sleep for it, and another one has it as soon as
+// it is free.
+#define N_ASLEEP 3
+
+static pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+static int n_waiting, has_it;
+static sem_t want_it, tried_it, want_it_back, gave_it_back;
+
+static void *wait_and_unlock(void *unused)
+{
+    (void)unused;
+    OK(pthread_mutex_lock(&unlocked));
+    n_waiting++;
+    OK(pthread_cond_wait(&cond, &unlocked));
+    OK(pthread_mutex_unlock(&unlocked));
+    return NULL;
+}
+
+static void *take_meanwhile(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        wait_for(&want_it);
+        if (__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+            return NULL;
+        has_it = pthread_mutex_trylock(&unlocked) == 0;
+        sem_post(&tried_it);
+        wait_for(&want_it_back);
+        if (has_it)
+            OK(pthread_mutex_unlock(&unlocked));
+        sem_post(&gave_it_back);
+    }
+}
+
+static void lock_what_is_unlocked(int step)
+{
+    (void)step;
+    sem_post(&want_it);
+    wait_for(&tried_it);
+    struct timespec end = in_ns(CLOCK_REALTIME, MS / 2);
+    int code = pthread_mutex_timedlock(&unlocked, &end);
+    if (code == 0)
+        OK(pthread_mutex_unlock(&unlocked));
+    else
+        GIVES(code, ETIMEDOUT);
+    sem_post(&want_it_back);
+    wait_for(&gave_it_back);
+}
+
+static void unlock_it(void)
+{
+    int (*volatile unlock)(pthread_mutex_t *) = pthread_mutex_unlock;
+    OK(unlock(&unlocked));
+}
+
+static void timed_by_steps(void)
+{
+    doing = "a handler locks, with a deadline, what its thread unlocks";
+    sem_t *all[] = {&want_it, &tried_it, &want_it_back, &gave_it_back};
+    for (int i = 0; i < 4; i++)
+        sem_init(all[i], 0, 0);
+    pthread_t waiters[N_ASLEEP], other = start(take_meanwhile, NULL);
+    for (int i = 0; i < N_ASLEEP; i++)
+        waiters[i] = start(wait_and_unlock, NULL);
+    for (int n = 0; n < N_ASLEEP; sleep_ns(MS / 4)) {
+        OK(pthread_mutex_lock(&unlocked));
+        n = n_waiting;
+        if (n < N_ASLEEP)
+            OK(pthread_mutex_unlock(&unlocked));
+    }
+    OK(pthread_cond_broadcast(&cond));
+    CHECK(by_steps(unlock_it, lock_what_is_unlocked) > 3);
+    for (int i = 0; i < N_ASLEEP; i++)
+        join_soon(waiters[i], "those who slept");
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    sem_post(&want_it);
+    join_soon(other, "who took it meanwhile");
+    __atomic_store_n(&is_over, 0, __ATOMIC_RELEASE);
+}
+
 static void by_each_step(void)
 {
     all_by_steps("a handler after each instruction");
@@ -117,6 +198,7 @@ static void by_each_step(void)
     all_by_steps("a handler after each instruction, and another thread");
     sem_post(&may_end);
     join(other);
+    timed_by_steps();
 }
 #else
 static void by_each_step(void)

@@ -108,7 +108,7 @@
 //! |---|---|---|---|
 //! | grab | free -> held | arrival | fetch-or, Acquire (E1); inside if it was not LOCKED |
 //! | claim | both seats empty -> one taken; one kept -> the other taken | arrival | fetch-or DECK, and HOT for an audit, Relaxed; beside a kept one compare-exchange, Relaxed |
-//! | enqueue | pushed on the list, with a seat taken, or vacant and a rotation due | arrival | compare-exchange, Release (E2) |
+//! | enqueue | pushed on the list, with a seat taken, or vacant and a rotation due; with a deadline not while LATCHED | arrival | compare-exchange, Release (E2) |
 //! | doze | word untouched | arrival whose node fits into no word | sleeps for a rotation, or until its deadline; then looks again |
 //! | accept | PASSED -> held, one seat less taken | occupant | compare-exchange, Acquire (E1) |
 //! | take | free -> held, one seat less taken | occupant | compare-exchange, Acquire (E1) |
@@ -218,7 +218,8 @@
 //!   lock, the seat or the list. Conformance `waits_are_bounded`, `nobody_needs_luck_against_the_holder`,
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase but one: a sleeper that is out of time waits for the latch, which is longer than a few
-//!   steps only if the latch holder has lost its core. Conformance `timed`. Where the platform tells of a thread that ends in
+//!   steps only if the latch holder has lost its core. That never is the thread that the sleeper has interrupted, as a signal
+//!   handler: who has a deadline is not pushed under the latch. Conformance `timed`, testprograms/signal_handler.c. Where the platform tells of a thread that ends in
 //!   its sleep (`wait_on_or_leave`), that thread leaves as at a deadline, and passes on what it gets all the same. Conformance
 //!   `a_thread_ends_in_the_dugout`, `a_thread_ends_in_its_nap`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
@@ -254,6 +255,7 @@
 //! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
 //! after its release.
 
+use crate::yields::Yields;
 use crate::{Entry, Promises, RawLock, RawTimedLock};
 use core::fmt;
 use core::marker::PhantomData;
@@ -509,13 +511,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 None => return true,
             }
         }
-        let (mut sits_beside, mut n_yields) = (spins, 0);
+        let (mut sits_beside, mut n_yields, mut yields) = (spins, 0, Yields::default());
         let node = Node::<P>::new();
         let mut tries = Tries::default();
         // One step a turn; ends when the lock comes or the deadline passes.
         loop {
             let state = self.load();
-            let me = Arrival { sits_beside, may_yield: spins && n_yields < T::tuning().yields };
+            let may_yield = spins && n_yields < T::tuning().yields;
+            let me = Arrival { sits_beside, may_yield, has_deadline: deadline.is_some() };
             let step = plan::arrival(
                 state,
                 me,
@@ -532,6 +535,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 Arrive::Yield => {
                     n_yields += 1;
                     P::yield_now();
+                    Turn::Again
+                }
+                Arrive::MakeWay => {
+                    yields.make_way::<P>();
                     Turn::Again
                 }
                 Arrive::Enqueue => self.enqueue(state, &node, &mut tries, deadline),

@@ -14,6 +14,8 @@ pub(super) struct Arrival {
     pub(super) sits_beside: bool,
     /// Whether it has yields left, and can gain by staying awake a little longer: not on one core.
     pub(super) may_yield: bool,
+    /// Whether it is to go away at some time.
+    pub(super) has_deadline: bool,
 }
 
 /// One step of `acquire_slow`.
@@ -30,6 +32,9 @@ pub(super) enum Arrive {
     /// The arrival finds no seat and gives its core to whoever wants it, a few times: a core that fell idle here might stay
     /// idle for a time slice, and a seat may fall empty meanwhile.
     Yield,
+    /// The arrival has a deadline, and does not go where it could not leave: a signal handler may have interrupted the thread
+    /// that holds the latch, and wait in its place.
+    MakeWay,
     /// The arrival goes to sleep when it finds no seat.
     Enqueue,
 }
@@ -56,6 +61,9 @@ pub(super) fn arrival(
     }
     if me.may_yield && !state.has(HOT) {
         return Arrive::Yield;
+    }
+    if me.has_deadline && state.has(LATCHED) {
+        return Arrive::MakeWay;
     }
     Arrive::Enqueue
 }

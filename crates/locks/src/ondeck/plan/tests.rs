@@ -77,9 +77,9 @@ const ROTATION_DUE: u32 = 1;
 const COMING_HERE: u32 = 2;
 
 fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
-    for (state, bits) in all().flat_map(|state| (0..4).map(move |bits| (state, bits))) {
-        let [sits_beside, may_yield] = [1, 2].map(|bit| bits & bit != 0);
-        let me = Arrival { sits_beside, may_yield };
+    for (state, bits) in all().flat_map(|state| (0..8).map(move |bits| (state, bits))) {
+        let [sits_beside, may_yield, has_deadline] = [1, 2, 4].map(|bit| bits & bit != 0);
+        let me = Arrival { sits_beside, may_yield, has_deadline };
         for world in Answers::all(3) {
             let [past, due] = [PAST, ROTATION_DUE].map(|question| world.ask(question));
             let step = arrival(state, me, past, due, world.ask(COMING_HERE));
@@ -122,7 +122,7 @@ fn an_empty_seat_is_for_the_arrival_but_for_a_sleeper_that_is_due() {
         let is_for_a_sleeper = state.is_vacant() && world.to(ROTATION_DUE);
         let may_sit = !state.has(DECK) && !is_for_a_sleeper;
         assert!(step != Arrive::Claim || may_sit, "{state:x?}");
-        let goes_by = matches!(step, Arrive::SitBeside | Arrive::Yield | Arrive::Enqueue);
+        let goes_by = matches!(step, Arrive::SitBeside | Arrive::Yield | Arrive::MakeWay | Arrive::Enqueue);
         assert!(!may_sit || !goes_by, "{step:?}, {state:x?}");
     });
 }
@@ -133,7 +133,8 @@ fn an_arrival_sits_beside_a_sleeper_that_is_on_its_way_elsewhere() {
     each_arrival(|state, me, world, step| {
         let may_sit = me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !world.to(COMING_HERE);
         assert!(step != Arrive::SitBeside || may_sit && can_occur(state.with(SECOND)));
-        assert!(!may_sit || !matches!(step, Arrive::Yield | Arrive::Enqueue), "{step:?}, {state:x?}");
+        let waits = matches!(step, Arrive::Yield | Arrive::MakeWay | Arrive::Enqueue);
+        assert!(!may_sit || !waits, "{step:?}, {state:x?}");
     });
 }
 
@@ -143,6 +144,16 @@ fn an_arrival_yields_before_it_sleeps_but_not_at_a_hot_lock() {
         let helps = me.may_yield && !state.has(HOT);
         assert!(step != Arrive::Yield || helps);
         assert!(step != Arrive::Enqueue || !helps);
+    });
+}
+
+/// It might have to wait for the latch in order to leave: for the thread that it has interrupted.
+#[test]
+fn an_arrival_with_a_deadline_does_not_go_where_it_could_not_leave() {
+    each_arrival(|state, me, _, step| {
+        let is_stuck = me.has_deadline && state.has(LATCHED);
+        assert!(step != Arrive::Enqueue || !is_stuck, "{state:x?}");
+        assert!(step != Arrive::MakeWay || is_stuck, "{state:x?}");
     });
 }
 
@@ -374,5 +385,5 @@ fn every_step_is_taken_by_somebody() {
     each_occupant(|_, _, _, step| occupants.note(step));
     each_release(|_, _, step| holders.note(step));
     let counts = [arrivals.count(), occupants.count(), holders.count()];
-    assert_eq!(counts, [6, 8, 5], "{arrivals:?} {occupants:?} {holders:?}");
+    assert_eq!(counts, [7, 8, 5], "{arrivals:?} {occupants:?} {holders:?}");
 }
