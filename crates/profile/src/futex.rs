@@ -5,6 +5,8 @@
 
 mod build;
 mod cells;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod damage;
 mod kinds;
 
 use crate::collect::Run;

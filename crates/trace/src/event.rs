@@ -197,8 +197,8 @@ fn not_permitted(pid: u32) -> Refusal {
 /// How many files may be open, and for how many the kernel has room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files {
-    limit: u64,
-    most: u64,
+    pub(crate) limit: u64,
+    pub(crate) most: u64,
 }
 
 /// Raises the limit on open files as far as this user may: a process of hundreds of threads needs thousands.

@@ -183,7 +183,7 @@ impl Images {
         if !self.list.len().is_multiple_of(EACH) {
             return;
         }
-        let has_ended = |image: &&mut Image| image.to_ns.is_some_and(|to_ns| to_ns + LONG_NS < at);
+        let has_ended = |image: &&mut Image| image.to_ns.is_some_and(|to_ns| to_ns.saturating_add(LONG_NS) < at);
         for image in self.list.iter_mut().filter(has_ended).filter(|image| !image.has_stacks) {
             (image.modules, image.walker, image.unknown) = (Vec::new(), Walker::new(), HashSet::new());
         }
@@ -491,18 +491,20 @@ mod tests {
     fn who_has_ended_without_a_stack_gives_back_what_its_stacks_would_need() {
         let (pid, mut images) = (std::process::id(), Images::default());
         images.at(pid, 100);
-        let [quiet, told, running] = [1, 2, 3].map(|n| {
+        let [quiet, told, running, at_no_time] = [1, 2, 3, 4].map(|n| {
             images.forked(4_000_000 + n, pid, 110);
             images.at(4_000_000 + n, 111)
         });
         images.list[told].has_stacks = true;
         images.ended(4_000_001, 4_000_001, 120);
         images.ended(4_000_002, 4_000_002, 120);
+        images.ended(4_000_004, 4_000_004, u64::MAX);
         let n_modules = images.list[running].modules.len();
         for more in 10..600 {
             images.forked(4_000_000 + more, pid, 10_000_000_000);
         }
         assert!(n_modules > 1);
-        assert_eq!([quiet, told, running].map(|index| images.list[index].modules.len()), [0, n_modules, n_modules]);
+        let left = [quiet, told, running, at_no_time].map(|index| images.list[index].modules.len());
+        assert_eq!(left, [0, n_modules, n_modules, n_modules]);
     }
 }

@@ -113,9 +113,9 @@ impl Pairs {
             self.n_doubtful += 1;
             return;
         }
-        let again = [libc::EAGAIN, libc::EFAULT, libc::EINVAL, libc::ENOSYS, libc::EDEADLK].map(i64::from);
+        let again = [libc::EAGAIN, libc::EFAULT, libc::EINVAL, libc::ENOSYS, libc::EDEADLK];
         // The word had changed already, so the thread did not sleep.
-        if again.contains(&-result) {
+        if again.iter().any(|error| result == -i64::from(*error)) {
             return;
         }
         let end = match result {

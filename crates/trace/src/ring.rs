@@ -35,14 +35,19 @@ impl Ring {
     pub(crate) fn read(&mut self, from: Place, to: Place, mut each: impl FnMut(u32, u16, &[u8])) {
         let (mut at, end) = (from.0, to.0);
         let size = (self.length - self.page) as u64;
+        // Records and the ring are whole words long, so a header never goes over the end. The kernel writes nothing else, and
+        // what it has not written would lead anywhere.
+        let is_word = |number: u64| number.is_multiple_of(size_of::<u64>() as u64);
+        if !is_word(at) || end.saturating_sub(at) > size {
+            return;
+        }
         while at < end {
-            // Records and the ring are whole words long, so a header never goes over the end.
             let header = self.bytes((at % size) as usize, size_of::<perf_event_header>());
             let kind = u32::from_ne_bytes(header[0..4].try_into().expect("four bytes"));
             let misc = u16::from_ne_bytes(header[4..6].try_into().expect("two bytes"));
             let length = u64::from(u16::from_ne_bytes(header[6..8].try_into().expect("two bytes")));
-            // Every record has a header; the kernel never writes less, and less would never end.
-            if length < header.len() as u64 {
+            // Less than a header would never end.
+            if length < header.len() as u64 || length > end - at || !is_word(length) {
                 return;
             }
             let body = at % size + header.len() as u64;

@@ -6,7 +6,7 @@ use crate::pair::{Begun, Pairs, Wait, Wake};
 use crate::record::{About, Call, Record};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
-use crate::tracefs::Tracepoints;
+use crate::tracefs::{Enter, Exit, Tracepoints};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -96,17 +96,30 @@ impl Tracer {
     }
 
     fn new() -> Result<Tracer, Refusal> {
-        let points = Tracepoints::find()?;
-        Ok(Tracer {
+        Ok(Tracer::empty(Tracepoints::find()?, event::raise_limit_of_files()))
+    }
+
+    fn empty(points: Tracepoints, files: Files) -> Tracer {
+        Tracer {
             points,
-            files: event::raise_limit_of_files(),
+            files,
             rings: Vec::new(),
             events: Vec::new(),
             images: Images::default(),
             pairs: Pairs::default(),
             later: Vec::new(),
             lost: 0,
-        })
+        }
+    }
+
+    /// For tests: of a file that somebody else writes as the kernel would, a page and then the ring. A call has the number 522,
+    /// its address at 16 and its operation at 24, a return has 521 and its result at 16.
+    #[doc(hidden)]
+    pub fn of_file(file: OwnedFd, ring_bytes: usize) -> std::io::Result<Tracer> {
+        let points = Tracepoints { enter: Enter { id: 522, address: 16, op: 24 }, exit: Exit { id: 521, result: 16 } };
+        let mut tracer = Tracer::empty(points, Files { limit: 0, most: 0 });
+        tracer.rings.push((Ring::map(&file, ring_bytes)?, file));
+        Ok(tracer)
     }
 
     fn open(&mut self, pid: u32, threads: &[u32], begin: Begin, ring_bytes: usize) -> Result<(), Refusal> {
@@ -174,7 +187,7 @@ impl Tracer {
                     changes.push((about.at, Change::Map { pid, mapping, path }));
                 }
                 Some(Record::Lost { at, n }) => {
-                    *lost += n;
+                    *lost = lost.saturating_add(n);
                     later.push(Happened::Lost { at });
                 }
                 _ => {}

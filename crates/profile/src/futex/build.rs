@@ -178,10 +178,11 @@ impl<'a> Names<'a> {
         match (class.whose, place) {
             (Whose::Thread, Some(frame)) => Key { image, class, spot: Where::Place(frame) },
             _ if address == FOLDED => at(FOLDED),
-            (Whose::Object(before), _) if before > 0 => at((address & !7).wrapping_sub(before)),
+            (Whose::Object(before), _) if before > 0 => at(address.wrapping_sub(before) & !7),
             // A lock for readers and a writer has a second word behind the first; addresses come in their order.
-            _ if class.meaning == Meaning::Lock(LockKind::RwLock) && groups.contains_key(&at(address - 4)) => {
-                at(address - 4)
+            _ if class.meaning == Meaning::Lock(LockKind::RwLock) => {
+                let first = at(address.wrapping_sub(4));
+                if groups.contains_key(&first) { first } else { at(address) }
             }
             _ => at(address),
         }
