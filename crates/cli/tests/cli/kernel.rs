@@ -216,6 +216,32 @@ fn a_static_program_with_musl_names_its_locks() {
     }
 }
 
+/// The words that threads sleep on lie inside of these. Each has its own name nevertheless.
+#[test]
+fn what_is_waited_for_has_the_name_of_the_whole_object() {
+    if !may_trace() {
+        return;
+    }
+    let scratch = Scratch::new("kernel-objects");
+    let text = "#include <pthread.h>\n#include <unistd.h>\nstatic pthread_barrier_t both;\n\
+        static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;\n\
+        static void *comes_first(void *unused) {\n\
+        pthread_barrier_wait(&both); pthread_rwlock_rdlock(&shared); pthread_rwlock_unlock(&shared); return unused;\n}\n\
+        int main(void) {\npthread_t thread;\npthread_barrier_init(&both, NULL, 2);\npthread_rwlock_wrlock(&shared);\n\
+        pthread_create(&thread, NULL, comes_first, NULL);\nusleep(20000);\npthread_barrier_wait(&both);\nusleep(20000);\n\
+        pthread_rwlock_unlock(&shared);\nreturn pthread_join(thread, NULL);\n}\n";
+    let program = compiled(&scratch, "objects", text, &[]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        profile.locks.iter().any(|lock| lock.kind == LockKind::RwLock && lock.name == "shared"),
+        "{:?}",
+        profile.locks
+    );
+    let is_barrier = |one: &ondeck_profile::Condition| one.kind == WaitKind::Barrier && one.name == "both";
+    assert!(profile.conditions.iter().any(is_barrier), "{:?}", profile.conditions);
+}
+
 #[test]
 fn javas_monitors_are_locks_and_its_own_threads_are_idle() {
     if !may_trace() || !has("javac") {

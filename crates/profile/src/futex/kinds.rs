@@ -41,8 +41,8 @@ use Whose::{Object, Thread};
 /// How the name of a function begins, and what it is that waits there.
 #[rustfmt::skip]
 const ROWS: &[(&str, Meaning, Whose)] = &[
-    // The C library, and its names for its parts, which begin with `_` more often. Two words of a condition variable lie 40 bytes inside of it, and two of a
-    // lock for readers and a writer 8 bytes.
+    // The C library, and its names for its parts, which begin with `_` more often. Two words of a condition variable lie 40 bytes inside of it, two of a
+    // lock for readers and a writer 8 bytes, and that of a barrier, after its count of who has come, 4 bytes.
     ("pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
     ("__lll_lock_wait", Lock(LockKind::Mutex), Object(0)),
     ("__GI___lll_lock_wait", Lock(LockKind::Mutex), Object(0)),
@@ -58,7 +58,7 @@ const ROWS: &[(&str, Meaning, Whose)] = &[
     ("pthread_timedjoin_np", Wait(WaitKind::Join), Thread),
     ("pthread_clockjoin", Wait(WaitKind::Join), Thread),
     ("thrd_join", Wait(WaitKind::Join), Thread),
-    ("pthread_barrier_wait", Wait(WaitKind::Barrier), Object(0)),
+    ("pthread_barrier_wait", Wait(WaitKind::Barrier), Object(4)),
     ("pthread_once", Wait(WaitKind::Once), Object(0)),
     // What only has a lock of its own inside the C library.
     ("malloc$", Lock(LockKind::Mutex), Object(0)),
@@ -239,8 +239,8 @@ mod tests {
         ("___pthread_join main", Wait(Join), Thread),
         ("libc.so.6+0x85f15@libc.so.6 libc.so.6+0x8ace2@libc.so.6 pthread_join@libc.so.6 main", Wait(Join), Thread),
         ("thrd_join main", Wait(Join), Thread),
-        ("pthread_barrier_wait main", Wait(Barrier), Object(0)),
-        ("futex_wait_simple ___pthread_barrier_wait main", Wait(Barrier), Object(0)),
+        ("pthread_barrier_wait main", Wait(Barrier), Object(4)),
+        ("futex_wait_simple ___pthread_barrier_wait main", Wait(Barrier), Object(4)),
         ("pthread_once main", Wait(Once), Object(0)),
         ("__pthread_once_slow main", Wait(Once), Object(0)),
         ("__cnd_wait main", Wait(Condition), Object(40)),
