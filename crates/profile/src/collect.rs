@@ -225,6 +225,7 @@ impl Recording {
     /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
     fn take(&mut self, is_gone: bool, now_ns: u64) -> Result<Option<PathBuf>, Unreadable> {
         self.look(now_ns)?;
+        self.contents.look_at_files()?;
         let Some(reader) = self.contents.reader() else { return Ok(None) };
         let holders = &mut self.holders;
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);

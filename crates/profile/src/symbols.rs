@@ -38,7 +38,7 @@ mod names;
 mod table;
 
 use crate::Frame;
-use elf::stamp;
+pub(crate) use elf::stamp;
 use image::{Image, Place};
 use ondeck_record::layout::Stamp;
 use std::collections::BTreeMap;

@@ -285,9 +285,14 @@ impl Reader {
 
     /// The program's files that are known until now.
     pub fn modules(&self) -> Result<Vec<Module>, Unreadable> {
+        self.modules_from(0)
+    }
+
+    /// Those of them that are behind the first `known`.
+    pub fn modules_from(&self, known: u64) -> Result<Vec<Module>, Unreadable> {
         use layout::Module as Entry;
         let mut modules = Vec::new();
-        for index in 0..self.modules.room {
+        for index in known..self.modules.room {
             let entry = self.bytes(self.modules.start + index * size_of::<Entry>() as u64, size_of::<Entry>())?;
             if entry.u32(offset_of!(Entry, is_complete)) == 0 {
                 break;

@@ -225,3 +225,62 @@ fn a_recorded_program_without_a_build_id_that_was_replaced_has_no_names_of_the_n
         assert_eq!(profile.notes.iter().filter(is_it).count(), 1, "{:?}", profile.notes);
     }
 }
+
+/// Opens the library that the first argument names, and uses it before and after the second takes its place.
+const OPENER: &str = r#"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *work(void *hold)
+{
+    for (int i = 0; i < 40; i++)
+        ((void (*)(void))hold)();
+    return hold;
+}
+static void both(void *hold)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, hold);
+    work(hold);
+    pthread_join(thread, NULL);
+}
+int main(int argc, char **argv)
+{
+    void *library = dlopen(argv[1], RTLD_NOW);
+    if (library == NULL)
+        return 1;
+    both(dlsym(library, "hold"));
+    sleep(1);
+    if (argc > 2 && rename(argv[2], argv[1]) != 0)
+        return 1;
+    both(dlsym(library, "hold"));
+    return 0;
+}
+"#;
+
+#[test]
+fn a_library_without_a_build_id_that_is_opened_and_replaced_has_no_names_of_the_new_one() {
+    let scratch = Scratch::new("gone-opened");
+    let json = scratch.path("profile.json");
+    let program = compiled(&scratch, "opener", OPENER, &[]);
+    for is_replaced in [true, false] {
+        let flags = ["-shared", "-fPIC", "-Wl,--build-id=none"];
+        let other = compiled(&scratch, "other", LIBRARY, &[&flags[..], &["-DOTHER"]].concat());
+        let library = compiled(&scratch, "libhold.so", LIBRARY, &flags);
+        let arguments =
+            ["profile", "--rate", "1", "--format", "json", "--out", &json, "--library", crate::library::library()];
+        let files = &[library.as_str(), &other][..1 + usize::from(is_replaced)];
+        let run = ondeck(&[&arguments[..], &["--", &program], files].concat());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&json).unwrap()).unwrap();
+        let own = profile.frames.iter().filter(|frame| frame.module == "libhold.so");
+        assert!(
+            own.clone().count() > 0 && own.clone().all(|frame| frame.is_named != is_replaced),
+            "{:?}",
+            profile.frames
+        );
+        let is_it = |note: &&String| note.starts_with(&library) && note.contains("is another file now");
+        assert_eq!(profile.notes.iter().filter(is_it).count(), usize::from(is_replaced), "{:?}", profile.notes);
+    }
+}

@@ -2,6 +2,8 @@
 //! start thousands of processes, and files that stay open or are kept would use up what the system has of them.
 
 use super::Totals;
+use crate::symbols::stamp;
+use ondeck_record::layout::Stamp;
 use ondeck_record::read::{About, Lock, Module, Reader, Unreadable, Waiter};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -14,6 +16,9 @@ pub(super) struct Contents {
     /// Of its file, by which it is known among the mappings of processes.
     name: String,
     from: From,
+    /// What was at the paths of modules when they were seen first, for those of which the program does not tell: it asks the
+    /// kernel before it starts only.
+    stamps: Vec<Option<Stamp>>,
 }
 
 #[derive(Debug)]
@@ -33,7 +38,7 @@ struct Kept {
 impl Contents {
     pub(super) fn of(reader: Reader) -> Self {
         let name = super::name_of(&reader.path().to_string_lossy());
-        Contents { about: reader.about.clone(), name, from: From::File(reader) }
+        Contents { about: reader.about.clone(), name, from: From::File(reader), stamps: Vec::new() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -68,10 +73,25 @@ impl Contents {
     }
 
     pub(super) fn modules(&self) -> Result<Vec<Module>, Unreadable> {
-        match &self.from {
-            From::File(reader) => reader.modules(),
-            From::Memory(kept) => Ok(kept.modules.clone()),
+        let reader = match &self.from {
+            From::File(reader) => reader,
+            From::Memory(kept) => return Ok(kept.modules.clone()),
+        };
+        let mut modules = reader.modules()?;
+        for (module, stamp) in modules.iter_mut().zip(&self.stamps) {
+            module.stamp = module.stamp.or(*stamp);
         }
+        Ok(modules)
+    }
+
+    /// Looks at the files of modules that are new.
+    pub(super) fn look_at_files(&mut self) -> Result<(), Unreadable> {
+        let From::File(reader) = &self.from else { return Ok(()) };
+        let new = reader.modules_from(self.stamps.len() as u64)?;
+        let needs_one = |module: &Module| module.stamp.is_none() && module.build_id.is_empty();
+        let now = |module: &Module| std::fs::metadata(&module.path).as_ref().map(stamp).ok();
+        self.stamps.extend(new.iter().map(|module| now(module).filter(|_| needs_one(module))));
+        Ok(())
     }
 
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.
@@ -95,7 +115,7 @@ impl Contents {
         if !totals.is_empty() || !waiters.is_empty() {
             kept.locks = reader.locks()?;
             kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock.number));
-            kept.modules = reader.modules()?;
+            kept.modules = self.modules()?;
             let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);
             for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting) {

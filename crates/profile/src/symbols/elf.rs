@@ -25,7 +25,7 @@ fn unreadable(error: std::io::Error) -> String {
 }
 
 /// What tells a file from another one that takes its place.
-pub(super) fn stamp(metadata: &Metadata) -> Stamp {
+pub(crate) fn stamp(metadata: &Metadata) -> Stamp {
     let modified_ns = metadata.mtime().wrapping_mul(1_000_000_000).wrapping_add(metadata.mtime_nsec());
     Stamp { device: metadata.dev(), number: metadata.ino(), size: metadata.size(), modified_ns }
 }
