@@ -151,31 +151,78 @@ mod tests {
         }
     }
 
+    /// What is made of a profile, if it is one, ends.
+    fn shown(changed: &serde_json::Value) {
+        use crate::{Side, compare::compare, firefox::firefox, flamegraph, folded::folded, page, table};
+        let Ok(profile) = json::from_json(&changed.to_string()) else { return };
+        let advice = crate::advice(&profile, &[]);
+        let comparison = compare(&Summary::of(&toy()), &Summary::of(&profile)).text("a", "b", 120);
+        let texts = [table(&profile, &advice, 120), page(&profile, &advice), flamegraph(&profile), firefox(&profile)];
+        let sizes = texts.map(|text| text.len());
+        assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
+        assert!(!comparison.is_empty() && folded(&profile, Side::Waiters).len() < 1 << 20);
+        let _ = of_bytes(write(&profile));
+    }
+
+    fn extremes() -> [serde_json::Value; 6] {
+        use serde_json::json;
+        [json!(0), json!(1e-300), json!(1e18), json!(1e308), json!(u32::MAX), json!(u64::MAX)]
+    }
+
+    fn whole() -> serde_json::Value {
+        serde_json::from_str(&to_json(&toy())).unwrap()
+    }
+
     /// Each number of a profile is an extreme: what is made of it ends, or it is refused.
     #[test]
     fn no_number_is_too_much() {
-        use crate::{Side, compare::compare, firefox::firefox, flamegraph, folded::folded, page, table};
-        use serde_json::json;
-        let whole: serde_json::Value = serde_json::from_str(&to_json(&toy())).unwrap();
         let mut pointers = Vec::new();
-        numbers(&whole, "", &mut pointers);
-        let before = Summary::of(&toy());
-        let extremes = [json!(0), json!(1e-300), json!(1e18), json!(1e308), json!(u32::MAX), json!(u64::MAX)];
+        numbers(&whole(), "", &mut pointers);
+        let extremes = extremes();
         for (pointer, extreme) in pointers.iter().flat_map(|pointer| extremes.iter().map(move |value| (pointer, value)))
         {
             println!("{extreme} at {pointer}");
-            let mut changed = whole.clone();
+            let mut changed = whole();
             *changed.pointer_mut(pointer).unwrap() = extreme.clone();
-            let Ok(profile) = json::from_json(&changed.to_string()) else { continue };
-            let advice = crate::advice(&profile, &[]);
-            let comparison = compare(&before, &Summary::of(&profile)).text("a", "b", 120);
-            let texts =
-                [table(&profile, &advice, 120), page(&profile, &advice), flamegraph(&profile), firefox(&profile)];
-            let sizes = texts.map(|text| text.len());
-            assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
-            assert!(!comparison.is_empty() && folded(&profile, Side::Waiters).len() < 1 << 20);
-            let _ = of_bytes(write(&profile));
+            shown(&changed);
         }
+    }
+
+    proptest! {
+        /// The same of several, small ones among them, and of lists that are empty.
+        #[test]
+        fn no_numbers_together_are_too_much(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0..9_usize), 1..12),
+            emptied in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let mut changed = whole();
+            let mut pointers = Vec::new();
+            numbers(&changed, "", &mut pointers);
+            for (at, which) in changes {
+                let value = extremes().get(which).cloned().unwrap_or_else(|| which.into());
+                *changed.pointer_mut(&pointers[at.index(pointers.len())]).unwrap() = value;
+            }
+            if let Some(at) = emptied {
+                // A number that lies in a list has its place there at the end.
+                let lists: Vec<&str> = pointers.iter().filter_map(|pointer| Some(pointer.rsplit_once('/')?.0)).collect();
+                let list = changed.pointer_mut(lists[at.index(lists.len())]).unwrap();
+                if let Some(list) = list.as_array_mut() {
+                    list.clear();
+                }
+            }
+            shown(&changed);
+        }
+    }
+
+    /// 2 MB of a stack, and 5,000 places that name it: what goes through each of them takes minutes.
+    #[test]
+    fn a_small_file_of_endless_stacks_is_refused() {
+        let mut profile = toy();
+        profile.stacks[0] = vec![0; 1_000_000];
+        let site = profile.locks[0].waiters[0];
+        profile.locks[0].waiters = vec![crate::profile::Site { stack: 0, ..site }; 5_000];
+        let what = error(to_json(&profile).as_bytes());
+        assert!(what.starts_with("has sites with 50000000"), "{what}");
     }
 
     fn unpacked() -> Vec<u8> {

@@ -79,7 +79,16 @@ fn fault(profile: &Profile) -> Option<String> {
     let origins = profile.locks.iter().filter_map(|lock| lock.origin).map(|origin| origin.stack);
     let mut stacks = origins.chain(sites(profile).map(|site| site.stack));
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
-    frame.or(process).or(stack).or_else(|| impossible(profile))
+    frame.or(process).or(stack).or_else(|| endless(profile)).or_else(|| impossible(profile))
+}
+
+/// All stacks of all sites have no more frames in profiles of programs. What is made of a profile goes through each.
+const MOST_FRAMES: usize = 20_000_000;
+
+/// Many sites may name one stack, so what a small file stands for may be without end.
+fn endless(profile: &Profile) -> Option<String> {
+    let n: usize = sites(profile).map(|site| profile.stacks[site.stack as usize].len()).sum();
+    (n > MOST_FRAMES).then(|| format!("has sites with {n} frames, where {MOST_FRAMES} are the most"))
 }
 
 fn sites(profile: &Profile) -> impl Iterator<Item = &Site> {

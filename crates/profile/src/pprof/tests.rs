@@ -199,3 +199,80 @@ proptest! {
         same(&profile);
     }
 }
+
+/// A number that some file may have, or none.
+fn number() -> impl Strategy<Value = u64> {
+    let extremes = vec![1 << 31, 1 << 53, 1 << 62, i64::MAX as u64, 1 << 63, u64::MAX];
+    prop_oneof![2 => 0..20_u64, 2 => prop::sample::select(extremes), 1 => any::<u64>()]
+}
+
+/// Puts a number in the place of one of a file's, or takes something away. `which` is what, `at` and `inner` are where.
+fn damage(file: &mut proto::Profile, which: u8, at: prop::sample::Index, inner: prop::sample::Index, number: u64) {
+    fn any<'a, T>(list: &'a mut [T], at: &prop::sample::Index) -> Option<&'a mut T> {
+        let place = (!list.is_empty()).then(|| at.index(list.len()))?;
+        list.get_mut(place)
+    }
+    let signed = number as i64;
+    let sample = any(&mut file.sample, &at);
+    let place = match which {
+        0 => Some(&mut file.duration_nanos),
+        1 => any(&mut file.comment, &at),
+        2 => sample.and_then(|sample| any(&mut sample.value, &inner)),
+        3 => sample.and_then(|sample| any(&mut sample.label, &inner)).map(|label| &mut label.key),
+        4 => sample.and_then(|sample| any(&mut sample.label, &inner)).map(|label| &mut label.str),
+        5 => any(&mut file.function, &at).map(|function| &mut function.name),
+        6 => any(&mut file.sample_type, &at).map(|kind| &mut kind.r#type),
+        _ => None,
+    };
+    place.into_iter().for_each(|place| *place = signed);
+    let place = match which {
+        7 => any(&mut file.sample, &at).and_then(|sample| any(&mut sample.location_id, &inner)),
+        8 => any(&mut file.location, &at).map(|location| &mut location.id),
+        9 => any(&mut file.location, &at).and_then(|one| any(&mut one.line, &inner)).map(|line| &mut line.function_id),
+        10 => any(&mut file.function, &at).map(|function| &mut function.id),
+        _ => None,
+    };
+    place.into_iter().for_each(|place| *place = number);
+    let length = (number % 8) as usize;
+    match which {
+        11 => file.string_table.truncate(at.index(file.string_table.len() + 1)),
+        12 => file.sample.truncate(length),
+        13 => file.location.truncate(length),
+        14 => file.function.truncate(length),
+        15 => any(&mut file.sample, &at).into_iter().for_each(|sample| sample.value.truncate(length)),
+        // What is noted for programs has numbers of its own.
+        16 => {
+            let noted = file.string_table.iter_mut().filter(|text| text.starts_with(FOR_PROGRAMS));
+            for text in noted {
+                let digits: Vec<usize> =
+                    text.match_indices(|sign: char| sign.is_ascii_digit()).map(|one| one.0).collect();
+                let text_of_number = [number.to_string(), "1e308".to_owned(), "-1".to_owned()][length % 3].clone();
+                text.replace_range(digits[at.index(digits.len())]..=digits[at.index(digits.len())], &text_of_number);
+            }
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_numbers_of_a_file_are_it_is_compared_or_refused(
+        damages in prop::collection::vec((0..17_u8, any::<prop::sample::Index>(), any::<prop::sample::Index>(), number()), 1..5),
+        (place, byte) in (any::<prop::sample::Index>(), prop::option::weighted(0.3, any::<u8>())),
+    ) {
+        let mut file = file();
+        damages.into_iter().for_each(|(which, at, inner, number)| damage(&mut file, which, at, inner, number));
+        let mut bytes = file.encode_to_vec();
+        if let Some(byte) = byte {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(summary) = read(&bytes) {
+            let whole = Summary::of(&toy());
+            for (old, new) in [(&whole, &summary), (&summary, &whole), (&summary, &summary)] {
+                let text = crate::compare::compare(old, new).text("a", "b", 120);
+                assert!(!text.is_empty() && text.len() < 1 << 20);
+            }
+        }
+    }
+}
