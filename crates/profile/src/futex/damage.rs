@@ -197,6 +197,21 @@ impl Kernel {
     }
 }
 
+/// A header would go over the end of the ring: of a record behind others of odd lengths, or where we have come to.
+#[test]
+fn what_is_no_whole_number_of_words_is_no_record() {
+    const TAIL: u64 = HEAD + 8;
+    for (length, tail) in [(12_u64, 0), (16, PAGE as u64 - 4)] {
+        let mut kernel = Kernel::new(0, PAGE);
+        let record = words(&[length << 48, 0]);
+        kernel.tell(&record[..length as usize].iter().copied().cycle().take(PAGE).collect::<Vec<u8>>());
+        kernel.file.write_all_at(&tail.to_ne_bytes(), TAIL).unwrap();
+        kernel.file.write_all_at(&(tail + PAGE as u64).to_ne_bytes(), HEAD).unwrap();
+        kernel.collector.take_last(None);
+        assert!(kernel.collector.is_empty());
+    }
+}
+
 /// All that is made of a profile.
 fn shown(profile: &crate::Profile) {
     let advice = advice(profile, &[]);
