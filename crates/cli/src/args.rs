@@ -76,14 +76,13 @@ pub(crate) enum Command {
     ///
     /// Use it first, to see whether a lock slows your program down. It runs the program with its own locks and records
     /// them. When the program ends, it lists on standard error which locks threads waited for, who waited, and who
-    /// held the lock meanwhile. Below the list there is advice for each contended lock. A simulation predicts whether
-    /// ondeck's mutex would help.
+    /// held the lock meanwhile. The first sentence says
+    /// what keeps them waiting most: which function holds which lock, for how long, and whether it computes, sleeps, or waits for
+    /// something else meanwhile.
     ///
     /// You don't recompile the program, but it must be dynamically linked with glibc. `ondeck profile` records the C
     /// library's mutexes and reader-writer locks, also in child processes. It cannot see the locks of Go, Java and Rust's
     /// std, which do not come from the C library: see --futex. Recording slows contended locks: docs/profile.md says how much.
-    ///
-    /// If this directory has a file here.toml from `ondeck calibrate`, the prediction for this machine is made with it.
     ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///
@@ -535,8 +534,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) usdt: bool,
 
-    /// Leave out the simulated predictions, which take a few seconds at the end
-    #[arg(long)]
+    /// Accepted for the sake of old command lines: nothing is simulated any more
+    #[arg(long, hide = true)]
     pub(crate) no_prediction: bool,
 
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::terminal::say;
 use ondeck_launch::{Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
-pub(crate) use outputs::{advise, show};
+pub(crate) use outputs::show;
 use signals::{Order, Orders, ignore_faults};
 pub(crate) use signals::{end_at_once, listen};
 use std::os::unix::process::ExitStatusExt;
@@ -49,7 +49,7 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     }
     let status = watched.watch(args.every, &mut outputs);
     watched.collector.take(now_ns());
-    // Names and predictions take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.
+    // Names take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.
     drop(directory);
     end_at_once()?;
     if watched.collector.is_empty() {

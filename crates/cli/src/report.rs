@@ -2,7 +2,6 @@
 
 use crate::args::ReportArgs;
 use crate::exit::Exit;
-use crate::profile::advise;
 use crate::terminal::{print, say};
 use ondeck_lab::catalogue;
 use ondeck_profile::json::{from_json, is_profile};
@@ -53,7 +52,7 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
     if args.markdown {
         return wrong("it has no Markdown form; accepted: --output PAGE.html and --svg DIR");
     }
-    let mut profile = from_json(text).map_err(|what| Exit::Usage(Unreadable::new(file, what).to_string()))?;
+    let profile = from_json(text).map_err(|what| Exit::Usage(Unreadable::new(file, what).to_string()))?;
     let pictures = match args.svg {
         None => Vec::new(),
         Some(_) => vec![Picture {
@@ -63,9 +62,7 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
         }],
     };
     let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
-    // Without simulations: the file may be of another machine, and is to be shown at once.
-    let advice = advise(&mut profile, false);
-    let page = page_file.as_ref().map(|_| ondeck_profile::page(&profile, &advice));
+    let page = page_file.as_ref().map(|_| ondeck_profile::page(&profile));
     write(page_file.zip(page), &pictures, picture_files)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         end_at_once()?;
     }
     // The picture is gone by now.
-    show(&source.whole(), &[]);
+    show(&source.whole());
     match (meant, code) {
         (Some(_), _) if has_quit || args.pid.is_some() => Ok(()),
         (None, 0) => Ok(()),

@@ -19,7 +19,6 @@ mod pace;
 mod peers;
 pub mod plan;
 mod points;
-pub mod predict;
 mod random;
 pub mod simulate;
 pub mod this_machine;

@@ -155,9 +155,8 @@ mod tests {
     fn shown(changed: &serde_json::Value) {
         use crate::{Side, compare::compare, firefox::firefox, flamegraph, folded::folded, page, table};
         let Ok(profile) = json::from_json(&changed.to_string()) else { return };
-        let advice = crate::advice(&profile, &[]);
         let comparison = compare(&Summary::of(&toy()), &Summary::of(&profile)).text("a", "b", 120);
-        let texts = [table(&profile, &advice, 120), page(&profile, &advice), flamegraph(&profile), firefox(&profile)];
+        let texts = [table(&profile, 120), page(&profile), flamegraph(&profile), firefox(&profile)];
         let sizes = texts.map(|text| text.len());
         assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
         assert!(!comparison.is_empty() && folded(&profile, Side::Waiters).len() < 1 << 20);

@@ -13,12 +13,12 @@
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
 //! | `page` | the page |
-//! | `advice` | what the figures support that may be done, with the simulator's predictions |
+//! | `findings` | why threads waited, and what to do first |
 
-mod advice;
 #[cfg(target_os = "linux")]
 mod collect;
 pub mod compare;
+mod findings;
 pub mod firefox;
 mod flamegraph;
 pub mod folded;
@@ -41,11 +41,9 @@ mod terminal;
 mod words;
 mod wrappers;
 
-pub use advice::{
-    Advice, Finding, Kind, NOTE, OnMachine, Prediction, Subject, Verdict, advice, predict, predictions, verdict,
-};
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run, is_alive, parent};
+pub use findings::{Findings, findings};
 pub use flamegraph::svg as flamegraph;
 #[cfg(target_os = "linux")]
 pub use futex::FutexCollector;

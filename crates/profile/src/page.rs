@@ -12,12 +12,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::advice::{Advice, Subject, Verdict, verdict};
+use crate::findings::{Findings, findings};
 use crate::flamegraph::tree::{Block, Detail, Graphs, Side};
 use crate::flamegraph::{self, class, described, frames, height, is_drawn};
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
-use crate::terminal::MOST_ADVISED;
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -53,12 +52,12 @@ struct Data {
 /// Level, number of the label, ns, count. Where a frame begins follows from those before it.
 type Place = (u32, usize, f64, f64);
 
-/// The text of the page. `advice` is what [`advice`](crate::advice()) says.
-pub fn page(profile: &Profile, advice: &[Advice]) -> String {
+/// The text of the page.
+pub fn page(profile: &Profile) -> String {
     let tops = Tops::new(profile);
     let mut graphs = Graphs::new(profile, &tops);
     let title = format!("Waiting for locks in {}", words::program(profile));
-    let verdict = verdict(profile, advice);
+    let found = findings(profile);
     let waited = words::waited(profile);
     let detailed: Vec<usize> = waited.iter().take(MOST_DETAILS).map(|(index, _)| *index).collect();
     let first = waited
@@ -74,13 +73,13 @@ pub fn page(profile: &Profile, advice: &[Advice]) -> String {
             (head(&title, &STYLES))
             body {
                 main {
-                    (header(&title, &verdict))
-                    (table::locks(profile, &tops, &detailed, verdict.locks.len()))
+                    (header(profile, &title, &found))
+                    (table::locks(profile, &tops, &detailed, found.locks.len()))
                     (first)
-                    (answers(profile, &verdict, advice))
+                    (answers(profile))
                     (flames)
                     (over_time(profile))
-                    (lock::sections(profile, &tops, &detailed, advice))
+                    (lock::sections(profile, &tops, &detailed))
                     (table::conditions(profile, &tops))
                     (made(profile))
                 }
@@ -106,12 +105,16 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
 }
 
 /// The title, and what to do.
-fn header(title: &str, verdict: &Verdict) -> Markup {
+fn header(profile: &Profile, title: &str, found: &Findings) -> Markup {
     html! {
         header {
             h1 { (title) }
-            p.verdict { (prose(&verdict.text)) }
-            @if let Some(command) = &verdict.command { (command_box(command)) }
+            p.verdict { (prose(&found.verdict)) }
+            @if let Some(command) = &found.command { (command_box(command)) }
+            @for (line, stack) in &found.stacks {
+                p { (plain(line)) }
+                pre { @for frame in profile.frames_of(*stack) { (plain(&frame.function)) "\n" } }
+            }
         }
     }
 }
@@ -127,15 +130,6 @@ fn prose(text: &str) -> Markup {
         @for (index, part) in plain(text).split('`').enumerate() {
             @if index % 2 == 1 { code.name { bdi { (part) } } } @else { (part) }
         }
-    }
-}
-
-/// What may be done, and the command that it ends in.
-fn advised(text: &str) -> Markup {
-    let (said, command) = text.split_once('\n').map_or((text, None), |(said, command)| (said, Some(command)));
-    html! {
-        (prose(said))
-        @if let Some(command) = command { (command_box(command)) }
     }
 }
 
@@ -180,32 +174,15 @@ fn noted(text: &str) -> Markup {
     }
 }
 
-/// What may be done about the first locks that matter.
-fn answers(profile: &Profile, verdict: &Verdict, advice: &[Advice]) -> Markup {
-    let first = verdict.locks.iter().take(MOST_ADVISED);
-    let first: Vec<(usize, &Advice)> = first.flat_map(|index| of_lock(*index, advice)).collect();
+/// What is said where there is nothing to show.
+fn answers(profile: &Profile) -> Markup {
     html! {
-        section id="answers" aria-label="Answers" {
-            @if let Some(nothing) = words::nothing(profile) {
+        @if let Some(nothing) = words::nothing(profile) {
+            section id="answers" aria-label="Answers" {
                 article { h2 { "Is there anything to see?" } div.sentences { p { (nothing) } } }
-            }
-            @if !first.is_empty() {
-                article {
-                    h2 { "What may help?" }
-                    div.sentences {
-                        @for (index, advice) in first {
-                            div.one { p { (name(&middle(&profile.locks[index].name, 120))) } (advised(&advice.text)) }
-                        }
-                    }
-                }
             }
         }
     }
-}
-
-/// The advice for a lock, with its index.
-fn of_lock(index: usize, advice: &[Advice]) -> impl Iterator<Item = (usize, &Advice)> {
-    advice.iter().filter(move |one| one.subject == Subject::Lock(index)).map(move |one| (index, one))
 }
 
 fn over_time(profile: &Profile) -> Markup {

@@ -1,7 +1,7 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
-use crate::advice::{Advice, Subject, Verdict, verdict};
-use crate::names::middle;
+use crate::findings::{Findings, findings, of_lock};
+use crate::names::{brief, middle};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
     conditions, kind, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited, waiting,
@@ -16,8 +16,8 @@ use std::fmt::Write as _;
 const MOST_LOCKS: usize = 10;
 /// So many where none matters.
 const MOST_QUIET: usize = 3;
-/// So many of them have advice.
-pub(crate) const MOST_ADVISED: usize = 3;
+/// So many of them are explained.
+pub(crate) const MOST_EXPLAINED: usize = 3;
 /// The columns of figures.
 const FIGURES: [&str; 5] = ["share", "waits", "mean", "p99", "longest"];
 /// Where a name has less room than this, those of functions go below.
@@ -31,49 +31,47 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 /// Spaces that the library puts around each cell.
 const PADDING: usize = 2;
 
-/// What a run ends with: the verdict, the locks that matter, what may be done about the first of them, and what else there
-/// is. `advice` is what [`advice`](crate::advice()) says. Lines are at most `width` columns long, if that is enough for the
-/// figures.
-pub fn table(profile: &Profile, advice: &[Advice], width: usize) -> String {
-    let verdict = verdict(profile, advice);
-    let mut text = first(profile, &verdict, width);
+/// What a run ends with: the verdict, the locks that matter, why threads wait for the first of them, and what else there
+/// is. Lines are at most `width` columns long, if that is enough for the figures.
+pub fn table(profile: &Profile, width: usize) -> String {
+    let found = findings(profile);
+    let mut text = first(profile, &found, width);
     if let Some(nothing) = nothing(profile) {
         text.extend(nothing.lines().map(|line| wrap("", line, width)));
     }
     if let Some(waiting) = waiting(profile) {
         text += &format!("\n{}", wrap("", &waiting, width));
     }
-    let listed = listed(profile, &verdict);
+    let listed = listed(profile, &found);
     if !listed.is_empty() {
-        text += &format!("\n{}", rows(profile, &listed, !verdict.locks.is_empty(), width));
+        text += &format!("\n{}", rows(profile, &listed, !found.locks.is_empty(), width));
         if let Some(others) = other_locks(profile, &listed) {
             text += &wrap("", &others, width);
         }
     }
-    text += &advised(profile, &verdict, advice, width);
+    text += &stacks(profile, &found, width);
+    text += &causes(profile, &found, width);
     if let Some(conditions) = conditions(profile) {
-        let is_idle = advice.iter().any(|one| matches!(one.subject, Subject::Condition(_)));
-        let idle = if is_idle { ". These threads may have had nothing to do" } else { "" };
-        text += &format!("\n{}", wrap("", &format!("{conditions}{idle}"), width));
+        text += &format!("\n{}", wrap("", &conditions, width));
     }
     text + &noted(profile, width)
 }
 
 /// The verdict, with its command in a line of its own, so that it can be copied.
-fn first(profile: &Profile, verdict: &Verdict, width: usize) -> String {
-    let said = wrap("", &format!("{}: {}", program(profile), verdict.text), width);
-    match &verdict.command {
+fn first(profile: &Profile, found: &Findings, width: usize) -> String {
+    let said = wrap("", &format!("{}: {}", program(profile), found.verdict), width);
+    match &found.command {
         Some(command) => format!("{said}  {}\n", plain(command)),
         None => said,
     }
 }
 
 /// The locks that matter; the first few of others where none does.
-fn listed<'p>(profile: &'p Profile, verdict: &Verdict) -> Vec<(usize, &'p Lock)> {
-    if verdict.locks.is_empty() {
+fn listed<'p>(profile: &'p Profile, found: &Findings) -> Vec<(usize, &'p Lock)> {
+    if found.locks.is_empty() {
         return waited(profile).into_iter().take(MOST_QUIET).collect();
     }
-    verdict.locks.iter().take(MOST_LOCKS).map(|index| (*index, &profile.locks[*index])).collect()
+    found.locks.iter().take(MOST_LOCKS).map(|index| (*index, &profile.locks[*index])).collect()
 }
 
 fn noted(profile: &Profile, width: usize) -> String {
@@ -170,20 +168,28 @@ fn part_first(name: &str, most: usize) -> String {
     }
 }
 
-/// What may be said of the first locks that matter. A command stands by itself and whole, so that it can be copied.
-fn advised(profile: &Profile, verdict: &Verdict, advice: &[Advice], width: usize) -> String {
+/// Why threads wait for the first locks that matter.
+fn causes(profile: &Profile, found: &Findings, width: usize) -> String {
+    let tops = Tops::new(profile);
     let mut text = String::new();
-    for index in verdict.locks.iter().take(MOST_ADVISED) {
-        let mut of_lock = advice.iter().filter(|one| one.subject == Subject::Lock(*index)).peekable();
-        if of_lock.peek().is_some() {
+    for index in found.locks.iter().take(MOST_EXPLAINED) {
+        let sentences = of_lock(profile, &tops, *index);
+        if !sentences.is_empty() {
             let _ = writeln!(text, "\n{}", name_of(&profile.locks[*index], width.max(LEAST_NAME)));
         }
-        for Advice { text: sentence, .. } in of_lock {
-            let (said, command) = sentence.split_once('\n').unwrap_or((sentence.as_str(), ""));
-            text += &wrap("- ", &plain(said), width);
-            if !command.is_empty() {
-                let _ = writeln!(text, "  {}", plain(command));
-            }
+        text.extend(sentences.iter().map(|sentence| wrap("- ", &plain(sentence.trim_end_matches(':')), width)));
+    }
+    text
+}
+
+/// The stacks that the verdict is about.
+fn stacks(profile: &Profile, found: &Findings, width: usize) -> String {
+    let mut text = String::new();
+    for (line, stack) in &found.stacks {
+        let _ = write!(text, "\n{}", wrap("", &plain(line), width));
+        for frame in profile.frames_of(*stack) {
+            let file = if frame.file.is_empty() { String::new() } else { format!(" ({}:{})", frame.file, frame.line) };
+            let _ = writeln!(text, "    {}{}", plain(&brief(&frame.function)), plain(&file));
         }
     }
     text

@@ -2,10 +2,9 @@
 
 use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
-use crate::here;
 use crate::terminal::{as_typed, print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Advice, NOTE, Profile, firefox, flamegraph, folded, json, pprof, predictions};
+use ondeck_profile::{Profile, firefox, flamegraph, folded, json, pprof};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,7 +27,6 @@ pub(super) struct Outputs {
     /// What goes to the terminal, or a pipe.
     format: ProfileFormat,
     is_printed: bool,
-    predicts: bool,
     n_snapshots: u32,
 }
 
@@ -58,22 +56,15 @@ impl Outputs {
                 return Err(Exit::Usage(format!("{}: two outputs in one file; each needs its own", path.display())));
             }
         }
-        Ok(Outputs {
-            files,
-            format: args.format,
-            is_printed: args.out.is_none(),
-            predicts: !args.no_prediction,
-            n_snapshots: 0,
-        })
+        Ok(Outputs { files, format: args.format, is_printed: args.out.is_none(), n_snapshots: 0 })
     }
 
     /// What is to be written at the end. All files are tried; the first failure is told. Then the list is printed in any
     /// case: the run may have taken hours.
-    pub(super) fn write_all(&self, profile: &mut Profile) -> Result<(), Exit> {
-        let advice = advise(profile, self.predicts);
+    pub(super) fn write_all(&self, profile: &Profile) -> Result<(), Exit> {
         let mut done = Ok(());
         for (form, _, file) in &self.files {
-            let written = file.replace(&made(*form, profile, &advice, TEXT_WIDTH)).map_err(Exit::Failed);
+            let written = file.replace(&made(*form, profile, TEXT_WIDTH)).map_err(Exit::Failed);
             done = done.and(written);
         }
         let is_list = self.format == ProfileFormat::Table;
@@ -81,7 +72,7 @@ impl Outputs {
             done = done.and(print(&json::to_json(profile)));
         }
         if self.is_printed && is_list || matches!(done, Err(Exit::Failed(_))) {
-            show(profile, &advice);
+            show(profile);
         }
         done
     }
@@ -89,15 +80,12 @@ impl Outputs {
     /// The same in other files; as a list if there are none. A failure does not end the program that runs.
     pub(super) fn write_snapshot(&mut self, profile: &Profile) {
         self.n_snapshots += 1;
-        // Simulations would keep the program's recordings waiting.
-        let advice = ondeck_profile::advice(profile, &[]);
         if self.files.is_empty() {
-            return show(profile, &advice);
+            return show(profile);
         }
         for (form, path, _) in &self.files {
             let path = numbered(path, self.n_snapshots);
-            let written =
-                OutFile::check(&path).and_then(|file| file.replace(&made(*form, profile, &advice, TEXT_WIDTH)));
+            let written = OutFile::check(&path).and_then(|file| file.replace(&made(*form, profile, TEXT_WIDTH)));
             if let Err(what) = written {
                 say(&format!("warning: snapshot {}: {what}", self.n_snapshots));
             }
@@ -109,33 +97,20 @@ impl Outputs {
 const TEXT_WIDTH: usize = 160;
 
 /// Prints the list on standard error.
-pub(crate) fn show(profile: &Profile, advice: &[Advice]) {
-    for line in as_typed(&ondeck_profile::table(profile, advice, width())).lines() {
+pub(crate) fn show(profile: &Profile) {
+    for line in as_typed(&ondeck_profile::table(profile, width())).lines() {
         say(line);
     }
 }
 
-/// The locks that are simulated: the first of the list. Each takes about a second.
-const PREDICTED: usize = 3;
-
-/// What may be done. What is to be known beside becomes a note.
-pub(crate) fn advise(profile: &mut Profile, predicts: bool) -> Vec<Advice> {
-    let here = if predicts { here::calibrated(Some(profile.cores)) } else { None };
-    let predictions = if predicts { predictions(profile, PREDICTED, here.as_ref()) } else { Vec::new() };
-    if predictions.iter().any(Option::is_some) {
-        profile.notes.push(NOTE.to_owned());
-    }
-    ondeck_profile::advice(profile, &predictions)
-}
-
-fn made(form: Form, profile: &Profile, advice: &[Advice], width: usize) -> Vec<u8> {
+fn made(form: Form, profile: &Profile, width: usize) -> Vec<u8> {
     match form {
         Form::Pprof => pprof::write(profile),
-        Form::Page => ondeck_profile::page(profile, advice).into_bytes(),
+        Form::Page => ondeck_profile::page(profile).into_bytes(),
         Form::Flamegraph => flamegraph(profile).into_bytes(),
         Form::Folded => folded::folded(profile, ondeck_profile::Side::Waiters).into_bytes(),
         Form::Firefox => firefox::firefox(profile).into_bytes(),
-        Form::Table => ondeck_profile::table(profile, advice, width).into_bytes(),
+        Form::Table => ondeck_profile::table(profile, width).into_bytes(),
         Form::Json => json::to_json(profile).into_bytes(),
     }
 }

@@ -1,7 +1,7 @@
 //! Recordings that are damaged, as by a program that writes into its recorder's memory: whatever stands in one, a list comes of it.
 
 use super::{Collector, Run};
-use crate::{advice, json, page, terminal};
+use crate::{json, page, terminal};
 use ondeck_record::Charging::Exact;
 use ondeck_record::layout::{Header, Lock, Module, Slot};
 use ondeck_record::{Marks, Source, Wish};
@@ -82,8 +82,7 @@ fn profile(directory: &Path, run: Run) -> crate::Profile {
     drop(held);
     collector.take(now);
     let profile = collector.profile(now);
-    let advice = advice(&profile, &[]);
-    let sizes = [terminal::table(&profile, &advice, 120).len(), page(&profile, &advice).len()];
+    let sizes = [terminal::table(&profile, 120).len(), page(&profile).len()];
     assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
     // Read back or refused: a figure may be too large for any run.
     let _ = json::from_json(&json::to_json(&profile));

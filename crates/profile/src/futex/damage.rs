@@ -2,7 +2,7 @@
 
 use super::FutexCollector;
 use crate::collect::Run;
-use crate::{advice, json, page, terminal};
+use crate::{json, page, terminal};
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags};
 use ondeck_trace::Tracer;
 use proptest::prelude::*;
@@ -214,8 +214,7 @@ fn what_is_no_whole_number_of_words_is_no_record() {
 
 /// All that is made of a profile.
 fn shown(profile: &crate::Profile) {
-    let advice = advice(profile, &[]);
-    let sizes = [terminal::table(profile, &advice, 120).len(), page(profile, &advice).len()];
+    let sizes = [terminal::table(profile, 120).len(), page(profile).len()];
     assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
     // Read back or refused: a figure may be too large for any run.
     let _ = json::from_json(&json::to_json(profile));

@@ -2,14 +2,15 @@
 
 use super::charts::{self, histogram, table};
 use super::stacks::{self, Manner};
-use super::{MOST_DETAILS, OPEN, advised, name, of_lock};
-use crate::advice::{Advice, Kind};
-use crate::profile::{Lock, Profile, Spot};
+use super::{MOST_DETAILS, OPEN, name, prose};
+use crate::findings::{of_lock, parts, state_of};
+use crate::profile::{Lock, Profile, Spot, State};
 use crate::words::{WOKEN_BY, acquisitions, kind, others, p99, percent, share, waited};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::{Intervals, intervals_in_page};
 use ondeck_report::wording::{count, counted, duration_ns};
+use std::collections::BTreeMap;
 
 /// Stacks of each side: of the first locks, and of the others.
 const STACKS: [usize; 2] = [4, 1];
@@ -19,8 +20,29 @@ const FIRST: usize = 10;
 const WAITING: usize = 1;
 const HOLDING: usize = 0;
 
+/// What holders did meanwhile, as a bar and in numbers.
+fn states(lock: &Lock) -> Markup {
+    let mut sums: BTreeMap<State, f64> = BTreeMap::new();
+    parts(lock).iter().for_each(|cause| *sums.entry(cause.state).or_default() += cause.ns);
+    let all: f64 = sums.values().sum();
+    let mut sums: Vec<(State, f64)> = sums.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
+    sums.sort_by(|one, other| other.1.total_cmp(&one.1));
+    html! {
+        @if !sums.is_empty() {
+            div.states aria-hidden="true" {
+                @for (state, ns) in &sums { span.(format!("state-{}", *state as u8)) style={ "flex-grow:" (format!("{:.4}", ns / all)) } {} }
+            }
+            p.states-said {
+                @for (state, ns) in &sums {
+                    span { i.(format!("state-{}", *state as u8)) {} (state_of(*state)) " " (percent(ns / all)) } " "
+                }
+            }
+        }
+    }
+}
+
 /// A section for each of the locks that were waited for longest.
-pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advice: &[Advice]) -> Markup {
+pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Markup {
     let n_waited = waited(profile).len();
     html! {
         @if !detailed.is_empty() {
@@ -33,16 +55,14 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize], advic
                     }
                 }
                 @for (place, index) in detailed.iter().enumerate() {
-                    @let of_lock = of_lock(*index, advice).map(|(_, advice)| advice);
-                    @let worth_saying: Vec<&Advice> = of_lock.filter(|advice| advice.kind != Kind::Quiet).collect();
-                    (section(profile, tops, place, &profile.locks[*index], &worth_saying))
+                    (section(profile, tops, place, &profile.locks[*index], &of_lock(profile, tops, *index)))
                 }
             }
         }
     }
 }
 
-fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[&Advice]) -> Markup {
+fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences: &[String]) -> Markup {
     let (is_woken, others) = (others(lock).0 == WOKEN_BY, others(lock).1);
     let (who, what) =
         if is_woken { ("Who woke the waiting threads", "wake-up") } else { ("Who holds it meanwhile", "hold") };
@@ -50,8 +70,9 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, advice: &[
     html! {
         details.lock id={ "lock-" (place) } open[place < OPEN] {
             summary { h3 { (name(&lock.name)) @if let Some(kind) = kind(lock) { " " small { (kind) } } } span.share { (percent(share(profile, lock.wait_ns))) " of all waiting" } }
-            @if !advice.is_empty() {
-                ul.advice aria-label="Advice" { @for advice in advice { li { (advised(&advice.text)) } } }
+            (states(lock))
+            @if !sentences.is_empty() {
+                ul.advice aria-label="Why threads wait" { @for sentence in sentences { li { (prose(sentence.trim_end_matches(':'))) } } }
             }
             dl.figures-of { @for (name, value) in figures(lock) { div { dt { (name) } dd { (value) } } } }
             (origin(profile, tops, lock))

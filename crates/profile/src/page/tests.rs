@@ -11,14 +11,6 @@ const HOSTILE: [&str; 6] = [
     "line\nbreak\tand\u{0}nothing",
 ];
 
-fn one(lock: usize, text: &str) -> Advice {
-    Advice { subject: Subject::Lock(lock), kind: crate::Kind::NotPredicted, text: text.into() }
-}
-
-fn advice() -> Vec<Advice> {
-    vec![one(0, "Hold it shorter: <fast>.\nmake <fast>"), one(1, "Of the second."), one(77, "Of none.")]
-}
-
 /// The page without what is in script and style elements: what a browser shows that runs no scripts.
 fn markup(page: &str) -> String {
     let mut rest = page.to_string();
@@ -56,11 +48,12 @@ fn profile_of(text: &str) -> Profile {
 
 #[test]
 fn what_matters_is_there_without_a_script() {
-    let text = markup(&page(&made_up::server(), &advice()));
+    let text = markup(&page(&made_up::server()));
     for expected in [
         "<h1>Waiting for locks in mariadbd</h1>",
-        "<p class=\"verdict\"><code class=\"name\"><bdi>query_cache+0x18</bdi></code> costs up to 17 % of this program's time. ",
-        "<div class=\"command\"><pre><code>make &lt;fast&gt;</code></pre></div></header>",
+        "<p class=\"verdict\"><code class=\"name\"><bdi>Query_cache::unlock</bdi></code> (sql_cache.cc:674) holds <code ",
+        "for 21.9 us at a time: 86 % of the waiting. Make it shorter.</p></header>",
+        "<i class=\"state-6\"></i>held 86 %</span>",
         "Threads waited 12.0 s for locks in 4.0 s.",
         "<h3>Who held it meanwhile</h3>",
         "<li>12 samples were dropped",
@@ -69,7 +62,7 @@ fn what_matters_is_there_without_a_script() {
         "<rect width=\"59.2\" height=\"10\" rx=\"2\"></rect></svg><span class=\"beside\">92 %</span></td>",
         "<a href=\"#lock-0\"><bdi>query_cache+0x18</bdi></a>",
         "30 locks of 33 had no waits",
-        "<li>Hold it shorter: &lt;fast&gt;.<div class=\"command\">",
+        "<ul class=\"advice\" aria-label=\"Why threads wait\"><li><code class=\"name\"><bdi>Query_cache::unlock</bdi></code>",
         "Initialised in <code><bdi>Query_cache::init</bdi></code>, <bdi>sql/sql_cache.cc:2512</bdi>; process 4711",
         "For 14 % of the waiting time the lock was free",
         "<span class=\"tag\">inlined</span>",
@@ -83,11 +76,9 @@ fn what_matters_is_there_without_a_script() {
     ] {
         assert!(text.contains(expected), "{expected} is missing in {text}");
     }
-    assert!(!text.contains("Of none."), "advice of a lock that is not there");
     let order = [
         "id=\"locks\"",
         "id=\"first\"",
-        "id=\"answers\"",
         "id=\"flames\"",
         "id=\"time\"",
         "id=\"each\"",
@@ -101,7 +92,7 @@ fn what_matters_is_there_without_a_script() {
 #[test]
 fn hostile_text_is_text() {
     for text in HOSTILE.iter().map(|text| text.to_string()).chain(["x".repeat(4000)]) {
-        let page = page(&profile_of(&text), &[one(0, &text)]);
+        let page = page(&profile_of(&text));
         assert_eq!(page.matches("<script").count(), 2, "{text:?} opens a script");
         assert_eq!(page.matches("</script").count(), 2, "{text:?} closes a script");
         assert!(!page.contains(['\u{202e}', '\u{2028}', '\u{0}']), "{text:?}");
@@ -116,7 +107,7 @@ fn hostile_text_is_text() {
 
 #[test]
 fn nothing_is_loaded() {
-    let page = page(&made_up::server(), &advice());
+    let page = page(&made_up::server());
     let markup = markup(&page);
     assert!(page.contains("content=\"default-src 'none'; "));
     for attribute in [" src=", " srcset=", "<link", "<iframe", "<object", "<base", "http-equiv=\"refresh\"", "xlink"] {
@@ -138,7 +129,7 @@ fn nothing_is_loaded() {
 #[test]
 fn a_large_profile_stays_a_page() {
     let began = std::time::Instant::now();
-    let page = page(&made_up::large(), &[]);
+    let page = page(&made_up::large());
     let took = began.elapsed();
     assert!(page.len() < 6_000_000, "{} bytes", page.len());
     println!("{} bytes in {took:.1?}", page.len());
@@ -157,7 +148,7 @@ fn programs_that_did_not_wait_have_a_page() {
         (made_up::calm(), "If you expected waiting: was there load"),
         (made_up::silent(), "records the C library's locks only"),
     ] {
-        let text = markup(&page(&profile, &[]));
+        let text = markup(&page(&profile));
         assert!(text.contains(words) && !text.contains("id=\"flames\"") && !text.contains("id=\"each\""), "{text}");
     }
 }
@@ -184,16 +175,16 @@ fn odd_figures_are_shown_all_the_same() {
             lock.origin = Some(crate::Origin { stack: u32::MAX, spot: crate::Spot::FirstSeen });
         }
         profile.stacks.iter_mut().for_each(|stack| stack.push(u32::MAX));
-        let page = page(&profile, &[]);
+        let page = page(&profile);
         assert!(!page.contains("NaN"), "{number}");
         data(&page);
-        crate::table(&profile, &[], 80);
+        crate::table(&profile, 80);
     }
 }
 
 #[test]
 fn the_graphs_of_a_lock_are_in_the_data() {
-    let data = data(&page(&made_up::server(), &[]));
+    let data = data(&page(&made_up::server()));
     let graphs = data["graphs"].as_array().unwrap();
     assert_eq!(graphs.len(), 3);
     let root = &graphs[0][0][0];
@@ -208,11 +199,11 @@ fn who_woke_stands_where_nobody_is_known_to_hold() {
     let mut profile = made_up::server();
     profile.locks[0].wakers = std::mem::take(&mut profile.locks[0].holders);
     profile.locks[0].kind = crate::LockKind::RwLock;
-    let text = markup(&page(&profile, &[]));
+    let text = markup(&page(&profile));
     for expected in ["<h3>Who woke the waiting threads</h3>", "<small>rwlock</small>", "held meanwhile by / woken by"] {
         assert!(text.contains(expected), "{expected} is missing in {text}");
     }
-    assert!(!markup(&page(&made_up::server(), &[])).contains("woke the waiting"));
+    assert!(!markup(&page(&made_up::server())).contains("woke the waiting"));
 }
 
 /// All of them, folded, and the one command among the warnings.
@@ -221,7 +212,7 @@ fn files_without_names_are_at_the_end() {
     let mut profile = made_up::server();
     profile.notes = vec!["2 files. Fetch them:\nfetch <a>".into()];
     profile.notes.extend(["a", "b"].map(|file| format!("{file}: {}", crate::symbols::NO_DEBUG_FILE)));
-    let text = markup(&page(&profile, &[]));
+    let text = markup(&page(&profile));
     let (_, end) = text.split_once("id=\"run\"").expect("it has its end");
     for expected in [
         "<li>2 files. Fetch them:<div class=\"command\"><pre><code>fetch &lt;a&gt;</code></pre></div></li>",

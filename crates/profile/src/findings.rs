@@ -1,0 +1,136 @@
+//! What a profile comes to, found once: why each lock was waited for, and what to do first. List, page and files draw it.
+//!
+//! The causes of a lock's waiting ([`Cause`]) are put together by what can be done about them ([`Why`]). Each of these has
+//! one sentence, wherever it is shown. Weights are always times of waiting, never counts: one long hold keeps more threads
+//! waiting than a million short ones.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `causes` | the causes of one lock, put together |
+//! | `texts` | their sentences |
+//! | `stuck` | threads that wait for each other in a circle, or for one that does not come back |
+//! | `conditions` | condition variables whose threads are woken for nothing |
+//! | `measures` | how much waiting matters |
+
+mod causes;
+mod conditions;
+mod measures;
+mod stuck;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use crate::profile::{Lock, LockKind, Profile};
+use crate::words::{FROM_KERNEL, command, percent, waited};
+use crate::wrappers::Tops;
+pub(crate) use causes::parts;
+use measures::{Program, QUIET, is_quiet};
+use ondeck_report::wording::{count, counted, run_time};
+pub(crate) use texts::state_of;
+
+/// A lock with this part of all waiting is named first, or beside the first.
+const MATTERS_BESIDE: f64 = 1.0 / 3.0;
+/// Causes with less of a lock's waiting have no sentence.
+const WORTH_A_SENTENCE: f64 = 0.05;
+
+/// What a profile comes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// A few short sentences in one line. Names stand between backticks.
+    pub verdict: String,
+    /// What can be pasted to follow them.
+    pub command: Option<String>,
+    /// The locks that matter, by their index in [`Profile::locks`], most waiting first.
+    pub locks: Vec<usize>,
+    /// Stacks that belong to the verdict, each with a line above it.
+    pub stacks: Vec<(String, u32)>,
+}
+
+/// Finds out why threads waited, and what to do first.
+pub fn findings(profile: &Profile) -> Findings {
+    let tops = Tops::new(profile);
+    let locks: Vec<usize> =
+        waited(profile).into_iter().filter(|(_, lock)| !is_quiet(lock, profile)).map(|(index, _)| index).collect();
+    if let Some(found) = stuck::found(profile, &tops) {
+        return Findings { locks, ..found };
+    }
+    if let Some(verdict) = conditions::woken_for_nothing(profile, &tops) {
+        return Findings { verdict, locks, ..Findings::default() };
+    }
+    if locks.is_empty() {
+        return Findings { verdict: without_a_lock(profile), ..Findings::default() };
+    }
+    let all = profile.wait_ns();
+    let named = |place: usize, index: &usize| place == 0 || profile.locks[*index].wait_ns >= MATTERS_BESIDE * all;
+    let named: Vec<usize> = locks.iter().enumerate().filter(|(at, one)| named(*at, one)).map(|(_, one)| *one).collect();
+    let mut verdict = String::new();
+    let mut command = None;
+    let mut told: Vec<usize> = Vec::new();
+    for index in named {
+        // As the lock that another one's holder waits for.
+        if told.contains(&index) {
+            continue;
+        }
+        let (text, names, tries) = first_of(profile, &tops, index);
+        verdict += &if verdict.is_empty() { text } else { format!(" Also: {text}") };
+        told.extend(names);
+        command = command.or(tries);
+    }
+    Findings { verdict, command, locks, stacks: Vec::new() }
+}
+
+/// The sentences of a lock's causes, the largest first, each with the state it is of.
+pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<String> {
+    if profile.lock == FROM_KERNEL {
+        return Vec::new();
+    }
+    let whys = causes::whys(profile, tops, index);
+    let worth = whys.iter().filter(|why| why.part >= WORTH_A_SENTENCE);
+    worth.map(|why| texts::sentence(profile, tops, index, why).text).collect()
+}
+
+/// What is said of a lock first, the locks it names, and the command to try.
+fn first_of(profile: &Profile, tops: &Tops, index: usize) -> (String, Vec<usize>, Option<String>) {
+    let lock = &profile.locks[index];
+    let name = texts::quoted_name(&lock.name);
+    if profile.lock == FROM_KERNEL {
+        return (texts::seen_from_the_kernel(tops, profile, lock), vec![index], None);
+    }
+    if lock.kind == LockKind::Spin {
+        let text = format!("The waiters of {name} use CPU time while they wait. Use a mutex, or lock it less often.");
+        return (text, vec![index], None);
+    }
+    let whys = causes::whys(profile, tops, index);
+    let Some(first) = whys.first() else {
+        return (format!("Threads wait for {name}. Who holds it meanwhile is not known."), vec![index], None);
+    };
+    let said = texts::sentence(profile, tops, index, first);
+    let command = said.tries.then(|| format!("ondeck profile --try -- {}", command(profile)));
+    (said.text, said.names, command)
+}
+
+/// The verdict where no single lock matters.
+fn without_a_lock(profile: &Profile) -> String {
+    let (n_locks, length) = (counted(profile.locks.len(), "lock"), run_time(profile.seconds));
+    let share = Program::of(profile).share();
+    let waiting = format!("its threads waited {} of the time they could have run", percent(share));
+    match () {
+        () if profile.locks.is_empty() => format!("No lock calls were seen in {length}."),
+        () if waited(profile).is_empty() => {
+            let acquisitions = count(profile.locks.iter().map(|lock| lock.acquisitions).sum());
+            format!(
+                "No lock holds this program back: no thread waited in {acquisitions} acquisitions of {n_locks} in {length}."
+            )
+        }
+        () if share < QUIET => format!("No lock holds this program back: {waiting}."),
+        () => format!(
+            "No single lock holds this program back, but {n_locks} together may: {waiting}. Lock less often, or give each \
+             thread its own data."
+        ),
+    }
+}
+
+/// Whether ondeck's mutex could stand in for the lock, and does not yet.
+fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
+    lock.kind == LockKind::Mutex && profile.lock == "glibc"
+}

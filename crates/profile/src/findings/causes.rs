@@ -1,0 +1,156 @@
+//! The causes of one lock's waiting, put together by what can be done about them.
+
+use super::measures::threads;
+use crate::profile::{Cause, Lock, Other, Profile, Site, State};
+use crate::wrappers::Tops;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// A function whose usual hold is shorter does not hold for long by itself: in a long hold it had no core, or was
+/// interrupted.
+const SHORT_NS: f64 = 20e3;
+/// A longest hold that is so many times the mean would make a few samples of usual holds seem long.
+const KEPT: f64 = 0.99;
+
+/// What keeps threads waiting, as far as the same can be done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    /// Somebody holds it for long, running.
+    Held,
+    /// Somebody sleeps with it.
+    Blocked,
+    /// Somebody waits with it for something else.
+    Waits(Option<Other>),
+    /// Holders, or those that come next, have no core.
+    Cores,
+    /// Nobody has it, and who comes next does not run.
+    Free,
+    /// It is passed on all the time.
+    Passing,
+}
+
+/// A part of a lock's waiting.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Why {
+    pub(crate) what: What,
+    /// The frame of the function that holds it, by its index in [`Profile::frames`].
+    pub(crate) frame: Option<u32>,
+    pub(crate) call: String,
+    pub(crate) ns: f64,
+    /// Of the lock's waiting.
+    pub(crate) part: f64,
+    /// How many holds.
+    pub(crate) count: f64,
+    /// How long each is, by the waiting that it causes.
+    pub(crate) each_ns: f64,
+    /// What of it was without a core.
+    pub(crate) without_core: f64,
+}
+
+/// The causes of a lock, as recorded or, where only sites are known, as far as these tell.
+pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
+    if !lock.causes.is_empty() {
+        return Cow::Borrowed(&lock.causes);
+    }
+    let waiting = f64::from(lock.most_waiting.max(1));
+    let held = lock.holders.iter().map(|site| Cause {
+        state: State::Unknown,
+        stack: Some(site.stack),
+        ns: site.ns,
+        count: site.count,
+        // Each of its instants is charged as often as threads wait then.
+        each_ns: if site.count > 0.0 { site.ns / site.count / waiting } else { 0.0 },
+        ..Cause::default()
+    });
+    let is_short = |cause: &Cause| cause.each_ns < SHORT_NS;
+    let mut causes: Vec<Cause> = held.collect();
+    causes.iter_mut().filter(|cause| is_short(cause)).for_each(|cause| cause.state = State::Passing);
+    let free = Cause { state: State::Free, ns: lock.handing_on_ns, ..Cause::default() };
+    causes.extend(Some(free).filter(|free| free.ns > 0.0));
+    Cow::Owned(causes)
+}
+
+/// The causes of a lock's waiting, the largest first.
+pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
+    let lock = &profile.locks[index];
+    let usual = Usual::of(lock, tops);
+    let is_crowded = threads(lock) > profile.cores.max(1);
+    let mut sums: BTreeMap<(What, &str, &str), Why> = BTreeMap::new();
+    for cause in parts(lock).as_ref() {
+        let frame = cause.stack.and_then(|stack| tops.top(stack));
+        let function = frame.map_or("", |frame| tops.brief(frame));
+        let what = match cause.state {
+            State::Blocked => What::Blocked,
+            State::OtherLock => What::Waits(cause.other),
+            State::Computing | State::NoCore if usual.is_short(function) => What::Cores,
+            State::Computing | State::NoCore | State::Unknown => What::Held,
+            State::Free if is_crowded => What::Cores,
+            State::Free => What::Free,
+            State::Passing => What::Passing,
+        };
+        let has_function = matches!(what, What::Held | What::Blocked | What::Waits(_));
+        let call = lock.causes.iter().find(|one| one.call == cause.call).map_or("", |one| one.call.as_str());
+        let key = (what, if has_function { function } else { "" }, call);
+        let why = sums.entry(key).or_insert_with(|| Why::new(what, frame.filter(|_| has_function), call));
+        why.add(cause);
+    }
+    let all: f64 = sums.values().map(|why| why.ns).sum();
+    let mut whys: Vec<Why> = sums.into_values().filter(|why| why.ns > 0.0).collect();
+    whys.iter_mut().for_each(|why| why.finish(all));
+    whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    whys
+}
+
+impl Why {
+    fn new(what: What, frame: Option<u32>, call: &str) -> Why {
+        let call = call.to_owned();
+        Why { what, frame, call, ns: 0.0, part: 0.0, count: 0.0, each_ns: 0.0, without_core: 0.0 }
+    }
+
+    fn add(&mut self, cause: &Cause) {
+        self.ns += cause.ns;
+        self.count += cause.count;
+        self.each_ns += cause.ns * cause.each_ns;
+        self.without_core += if cause.state == State::NoCore { cause.ns } else { 0.0 };
+    }
+
+    fn finish(&mut self, all: f64) {
+        self.part = self.ns / all;
+        self.each_ns /= self.ns;
+        self.without_core /= self.ns;
+    }
+
+    /// Whether it was a single hold.
+    pub(super) fn is_one_event(&self) -> bool {
+        matches!(self.what, What::Held | What::Blocked | What::Waits(_)) && self.count < 1.5
+    }
+}
+
+/// How long functions usually hold a lock, by their samples.
+struct Usual<'a> {
+    means: HashMap<&'a str, f64>,
+    /// The longest of 99 of 100 holds of all.
+    most_ns: Option<f64>,
+}
+
+impl<'a> Usual<'a> {
+    fn of(lock: &Lock, tops: &'a Tops) -> Usual<'a> {
+        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+        for Site { stack, count, ns } in &lock.takers {
+            let Some(frame) = tops.top(*stack) else { continue };
+            let (all, sum) = sums.entry(tops.brief(frame)).or_default();
+            (*all, *sum) = (*all + count, *sum + ns);
+        }
+        let samples: f64 = sums.values().map(|(count, _)| count).sum();
+        // A function with a few of many acquisitions is known by a sample or two, or by none.
+        let often = sums.iter().filter(|(_, (count, _))| *count > 0.05 * samples);
+        let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
+        Usual { means, most_ns: lock.hold_histogram.quantile(KEPT) }
+    }
+
+    fn is_short(&self, function: &str) -> bool {
+        let Some(mean) = self.means.get(function) else { return false };
+        // Holds without a core are in the mean.
+        *mean < SHORT_NS || self.means.len() == 1 && self.most_ns.is_some_and(|most| most < SHORT_NS)
+    }
+}

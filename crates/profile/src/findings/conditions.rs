@@ -1,0 +1,40 @@
+//! Condition variables whose threads are woken, and go back to sleep without what they waited for.
+
+use super::texts::{heaviest, quoted_name};
+use crate::profile::{Condition, Profile, WaitKind};
+use crate::wrappers::Tops;
+use ondeck_report::wording::{count, percent, three_digits};
+
+/// To put a thread to sleep, wake it and run it for nothing takes about so long.
+const EACH_NS: f64 = 10e3;
+/// Part of all cores' time below which it does not matter.
+const MATTERS: f64 = 0.02;
+/// More threads than that are woken by a notification.
+const SEVERAL: f64 = 1.5;
+
+/// What is said of the condition variable where most is lost so, if that matters.
+pub(super) fn woken_for_nothing(profile: &Profile, tops: &Tops) -> Option<String> {
+    let time_ns = profile.seconds * 1e9 * f64::from(profile.cores.max(1));
+    let conditions = profile.conditions.iter().filter(|one| one.kind == WaitKind::Condition);
+    let worst = conditions.max_by(|one, other| one.again.total_cmp(&other.again))?;
+    let lost_ns = worst.again * EACH_NS;
+    let notified: f64 = worst.notifiers.iter().map(|site| site.count).sum();
+    let is_for_all = worst.notifications_of_all >= 0.5 * notified && notified > 0.0;
+    let is_worth_it = lost_ns >= MATTERS * time_ns && lost_ns >= 0.1 * profile.wait_ns();
+    let is_herd = is_for_all && worst.waits >= SEVERAL * notified && worst.again >= 0.5 * worst.waits;
+    (is_worth_it && is_herd).then(|| text(profile, tops, worst, notified))
+}
+
+fn text(profile: &Profile, tops: &Tops, condition: &Condition, notified: f64) -> String {
+    let woken = condition.waits / notified;
+    let by = heaviest(profile, tops, &condition.notifiers, |site| site.count);
+    let by = by.map_or(String::new(), |function| format!(" in {function}"));
+    format!(
+        "About {} threads are woken for each `notify_all` of {}{by}, and {} of the {} go back to sleep at once. Use \
+         `notify_one`, or wake as many as there is work for.",
+        three_digits(woken.round()),
+        quoted_name(&condition.name),
+        percent((condition.again / condition.waits).min(1.0)),
+        count(condition.waits),
+    )
+}

@@ -1,0 +1,282 @@
+//! Profiles whose truth is known, and what is said of them.
+
+use super::*;
+use crate::profile::{Bar, Cause, Condition, Frame, Histogram, Other, Process, Site, State, Stuck, WaitKind};
+
+/// A program on two cores that ran for two seconds, with a function for each stack: `f0` at a.c:10 and so on.
+fn program() -> Profile {
+    let frame = |n: u32| Frame {
+        function: format!("f{n}"),
+        file: "src/a.c".to_owned(),
+        line: 10 + n,
+        is_named: true,
+        ..Frame::default()
+    };
+    Profile {
+        seconds: 2.0,
+        cores: 2,
+        lock: "glibc".to_owned(),
+        command: vec!["./a".to_owned(), "b c".to_owned()],
+        processes: vec![Process { pid: 7, to: 2.0, ..Process::default() }],
+        frames: (0..9).map(frame).collect(),
+        stacks: (0..9).map(|n| vec![n]).collect(),
+        ..Profile::default()
+    }
+}
+
+/// A lock with these causes, wanted by four threads; functions with a sample of a usual hold.
+fn lock(name: &str, causes: &[Cause], usual: &[(u32, f64)]) -> Lock {
+    let wait_ns = causes.iter().map(|cause| cause.ns).sum();
+    let taker = |(stack, ns): &(u32, f64)| Site { stack: *stack, count: 1000.0, ns: 1000.0 * ns };
+    let held = usual.first().map_or(150, |(_, ns)| *ns as u64);
+    Lock {
+        name: name.to_owned(),
+        waits: 100.0,
+        wait_ns,
+        acquisitions: 1e6,
+        threads: 4,
+        most_waiting: 3,
+        takers: usual.iter().map(taker).collect(),
+        hold_histogram: Histogram(vec![Bar { from: held, to: held, count: 1000.0 }]),
+        causes: causes.to_vec(),
+        ..Lock::default()
+    }
+}
+
+/// So many ms of waiting for holds of that stack, each of so many us.
+fn cause(state: State, stack: u32, ms: f64, each_us: f64) -> Cause {
+    Cause { state, stack: Some(stack), ns: ms * 1e6, count: 100.0, each_ns: each_us * 1e3, ..Cause::default() }
+}
+
+fn without(state: State, ms: f64) -> Cause {
+    Cause { stack: None, ..cause(state, 0, ms, 1.0) }
+}
+
+fn blocked(stack: u32, call: &str, ms: f64) -> Cause {
+    Cause { call: call.to_owned(), ..cause(State::Blocked, stack, ms, 4000.0) }
+}
+
+fn waits(stack: u32, other: Other, ms: f64) -> Cause {
+    Cause { other: Some(other), ..cause(State::OtherLock, stack, ms, 5000.0) }
+}
+
+#[track_caller]
+fn said(locks: Vec<Lock>, expected: &str) {
+    assert_eq!(findings(&Profile { locks, ..program() }).verdict, expected);
+}
+
+#[test]
+fn a_rare_long_hold_is_named_by_the_waiting_that_it_causes() {
+    let passing = Cause { count: 1e6, ..without(State::Passing, 170.0) };
+    said(
+        vec![lock("m", &[passing, cause(State::Computing, 1, 830.0, 3000.0)], &[(0, 150.0)])],
+        "`f1` (a.c:11) holds `m` for 3.00 ms at a time: 83 % of the waiting. Make it shorter.",
+    );
+}
+
+#[test]
+fn a_long_hold_that_loses_its_core_is_still_too_long() {
+    let causes = [cause(State::Computing, 1, 400.0, 900.0), cause(State::NoCore, 1, 600.0, 1900.0)];
+    said(
+        vec![lock("m", &causes, &[(1, 400_000.0)])],
+        "`f1` (a.c:11) holds `m` for 1.50 ms at a time: 100 % of the waiting, 60 % of that without a core (4 threads share 2 \
+         cores). Make it shorter.",
+    );
+}
+
+#[test]
+fn short_sections_without_a_core_need_cores() {
+    let causes = [
+        cause(State::Computing, 1, 100.0, 3000.0),
+        cause(State::NoCore, 1, 500.0, 3000.0),
+        without(State::Free, 200.0),
+        without(State::Passing, 200.0),
+    ];
+    let crowd = lock("m", &causes, &[(1, 200.0)]);
+    let fitting = Lock { threads: 2, most_waiting: 1, ..crowd.clone() };
+    said(
+        vec![crowd],
+        "Holders of `m` lose their core, or the next has none yet: 80 % of the waiting. 4 threads share 2 cores. Use fewer \
+         threads, or more cores.",
+    );
+    said(
+        vec![fitting],
+        "Holders of `m` lose their core, or the next has none yet: 60 % of the waiting. 2 threads have 2 cores. Look for other \
+         programs, or a limit on CPU time.",
+    );
+}
+
+#[test]
+fn a_holder_that_sleeps_is_told_with_its_system_call() {
+    said(
+        vec![lock("m", &[blocked(2, "fdatasync", 900.0), without(State::Passing, 100.0)], &[(1, 150.0)])],
+        "`f2` (a.c:12) holds `m` for 4.00 ms at a time while it is blocked in fdatasync: 90 % of the waiting. Do that outside \
+         of the section.",
+    );
+    said(
+        vec![lock("m", &[blocked(2, "", 900.0)], &[])],
+        "`f2` (a.c:12) holds `m` for 4.00 ms at a time while it sleeps: 100 % of the waiting. Do that outside of the section.",
+    );
+}
+
+#[test]
+fn a_chain_of_locks_is_followed_to_its_root() {
+    let table = lock("table", &[waits(1, Other::Lock(1), 900.0), without(State::Passing, 100.0)], &[(1, 150.0)]);
+    let middle = lock("middle", &[waits(2, Other::Lock(2), 300.0)], &[]);
+    let root = lock("log", &[blocked(3, "nanosleep", 200.0)], &[]);
+    said(
+        vec![table.clone(), middle.clone(), root],
+        "`f1` (a.c:11) holds `table` while it waits for `middle`, which `f2` (a.c:12) holds while it waits for `log`, which \
+         `f3` (a.c:13) holds for 4.00 ms at a time (blocked in nanosleep): 90 % of the waiting for `table`. Begin with `f3` \
+         (a.c:13).",
+    );
+    let circle = lock("middle", &[waits(2, Other::Lock(0), 300.0)], &[]);
+    said(
+        vec![table, circle],
+        "`f1` (a.c:11) holds `table` while it waits for `middle`, which `f2` (a.c:12) holds while it waits for `table`, in a \
+         circle: 90 % of the waiting for `table`. Release it before.",
+    );
+}
+
+#[test]
+fn a_holder_may_wait_for_what_is_no_lock() {
+    let locks = vec![lock("m", &[waits(1, Other::Condition(0), 900.0)], &[])];
+    let conditions = vec![Condition { name: "filled".to_owned(), ..Condition::default() }];
+    assert_eq!(
+        findings(&Profile { locks, conditions, ..program() }).verdict,
+        "`f1` (a.c:11) holds `m` while it waits for the condition variable `filled`: 100 % of the waiting for `m`. Release it \
+         before."
+    );
+}
+
+#[test]
+fn short_sections_lead_to_a_trial_where_that_can_help() {
+    let hot = lock("m", &[without(State::Passing, 900.0), without(State::Free, 100.0)], &[(4, 120.0)]);
+    let of = |profile: &Profile| findings(profile);
+    let found = of(&Profile { locks: vec![hot.clone()], ..program() });
+    assert_eq!(
+        found.verdict,
+        "Sections under `m` are short (120 ns), and 4 threads want them: 90 % of the waiting is for passing it on. Measure \
+         whether ondeck's locks help:"
+    );
+    assert_eq!(found.command.as_deref(), Some("ondeck profile --try -- ./a 'b c'"));
+    let expected = "Sections under `m` are short (120 ns), and 4 threads want them: 90 % of the waiting is for passing it on. \
+                    Lock it less often, most in `f4` (a.c:14).";
+    let ours = of(&Profile { locks: vec![hot.clone()], lock: "ondeck".to_owned(), ..program() });
+    assert_eq!((ours.verdict.as_str(), ours.command), (expected, None));
+    let readers = Lock { kind: LockKind::RwLock, ..hot };
+    let readers = of(&Profile { locks: vec![readers], ..program() });
+    assert_eq!((readers.verdict.as_str(), readers.command), (expected, None));
+}
+
+#[test]
+fn one_event_is_called_one() {
+    let once = Cause { count: 1.0, ..blocked(2, "read", 300.0) };
+    said(
+        vec![lock("m", &[once], &[])],
+        "`f2` (a.c:12) holds `m` once, for 4.00 ms while it is blocked in read: 100 % of the waiting. Do that outside of the \
+         section.",
+    );
+}
+
+#[test]
+fn a_lock_with_a_third_of_the_waiting_is_named_too() {
+    let [a, b] =
+        [("a", 1), ("b", 2)].map(|(name, stack)| lock(name, &[cause(State::Computing, stack, 500.0, 400.0)], &[]));
+    let small = lock("c", &[cause(State::Computing, 3, 300.0, 400.0)], &[]);
+    said(
+        vec![a, b, small],
+        "`f1` (a.c:11) holds `a` for 400 us at a time: 100 % of the waiting. Make it shorter. Also: `f2` (a.c:12) holds `b` for \
+         400 us at a time: 100 % of the waiting. Make it shorter.",
+    );
+}
+
+#[test]
+fn threads_in_a_circle_are_a_deadlock() {
+    let locks = ["a", "b"].map(|name| lock(name, &[without(State::OtherLock, 1500.0)], &[])).to_vec();
+    let stuck = |thread, lock, stack, holder| Stuck {
+        thread,
+        lock,
+        ns: 1_500_000_000,
+        stack: Some(stack),
+        holder: Some(holder),
+        state: State::OtherLock,
+        ..Stuck::default()
+    };
+    let led_to = stuck(9, 0, 3, 11);
+    let profile = Profile { locks, stuck: vec![led_to, stuck(11, 1, 1, 12), stuck(12, 0, 2, 11)], ..program() };
+    let found = findings(&profile);
+    assert_eq!(
+        found.verdict,
+        "Deadlock: `f1` (a.c:11) (thread 11) holds `a` and waits for `b` since 1.50 s; `f2` (a.c:12) (thread 12) holds `b` and \
+         waits for `a` since 1.50 s."
+    );
+    assert_eq!(found.stacks[1], ("thread 12 waits for a here".to_owned(), 2));
+    // A wait that only happens to be in progress at the end is none.
+    let mut short = profile.clone();
+    short.stuck.iter_mut().for_each(|stuck| stuck.ns = 900_000_000);
+    assert!(!findings(&short).verdict.contains("Deadlock"));
+}
+
+#[test]
+fn a_thread_that_does_not_come_back_is_told_of() {
+    let stuck = |thread| Stuck {
+        thread,
+        ns: 1_900_000_000,
+        holder: Some(5),
+        state: State::Blocked,
+        call: "read".to_owned(),
+        ..Stuck::default()
+    };
+    let locks = vec![lock("m", &[blocked(2, "read", 1900.0)], &[])];
+    assert_eq!(
+        findings(&Profile { locks, stuck: vec![stuck(7), stuck(8)], ..program() }).verdict,
+        "2 threads wait for `m` since 1.90 s: thread 5 has it and is blocked in read, in `f2` (a.c:12)."
+    );
+}
+
+#[test]
+fn threads_that_are_woken_for_nothing_are_told_of() {
+    let herd = Condition {
+        name: "filled".to_owned(),
+        kind: WaitKind::Condition,
+        waits: 160_000.0,
+        again: 150_000.0,
+        notifiers: vec![Site { stack: 3, count: 10_000.0, ns: 0.0 }],
+        notifications_of_all: 10_000.0,
+        ..Condition::default()
+    };
+    let of = |condition: Condition| findings(&Profile { conditions: vec![condition], ..program() }).verdict;
+    assert_eq!(
+        of(herd.clone()),
+        "About 16.0 threads are woken for each `notify_all` of `filled` in `f3` (a.c:13), and 94 % of the 160 k go back to \
+         sleep at once. Use `notify_one`, or wake as many as there is work for."
+    );
+    // One at a time; work for all; too seldom to matter.
+    for other in [
+        Condition { notifications_of_all: 0.0, ..herd.clone() },
+        Condition { again: 10_000.0, ..herd.clone() },
+        Condition { waits: 160.0, again: 150.0, notifiers: Vec::new(), ..herd },
+    ] {
+        assert!(of(other).starts_with("No lock calls"), "nothing is said");
+    }
+}
+
+/// As in files of earlier versions, and of pprof.
+#[test]
+fn sites_alone_tell_who_holds_it() {
+    let mut old = lock("m", &[], &[]);
+    (old.wait_ns, old.handing_on_ns, old.most_waiting) = (1e9, 0.1e9, 2);
+    old.holders = vec![Site { stack: 1, count: 1000.0, ns: 0.9e9 }];
+    said(vec![old], "`f1` (a.c:11) holds `m` for 450 us at a time: 90 % of the waiting. Make it shorter.");
+}
+
+#[test]
+fn the_kernel_does_not_tell_how_long_a_lock_is_held() {
+    let mut seen = lock("m", &[], &[]);
+    (seen.wait_ns, seen.wakers) = (1e9, vec![Site { stack: 1, count: 10.0, ns: 1e9 }]);
+    let profile = Profile { locks: vec![seen], lock: FROM_KERNEL.to_owned(), ..program() };
+    let verdict = findings(&profile).verdict;
+    assert!(verdict.starts_with("`f1` (a.c:11) ends most of the waiting for `m`. How long it is held"), "{verdict}");
+    assert!(!verdict.contains("shorter"), "{verdict}");
+}

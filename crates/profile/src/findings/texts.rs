@@ -1,0 +1,228 @@
+//! The sentences: one for each cause.
+
+use super::can_be_tried;
+use super::causes::{What, Why, whys};
+use super::measures::threads;
+use crate::Lock;
+use crate::names::{middle, shown};
+use crate::profile::{Other, Profile, Site, State};
+use crate::words::{percent, waits_on};
+use crate::wrappers::Tops;
+use ondeck_report::wording::{counted, duration_ns, plain};
+
+/// So much of a name is shown.
+const MOST_NAME: usize = 80;
+/// So many locks are followed from one holder to the next.
+const DEEPEST: usize = 8;
+/// More of a hold without a core is said.
+const WORTH_SAYING: f64 = 0.3;
+
+/// What is said of a cause.
+pub(super) struct Said {
+    pub(super) text: String,
+    /// The locks that it names.
+    pub(super) names: Vec<usize>,
+    /// Whether ondeck's mutex is to be tried.
+    pub(super) tries: bool,
+}
+
+/// A state in a word or two.
+pub(crate) fn state_of(state: State) -> &'static str {
+    match state {
+        State::Computing => "computing",
+        State::Blocked => "blocked",
+        State::OtherLock => "waiting for another lock",
+        State::NoCore => "without a core",
+        State::Free => "free",
+        State::Passing => "passing",
+        State::Unknown => "held",
+    }
+}
+
+pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) -> Said {
+    let lock = &profile.locks[index];
+    let name = quoted_name(&lock.name);
+    let (function, share) = (function(profile, tops, why), percent(why.part));
+    let holds = format!("{function} holds {name}");
+    let each = match why.is_one_event() {
+        true => format!("once, for {}", duration_ns(why.each_ns)),
+        false => format!("for {} at a time", duration_ns(why.each_ns)),
+    };
+    let mut said = Said { text: String::new(), names: vec![index], tries: false };
+    said.text = match why.what {
+        What::Held => {
+            let without = without_core(profile, lock, why);
+            format!("{holds} {each}: {share} of the waiting{without}. Make it shorter.")
+        }
+        What::Blocked => {
+            format!("{holds} {each} while it {}: {share} of the waiting. Do that outside of the section.", sleeps(why))
+        }
+        What::Waits(other) => {
+            let (chain, names) = chain(profile, tops, other, index);
+            said.names.extend(names);
+            format!(
+                "{holds} while it waits for {chain}: {share} of the waiting for {name}.{}",
+                begin_with(profile, tops, other, index)
+            )
+        }
+        What::Cores => {
+            let (threads, cores) = (counted(threads(lock) as usize, "thread"), counted(profile.cores as usize, "core"));
+            let interrupted = threads_fit(profile, lock);
+            let why = if interrupted {
+                format!("{threads} have {cores}. Look for other programs, or a limit on CPU time")
+            } else {
+                format!("{threads} share {cores}. Use fewer threads, or more cores")
+            };
+            format!("Holders of {name} lose their core, or the next has none yet: {share} of the waiting. {why}.")
+        }
+        What::Free => format!(
+            "{name} is free for {share} of the waiting, but the thread woken for it does not run yet. Look for other \
+             programs, or a limit on CPU time."
+        ),
+        What::Passing => {
+            said.tries = can_be_tried(profile, lock);
+            passing(profile, tops, lock, &name, &share, said.tries)
+        }
+    };
+    said
+}
+
+fn threads_fit(profile: &Profile, lock: &Lock) -> bool {
+    threads(lock) <= profile.cores.max(1)
+}
+
+/// What of the holds was without a core, if that is much.
+fn without_core(profile: &Profile, lock: &Lock, why: &Why) -> String {
+    if why.without_core < WORTH_SAYING {
+        return String::new();
+    }
+    let (part, cores) = (percent(why.without_core), counted(profile.cores as usize, "core"));
+    format!(", {part} of that without a core ({} share {cores})", counted(threads(lock) as usize, "thread"))
+}
+
+fn sleeps(why: &Why) -> String {
+    if why.call.is_empty() { "sleeps".to_owned() } else { format!("is blocked in {}", plain(&why.call)) }
+}
+
+fn passing(profile: &Profile, tops: &Tops, lock: &Lock, name: &str, share: &str, tries: bool) -> String {
+    let held = match lock.hold_histogram.quantile(0.5) {
+        Some(ns) => format!("Sections under {name} are short ({}), and", duration_ns(ns)),
+        None => format!("{name} is held briefly, and"),
+    };
+    let want = format!(
+        "{held} {} want them: {share} of the waiting is for passing it on",
+        counted(threads(lock) as usize, "thread")
+    );
+    if tries {
+        return format!("{want}. Measure whether ondeck's locks help:");
+    }
+    let most = heaviest(profile, tops, &lock.takers, |site| site.count)
+        .map_or(String::new(), |who| format!(", most in {who}"));
+    format!("{want}. Lock it less often{most}.")
+}
+
+/// What a holder waits for, and who has that: followed to its root. With the locks on the way.
+fn chain(profile: &Profile, tops: &Tops, other: Option<Other>, from: usize) -> (String, Vec<usize>) {
+    let (mut text, mut seen, mut next) = (String::new(), vec![from], other);
+    while seen.len() <= DEEPEST {
+        let index = match next {
+            Some(Other::Lock(index)) => index as usize,
+            Some(Other::Condition(index)) => return (text + &place(profile, index), seen.split_off(1)),
+            None => return (text + "something else", seen.split_off(1)),
+        };
+        let Some(lock) = profile.locks.get(index) else { break };
+        text += &quoted_name(&lock.name);
+        if seen.contains(&index) {
+            return (text + ", in a circle", seen.split_off(1));
+        }
+        seen.push(index);
+        let whys = whys(profile, tops, index);
+        let root = whys.iter().find(|why| matches!(why.what, What::Held | What::Blocked | What::Waits(_)));
+        let Some(root) = root else { break };
+        let function = function(profile, tops, root);
+        match root.what {
+            What::Waits(further) => {
+                text += &format!(", which {function} holds while it waits for ");
+                next = further;
+            }
+            _ => {
+                text += &format!(", which {function} holds for {} at a time", duration_ns(root.each_ns));
+                if root.what == What::Blocked {
+                    text += &format!(" ({})", sleeps(root).trim_start_matches("is "));
+                }
+                break;
+            }
+        }
+    }
+    (text, seen.split_off(1))
+}
+
+/// Where to begin: with who has the last lock of the chain.
+fn begin_with(profile: &Profile, tops: &Tops, other: Option<Other>, from: usize) -> String {
+    let (_, names) = chain(profile, tops, other, from);
+    let last = names.last().and_then(|index| {
+        let whys = whys(profile, tops, *index);
+        whys.into_iter().find(|why| matches!(why.what, What::Held | What::Blocked))
+    });
+    match last.filter(|why| why.frame.is_some()) {
+        Some(why) => format!(" Begin with {}.", function(profile, tops, &why)),
+        None => " Release it before.".to_owned(),
+    }
+}
+
+/// What is no lock, by its kind and name.
+fn place(profile: &Profile, index: u32) -> String {
+    profile.conditions.get(index as usize).map_or("something else".to_owned(), |condition| {
+        format!("the {} {}", waits_on(condition.kind), quoted_name(&condition.name))
+    })
+}
+
+/// The view from the kernel knows no holds.
+pub(super) fn seen_from_the_kernel(tops: &Tops, profile: &Profile, lock: &Lock) -> String {
+    let name = quoted_name(&lock.name);
+    let who = match heaviest(profile, tops, &lock.wakers, |site| site.ns) {
+        Some(who) => format!("{who} ends most of the waiting for {name}."),
+        None => format!("Threads wait for {name}."),
+    };
+    format!(
+        "{who} How long it is held, and by whom, is not seen from the kernel. `ondeck profile -- COMMAND` records that for the C library's locks."
+    )
+}
+
+/// A name between backticks, which it has none of itself.
+pub(super) fn quoted_name(name: &str) -> String {
+    format!("`{}`", middle(&shown(name), MOST_NAME).replace('`', "'"))
+}
+
+pub(super) fn function(profile: &Profile, tops: &Tops, why: &Why) -> String {
+    why.frame.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame))
+}
+
+/// A function with its place.
+pub(super) fn named(profile: &Profile, tops: &Tops, frame: u32) -> String {
+    let (name, frame) = (tops.brief(frame), &profile.frames[frame as usize]);
+    let file = plain(frame.file.rsplit('/').next().unwrap_or_default());
+    let place = if file.is_empty() { String::new() } else { format!(" ({file}:{})", frame.line) };
+    format!("{}{place}", quoted_name(name))
+}
+
+/// The function with the most of the sites, by their stacks without frames that only lock.
+pub(super) fn heaviest(
+    profile: &Profile,
+    tops: &Tops,
+    sites: &[Site],
+    amount: impl Fn(&Site) -> f64,
+) -> Option<String> {
+    let mut sums: std::collections::BTreeMap<&str, (f64, f64, u32)> = std::collections::BTreeMap::new();
+    for site in sites {
+        let (Some(frame), amount) = (tops.top(site.stack), amount(site)) else { continue };
+        let (sum, most, place) = sums.entry(tops.brief(frame)).or_insert((0.0, 0.0, frame));
+        *sum += amount;
+        if amount > *most {
+            (*most, *place) = (amount, frame);
+        }
+    }
+    // The first by name of those that are alike, so that it is the same each time.
+    let (_, (sum, _, frame)) = sums.into_iter().rev().max_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
+    (sum > 0.0).then(|| named(profile, tops, frame))
+}
