@@ -11,7 +11,7 @@ use crate::terminal::say;
 use ondeck_launch::{Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
-pub(crate) use outputs::show;
+pub(crate) use outputs::{show, shown};
 use signals::{Order, Orders, ignore_faults};
 pub(crate) use signals::{end_at_once, listen};
 use std::os::unix::process::ExitStatusExt;
@@ -58,8 +58,8 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
              directory of recordings.",
         );
     }
-    let mut profile = watched.collector.profile(now_ns());
-    outputs.write_all(&mut profile)?;
+    let profile = watched.collector.profile(now_ns());
+    outputs.write_all(profile)?;
     match exit_code(status) {
         0 => Ok(()),
         code => Err(Exit::Program(code)),
@@ -176,7 +176,7 @@ impl Watched {
             if is_due {
                 let now = now_ns();
                 self.collector.take(now);
-                outputs.write_snapshot(&self.collector.snapshot(now));
+                outputs.write_snapshot(self.collector.snapshot(now));
                 next = every.map(|every| Instant::now() + every);
             }
             self.collector.watch(GAP, now_ns);

@@ -7,7 +7,7 @@ mod view;
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
-use crate::profile::{end_at_once, listen, show};
+use crate::profile::{end_at_once, listen, show, shown};
 use crate::terminal::{as_typed, say};
 use history::History;
 use ondeck_report::wording::quoted;
@@ -38,15 +38,23 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         (None, Some(_)) => "seen from the kernel: waits that sleep".to_owned(),
     };
     let gap = if args.pid.is_some() { GAP_OF_KERNEL } else { GAP };
-    let mut watch =
-        Watch { source: &mut *source, signal: &signal, gap, output, first: 0, meant: None, has_quit: false };
+    let mut watch = Watch {
+        source: &mut *source,
+        signal: &signal,
+        gap,
+        each_lock: args.recorder.each_lock,
+        output,
+        first: 0,
+        meant: None,
+        has_quit: false,
+    };
     let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
     let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
     if args.pid.is_some() {
         end_at_once()?;
     }
     // The picture is gone by now.
-    show(&source.whole());
+    show(&shown(source.whole(), args.recorder.each_lock));
     match (meant, code) {
         (Some(_), _) if has_quit || args.pid.is_some() => Ok(()),
         (None, 0) => Ok(()),
@@ -69,6 +77,8 @@ struct Watch<'a> {
     signal: &'a AtomicUsize,
     /// How often it is asked for what is new.
     gap: Duration,
+    /// Whether locks of one kind are not one.
+    each_lock: bool,
     /// Where the program's output goes.
     output: String,
     /// The number of the lock that is on top.
@@ -82,7 +92,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Shows a snapshot each second. Gives the exit code of what was watched.
     fn run(&mut self, screen: &mut dyn Screen) -> Result<i32, Exit> {
-        let mut history = History::default();
+        let mut history = History::new(self.each_lock);
         let mut next = Instant::now() + SECOND;
         self.show(screen, &history)?;
         loop {
@@ -111,7 +121,7 @@ impl Watch<'_> {
                 is_new |= self.stop(signal);
             }
             if Instant::now() >= next {
-                history.add(&self.source.snapshot());
+                history.add(&shown(self.source.snapshot(), self.each_lock));
                 // After a pause, as of a stopped process, the missed ones are left out.
                 next = (next + SECOND).max(Instant::now());
                 is_new = true;

@@ -5,6 +5,7 @@
 //! | `profile` | what a run told, as everything that is shown is formed of |
 //! | `collect` | from recordings to a profile, while the program runs |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
+//! | `group` | locks of one kind as one |
 //! | `symbols` | names for addresses |
 //! | `json`, `pprof`, `folded`, `firefox` | the files for others; the first two are read back |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
@@ -24,6 +25,8 @@ mod flamegraph;
 pub mod folded;
 #[cfg(target_os = "linux")]
 mod futex;
+#[cfg(target_os = "linux")]
+mod group;
 mod input;
 pub mod json;
 #[cfg(test)]
@@ -47,7 +50,10 @@ pub use findings::{Findings, findings};
 pub use flamegraph::svg as flamegraph;
 #[cfg(target_os = "linux")]
 pub use futex::FutexCollector;
+#[cfg(target_os = "linux")]
+pub use group::grouped;
 pub use input::{is_profile, read_profile};
+pub use names::kind_of;
 pub use page::page;
 pub use profile::{
     Bar, Cause, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Other, Process, Profile, Site,

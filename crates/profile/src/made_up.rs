@@ -121,6 +121,7 @@ fn lock(name: &str, process: u32, address: u64, waits: f64, mean_ns: f64) -> Loc
         handing_on_ns: (wait_ns * 0.14).round(),
         most_waiting: if waits > 0.0 { 1 + (waits as u32 % 13) } else { 0 },
         threads: 24,
+        members: 1,
         ..Lock::default()
     }
 }

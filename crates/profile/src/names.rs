@@ -4,6 +4,9 @@ use ondeck_report::wording::plain;
 
 /// A name that is longer says no more: generated code has names of thousands of characters.
 const MOST: usize = 400;
+/// How the names of single locks begin that no symbol gives, and how those of several do.
+const PLACES: [(&str, &str); 3] =
+    [("initialised in ", "made in "), ("first seen in ", "first used in "), ("in ", "waited for in ")];
 /// So much of a name is looked through for its short form.
 const MOST_READ: usize = 4000;
 
@@ -23,6 +26,49 @@ pub(crate) fn middle(text: &str, most: usize) -> String {
     let first: String = text.chars().take(begin).collect();
     let last: String = text.chars().skip(n_chars - end).collect();
     format!("{first}...{last}")
+}
+
+/// A lock's name without the address that tells it from others of the same name.
+pub(crate) fn base(name: &str, address: u64) -> &str {
+    name.find(&format!(" at {address:#x}")).map_or(name, |at| &name[..at])
+}
+
+/// A lock's name in at most `most` characters: without its address, then without its line, then without what happened
+/// there. Only a function that is too long by itself is shortened.
+pub(crate) fn lock_name(name: &str, most: usize) -> String {
+    let fits = |name: &str| name.chars().count() <= most;
+    let mut short = name.to_owned();
+    if !fits(&short) {
+        short.truncate(name.rfind(" at 0x").unwrap_or(name.len()));
+    }
+    let is_line = |place: &str| place.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
+    let line = short.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).filter(|(_, place)| is_line(place));
+    if let Some((function, _)) = line.filter(|_| !fits(&short)) {
+        short.truncate(function.len());
+    }
+    if !fits(&short) {
+        for verb in PLACES.iter().flat_map(|(one, several)| [one, several]).filter(|verb| **verb != "in ") {
+            short = short.replacen(verb, "in ", 1);
+        }
+    }
+    middle(&short, most)
+}
+
+/// What a lock's name says of its kind, without how many there are: the same for one of them, and for several in
+/// [`grouped`](crate::grouped).
+pub fn kind_of(name: &str) -> String {
+    let mut words = name.splitn(3, ' ');
+    if let (Some(count), Some("locks"), Some(rest)) = (words.next(), words.next(), words.next())
+        && count.parse::<u32>().is_ok()
+    {
+        return rest.to_owned();
+    }
+    several(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// `made in main (a.c:7)` of `initialised in main (a.c:7)`; `None` of a symbol.
+pub(crate) fn several(name: &str) -> Option<String> {
+    PLACES.iter().find_map(|(one, several)| Some(format!("{several}{}", name.strip_prefix(one)?)))
 }
 
 /// A function's name without template arguments, parameters and the type that it returns: `std::mutex::lock` of
@@ -149,6 +195,23 @@ mod tests {
         assert_eq!(middle("abcdefghijk", 9), "abc...ijk");
         assert_eq!(middle("abcdefghijk", 2), "...");
         assert_eq!(shown(&"x".repeat(5000)).len(), MOST);
+    }
+
+    #[test]
+    fn locks_keep_the_function_and_lose_the_rest() {
+        let name = "first seen in Session::read (sess2.cc:11) at 0x55d0f00d1234";
+        for (most, expected) in [
+            (59, name),
+            (58, "first seen in Session::read (sess2.cc:11)"),
+            (40, "first seen in Session::read"),
+            (26, "in Session::read"),
+            (13, "in Se...:read"),
+        ] {
+            assert_eq!(lock_name(name, most), expected);
+        }
+        assert_eq!(lock_name("200 locks made in Session::Session (a.cc:7)", 30), "200 locks in Session::Session");
+        assert_eq!(lock_name("query_cache+0x98 (A::b)", 18), "query_ca...(A::b)");
+        assert_eq!(lock_name("0x7f0000001234", 14), "0x7f0000001234");
     }
 
     #[test]

@@ -167,6 +167,14 @@ pub struct Lock {
     /// earlier version, and where nothing is known of who holds it.
     #[serde(default)]
     pub causes: Vec<Cause>,
+    /// How many locks it stands for: of several of one kind, all figures are sums, or those of the one that has most.
+    #[serde(default = "one")]
+    pub members: u32,
+}
+
+/// A lock of a profile of an earlier version stands for itself.
+const fn one() -> u32 {
+    1
 }
 
 /// A part of the waiting for a lock, by what its holder did meanwhile.

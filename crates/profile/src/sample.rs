@@ -62,6 +62,7 @@ impl Builder {
             hold_ns: 2.0 * ns,
             most_waiting: 3,
             threads: 4,
+            members: 1,
             waiters: site(waiter, waits, ns),
             holders: site(holder, waits, ns),
             takers: site(holder, 10.0 * waits, 2.0 * ns),

@@ -1,7 +1,7 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
 use crate::findings::{Findings, findings, of_lock};
-use crate::names::{brief, middle};
+use crate::names::{brief, lock_name, middle};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
     conditions, kind, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited, waiting,
@@ -139,7 +139,7 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
 /// The lock's name, and its kind where that is not the usual one.
 fn name_of(lock: &Lock, most: usize) -> String {
     let kind = kind(lock).map_or(String::new(), |kind| format!(", {kind}"));
-    middle(&plain(&lock.name), most.saturating_sub(kind.len())) + &kind
+    lock_name(&plain(&lock.name), most.saturating_sub(kind.len())) + &kind
 }
 
 /// The cells in columns: figures to the right, names to the left. The first of each is the header.

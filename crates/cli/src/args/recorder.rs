@@ -31,6 +31,13 @@ pub(crate) struct RecorderArgs {
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) max_mb: u32,
 
+    /// Show each lock by itself
+    ///
+    /// Without this flag, locks of one kind are one row: those that are made, or first used, at the same place of the
+    /// program. So 200 objects with a mutex in each of them do not make 200 rows.
+    #[arg(long)]
+    pub(crate) each_lock: bool,
+
     /// Path of libondeck_pthread.so, if `ondeck` does not find it
     ///
     /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no

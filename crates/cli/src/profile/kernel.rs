@@ -134,7 +134,7 @@ impl Watched {
                 return ended;
             }
             if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
-                outputs.write_snapshot(&self.collector.snapshot(now_ns()));
+                outputs.write_snapshot(self.collector.snapshot(now_ns()));
                 next = self.every.map(|every| Instant::now() + every);
             }
             std::thread::sleep(GAP);
@@ -145,7 +145,6 @@ impl Watched {
         // To close thousands of events takes a while, and so do names.
         end_at_once()?;
         self.collector.take_last(killed);
-        let mut profile = self.collector.profile(now_ns());
-        outputs.write_all(&mut profile)
+        outputs.write_all(self.collector.profile(now_ns()))
     }
 }

@@ -4,7 +4,7 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
 use crate::terminal::{as_typed, print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Profile, firefox, flamegraph, folded, json, pprof};
+use ondeck_profile::{Profile, firefox, flamegraph, folded, grouped, json, pprof};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub(super) struct Outputs {
     /// What goes to the terminal, or a pipe.
     format: ProfileFormat,
     is_printed: bool,
+    each_lock: bool,
     n_snapshots: u32,
 }
 
@@ -56,12 +57,14 @@ impl Outputs {
                 return Err(Exit::Usage(format!("{}: two outputs in one file; each needs its own", path.display())));
             }
         }
-        Ok(Outputs { files, format: args.format, is_printed: args.out.is_none(), n_snapshots: 0 })
+        let (format, is_printed, each_lock) = (args.format, args.out.is_none(), args.recorder.each_lock);
+        Ok(Outputs { files, format, is_printed, each_lock, n_snapshots: 0 })
     }
 
     /// What is to be written at the end. All files are tried; the first failure is told. Then the list is printed in any
     /// case: the run may have taken hours.
-    pub(super) fn write_all(&self, profile: &Profile) -> Result<(), Exit> {
+    pub(super) fn write_all(&self, profile: Profile) -> Result<(), Exit> {
+        let profile = &shown(profile, self.each_lock);
         let mut done = Ok(());
         for (form, _, file) in &self.files {
             let written = file.replace(&made(*form, profile, TEXT_WIDTH)).map_err(Exit::Failed);
@@ -78,7 +81,8 @@ impl Outputs {
     }
 
     /// The same in other files; as a list if there are none. A failure does not end the program that runs.
-    pub(super) fn write_snapshot(&mut self, profile: &Profile) {
+    pub(super) fn write_snapshot(&mut self, profile: Profile) {
+        let profile = &shown(profile, self.each_lock);
         self.n_snapshots += 1;
         if self.files.is_empty() {
             return show(profile);
@@ -91,6 +95,11 @@ impl Outputs {
             }
         }
     }
+}
+
+/// The profile with locks of one kind as one, unless each is wanted.
+pub(crate) fn shown(profile: Profile, each_lock: bool) -> Profile {
+    if each_lock { profile } else { grouped(profile) }
 }
 
 /// A list in a file is as wide.

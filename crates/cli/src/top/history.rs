@@ -1,6 +1,6 @@
 //! What is known of each lock: the last second, and how much was waited in each of the last sixty.
 
-use ondeck_profile::{Lock, Profile, busiest};
+use ondeck_profile::{Lock, Profile, busiest, kind_of};
 use ondeck_report::wording::{percent, plain};
 use std::collections::VecDeque;
 
@@ -96,9 +96,15 @@ pub(super) struct History {
     /// Snapshots until now.
     pub(super) n_snapshots: usize,
     order: Order,
+    each_lock: bool,
 }
 
 impl History {
+    /// Without a snapshot. Locks of one kind may be one in all that follow, or each by itself.
+    pub(super) fn new(each_lock: bool) -> History {
+        History { each_lock, ..History::default() }
+    }
+
     /// Adds a snapshot.
     pub(super) fn add(&mut self, profile: &Profile) {
         self.n_snapshots += 1;
@@ -108,7 +114,10 @@ impl History {
             let id = (pid, lock.address);
             let mut row = Row::of(id, profile, lock);
             // Of two locks that had one address in one second, one has the past.
-            if let Some(at) = old.iter().position(|row| row.id == id) {
+            // Of one kind, others may have been waited for in the second before.
+            let is_kind = |row: &Row| row.id.0 == pid && kind_of(&row.name) == kind_of(&lock.name);
+            let same = old.iter().position(is_kind).filter(|_| !self.each_lock);
+            if let Some(at) = same.or_else(|| old.iter().position(|row| row.id == id)) {
                 row.past = old.swap_remove(at).past;
             }
             self.rows.push(with(row, None));
@@ -249,6 +258,16 @@ pub(super) mod tests {
         history.add(&snapshot(1.0, &[("lock at 0x1", 1, 1.0, 1e9, 9), ("lock at 0x2", 2, 1.0, 3e9, 9)]));
         assert_eq!(names(&history), ["lock at 0x2", "lock at 0x1"]);
         assert_eq!([history.rows[0].past.len(), history.rows[1].past.len()], [1, 2]);
+    }
+
+    #[test]
+    fn locks_of_one_kind_keep_their_past_however_many_they_are() {
+        for each_lock in [false, true] {
+            let mut history = History::new(each_lock);
+            history.add(&snapshot(1.0, &[("200 locks made in open (a.c:7)", 1, 1.0, 1e9, 9)]));
+            history.add(&snapshot(1.0, &[("initialised in open (a.c:7)", 2, 1.0, 1e9, 9)]));
+            assert_eq!(history.rows.len(), if each_lock { 2 } else { 1 });
+        }
     }
 
     #[test]

@@ -260,3 +260,65 @@ fn a_process_lives_on_without_its_first_thread() {
     // ends with the first thread there would be next to nothing.
     assert!(waited > 0.1e9, "{waited} ns");
 }
+
+/// Ten accounts with a mutex each, one after the other, and an array of three mutexes; each is waited for once.
+const ACCOUNTS: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define APART __attribute__((noinline))
+struct account { long balance; pthread_mutex_t mutex; };
+static pthread_mutex_t shards[3];
+APART static void *transfer(void *mutex)
+{
+    pthread_mutex_lock(mutex);
+    usleep(2000);
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+APART static void use(pthread_mutex_t *mutex)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, transfer, mutex);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+APART static struct account *open_account(void)
+{
+    struct account *account = malloc(sizeof *account);
+    pthread_mutex_init(&account->mutex, NULL);
+    return account;
+}
+int main(void)
+{
+    for (int i = 0; i < 10; i++) {
+        struct account *account = open_account();
+        use(&account->mutex);
+        pthread_mutex_destroy(&account->mutex);
+        free(account);
+    }
+    for (int i = 0; i < 3; i++)
+        use(&shards[i]);
+    return 0;
+}
+";
+
+#[test]
+fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
+    let scratch = Scratch::new("accounts");
+    let program = compiled(&scratch, "accounts", ACCOUNTS, &[]);
+    let out = scratch.path("profile.json");
+    let names = |more: &[&str]| {
+        let flags = ["--rate", "1", "--format", "json", "--out", &out, "--no-prediction"];
+        assert_eq!(profile(&[&flags, more, &["--", &program]].concat()).code, Some(0));
+        let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+        let of_program = |name: &&String| name.contains("open_account") || name.contains("shards");
+        let mut names: Vec<String> = profile.locks.iter().map(|lock| &lock.name).filter(of_program).cloned().collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&[]), ["10 locks made in open_account (accounts.c:26)", "3 locks of shards[]"]);
+    let each = names(&["--each-lock"]);
+    assert_eq!((each.len(), each.last().map(String::as_str)), (13, Some("shards+0x50")), "{each:?}");
+}

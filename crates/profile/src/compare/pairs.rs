@@ -1,5 +1,6 @@
 //! Which locks of two runs are the same.
 
+use crate::names::kind_of;
 use crate::rows::is_function;
 use crate::summary::{LockSummary, Names, Summary};
 use std::collections::BTreeMap;
@@ -23,7 +24,12 @@ pub(super) struct Pairs<'a> {
 pub(super) fn pairs<'a>(old: &'a Summary, new: &'a Summary) -> Pairs<'a> {
     let all = [old, new].map(|summary| summary.locks.iter().collect::<Vec<&LockSummary>>());
     let mut pairs = Pairs { both: Vec::new(), alone: all };
-    pairs.pair(|_, lock| vec![lock.name.clone()], |mut key, _| Known::Name(key.pop().unwrap_or_default()));
+    // Of one kind, there may be more this time.
+    let named = |mut key: Vec<String>, names: [Vec<String>; 2]| match &names[1][..] {
+        [name] => Known::Name(name.clone()),
+        _ => Known::Name(key.pop().unwrap_or_default()),
+    };
+    pairs.pair(|_, lock| vec![kind_of(&lock.name)], named);
     pairs.pair(|_, lock| lock.origin.clone(), Known::Origin);
     let names = [&old.names, &new.names];
     pairs.pair(|side, lock| most_waiting(names[side], lock), Known::Waiters);

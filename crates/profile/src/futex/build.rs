@@ -194,6 +194,7 @@ impl<'a> Names<'a> {
             name: self.name(key, group),
             process: key.image as u32,
             address: address(key, group),
+            members: 1,
             kind,
             waits: waits.count,
             wait_ns: waits.ns,
