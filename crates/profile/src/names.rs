@@ -210,7 +210,7 @@ mod tests {
             assert_eq!(lock_name(name, most), expected);
         }
         assert_eq!(lock_name("200 locks made in Session::Session (a.cc:7)", 30), "200 locks in Session::Session");
-        assert_eq!(lock_name("query_cache+0x98 (A::b)", 18), "query_ca...(A::b)");
+        assert_eq!(lock_name("query_cache+0x98 (A::b)", 18), "query_ca... (A::b)");
         assert_eq!(lock_name("0x7f0000001234", 14), "0x7f0000001234");
     }
 
