@@ -269,6 +269,7 @@ impl<'a> Builder<'a> {
             frames: HashMap::new(),
             tail_callers: HashMap::new(),
             jumpers: HashMap::new(),
+            callees: HashMap::new(),
         };
         for lock in recording.contents.locks()? {
             let totals = match self.since {
@@ -282,6 +283,7 @@ impl<'a> Builder<'a> {
                 totals => totals.cloned().unwrap_or_default(),
             };
             let totals = &recording.with_those_under_way(&lock, totals, self.since);
+            self.find_callees(&mut image, totals)?;
             match meaning(lock.kind) {
                 Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,
                 // Notified, and waited on by nobody.
@@ -439,7 +441,7 @@ impl<'a> Builder<'a> {
         if addresses.is_empty() {
             return Ok(None);
         }
-        let mut frames = self.tail_caller(image, addresses[0]);
+        let mut frames = self.gone(image, addresses[0]);
         for (at, address) in addresses.iter().enumerate() {
             frames.extend(self.frames_of(image, *address));
             if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
@@ -447,8 +449,55 @@ impl<'a> Builder<'a> {
             }
         }
         let known = self.stacks.number(frames);
-        image.stacks.insert(number, known);
+        // What was called there is known of one lock, and not of all.
+        if !image.callees.contains_key(&addresses[0]) {
+            image.stacks.insert(number, known);
+        }
         Ok(Some(known))
+    }
+
+    /// Finds what is called at the innermost return addresses of a lock's stacks, by those of its stacks that have the called
+    /// function in them: who leaves the lock by a jump took it by a call.
+    fn find_callees(&mut self, image: &mut Image, totals: &Totals) -> Result<(), Unreadable> {
+        image.callees.clear();
+        let numbers = totals.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
+        let stacks = numbers.into_iter().map(|number| image.recording.contents.stack(number));
+        let stacks = stacks.collect::<Result<Vec<Vec<u64>>, Unreadable>>()?;
+        let inner: BTreeSet<u64> = stacks.iter().filter_map(|stack| stack.first().copied()).collect();
+        for pair in stacks.iter().flat_map(|stack| stack.windows(2)).filter(|pair| inner.contains(&pair[1])) {
+            let called = self.frames_of(image, pair[0]);
+            let wraps = |frame: &u32| {
+                let frame = &self.frames.list[*frame as usize];
+                is_wrapper(frame, &brief(&frame.function))
+            };
+            let called: Vec<u32> = called.into_iter().skip_while(wraps).collect();
+            let function =
+                |frames: &[u32]| frames.last().map(|frame| self.frames.list[*frame as usize].function.clone());
+            let known = image.callees.entry(pair[1]).or_insert_with(|| Some(called.clone()));
+            if known.as_ref().is_some_and(|known| function(known) != function(&called)) {
+                *known = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions that are no longer on the stack, as the innermost of them has jumped to the one that locks or unlocks.
+    fn gone(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
+        let jumped = self.tail_caller(image, return_address);
+        let function = |frames: &[u32]| frames.last().map(|frame| &self.frames.list[*frame as usize].function);
+        match image.callees.get(&return_address) {
+            // The call says which.
+            Some(Some(called)) if function(called) == function(&jumped) => jumped,
+            // The one that was called has jumped to it.
+            Some(Some(called)) => called.iter().copied().chain(jumped).collect(),
+            Some(None) if jumped.is_empty() => {
+                let caller = self.frames_of(image, return_address).first().copied();
+                let caller = caller.map(|frame| brief(&self.frames.list[frame as usize].function));
+                let function = format!("[unknown, called by {}]", caller.unwrap_or_default());
+                vec![self.frames.number(Frame { function, ..Frame::default() })]
+            }
+            Some(None) | None => jumped,
+        }
     }
 
     /// The function that has jumped to the one that locks or unlocks.
@@ -496,6 +545,8 @@ struct Image<'a> {
     frames: HashMap<u64, Vec<u32>>,
     tail_callers: HashMap<u64, Vec<u32>>,
     jumpers: HashMap<(u32, u64), Vec<u32>>,
+    /// Of one lock: the frames of the function that is called before a return address; `None` of several.
+    callees: HashMap<u64, Option<Vec<u32>>>,
 }
 
 fn module(module: read::Module) -> Module {
