@@ -147,6 +147,16 @@ const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "libstdc++.so", "
 /// Packages of Rust that lock and do nothing else.
 const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-locks", "ondeck-record"];
 
+/// Files of Rust's standard library by a part of their paths, and those of their functions that only lock; all, where none is
+/// named.
+const STANDARD: &[(&str, &[&str])] = &[
+    ("library/std/src/sync/", &[]),
+    ("library/std/src/sys/", &[]),
+    ("library/std/src/thread/", &["park", "park_timeout"]),
+    ("library/core/src/ptr/", &["drop_in_place"]),
+    ("library/core/src/mem/", &["drop"]),
+];
+
 /// What is known of each frame of a profile, found out once: there are more stacks than frames.
 pub(crate) struct Tops<'p> {
     profile: &'p Profile,
@@ -218,7 +228,13 @@ pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     }
-    BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning)) || is_of_locks(&frame.file)
+    let is_known = BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning));
+    is_known || is_of_locks(&frame.file) || !brief.contains("::") && is_of_standard_library(&frame.file, brief)
+}
+
+/// The same of Rust's standard library, of functions without a path.
+fn is_of_standard_library(file: &str, brief: &str) -> bool {
+    STANDARD.iter().any(|(part, names)| file.contains(part) && (names.is_empty() || names.contains(&brief)))
 }
 
 /// Whether a source file is of a package of locks. Where a program has tables of lines only, names of functions that were
@@ -296,6 +312,37 @@ mod tests {
         for file in ["", "app/src/main.rs", "/w/ondeck-client/src/raw.rs", "ondeck/tests/raw.rs", "src/lib.rs"] {
             assert!(!is_of_locks(file), "{file}");
         }
+    }
+
+    /// As with `debug = "line-tables-only"`.
+    #[test]
+    fn functions_without_a_path_are_known_by_their_files() {
+        let rust = "/rustc/00ff/library";
+        let judged = |function: &str, file: &str| {
+            let file = format!("{rust}/{file}");
+            let frame = Frame { function: function.into(), file, is_named: true, ..Frame::default() };
+            is_wrapper(&frame, &brief(function))
+        };
+        for (function, file) in [
+            ("lock<u64>", "std/src/sync/poison/mutex.rs"),
+            ("unlock", "std/src/sys/sync/mutex/futex.rs"),
+            ("drop<u64>", "std/src/sync/poison/mutex.rs"),
+            ("drop_in_place<lock_api::mutex::MutexGuard<RawMutex, u64>>", "core/src/ptr/mod.rs"),
+            ("drop<std::sync::poison::mutex::MutexGuard<u64>>", "core/src/mem/mod.rs"),
+            ("park", "std/src/thread/functions.rs"),
+        ] {
+            assert!(judged(function, file), "{function}");
+        }
+        for (function, file) in [
+            ("replace<u64>", "core/src/mem/mod.rs"),
+            ("app::drop_in_place", "core/src/ptr/mod.rs"),
+            ("call_once<fn()>", "core/src/ops/function.rs"),
+            ("{closure#0}<()>", "std/src/thread/scoped.rs"),
+        ] {
+            assert!(!judged(function, file), "{function}");
+        }
+        let own = Frame { function: "lock".into(), file: "src/main.rs".into(), is_named: true, ..Frame::default() };
+        assert!(!is_wrapper(&own, "lock"));
     }
 
     /// One function may do both, and is two then.
