@@ -6,7 +6,7 @@
 use crate::Refusal;
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{Endianness, FileKind};
+use object::{Endianness, FileKind, Object, ObjectSymbol, ReadCache};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
@@ -54,8 +54,12 @@ pub(crate) fn judge(path: &Path) -> Result<(), Refusal> {
             continue;
         }
         let own = |why: String| format!("{}: {why}", path.display());
-        return match judge_binary(&content).map_err(refuse)? {
-            Some(why) => Err(Refusal::OutOfReach(own(why))),
+        if let Some(why) = judge_binary(&content).map_err(refuse)? {
+            return Err(Refusal::OutOfReach(own(why)));
+        }
+        let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
+        return match sanitizer(&path, &options) {
+            Some(why) => Err(refuse(why.to_owned())),
             None => judge_rights(&path, &metadata).map_err(refuse),
         };
     }
@@ -111,6 +115,31 @@ fn judge_binary(content: &[u8]) -> Result<Option<String>, String> {
         ))),
     }
 }
+
+/// Why a program that a compiler has built with one of its sanitizers gets no library of ours; `options` are those of
+/// AddressSanitizer. With its runtime inside the program, that one has nothing against a library.
+fn sanitizer(path: &Path, options: &str) -> Option<&'static str> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    let is_there = |name: &[u8], must_be_elsewhere: bool| {
+        let mut found = file.dynamic_symbols().filter(|symbol| symbol.name_bytes() == Ok(name));
+        found.any(|symbol| symbol.is_undefined() || !must_be_elsewhere)
+    };
+    let has_leave = options.split([':', ',', ' ']).any(|option| option == LEAVE);
+    if is_there(b"__asan_init", true) && !has_leave {
+        return Some(
+            "it is built with AddressSanitizer, which stops a program that loads ondeck's library; accepted: \
+             ASAN_OPTIONS=verify_asan_link_order=0, or a build without it",
+        );
+    }
+    is_there(b"__tsan_init", false).then_some(
+        "it is built with ThreadSanitizer, which does not see locks that ondeck's library answers, and would report races \
+         that are none; accepted: a build without it",
+    )
+}
+
+/// With it, AddressSanitizer does not ask to be the first library.
+const LEAVE: &str = "verify_asan_link_order=0";
 
 const MACHINE: elf::Machine = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
 
@@ -185,6 +214,30 @@ mod tests {
         assert!(refusal(directory.path()).contains("not a file"));
         assert!(matches!(find(OsStr::new("no-such-program-here")), Err(Refusal::NotFound(_))));
         assert!(matches!(find(OsStr::new("./no/such/program")), Err(Refusal::NotFound(_))));
+    }
+
+    #[test]
+    fn sanitizers_are_known_before_the_program_is_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("a.c");
+        std::fs::write(&source, "int main(void) { return 0; }").unwrap();
+        let built = |flag: &str| {
+            let program = directory.path().join(flag);
+            let mut how = std::process::Command::new("cc");
+            how.arg(format!("-fsanitize={flag}")).arg(&source).arg("-o");
+            // Not every compiler has each of them.
+            how.arg(&program).stderr(std::process::Stdio::null()).status().unwrap().success().then_some(program)
+        };
+        for (flag, name) in [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")] {
+            let Some(program) = built(flag) else { continue };
+            assert!(refusal(&program).contains(name), "{flag}");
+        }
+        if let Some(program) = built("undefined") {
+            assert_eq!(judge(&program), Ok(()));
+        }
+        if let Some(program) = built("address") {
+            assert_eq!(sanitizer(&program, "detect_leaks=0:verify_asan_link_order=0"), None);
+        }
     }
 
     #[test]
