@@ -41,7 +41,20 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
 /// Commands that are told to be typed begin with `ondeck`: with the program's path in its place, if it was called by one.
 pub(crate) fn as_typed(text: &str) -> String {
     let typed = std::env::args().next().filter(|typed| typed.contains('/'));
-    typed.map_or(text.to_owned(), |typed| with_path(text, &typed))
+    let text = for_user(text);
+    typed.map_or(text.clone(), |typed| with_path(&text, &typed))
+}
+
+/// Without `sudo` before our commands if the user is root: containers often have none.
+pub(crate) fn for_user(text: &str) -> String {
+    // SAFETY: always may be called.
+    if unsafe { libc::geteuid() } == 0 { as_root(text) } else { text.to_owned() }
+}
+
+/// What the program's own command may have stays.
+fn as_root(text: &str) -> String {
+    const OURS: [&str; 7] = ["ondeck", "apt-get", "dnf", "pacman", "zypper", "sysctl", "mount"];
+    OURS.iter().fold(text.to_owned(), |text, word| text.replace(&format!("sudo {word} "), &format!("{word} ")))
 }
 
 fn with_path(text: &str, path: &str) -> String {
@@ -179,6 +192,12 @@ mod tests {
             "Next, run more rounds:\nondeck bench --rounds 10\n  ondeck run -- ./server\n ondeck  1.00\nondeck bench";
         let typed = "Next, run more rounds:\n./o bench --rounds 10\n  ./o run -- ./server\n ondeck  1.00\n./o bench";
         assert_eq!(with_path(text, "./o"), typed);
+    }
+
+    #[test]
+    fn root_needs_no_sudo_and_keeps_that_of_the_program() {
+        let text = "Mount them: sudo mount -t tracefs\n  sudo ondeck profile --futex -- sudo -u nobody ./server";
+        assert_eq!(as_root(text), "Mount them: mount -t tracefs\n  ondeck profile --futex -- sudo -u nobody ./server");
     }
 
     #[test]

@@ -135,7 +135,19 @@ impl<'a> Writer<'a> {
         writer.file.period = i64::from(profile.rate);
         writer.file.time_nanos = integer(profile.started_at * 1e9);
         writer.file.duration_nanos = integer(profile.seconds * 1e9);
+        writer.program();
         writer
+    }
+
+    /// The first module is the program, which readers take the profile to be of.
+    fn program(&mut self) {
+        let profile = self.profile;
+        let file = |path: &'a str| path.rsplit('/').next().unwrap_or_default();
+        let programs = profile.processes.iter().map(|process| file(&process.program));
+        let is_of = |program: &str| profile.frames.iter().find(|frame| file(&frame.module) == program);
+        if let Some(frame) = programs.filter(|name| !name.is_empty()).find_map(is_of) {
+            self.mapping(&frame.module, &frame.build_id, frame.address);
+        }
     }
 
     fn string(&mut self, text: impl Into<Cow<'a, str>>) -> i64 {

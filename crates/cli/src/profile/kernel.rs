@@ -5,7 +5,7 @@ use super::signals::{Order, Orders, end_at_once, ignore_faults};
 use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
-use crate::terminal::say;
+use crate::terminal::{for_user, say};
 use ondeck_profile::{FutexCollector, is_alive};
 use ondeck_report::wording::quoted;
 use ondeck_trace::{Held, Refusal, Tracer};
@@ -20,7 +20,7 @@ const GAP: Duration = Duration::from_millis(5);
 /// What to type where the recorder cannot get into a program.
 pub(super) fn instead(command: &[OsString]) -> String {
     let words: Vec<String> = command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-    format!("Watch its locks from the kernel: sudo ondeck profile --futex -- {}", words.join(" "))
+    for_user(&format!("Watch its locks from the kernel: sudo ondeck profile --futex -- {}", words.join(" ")))
 }
 
 /// Starts a program, and watches it from its first instruction on.
@@ -82,7 +82,7 @@ pub(crate) fn explain(refusal: Refusal) -> Exit {
         return Exit::Usage(refusal.to_string());
     }
     if !refusal.needs_root() {
-        return Exit::Failed(refusal.to_string());
+        return Exit::Failed(for_user(&refusal.to_string()));
     }
     let words: Vec<String> = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
     Exit::Failed(format!("{refusal}. Run this as root: sudo {}", words.join(" ")))

@@ -42,6 +42,17 @@ fn inlined_functions_share_the_location_of_their_caller() {
     assert!(mapping.has_inline_frames && mapping.memory_limit > push.address);
 }
 
+/// Locks are called in the C library, so that comes first in each stack.
+#[test]
+fn the_program_is_the_first_module() {
+    let mut profile = toy();
+    for frame in &mut profile.frames {
+        frame.module = if frame.function == "main" { "server" } else { "libc.so.6" }.to_owned();
+    }
+    let file = proto::Profile::decode(&unpacked(&write(&profile))[..]).unwrap();
+    assert_eq!(file.string_table[file.mapping[0].filename as usize], "server");
+}
+
 /// Sums of whole numbers are those of the figures, not of figures that were rounded one by one.
 #[test]
 fn small_figures_do_not_get_lost() {

@@ -55,10 +55,16 @@ pub(super) fn how_to_get_names(files: &[&Path], system: &System) -> Option<Strin
         }
     );
     let packaged: Vec<&Path> = files.iter().copied().filter(|file| is_packaged(file)).take(MOST_FILES).collect();
+    let fetched = match (packaged.len(), files.len()) {
+        (n, all) if n == all => "them".to_owned(),
+        (1, _) => format!("those of {}", packaged[0].display()),
+        (n, _) => format!("those of {n} files"),
+    };
     match system.server().filter(|_| !packaged.is_empty()) {
-        Some((server, install)) => {
-            Some(format!("{said}. Fetch them, then profile again:\n{}", command(&packaged, server, install, system)))
-        }
+        Some((server, install)) => Some(format!(
+            "{said}. Fetch {fetched}, then profile again:\n{}",
+            command(&packaged, server, install, system)
+        )),
         None => Some(format!("{said}. Install debug symbols, or compile with -g and don't strip")),
     }
 }
@@ -102,7 +108,8 @@ mod tests {
         let two = ["/usr/bin/a b", "/srv/own", "/lib/x86_64-linux-gnu/libc.so.6"];
         assert_eq!(
             told(&two, "ID=\"opensuse-leap\"\n", false),
-            "some functions have no names, because 3 files have no debug symbols. Fetch them, then profile again:\n\
+            "some functions have no names, because 3 files have no debug symbols. Fetch those of 2 files, then \
+             profile again:\n\
              sudo zypper install debuginfod-client && for file in '/usr/bin/a b' /lib/x86_64-linux-gnu/libc.so.6; do \
              DEBUGINFOD_URLS=https://debuginfod.opensuse.org debuginfod-find debuginfo \"$file\"; done"
         );
@@ -124,6 +131,11 @@ mod tests {
         let names: Vec<String> = (0..40).map(|n| format!("/usr/lib/lib{n}.so")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let text = told(&names, DEBIAN, true);
-        assert!(text.contains("40 files") && text.matches("/usr/lib/").count() == MOST_FILES, "{text}");
+        assert!(
+            text.contains("40 files")
+                && text.contains("those of 4 files")
+                && text.matches("/usr/lib/").count() == MOST_FILES,
+            "{text}"
+        );
     }
 }
