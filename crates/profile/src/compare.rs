@@ -6,10 +6,10 @@
 //!
 //! # What is noise
 //! A profile is one run, so what another run of the same program would give is unknown. What is known is how far off an
-//! estimate may be that was made of samples. Each wait, and each acquisition, is taken with a probability of at least one in
-//! `rate`, so that n of them are estimated with a variance of at most `rate * n`, and the sum of their lengths with one of at
-//! most `rate` times the sum of the squares of the lengths. That includes what chance does to a number of events that happen
-//! independently of each other. To each variance comes that of one more sample: without it, none in one run and four in the
+//! estimate may be that was made of samples. One acquisition in `rate` is taken, so that n of them are estimated with a
+//! variance of `rate * n`. A wait stands for as many as its length says ([`weight`]): one that is always recorded for itself.
+//! The sum of these is the variance of the number of waits, and with the squares of the lengths that of the sum of the
+//! lengths. That includes what chance does to a number of events that happen independently of each other. To each variance comes that of one more sample: without it, none in one run and four in the
 //! other would count as a difference. A change is stated only where it is beyond 1.96 standard deviations of the difference,
 //! which chance alone exceeds once in twenty times; else `~` stands in its place.
 
@@ -19,7 +19,7 @@ mod tests;
 mod text;
 
 use crate::rows::is_function;
-use crate::summary::{LockSummary, Names, Path, Sites, Summary};
+use crate::summary::{LockSummary, Names, Noise, Path, Sites, Summary, weight};
 use pairs::{Known, pairs};
 
 /// So many standard deviations to either side hold 95 % of a normal distribution.
@@ -70,11 +70,11 @@ struct Top {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Figures {
     seconds: f64,
-    rate: f64,
+    rate: u32,
     acquisitions: f64,
     waits: f64,
     wait_ns: f64,
-    squares: f64,
+    noise: Noise,
     longest_ns: Option<u64>,
 }
 
@@ -177,47 +177,54 @@ impl Top {
 impl Figures {
     fn of(run: &Summary, locks: &[&LockSummary]) -> Figures {
         let sum = |of: fn(&LockSummary) -> f64| add(locks.iter().map(|lock| of(lock)));
+        let mut noise = Noise::default();
+        locks.iter().for_each(|lock| noise.add(lock.noise));
         Figures {
             seconds: run.seconds,
-            rate: f64::from(run.rate.max(1)),
+            rate: run.rate.max(1),
             acquisitions: sum(|lock| lock.acquisitions),
             waits: sum(|lock| lock.waits),
             wait_ns: sum(|lock| lock.wait_ns),
-            squares: sum(|lock| lock.squares),
+            noise,
             longest_ns: locks.iter().filter_map(|lock| lock.longest_ns).max(),
         }
     }
 
     /// Waiting in each second, in ns. `mean` is the mean wait of both runs.
     fn waiting(&self, mean: f64) -> Estimate {
-        let variance = self.rate * self.squares + (self.rate * mean).powi(2);
-        self.estimate(self.wait_ns / self.seconds, variance.sqrt() / self.seconds, self.waits)
+        let variance = self.noise.squares + (weight(mean, self.rate) * mean).powi(2);
+        self.estimate(self.wait_ns / self.seconds, variance.sqrt() / self.seconds, self.samples())
     }
 
     /// Waits in each second.
-    fn waits(&self) -> Estimate {
-        self.per_second(self.waits)
+    fn waits(&self, mean: f64) -> Estimate {
+        let variance = self.noise.counts + weight(mean, self.rate).powi(2);
+        self.estimate(self.waits / self.seconds, variance.sqrt() / self.seconds, self.samples())
     }
 
     /// Acquisitions in each second.
     fn acquisitions(&self) -> Estimate {
-        self.per_second(self.acquisitions)
+        let rate = f64::from(self.rate);
+        let variance = rate * self.acquisitions + rate * rate;
+        let samples = self.acquisitions / rate;
+        self.estimate(self.acquisitions / self.seconds, variance.sqrt() / self.seconds, samples)
+    }
+
+    /// As many samples of one weight would be as uncertain.
+    fn samples(&self) -> f64 {
+        if self.noise.counts > 0.0 { self.waits * self.waits / self.noise.counts } else { 0.0 }
     }
 
     /// The mean wait, in ns.
     fn mean(&self) -> Option<Estimate> {
         let mean = self.wait_ns / self.waits;
-        let variance = self.rate * (self.squares - self.waits * mean * mean).max(0.0) / (self.waits * self.waits);
-        (self.waits > 0.0).then(|| self.estimate(mean, variance.sqrt(), self.waits))
+        let Noise { counts, lengths, squares } = self.noise;
+        let variance = (squares - 2.0 * mean * lengths + mean * mean * counts).max(0.0) / (self.waits * self.waits);
+        (self.waits > 0.0).then(|| self.estimate(mean, variance.sqrt(), self.samples()))
     }
 
-    fn per_second(&self, count: f64) -> Estimate {
-        let variance = self.rate * count + self.rate * self.rate;
-        self.estimate(count / self.seconds, variance.sqrt() / self.seconds, count)
-    }
-
-    fn estimate(&self, value: f64, deviation: f64, count: f64) -> Estimate {
-        Estimate { value, deviation, is_of_enough: count >= ENOUGH_SAMPLES * self.rate }
+    fn estimate(&self, value: f64, deviation: f64, samples: f64) -> Estimate {
+        Estimate { value, deviation, is_of_enough: samples >= ENOUGH_SAMPLES }
     }
 }
 

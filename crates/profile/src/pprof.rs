@@ -27,7 +27,7 @@ pub(crate) use read::read;
 
 use crate::profile::{Lock, Profile, VERSION};
 use crate::rows::{Place, Row, Side, UNKNOWN, of_side, of_takers, with_rest};
-use crate::summary::squares;
+use crate::summary::Noise;
 use flate2::Compression;
 use ondeck_report::wording::quoted;
 use prost::Message;
@@ -79,8 +79,10 @@ struct LockFacts {
     /// Functions where it comes from, the innermost first.
     origin: Vec<String>,
     longest_ns: u64,
-    /// See [`squares`].
+    /// The sum of the squares of its waits.
     squares: f64,
+    /// Files of earlier versions have none.
+    noise: Option<Noise>,
 }
 
 /// The profile as a file for pprof.
@@ -330,7 +332,8 @@ fn facts(profile: &Profile) -> String {
         name: lock.name.clone(),
         origin: crate::summary::origin(profile, lock),
         longest_ns: lock.longest_ns,
-        squares: squares(lock),
+        squares: Noise::of(lock, 1).squares,
+        noise: Some(Noise::of(lock, profile.rate)),
     };
     let facts = Facts {
         version: u64::from(VERSION),

@@ -3,6 +3,7 @@
 use crate::profile::{Lock, Profile};
 use crate::rows::{Place, Row, Side, functions, is_function, of_side};
 use ondeck_report::wording::plain;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// Functions by which a place is known: the innermost ones. What the callers of their callers are called changes more often
@@ -40,14 +41,60 @@ pub(crate) struct LockSummary {
     pub(crate) acquisitions: f64,
     pub(crate) waits: f64,
     pub(crate) wait_ns: f64,
-    /// See [`squares`].
-    pub(crate) squares: f64,
+    pub(crate) noise: Noise,
     /// `None` where it is not known.
     pub(crate) longest_ns: Option<u64>,
     /// How long it was waited where.
     pub(crate) waiters: Sites,
     /// How much waiting is charged to whom.
     pub(crate) holders: Sites,
+}
+
+/// What the noise of a lock's waits follows from: each counts as often as a sample of its length stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Noise {
+    /// The sum of these: the variance of the number of waits.
+    pub(crate) counts: f64,
+    /// The same times the lengths, in ns.
+    pub(crate) lengths: f64,
+    /// The same times their squares, in ns squared: the variance of the sum of the lengths.
+    pub(crate) squares: f64,
+}
+
+/// For how many waits a sample of one of that length stands: longer ones than so many us as the rate says are recorded
+/// all, and others in proportion.
+pub(crate) fn weight(ns: f64, rate: u32) -> f64 {
+    let whole = f64::from(rate.max(1) - 1) * 1000.0;
+    if ns >= whole { 1.0 } else { whole / ns.max(1.0) }
+}
+
+impl Noise {
+    /// As far as the histogram tells. Within a bar, waits count as spread evenly.
+    pub(crate) fn of(lock: &Lock, rate: u32) -> Noise {
+        let mut noise = Noise::default();
+        for bar in &lock.wait_histogram.0 {
+            let (from, to) = (bar.from as f64, bar.to as f64);
+            let mean = f64::midpoint(from, to);
+            let count = bar.count * weight(mean, rate);
+            noise.counts += count;
+            noise.lengths += count * mean;
+            noise.squares += count * (from * from + from * to + to * to) / 3.0;
+        }
+        // Waits of the same length have the least; a histogram that has less is not of all waits.
+        let mean = lock.mean_wait_ns().unwrap_or_default();
+        let least = Noise { counts: lock.waits, lengths: lock.wait_ns, squares: mean * lock.wait_ns };
+        Noise {
+            counts: noise.counts.max(least.counts).min(f64::MAX),
+            lengths: noise.lengths.max(least.lengths).min(f64::MAX),
+            squares: noise.squares.max(least.squares).min(f64::MAX),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Noise) {
+        self.counts += other.counts;
+        self.lengths += other.lengths;
+        self.squares += other.squares;
+    }
 }
 
 /// ns by place.
@@ -118,7 +165,7 @@ impl Summary {
                 acquisitions: lock.acquisitions,
                 waits: lock.waits,
                 wait_ns: lock.wait_ns,
-                squares: squares(lock),
+                noise: Noise::of(lock, profile.rate),
                 longest_ns: Some(lock.longest_ns),
                 waiters,
                 holders,
@@ -145,19 +192,6 @@ pub(crate) fn origin(profile: &Profile, lock: &Lock) -> Vec<String> {
     functions.take(ORIGIN_DEPTH).map(|name| short(&name)).collect()
 }
 
-/// The sum of the squares of a lock's waits, in ns squared, as far as its histogram tells: what the noise of the sum of its
-/// waits follows from. Within a bar, waits count as spread evenly.
-pub(crate) fn squares(lock: &Lock) -> f64 {
-    let bars = lock.wait_histogram.0.iter().map(|bar| {
-        let (from, to) = (bar.from as f64, bar.to as f64);
-        bar.count * (from * from + from * to + to * to) / 3.0
-    });
-    let sum: f64 = bars.sum();
-    // Waits of the same length have the least; a histogram that has less is not of all waits.
-    let least = lock.mean_wait_ns().map_or(0.0, |mean| mean * lock.wait_ns);
-    sum.max(least).min(f64::MAX)
-}
-
 /// A foreign name in one line of bounded length.
 pub(crate) fn short(name: &str) -> String {
     match name.char_indices().nth(LONGEST_NAME) {
@@ -176,7 +210,9 @@ mod tests {
         let summary = Summary::of(&toy());
         let queue = &summary.locks[0];
         assert_eq!((queue.waits, queue.wait_ns, queue.longest_ns), (1100.0, 2_100_000.0, Some(6000)));
-        assert_eq!(queue.squares, 1000.0 * 4e6 + 100.0 * 1e6);
+        // Of 15 us and more all would have been recorded; each of these stands for 7.5 and 15.
+        let expected = Noise { counts: 9000.0, lengths: 16.5e6, squares: 31.5e9 };
+        assert_eq!(queue.noise, expected);
         assert_eq!(queue.origin, ["queue_init", "main"]);
         let (path, ns) = queue.waiters.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
         assert_eq!((summary.names.of(*path), *ns), (vec!["queue_lock", "push", "worker"], 2_000_000.0));

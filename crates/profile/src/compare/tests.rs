@@ -48,6 +48,18 @@ fn what_sampling_explains_is_not_stated() {
     assert_eq!((change(1).as_str(), change(16).as_str()), ("+10.0%", "~"));
 }
 
+/// Of waits that are long enough all are recorded, whatever the rate.
+#[test]
+fn waits_that_are_all_recorded_have_no_noise_of_sampling() {
+    let row = |rate: u32| {
+        let text = text(&run(1.0, rate, 400.0, 5e6), &run(1.0, rate, 600.0, 5e6));
+        ["waiting in", "waits in"].map(|title| line(&text, title, "queue"))
+    };
+    let expected = ["queue 2.00 s ± 10% 3.00 s ± 8% +50.0%", "queue 400 ± 10% 600 ± 8% +50.0%"];
+    assert_eq!(row(1), expected);
+    assert_eq!(row(1000), expected);
+}
+
 /// One side of a binomial distribution: 6 or more of 6 are rarer than one in twenty on both sides, 5 of 5 are not.
 #[test]
 fn few_events_are_no_change() {
@@ -69,15 +81,18 @@ fn the_same_program_twice_rarely_counts_as_changed() {
         ((seed >> 33) as f64 + 0.5) / (1_u64 << 31) as f64
     };
     const RATE: u32 = 8;
-    // In each of 4000 instants a wait happens or not, with a length of an exponential distribution; one in eight is seen.
+    // In each of 4000 instants a wait happens or not, with a length of an exponential distribution; each is seen with a
+    // chance in proportion to its length.
     let mut draw = || {
-        let mut figures = Figures { seconds: 1.0, rate: f64::from(RATE), ..Figures::default() };
+        let mut figures = Figures { seconds: 1.0, rate: RATE, ..Figures::default() };
         for _ in 0..4000 {
-            let (happens, length, seen) = (random() < 0.2, -1000.0 * random().ln(), random() < 1.0 / f64::from(RATE));
-            if happens && seen {
-                figures.waits += figures.rate;
-                figures.wait_ns += figures.rate * length;
-                figures.squares += figures.rate * length * length;
+            let (happens, length) = (random() < 0.2, -4000.0 * random().ln());
+            let weight = weight(length, RATE);
+            if happens && random() < 1.0 / weight {
+                figures.waits += weight;
+                figures.wait_ns += weight * length;
+                let (lengths, squares) = (weight * weight * length, weight * weight * length * length);
+                figures.noise.add(Noise { counts: weight * weight, lengths, squares });
             }
         }
         figures
@@ -86,7 +101,7 @@ fn the_same_program_twice_rarely_counts_as_changed() {
     for _ in 0..1000 {
         let (old, new) = (draw(), draw());
         let mean = (old.wait_ns + new.wait_ns) / (old.waits + new.waits);
-        false_waits += u32::from(old.waits().differs_from(&new.waits()));
+        false_waits += u32::from(old.waits(mean).differs_from(&new.waits(mean)));
         false_times += u32::from(old.waiting(mean).differs_from(&new.waiting(mean)));
         false_means += u32::from(old.mean().unwrap().differs_from(&new.mean().unwrap()));
     }

@@ -27,7 +27,11 @@ const TABLES: [Table; 4] = [
         of: |figures, mean| Some(figures.waiting(mean)),
         text: duration_ns,
     },
-    Table { title: "waits in each second\n(less is better)", of: |figures, _| Some(figures.waits()), text: count },
+    Table {
+        title: "waits in each second\n(less is better)",
+        of: |figures, mean| Some(figures.waits(mean)),
+        text: count,
+    },
     Table { title: "mean wait\n(less is better)", of: |figures, _| figures.mean(), text: duration_ns },
     Table { title: "acquisitions in each second", of: |figures, _| Some(figures.acquisitions()), text: count },
 ];

@@ -4,7 +4,7 @@
 use super::proto::{Location, Profile, Sample};
 use super::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TYPES, TAKEN, WAITED};
 use crate::json::check_version;
-use crate::summary::{self, LockSummary, Path, Summary, short};
+use crate::summary::{self, LockSummary, Noise, Path, Summary, short};
 use ondeck_report::wording::list_some;
 use prost::{Message, decode_length_delimiter};
 use serde::Deserialize;
@@ -168,9 +168,15 @@ impl<'a> Reader<'a> {
 }
 
 fn add_facts(facts: LockFacts, places: &mut Places, summary: &mut Summary) {
+    let rate = summary.rate;
     let lock = places.lock(&facts.process, &facts.name, summary);
     lock.longest_ns = lock.longest_ns.max(Some(facts.longest_ns));
-    lock.squares += facts.squares.max(0.0);
+    // At most.
+    let without = || {
+        let rate = f64::from(rate.max(1));
+        Noise { counts: rate * lock.waits, lengths: rate * lock.wait_ns, squares: rate * facts.squares.max(0.0) }
+    };
+    lock.noise.add(facts.noise.unwrap_or_else(without));
     if lock.origin.is_empty() {
         lock.origin = facts.origin.iter().map(|name| short(name)).collect();
     }

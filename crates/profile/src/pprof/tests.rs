@@ -147,7 +147,7 @@ fn same(profile: &Profile) {
         close(made_lock.waits, lock.waits, 1.5);
         close(made_lock.acquisitions, lock.acquisitions, 1.5);
         close(made_lock.wait_ns, lock.wait_ns, 1.5);
-        assert_eq!((made_lock.squares, made_lock.longest_ns), (lock.squares, lock.longest_ns));
+        assert_eq!((made_lock.noise, made_lock.longest_ns), (lock.noise, lock.longest_ns));
         assert_eq!(made_lock.origin, lock.origin);
         let sides: [fn(&LockSummary) -> &Sites; 2] = [|lock| &lock.waiters, |lock| &lock.holders];
         for sites in sides {
