@@ -168,7 +168,7 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
     let n_members: u32 = members.iter().map(|lock| lock.members.max(1)).sum();
     let sum = |of: fn(&Lock) -> f64| members.iter().map(of).sum();
     let told = |of: fn(&Lock) -> Option<f64>| members.iter().map(of).sum::<Option<f64>>();
-    let all = |of: fn(&Lock) -> &Vec<Site>| sites(members.iter().flat_map(|lock| of(lock)));
+    let all = |of: fn(&Lock) -> &Vec<Site>| sites(members.iter().flat_map(of));
     let first = &members[0];
     let name = match name {
         Some(name) if n_members > 1 => format!("{n_members} locks {name}"),

@@ -1,7 +1,7 @@
 //! The JSON form of a profile: all of it, and back.
 
 use crate::names::shown;
-use crate::profile::{Condition, Histogram, Lock, Profile, Site, VERSION};
+use crate::profile::{Cause, Condition, Histogram, Lock, Other, Profile, Site, VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -77,9 +77,17 @@ fn fault(profile: &Profile) -> Option<String> {
     let mut processes = locks.chain(profile.conditions.iter().map(|condition| condition.process));
     let process = processes.find_map(|process| missing("process", process, profile.processes.len()));
     let origins = profile.locks.iter().filter_map(|lock| lock.origin).map(|origin| origin.stack);
-    let mut stacks = origins.chain(sites(profile).map(|site| site.stack));
+    let causes = || profile.locks.iter().flat_map(|lock| &lock.causes);
+    let others = causes().filter_map(|cause| cause.stack).chain(profile.stuck.iter().filter_map(|one| one.stack));
+    let mut stacks = origins.chain(sites(profile).map(|site| site.stack)).chain(others);
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
-    frame.or(process).or(stack).or_else(|| endless(profile)).or_else(|| impossible(profile))
+    let lock = |number| missing("lock", number, profile.locks.len());
+    let other = |cause: &Cause| match cause.other? {
+        Other::Lock(number) => lock(number),
+        Other::Condition(number) => missing("condition variable", number, profile.conditions.len()),
+    };
+    let other = causes().find_map(other).or_else(|| profile.stuck.iter().find_map(|one| lock(one.lock)));
+    frame.or(process).or(stack).or(other).or_else(|| endless(profile)).or_else(|| impossible(profile))
 }
 
 /// All stacks of all sites have no more frames in profiles of programs. What is made of a profile goes through each.
@@ -92,7 +100,7 @@ fn endless(profile: &Profile) -> Option<String> {
 }
 
 fn sites(profile: &Profile) -> impl Iterator<Item = &Site> {
-    let of_conditions = profile.conditions.iter().flat_map(|condition| &condition.waiters);
+    let of_conditions = profile.conditions.iter().flat_map(|one| one.waiters.iter().chain(&one.notifiers));
     profile.locks.iter().flat_map(sites_of).chain(of_conditions)
 }
 
@@ -121,12 +129,13 @@ fn impossible(profile: &Profile) -> Option<String> {
         all.extend(bars.into_iter().flat_map(|histogram| &histogram.0).map(|bar| bar.count));
         all.push(lock.timeline.slice);
         all.extend(&lock.timeline.amounts);
+        all.extend(lock.causes.iter().flat_map(|cause| [cause.ns, cause.count, cause.each_ns]));
         let odd_bars = bars.into_iter().find_map(|of| histogram("lock", &lock.name, of));
         figures("lock", &lock.name, &all).or(odd_bars)
     };
     let of_condition = |condition: &Condition| {
-        let mut all = vec![condition.waits, condition.wait_ns];
-        all.extend(condition.waiters.iter().flat_map(|site| [site.count, site.ns]));
+        let mut all = vec![condition.waits, condition.wait_ns, condition.again, condition.notifications_of_all];
+        all.extend(condition.waiters.iter().chain(&condition.notifiers).flat_map(|site| [site.count, site.ns]));
         all.extend(condition.wait_histogram.0.iter().map(|bar| bar.count));
         let what = "condition variable";
         figures(what, &condition.name, &all).or_else(|| histogram(what, &condition.name, &condition.wait_histogram))
@@ -158,7 +167,9 @@ mod tests {
     #[test]
     fn errors_name_what_is_wrong() {
         let text = to_json(&toy());
-        let cut = from_json(&text[..text.len() / 2]).unwrap_err();
+        // Not within a number.
+        let end = text[..text.len() / 2].rfind(',').unwrap();
+        let cut = from_json(&text[..end]).unwrap_err();
         assert!(cut.contains("line 1, column ") && cut.contains("cut off?"), "{cut}");
         let newer = with("/version", 2.into());
         assert_eq!(newer, "is a profile of a newer form, version 2; accepted: version 1");
@@ -180,6 +191,11 @@ mod tests {
             ("/conditions/0/waiters/0/stack", "names stack 99 of"),
             ("/locks/0/origin/stack", "names stack 99 of"),
             ("/locks/1/process", "names process 99 of"),
+            ("/locks/0/causes/0/stack", "names stack 99 of"),
+            ("/locks/0/causes/0/other/lock", "names lock 99 of"),
+            ("/stuck/0/lock", "names lock 99 of"),
+            ("/stuck/0/stack", "names stack 99 of"),
+            ("/conditions/0/notifiers/0/stack", "names stack 99 of"),
         ] {
             let error = with(pointer, 99.into());
             assert!(error.contains(what), "{pointer}: {error}");
@@ -191,6 +207,7 @@ mod tests {
         for (pointer, value, what) in [
             ("/seconds", -1.0, "the run of \"./server\" has a figure of -1, where only 0 to 1e18 makes sense"),
             ("/locks/0/wait_ns", -1.0, "lock \"queue.mutex+8\" has a figure of -1"),
+            ("/locks/0/causes/0/each_ns", -1.0, "lock \"queue.mutex+8\" has a figure of -1"),
             ("/locks/0/holders/0/ns", -1.0, "lock \"queue.mutex+8\" has a figure of -1"),
             ("/locks/2/timeline/amounts/0", 1e300, "where only 0 to 1e18 makes sense"),
         ] {

@@ -1,7 +1,8 @@
 //! A small profile that has everything once, for tests.
 
 use crate::profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
+    Bar, Cause, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Other, Process, Profile, Site, Spot, State,
+    Stuck, Timeline, VERSION,
 };
 
 /// A profile that grows.
@@ -91,6 +92,15 @@ pub(crate) fn toy() -> Profile {
 
     let queue = builder.lock("queue.mutex+8", 1000.0, 2_000.0, push, pop);
     queue.origin = Some(Origin { stack: setup, spot: Spot::Initialised });
+    queue.causes = vec![Cause {
+        state: State::OtherLock,
+        stack: Some(pop),
+        other: Some(Other::Lock(1)),
+        ns: 2_100_000.0,
+        count: 1000.0,
+        each_ns: 2000.0,
+        ..Cause::default()
+    }];
     // 100 waits of 1000 ns at a second place; 50,000 ns pass while the lock is free.
     queue.waits += 100.0;
     queue.wait_ns += 100_000.0;
@@ -115,8 +125,10 @@ pub(crate) fn toy() -> Profile {
         longest_ns: 90_000_000,
         wait_histogram: Histogram(vec![Bar { from: 1 << 26, to: 1 << 27, count: 20.0 }]),
         waiters: vec![Site { stack: pop, count: 20.0, ns: 1.5e9 }],
+        notifiers: vec![Site { stack: push, count: 20.0, ns: 0.0 }],
         ..Condition::default()
     });
+    builder.0.stuck.push(Stuck { thread: 7, lock: 1, ns: 5000, stack: Some(pop), ..Stuck::default() });
     builder.0.dropped = Dropped { samples: 5, stacks: 1, locks: 0, processes: 0 };
     builder.0.notes.push("waits are estimated".into());
     builder.0

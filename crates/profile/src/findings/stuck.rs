@@ -81,11 +81,7 @@ fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
         first.holder?,
     );
     let stack = |one: &&&Stuck| Some((format!("thread {} waits here", one.thread), one.stack?));
-    Some(Findings {
-        verdict,
-        stacks: all.iter().take(1).filter_map(|one| stack(&one)).collect(),
-        ..Findings::default()
-    })
+    Some(Findings { verdict, stacks: all.iter().take(1).filter_map(stack).collect(), ..Findings::default() })
 }
 
 /// A thread by the function in which it waits.
