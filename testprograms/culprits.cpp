@@ -3,7 +3,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <functional>
 #include <mutex>
 #include <poll.h>
 #include <pthread.h>
@@ -23,24 +22,26 @@ static void compute(int n)
     for (auto until = Clock::now() + us(n); Clock::now() < until;) {}
 }
 static void rest(int n) { std::this_thread::sleep_for(us(n)); }
-static void start(Threads &threads, int n, std::function<void()> body)
+template <typename Body> static void start(Threads &threads, int n, Body body)
 {
     for (int i = 0; i < n; i++)
         threads.emplace_back(body);
 }
-static void repeat(Threads &threads, int n, std::function<void(long)> body)
+template <typename Body> static void repeat(Threads &threads, int n, Body body)
 {
     start(threads, n, [=] {
         for (long turn = 0; goes_on(); turn++)
             body(turn);
     });
 }
-// So that no function ends in a jump to the one that unlocks, and none is part of another.
+// No function ends in a jump to the one that unlocks, and none is part of another.
 #define SECTION(name, lock, work)                                                                                              \
     [[gnu::noinline]] static void name()                                                                                       \
     {                                                                                                                          \
-        std::lock_guard guard(lock);                                                                                           \
-        work;                                                                                                                  \
+        {                                                                                                                      \
+            std::lock_guard guard(lock);                                                                                       \
+            work;                                                                                                              \
+        }                                                                                                                      \
         asm volatile("" ::: "memory");                                                                                         \
     }
 
@@ -117,10 +118,10 @@ static void hot(Threads &threads)
     });
 }
 // Many more threads than cores, which lose them inside.
-SECTION(merge, cache, compute(150))
+SECTION(merge, cache, compute(5))
 static void crowd(Threads &threads)
 {
-    repeat(threads, 16, [](long) { merge(), compute(1500); });
+    repeat(threads, 16, [](long) { merge(), compute(150); });
 }
 // Three that wait for each other.
 [[gnu::noinline]] static void first() { std::lock_guard a(cache); rest(50000); std::lock_guard b(queue); }

@@ -44,6 +44,8 @@ pub struct Findings {
     pub locks: Vec<usize>,
     /// Stacks that belong to the verdict, each with a line above it.
     pub stacks: Vec<(String, u32)>,
+    /// Whether nothing was found that holds the program back.
+    pub is_nothing: bool,
 }
 
 /// Finds out why threads waited, and what to do first.
@@ -58,7 +60,7 @@ pub fn findings(profile: &Profile) -> Findings {
         return Findings { verdict, locks, ..Findings::default() };
     }
     if locks.is_empty() {
-        return Findings { verdict: without_a_lock(profile), ..Findings::default() };
+        return Findings { verdict: without_a_lock(profile), is_nothing: true, ..Findings::default() };
     }
     let all = profile.wait_ns();
     let named = |place: usize, index: &usize| place == 0 || profile.locks[*index].wait_ns >= MATTERS_BESIDE * all;
@@ -76,7 +78,7 @@ pub fn findings(profile: &Profile) -> Findings {
         told.extend(names);
         command = command.or(tries);
     }
-    Findings { verdict, command, locks, stacks: Vec::new() }
+    Findings { verdict, command, locks, ..Findings::default() }
 }
 
 /// The sentences of a lock's causes, the largest first, each with the state it is of.

@@ -78,7 +78,9 @@ fn fault(profile: &Profile) -> Option<String> {
     let process = processes.find_map(|process| missing("process", process, profile.processes.len()));
     let origins = profile.locks.iter().filter_map(|lock| lock.origin).map(|origin| origin.stack);
     let causes = || profile.locks.iter().flat_map(|lock| &lock.causes);
-    let others = causes().filter_map(|cause| cause.stack).chain(profile.stuck.iter().filter_map(|one| one.stack));
+    let others = causes()
+        .filter_map(|cause| cause.stack)
+        .chain(profile.stuck.iter().flat_map(|one| [one.stack, one.holder_stack]).flatten());
     let mut stacks = origins.chain(sites(profile).map(|site| site.stack)).chain(others);
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
     let lock = |number| missing("lock", number, profile.locks.len());

@@ -242,6 +242,9 @@ pub struct Stuck {
     pub stack: Option<u32>,
     /// The thread that had the lock, if that is known.
     pub holder: Option<u32>,
+    /// Where that thread slept, as an index in [`Profile::stacks`], if that is known.
+    #[serde(default)]
+    pub holder_stack: Option<u32>,
     /// What that thread did.
     pub state: State,
     /// The system call in which it slept; empty where that is not known.

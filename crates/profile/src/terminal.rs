@@ -36,7 +36,7 @@ const PADDING: usize = 2;
 pub fn table(profile: &Profile, width: usize) -> String {
     let found = findings(profile);
     let mut text = first(profile, &found, width);
-    if let Some(nothing) = nothing(profile) {
+    if let Some(nothing) = nothing(profile).filter(|_| found.is_nothing) {
         text.extend(nothing.lines().map(|line| wrap("", line, width)));
     }
     if let Some(waiting) = waiting(profile) {
@@ -172,7 +172,9 @@ fn part_first(name: &str, most: usize) -> String {
 fn causes(profile: &Profile, found: &Findings, width: usize) -> String {
     let tops = Tops::new(profile);
     let mut text = String::new();
-    for index in found.locks.iter().take(MOST_EXPLAINED) {
+    // The stacks of a program that hangs say more.
+    let n = if found.stacks.is_empty() { MOST_EXPLAINED } else { 0 };
+    for index in found.locks.iter().take(n) {
         let sentences = of_lock(profile, &tops, *index);
         if !sentences.is_empty() {
             let _ = writeln!(text, "\n{}", name_of(&profile.locks[*index], width.max(LEAST_NAME)));

@@ -328,7 +328,7 @@ fn sees_our_files(pid: u32) -> bool {
 }
 
 /// A file that was mapped, and a path that leads to it, or has. See the module's header.
-fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
+pub(crate) fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
     // In a container, the process's own files are elsewhere, and here others may have their names.
     let inside = PathBuf::from(format!("/proc/{window}/root{}", path.display()));
     let lasting = if sees_our_files(window) { path } else { &inside };
@@ -363,7 +363,7 @@ fn without_mark(path: &Path) -> &Path {
 }
 
 /// Under which number `/proc` shows what a process has.
-fn window(pid: u32) -> u32 {
+pub(crate) fn window(pid: u32) -> u32 {
     let shows = |number: &u32| std::fs::read_link(format!("/proc/{number}/exe")).is_ok();
     std::iter::once(pid).chain(threads(pid)).find(shows).unwrap_or(pid)
 }
@@ -375,7 +375,7 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
 }
 
 /// Code in a line of `/proc/PID/maps`, and its file.
-fn executable(line: &str) -> Option<(Mapping, &Path)> {
+pub(crate) fn executable(line: &str) -> Option<(Mapping, &Path)> {
     let mut words = line.splitn(6, ' ');
     let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
     let (device, number, path) = (words.next()?, words.next()?, words.next()?.trim_start());

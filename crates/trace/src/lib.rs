@@ -18,6 +18,7 @@
 //! | `pair` | from calls and returns to waits, and to who ended them |
 //! | `start` | a program that is held until its events are there |
 //! | `tracer` | all of it together |
+//! | `sleeper` | the stack of one thread that sleeps, without events |
 #![cfg(target_os = "linux")]
 
 mod elf;
@@ -27,6 +28,7 @@ mod pair;
 mod record;
 mod refusal;
 mod ring;
+mod sleeper;
 mod start;
 mod tracefs;
 mod tracer;
@@ -36,5 +38,6 @@ pub use elf::Module;
 pub use image::Image;
 pub use pair::{End, Wait};
 pub use refusal::Refusal;
+pub use sleeper::stack_of_sleeper;
 pub use start::Held;
 pub use tracer::{STACK_BYTES, Tracer};

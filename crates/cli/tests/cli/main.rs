@@ -3,6 +3,7 @@
 mod book;
 mod check;
 mod common;
+mod culprits;
 mod first;
 mod gone;
 mod kept;

@@ -50,11 +50,22 @@ pub(super) struct Holders {
     looks: BTreeMap<u32, VecDeque<Look>>,
     /// How long threads were kept from running, at the looks at them, in ns.
     delays: HashMap<u32, VecDeque<(u64, u64)>>,
+    /// Where the holder of a lock sleeps that others have waited for long.
+    sleepers: HashMap<u32, Sleeper>,
+}
+
+#[derive(Debug)]
+struct Sleeper {
+    thread: u32,
+    at: u64,
+    addresses: Vec<u64>,
 }
 
 impl Holders {
     /// Who waits for less is not looked for: a hold is long that a thread could have been switched in.
     pub(super) const WAITS_NS: u64 = 50_000;
+    /// Where a holder sleeps is found out, which takes a while, if others wait for so long.
+    const HANGS_NS: u64 = 500_000_000;
     /// Looks at one lock that wait for its next charge. A hold that takes longer than these is known by its end.
     const MOST_LOOKS: usize = 4096;
 
@@ -77,6 +88,12 @@ impl Holders {
             };
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
+            let longest = waiters.iter().filter(|waiter| waiter.lock == lock).map(|waiter| waiter.since).min();
+            if matches!(doing, Doing::Blocked(_))
+                && longest.is_some_and(|since| now.saturating_sub(clock.since(since)) >= Self::HANGS_NS)
+            {
+                self.find_sleeper(reader.about.pid, lock, thread, now);
+            }
             let looks = self.looks.entry(lock).or_default();
             looks.push_back(Look { at: now, thread, doing });
             if looks.len() > Self::MOST_LOOKS {
@@ -84,6 +101,21 @@ impl Holders {
             }
         }
         Ok(())
+    }
+
+    fn find_sleeper(&mut self, pid: u32, lock: u32, thread: u32, now: u64) {
+        const AGAIN_NS: u64 = 5_000_000_000;
+        let is_new = |known: &Sleeper| known.thread == thread && now.saturating_sub(known.at) < AGAIN_NS;
+        if !self.sleepers.get(&lock).is_some_and(is_new)
+            && let Some(addresses) = ondeck_trace::stack_of_sleeper(pid, thread)
+        {
+            self.sleepers.insert(lock, Sleeper { thread, at: now, addresses });
+        }
+    }
+
+    /// Where the holder of a lock sleeps, if others have waited long for it.
+    pub(super) fn sleeps(&self, lock: u32, thread: u32) -> &[u64] {
+        self.sleepers.get(&lock).filter(|known| known.thread == thread).map_or(&[], |known| &known.addresses)
     }
 
     /// Looks once more at those that have lately held a lock: they may have run since.

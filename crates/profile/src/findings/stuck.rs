@@ -68,7 +68,9 @@ fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
         State::NoCore => "has no core".to_owned(),
         _ => "holds it".to_owned(),
     };
-    let function = lock.causes.iter().filter_map(|cause| tops.top(cause.stack?)).next();
+    let of_program = |stack: u32| profile.stacks[stack as usize].iter().find(|frame| is_of_program(profile, **frame));
+    let known = lock.causes.iter().filter_map(|cause| tops.top(cause.stack?)).next();
+    let function = first.holder_stack.and_then(of_program).copied().or(known);
     let in_function = function.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)));
     let verdict = format!(
         "{} for {} since {}: thread {} has it and {does}{in_function}.",
@@ -80,8 +82,18 @@ fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
         duration_ns(first.ns as f64),
         first.holder?,
     );
-    let stack = |one: &&&Stuck| Some((format!("thread {} waits here", one.thread), one.stack?));
-    Some(Findings { verdict, stacks: all.iter().take(1).filter_map(stack).collect(), ..Findings::default() })
+    let holder =
+        first.holder_stack.map(|stack| (format!("thread {} has it, and is here", first.holder.unwrap_or(0)), stack));
+    let waiter = first.stack.map(|stack| (format!("thread {} waits here", first.thread), stack));
+    Some(Findings { verdict, stacks: holder.into_iter().chain(waiter).collect(), ..Findings::default() })
+}
+
+/// Whether a frame is none of the libraries below a program.
+fn is_of_program(profile: &Profile, frame: u32) -> bool {
+    const BELOW: [&str; 6] = ["libc.", "libc-", "ld-", "libpthread", "libstdc++", "libondeck"];
+    let frame = &profile.frames[frame as usize];
+    let file = frame.module.rsplit('/').next().unwrap_or_default();
+    frame.is_named && !BELOW.iter().any(|library| file.starts_with(library))
 }
 
 /// A thread by the function in which it waits.

@@ -97,7 +97,11 @@ fn without_core(profile: &Profile, lock: &Lock, why: &Why) -> String {
         return String::new();
     }
     let (part, cores) = (percent(why.without_core), counted(profile.cores as usize, "core"));
-    format!(", {part} of that without a core ({} share {cores})", counted(threads(lock) as usize, "thread"))
+    let share = match threads_fit(profile, lock) {
+        true => String::new(),
+        false => format!(" ({} share {cores})", counted(threads(lock) as usize, "thread")),
+    };
+    format!(", {part} of that without a core{share}")
 }
 
 fn sleeps(why: &Why) -> String {

@@ -127,8 +127,11 @@ impl Builder<'_> {
             let (state, call, _) = self.told(image.process, holder.map(|(_, doing, _)| doing));
             let lock = self.addressed(image.process, waiter.address);
             let holder = holder.map(|(thread, ..)| thread);
+            let sleeps = holder.map_or(&[][..], |thread| recording.holders.sleeps(waiter.lock, thread));
+            let frames = sleeps.iter().flat_map(|address| self.frames_of(image, *address)).collect::<Vec<u32>>();
+            let holder_stack = (!frames.is_empty()).then(|| self.stacks.number(frames));
             let (process, thread) = (image.process, waiter.thread);
-            self.stuck.push(Stuck { process, thread, lock, ns, stack, holder, state, call });
+            self.stuck.push(Stuck { process, thread, lock, ns, stack, holder, holder_stack, state, call });
         }
         Ok(())
     }

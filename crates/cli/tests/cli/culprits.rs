@@ -1,0 +1,50 @@
+//! Programs with a known culprit: the first paragraph of the list names cause, lock and function.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{Scratch, ondeck};
+use crate::library::library;
+use std::process::Command;
+
+/// The case of `testprograms/culprits.cpp`, and what is said of it, in this order.
+const CULPRITS: [(&str, &[&str]); 15] = [
+    ("rare", &["`rebuild`", "holds `cache` for ", "ms at a time", "Make it shorter"]),
+    ("always", &["`render`", "holds `cache` for ", "Make it shorter"]),
+    ("sleeper", &["`flush`", "holds `journal` for ", "blocked in clock_nanosleep"]),
+    ("reply", &["`ask`", "holds `registry` for ", "blocked in read"]),
+    ("chain", &["`serve`", "holds `queue` while it waits for `index_lock`, which `compact`", "Begin with `compact`"]),
+    ("deep", &["holds `queue` while it waits for ", "`config`, which `reload`", "blocked in clock_nanosleep"]),
+    ("hot", &["`stats`", " of the waiting"]),
+    ("crowd", &["`cache`", " share ", "Use fewer threads, or more cores"]),
+    ("twins", &["holds `", "Make it shorter. Also: `", "holds `"]),
+    ("kinds", &["locks first used in transfer"]),
+    ("readers", &["`rewrite`", "holds `table` for ", "Make it shorter"]),
+    ("once", &["`load`", "holds `config` once, for ", "blocked in clock_nanosleep"]),
+    ("calm", &["No lock holds this program back"]),
+    ("circle", &["Deadlock: ", "holds `", "and waits for `"]),
+    ("stuck", &["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"]),
+];
+
+/// Cases that hang until they are killed.
+const HANGING: [&str; 2] = ["circle", "stuck"];
+
+#[test]
+fn the_first_paragraph_names_cause_lock_and_function() {
+    let scratch = Scratch::new("culprits");
+    let program = scratch.path("culprits");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testprograms/culprits.cpp");
+    let flags = ["-std=c++17", "-g", "-O2", "-pthread", "-o", &program, source];
+    assert!(Command::new("c++").args(flags).status().unwrap().success());
+    let mut wrong = String::new();
+    for (case, expected) in CULPRITS {
+        let hanging = ["timeout", "-s", "KILL", "2", &program, case];
+        let words = if HANGING.contains(&case) { &hanging[..] } else { &hanging[4..] };
+        let run = ondeck(&[&["profile", "--library", library(), "--"], words].concat());
+        let paragraph = run.stderr.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let mut rest = paragraph.as_str();
+        for words in expected {
+            let found = rest.split_once(words);
+            rest =
+                found.unwrap_or_else(|| panic!("{case}: no {words:?} in its place in {paragraph}\n{}", run.stderr)).1;
+        }
+    }
+}
