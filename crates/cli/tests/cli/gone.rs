@@ -203,7 +203,7 @@ fn a_process_whose_first_thread_has_ended_has_names() {
     assert_named(&profile);
     // As `top` reads it.
     let run = ondeck(&["profile", "--every", "100ms", "--pid", &guest.pid(), "--for", "300ms"]);
-    assert!(run.stderr.contains("`held` costs"), "{}", run.stderr);
+    assert!(run.stderr.contains("ends most of the waiting for `held`."), "{}", run.stderr);
 }
 
 #[test]
