@@ -12,7 +12,7 @@ use ondeck_launch::{Refusal, prepare};
 use ondeck_profile::{Collector, Run};
 use outputs::Outputs;
 pub(crate) use outputs::{show, shown};
-use signals::{Order, Orders, ignore_faults};
+use signals::{Order, Orders, ignore_faults_beside};
 pub(crate) use signals::{end_at_once, listen};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -148,8 +148,8 @@ impl Watched {
         let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
         let name = PathBuf::from(command.get_program());
         let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
+        ignore_faults_beside(&mut command);
         let child = command.spawn().map_err(cannot)?;
-        ignore_faults();
         let mut collector = Collector::new(directory, run);
         collector.begins_with(child.id());
         Ok(Watched { child, collector, orders })

@@ -19,6 +19,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, channel};
@@ -106,13 +108,27 @@ impl Orders {
     }
 }
 
-/// From here on, a fault that somebody sends to the program's group does not end us. To be called when the program has been
-/// started: it would inherit that.
+/// From here on, a fault that somebody sends to the program's group does not end us. What is started later inherits that.
 pub(super) fn ignore_faults() {
     for signal in FAULTS {
         // SAFETY: takes numbers only. Of a fault of our own, the kernel ends us nevertheless.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
+}
+
+/// The same before a program is started: it may send one as soon as it runs. It has them as they were.
+pub(super) fn ignore_faults_beside(command: &mut Command) {
+    let changed = FAULTS.map(|signal| (signal, is_ignored(signal)));
+    ignore_faults();
+    let as_they_were = move || {
+        for (signal, _) in changed.iter().filter(|(_, was_ignored)| !was_ignored) {
+            // SAFETY: takes numbers only.
+            unsafe { libc::signal(*signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes system calls only.
+    unsafe { command.pre_exec(as_they_were) };
 }
 
 fn is_ignored(signal: i32) -> bool {

@@ -129,7 +129,9 @@ fn the_first_line_says_what_to_do() {
     let program = waiters(&scratch);
     let run = profile(&["--rate", "1", "--", &program, "300"]);
     let first: String = run.stderr.lines().take_while(|line| !line.is_empty()).collect::<Vec<&str>>().join(" ");
-    for words in ["waiters: `hold` (waiters.c:", "holds `held` for ", "at a time while it is blocked in clock_nanosleep: "] {
+    for words in
+        ["waiters: `hold` (waiters.c:", "holds `held` for ", "at a time while it is blocked in clock_nanosleep: "]
+    {
         assert!(first.contains(words), "{words:?} is missing in: {}", run.stderr);
     }
     assert!(run.stderr.contains("\nheld\n- `hold` (waiters.c:"), "{}", run.stderr);
