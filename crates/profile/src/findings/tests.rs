@@ -120,6 +120,20 @@ fn a_holder_that_sleeps_is_told_with_its_system_call() {
 }
 
 #[test]
+fn a_holder_that_sleeps_in_a_notification_may_try_other_locks() {
+    let locks = vec![lock("m", &[blocked(2, "futex", 900.0)], &[])];
+    let found = findings(&Profile { locks: locks.clone(), ..program() });
+    assert_eq!(
+        found.verdict,
+        "`f2` (a.c:12) holds `m` for 4.00 ms at a time while it is blocked in futex, as in a notification: 100 % of the \
+         waiting. Notify outside of the section, or measure whether ondeck's locks help:"
+    );
+    assert!(found.command.is_some());
+    let ours = findings(&Profile { locks, lock: "ondeck".to_owned(), ..program() });
+    assert!(ours.verdict.ends_with("Notify outside of the section.") && ours.command.is_none(), "{}", ours.verdict);
+}
+
+#[test]
 fn a_chain_of_locks_is_followed_to_its_root() {
     let table = lock("table", &[waits(1, Other::Lock(1), 900.0), without(State::Passing, 100.0)], &[(1, 150.0)]);
     let middle = lock("middle", &[waits(2, Other::Lock(2), 300.0)], &[]);

@@ -54,6 +54,14 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
             let without = without_core(profile, lock, why);
             format!("{holds} {each}: {share} of the waiting{without}. Make it shorter.")
         }
+        // Where the C library waits for threads that it has woken, while it notifies.
+        What::Blocked if why.call == "futex" => {
+            said.tries = can_be_tried(profile, lock);
+            let or = if said.tries { ", or measure whether ondeck's locks help:" } else { "." };
+            format!(
+                "{holds} {each} while it is blocked in futex, as in a notification: {share} of the waiting. Notify outside of the section{or}"
+            )
+        }
         What::Blocked => {
             format!("{holds} {each} while it {}: {share} of the waiting. Do that outside of the section.", sleeps(why))
         }
