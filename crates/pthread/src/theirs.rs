@@ -18,7 +18,7 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutexattr_t, timespec};
 use ondeck_record::layout::kind;
-use ondeck_record::{Marks, Opaque, Wait, is_due};
+use ondeck_record::{Marks, Opaque, is_due};
 
 fn is_recorded() -> bool {
     process::is_recorded(process::state())
@@ -77,7 +77,7 @@ pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
 #[inline(never)]
 unsafe fn wait_plain(mutex: &Mutex, marks: &Marks) -> Answer {
     // SAFETY: the caller's.
-    wait_for(mutex, marks, |wait| unsafe { lock_or_tell(mutex, wait) })
+    wait_for(mutex, marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
 }
 
 /// Unlocks one of the most frequent kind, if there is nothing to record and nobody waits; `None` if nothing has been done.
@@ -92,15 +92,15 @@ pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
 ///
 /// # Safety
 /// The caller's mutex exists; `act` locks it.
-unsafe fn lock_by(mutex: *const Mutex, act: impl Fn(Option<&Wait>) -> Answer) -> Answer {
+unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
     let marks = here.marks_of_theirs();
     if !is_recorded() || marks.is_none() && here.looks_free() {
-        return act(None);
+        return act();
     }
     if thread::is_alone() && marks.is_some() {
-        return taken(here, marks, act(None));
+        return taken(here, marks, act());
     }
     if let Some(marks) = marks.filter(|_| is_due()) {
         // SAFETY: the caller's.
@@ -113,13 +113,13 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn(Option<&Wait>) -> Answer) ->
 /// # Safety
 /// As for [`lock_by`].
 #[inline(always)]
-unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn(Option<&Wait>) -> Answer) -> Answer {
+unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn() -> Answer) -> Answer {
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
     let Some(marks) = marks else {
         let wait = Opaque::begin(mutex as u64, kind::OPAQUE);
         look(wait.as_ref());
-        let answer = act(None);
+        let answer = act();
         if let Some(wait) = wait {
             wait.end();
         }
@@ -132,18 +132,18 @@ unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn
     }
     // Its owner, again: an error, or for ever.
     if here.is_mine() {
-        return act(None);
+        return act();
     }
     wait_for(here, marks, act)
 }
 
 /// Waits by `act`, which locks the mutex.
 #[inline(always)]
-fn wait_for(mutex: &Mutex, marks: &Marks, act: impl Fn(Option<&Wait>) -> Answer) -> Answer {
+fn wait_for(mutex: &Mutex, marks: &Marks, act: impl Fn() -> Answer) -> Answer {
     let address = (&raw const *mutex) as u64;
-    let Some(wait) = marks.wait(address) else { return act(None) };
+    let Some(wait) = marks.wait(address) else { return act() };
     probes::contended(address);
-    let answer = or_leave(|| wait.leave(), || act(Some(&wait)));
+    let answer = or_leave(|| wait.leave(), act);
     let waited_ns = wait.end(answer == 0, address);
     probes::acquired(address, waited_ns, answer == 0);
     answer
@@ -166,39 +166,9 @@ fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
 pub(crate) unsafe fn lock(mutex: *const Mutex) -> Answer {
     thread::learn();
     // SAFETY: the caller's.
-    let act = |wait: Option<&Wait>| unsafe { lock_or_tell(mutex, wait) };
+    let act = || unsafe { real::pthread_mutex_lock(raw(mutex)) };
     // SAFETY: the caller's.
     unsafe { lock_by(mutex, act) }
-}
-
-/// Locks the mutex. After so long that a walk of the stack is nothing beside it, a wait tells where it is: a thread that hangs
-/// is found there.
-///
-/// # Safety
-/// As of `pthread_mutex_lock`.
-unsafe fn lock_or_tell(mutex: *const Mutex, wait: Option<&Wait>) -> Answer {
-    if let Some(wait) = wait {
-        // SAFETY: the caller's.
-        let answer = unsafe { lock_for_a_while(mutex) };
-        if answer != ETIMEDOUT {
-            return answer;
-        }
-        wait.goes_on();
-    }
-    // SAFETY: the caller's.
-    unsafe { real::pthread_mutex_lock(raw(mutex)) }
-}
-
-/// # Safety
-/// As of `pthread_mutex_timedlock`.
-unsafe fn lock_for_a_while(mutex: *const Mutex) -> Answer {
-    const A_WHILE_NS: i64 = 100_000_000;
-    const S: i64 = 1_000_000_000;
-    let mut at = ondeck_platform::kernel::clock(libc::CLOCK_REALTIME);
-    at.tv_nsec += A_WHILE_NS;
-    (at.tv_sec, at.tv_nsec) = (at.tv_sec + at.tv_nsec / S, at.tv_nsec % S);
-    // SAFETY: the caller's.
-    unsafe { real::pthread_mutex_timedlock(raw(mutex), &raw const at) }
 }
 
 /// By that clock, or by the real-time one.
@@ -206,14 +176,14 @@ unsafe fn lock_for_a_while(mutex: *const Mutex) -> Answer {
 /// # Safety
 /// As of `pthread_mutex_clocklock`.
 pub(crate) unsafe fn lock_until(mutex: *const Mutex, clock: Option<clockid_t>, at: *const timespec) -> Answer {
-    let act = |_: Option<&Wait>| match clock {
+    let act = || match clock {
         // SAFETY: the caller's.
         Some(clock) => unsafe { real::pthread_mutex_clocklock(raw(mutex), clock, at) },
         // SAFETY: the caller's.
         None => unsafe { real::pthread_mutex_timedlock(raw(mutex), at) },
     };
     if clock.is_some_and(|clock| !Deadline::is_clock(clock)) {
-        return act(None);
+        return act();
     }
     // SAFETY: the caller's.
     unsafe { lock_by(mutex, act) }

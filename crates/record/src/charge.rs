@@ -26,8 +26,10 @@ impl Charged {
     /// It was a time without a holder. Of those that waited, some do because of a long hold before.
     pub(crate) fn free(mut self, lock: &Lock) -> Self {
         let victims = u64::from(lock.victims.load(Relaxed));
-        let n = waiting::number(lock.waiting.load(Relaxed)).max(1);
-        self.lengths[1] = (u128::from(self.ns) * u128::from(victims.min(n)) / u128::from(n)) as u64;
+        if victims > 0 {
+            let n = waiting::number(lock.waiting.load(Relaxed)).max(1);
+            self.lengths[1] = if victims >= n { self.ns } else { self.ns / n * victims };
+        }
         self
     }
 }

@@ -111,7 +111,8 @@ pub struct Stamp {
     pub modified_ns: i64,
 }
 
-/// A lock, or what else threads wait for. The fields for accounting belong to whoever holds the lock, but for [`waiting`](Self::waiting).
+/// A lock, or what else threads wait for. What each charge touches is in its first 64 bytes. The fields for accounting
+/// belong to whoever holds the lock, but for [`waiting`](Self::waiting).
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Lock {
@@ -119,8 +120,8 @@ pub struct Lock {
     pub address: AtomicU64,
     /// What it is, of [`kind`].
     pub kind: AtomicU32,
-    /// The stack where it was initialised or first seen.
-    pub origin: AtomicU32,
+    /// Threads that waited as a long hold ended, and do not have the lock yet: they fell asleep because of that.
+    pub victims: AtomicU32,
     /// Who waits: see `account`.
     pub waiting: AtomicU64,
     /// Up to when waiting is charged to somebody, in ns.
@@ -133,6 +134,11 @@ pub struct Lock {
     pub taken_by: AtomicU32,
     /// Most that waited at once.
     pub most_waiting: AtomicU32,
+    /// Since when a hold, or a time without a holder, is known to last: the last charge, or a waiter that asked for the next
+    /// one after it. In ns.
+    pub lasts_since: AtomicU64,
+    /// The stack where it was initialised or first seen.
+    pub origin: AtomicU32,
     /// Sleeps of its waiters, threads that its releases woke, and changes of who is on deck, where the lock tells.
     pub parks: AtomicU32,
     /// See [`parks`](Self::parks).
@@ -141,11 +147,6 @@ pub struct Lock {
     pub rotations: AtomicU32,
     /// Turns of its waiters' loops.
     pub spins: AtomicU32,
-    /// Since when a hold, or a time without a holder, is known to last: the last charge, or a waiter that asked for the next
-    /// one after it. In ns.
-    pub lasts_since: AtomicU64,
-    /// Threads that waited as a long hold ended, and do not have the lock yet: they fell asleep because of that.
-    pub victims: AtomicU32,
 }
 
 /// What an entry among the locks is.

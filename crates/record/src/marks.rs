@@ -5,7 +5,7 @@ use crate::charge::{charge, is_exact, record};
 use crate::layout::{Lock, NONE, event, kind};
 use crate::memory::now_ns;
 use crate::recording::{Recording, current};
-use crate::thread::{Own, own};
+use crate::thread::own;
 use crate::{locks, waiting, walk};
 use core::sync::atomic::{
     AtomicU32,
@@ -88,8 +88,7 @@ impl Marks {
     /// The calling thread has acquired the mutex at that address, without waiting.
     #[inline(always)]
     pub fn taken(&self, address: u64) {
-        let Own { holds, again, .. } = own();
-        again.set(0);
+        let holds = &own().holds;
         let left = holds.left();
         if left > 1 && !self.asks() {
             holds.leave(left - 1);
@@ -102,6 +101,7 @@ impl Marks {
     #[inline(never)]
     pub(crate) fn taken_with_a_look(&self, address: u64, has_waited: bool) {
         let Some(recording) = current() else { return };
+        own().again.set((0, 0));
         if self.asks() && !has_waited {
             self.found_free(recording, address);
         }
@@ -138,7 +138,8 @@ impl Marks {
     /// A waiter asks for a charge of the hold in progress, now.
     pub(crate) fn ask(&self, lock: &Lock, now: u64) {
         if !self.has(Tag::HOT) {
-            lock.lasts_since.fetch_max(now, Relaxed);
+            // Who charges meanwhile may write another instant, as near.
+            lock.lasts_since.store(now.max(lock.lasts_since.load(Relaxed)), Relaxed);
         }
         self.tag.fetch_or(Tag::HOT, Relaxed);
     }
@@ -194,7 +195,6 @@ impl Marks {
 /// Counts an acquisition of a mutex that [is quiet](Marks::is_quiet).
 #[inline(always)]
 pub fn count() {
-    let Own { holds, again, .. } = own();
-    again.set(0);
+    let holds = &own().holds;
     holds.leave(holds.left() - 1);
 }

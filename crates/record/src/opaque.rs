@@ -36,7 +36,7 @@ impl Opaque {
         let recording = current()?;
         let threshold = chance::threshold(whole_ns(recording));
         let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
-        let is_again = kind == kind::CONDITION && own().again.get() == address;
+        let is_again = kind == kind::CONDITION && own().again.get() == (address, own().holds.left());
         let event = match is_lock {
             true => event::WAIT,
             false if is_again => event::CONDITION | event::AGAIN,
@@ -69,7 +69,7 @@ impl Opaque {
         let Some(recording) = current() else { return };
         waiters::leave(recording, self.slot);
         if self.kind == kind::CONDITION {
-            own().again.set(self.address);
+            own().again.set((self.address, own().holds.left()));
         }
         let now = now_ns();
         let ns = now - self.from;

@@ -26,8 +26,9 @@ pub(crate) struct Own {
     pub(crate) holds: Holds,
     /// Its slot among those that wait, counted from 1; 0 before its first wait.
     pub(crate) slot: Cell<u32>,
-    /// The condition variable that it has waited on, if it has locked nothing since; 0 if it has.
-    pub(crate) again: Cell<u64>,
+    /// The condition variable that it has waited on last, and its count of acquisitions then; zeros if it has surely locked
+    /// something since.
+    pub(crate) again: Cell<(u64, u32)>,
     /// Notifications until the next that is looked at, and that one; 0 before the first.
     pub(crate) notices: Cell<u32>,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a

@@ -56,20 +56,11 @@ impl Wait<'_> {
         result
     }
 
-    /// It has lasted for long and goes on: whoever looks from outside is told where.
-    #[cold]
-    pub fn goes_on(&self) {
-        if let Some(recording) = current() {
-            self.stack(recording);
-        }
-    }
-
     /// It is over: the calling thread has the lock, or has given up. Gives how long it took, in ns.
     pub fn end(self, has_it: bool, address: u64) -> u64 {
         let Some(recording) = current() else { return 0 };
         let waited_ns = self.write_down(recording, has_it);
         if has_it {
-            own().again.set(0);
             self.marks.taken_with_a_look(address, true);
             self.tell_stack();
         }
@@ -130,7 +121,10 @@ impl Wait<'_> {
         let charged = charge(self.lock, now, is_instant).free(self.lock);
         self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
         // Only who has the lock writes it.
-        self.lock.victims.store(self.lock.victims.load(Relaxed).saturating_sub(1), Relaxed);
+        let victims = self.lock.victims.load(Relaxed);
+        if victims > 0 {
+            self.lock.victims.store(victims - 1, Relaxed);
+        }
         self.marks.cool(self.lock, true);
         if is_looked_at {
             record(recording, event::HANDING_ON, self.number, now, &charged, || NONE);

@@ -437,11 +437,13 @@ impl<'a> Builder<'a> {
         if let Some(known) = image.stacks.get(&number) {
             return Ok(Some(*known));
         }
-        let addresses = image.recording.contents.stack(number)?;
+        let seen = image.recording.holders.seen(number).map(<[u64]>::to_vec);
+        let is_walked = seen.is_none();
+        let addresses = seen.map_or_else(|| image.recording.contents.stack(number), Ok)?;
         if addresses.is_empty() {
             return Ok(None);
         }
-        let mut frames = self.gone(image, addresses[0]);
+        let mut frames = if is_walked { self.gone(image, addresses[0]) } else { Vec::new() };
         for (at, address) in addresses.iter().enumerate() {
             frames.extend(self.frames_of(image, *address));
             if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {

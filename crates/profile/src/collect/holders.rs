@@ -50,15 +50,16 @@ pub(super) struct Holders {
     looks: BTreeMap<u32, VecDeque<Look>>,
     /// How long threads were kept from running, at the looks at them, in ns.
     delays: HashMap<u32, VecDeque<(u64, u64)>>,
-    /// Where the holder of a lock sleeps that others have waited for long.
+    /// Where threads sleep that have waited for long, or that others have waited for.
     sleepers: HashMap<u32, Sleeper>,
+    /// The stacks of these.
+    stacks: Vec<Vec<u64>>,
 }
 
 #[derive(Debug)]
 struct Sleeper {
-    thread: u32,
     at: u64,
-    addresses: Vec<u64>,
+    stack: u32,
 }
 
 impl Holders {
@@ -88,11 +89,15 @@ impl Holders {
             };
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
-            let longest = waiters.iter().filter(|waiter| waiter.lock == lock).map(|waiter| waiter.since).min();
-            if matches!(doing, Doing::Blocked(_))
-                && longest.is_some_and(|since| now.saturating_sub(clock.since(since)) >= Self::HANGS_NS)
-            {
-                self.find_sleeper(reader.about.pid, lock, thread, now);
+            let waits_long = |waiter: &&Waiter| {
+                waiter.lock == lock && now.saturating_sub(clock.since(waiter.since)) >= Self::HANGS_NS
+            };
+            let hanging: Vec<&Waiter> = waiters.iter().filter(waits_long).collect();
+            if !hanging.is_empty() && matches!(doing, Doing::Blocked(_)) {
+                self.find_sleeper(reader.about.pid, thread, now);
+            }
+            for waiter in hanging.iter().filter(|waiter| waiter.stack == NONE) {
+                self.find_sleeper(reader.about.pid, waiter.thread, now);
             }
             let looks = self.looks.entry(lock).or_default();
             looks.push_back(Look { at: now, thread, doing });
@@ -103,20 +108,32 @@ impl Holders {
         Ok(())
     }
 
-    fn find_sleeper(&mut self, pid: u32, lock: u32, thread: u32, now: u64) {
+    fn find_sleeper(&mut self, pid: u32, thread: u32, now: u64) {
         const AGAIN_NS: u64 = 5_000_000_000;
-        let is_new = |known: &Sleeper| known.thread == thread && now.saturating_sub(known.at) < AGAIN_NS;
-        if !self.sleepers.get(&lock).is_some_and(is_new)
+        const MOST: usize = 10_000;
+        let is_known = self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS);
+        if !is_known
+            && self.stacks.len() < MOST
             && let Some(addresses) = ondeck_trace::stack_of_sleeper(pid, thread)
         {
-            self.sleepers.insert(lock, Sleeper { thread, at: now, addresses });
+            self.sleepers.insert(thread, Sleeper { at: now, stack: self.stacks.len() as u32 });
+            self.stacks.push(addresses);
         }
     }
 
-    /// Where the holder of a lock sleeps, if others have waited long for it.
-    pub(super) fn sleeps(&self, lock: u32, thread: u32) -> &[u64] {
-        self.sleepers.get(&lock).filter(|known| known.thread == thread).map_or(&[], |known| &known.addresses)
+    /// The number of the stack where a thread sleeps, if it was looked for after that time; [`NONE`] if not.
+    pub(super) fn sleeps(&self, thread: u32, since: u64) -> u32 {
+        self.sleepers.get(&thread).filter(|known| known.at >= since).map_or(NONE, |known| known.stack | Self::SEEN)
     }
+
+    /// The addresses of a stack with such a number.
+    pub(super) fn seen(&self, stack: u32) -> Option<&[u64]> {
+        let number = (stack & Self::SEEN != 0).then_some(stack & !Self::SEEN)?;
+        self.stacks.get(number as usize).map(Vec::as_slice)
+    }
+
+    /// Told from stacks of the recording.
+    const SEEN: u32 = 1 << 31;
 
     /// Looks once more at those that have lately held a lock: they may have run since.
     fn follow(&mut self, now: u64) {

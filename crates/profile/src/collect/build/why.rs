@@ -33,7 +33,7 @@ impl Recording {
             n += 1;
             totals.threads.insert(waiter.thread);
             totals.waits.add(1.0, ns);
-            totals.waiters.add(Stack { number: waiter.stack, is_reading: false }, 1.0, ns);
+            totals.waiters.add(Stack { number: self.place_of(waiter), is_reading: false }, 1.0, ns);
             totals.wait_lengths.add(1.0, ns);
             totals.longest_ns = totals.longest_ns.max(ns);
             totals.over_time.add(self.last_ns, ns, 1.0);
@@ -43,7 +43,7 @@ impl Recording {
             let uncharged = lock.uncharged_ns(self.clock.instant(self.last_ns)).min(most);
             let held = self.last_ns.saturating_sub(self.clock.since(lock.lasts_since)).max(SHORT_NS);
             let (shares, stack) = match self.holders.until_now(lock.number) {
-                Some((shares, thread, _)) => (Some(shares), self.stack_of(thread)),
+                Some((shares, thread, since)) => (Some(shares), self.stack_of(thread, since)),
                 None => (None, NONE),
             };
             let stack = Stack { number: stack, is_reading: false };
@@ -53,9 +53,17 @@ impl Recording {
         totals
     }
 
-    /// Where that thread waits, if it does and that is known.
-    fn stack_of(&self, thread: u32) -> u32 {
-        self.waiters.iter().find(|waiter| waiter.thread == thread).map_or(NONE, |waiter| waiter.stack)
+    /// Where that thread waits or sleeps, if it has since then and that is known.
+    fn stack_of(&self, thread: u32, since: u64) -> u32 {
+        let waits = self.waiters.iter().find(|waiter| waiter.thread == thread);
+        waits.map_or_else(|| self.holders.sleeps(thread, since), |waiter| self.place_of(waiter))
+    }
+
+    fn place_of(&self, waiter: &Waiter) -> u32 {
+        match waiter.stack {
+            NONE => self.holders.sleeps(waiter.thread, self.clock.since(waiter.since)),
+            walked => walked,
+        }
     }
 }
 
@@ -121,15 +129,14 @@ impl Builder<'_> {
     pub(super) fn add_stuck(&mut self, image: &mut Image) -> Result<(), Unreadable> {
         let recording = image.recording;
         for (waiter, ns) in recording.still_waiting(0) {
-            let stack = self.stack(image, waiter.stack)?;
+            let stack = self.stack(image, recording.place_of(waiter))?;
             let since = recording.clock.since(waiter.since);
             let holder = recording.holders.last(waiter.lock).filter(|(.., at)| *at >= since);
             let (state, call, _) = self.told(image.process, holder.map(|(_, doing, _)| doing));
             let lock = self.addressed(image.process, waiter.address);
             let holder = holder.map(|(thread, ..)| thread);
-            let sleeps = holder.map_or(&[][..], |thread| recording.holders.sleeps(waiter.lock, thread));
-            let frames = sleeps.iter().flat_map(|address| self.frames_of(image, *address)).collect::<Vec<u32>>();
-            let holder_stack = (!frames.is_empty()).then(|| self.stacks.number(frames));
+            let sleeps = holder.map_or(NONE, |thread| recording.holders.sleeps(thread, since));
+            let holder_stack = self.stack(image, sleeps)?;
             let (process, thread) = (image.process, waiter.thread);
             self.stuck.push(Stuck { process, thread, lock, ns, stack, holder, holder_stack, state, call });
         }
