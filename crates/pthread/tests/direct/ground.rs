@@ -92,7 +92,9 @@ impl Recording {
     /// The samples of that kind of what was at the address.
     pub(crate) fn samples_of(&self, address: u64, event: u32) -> Vec<Sample> {
         let numbers: Vec<u32> = self.locks_at(address).iter().map(|lock| lock.number).collect();
-        let is_it = |sample: &Sample| sample.event == event && numbers.contains(&sample.lock);
+        let is_it = |sample: &Sample| {
+            sample.event & !ondeck_record::layout::event::AGAIN == event && numbers.contains(&sample.lock)
+        };
         self.samples.iter().copied().filter(is_it).collect()
     }
 }

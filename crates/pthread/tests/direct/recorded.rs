@@ -311,6 +311,8 @@ pub(crate) fn has_waits_and_the_holds_between(ended: &Ended) {
     let (mutex, condition) = (ended.told("mutex"), ended.told("condition"));
     let waits = recording.samples_of(condition, event::CONDITION);
     assert_eq!(waits.len(), 3, "{waits:?}");
+    // Nothing is locked between them: who was woken waits again at once.
+    assert_eq!(waits.iter().map(|wait| wait.event & event::AGAIN != 0).collect::<Vec<bool>>(), [false, true, true]);
     for (name, wait) in ["first", "second", "third"].into_iter().zip(&waits) {
         assert!(wait.ns <= ended.told(&format!("{name}_most")), "{name}: {wait:?}");
     }
