@@ -5,7 +5,7 @@ use crate::common::{Scratch, ondeck};
 use crate::library::library;
 use std::process::Command;
 
-/// The case of `testprograms/culprits.cpp`, and what is said of it, in this order.
+/// The case of `culprits.cpp`, and what is said of it, in this order.
 const CULPRITS: [(&str, &[&str]); 15] = [
     ("rare", &["`rebuild`", "holds `cache` for ", "ms at a time", "Make it shorter"]),
     ("always", &["`render`", "holds `cache` for ", "Make it shorter"]),
@@ -31,7 +31,7 @@ const HANGING: [&str; 2] = ["circle", "stuck"];
 fn the_first_paragraph_names_cause_lock_and_function() {
     let scratch = Scratch::new("culprits");
     let program = scratch.path("culprits");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testprograms/culprits.cpp");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/culprits.cpp");
     let flags = ["-std=c++17", "-g", "-O2", "-pthread", "-o", &program, source];
     assert!(Command::new("c++").args(flags).status().unwrap().success());
     let mut wrong = String::new();
