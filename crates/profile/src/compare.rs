@@ -7,7 +7,7 @@
 //! # What is noise
 //! A profile is one run, so what another run of the same program would give is unknown. What is known is how far off an
 //! estimate may be that was made of samples. One acquisition in `rate` is taken, so that n of them are estimated with a
-//! variance of `rate * n`. A wait stands for as many as its length says ([`weight`]): one that is always recorded for itself.
+//! variance of `rate * n`. A wait stands for as many as its length says (`weight`): one that is always recorded for itself.
 //! The sum of these is the variance of the number of waits, and with the squares of the lengths that of the sum of the
 //! lengths. That includes what chance does to a number of events that happen independently of each other. To each variance comes that of one more sample: without it, none in one run and four in the
 //! other would count as a difference. A change is stated only where it is beyond 1.96 standard deviations of the difference,
