@@ -45,7 +45,13 @@ pub(crate) struct Why {
     pub(crate) each_ns: f64,
     /// What of it was without a core.
     pub(crate) without_core: f64,
+    /// What of it was blocked, in [`call`](Self::call), where the function both runs and sleeps.
+    pub(crate) blocked: f64,
 }
+
+/// A function that runs and sleeps has one sentence, if it sleeps for at least this part of its holds. A system call that
+/// sleeps also runs, in the kernel.
+const SLEEPS_TOO: f64 = 0.25;
 
 /// The causes of a lock, as recorded or, where only sites are known, as far as these tell.
 pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
@@ -98,13 +104,20 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
     let mut whys: Vec<Why> = sums.into_values().filter(|why| why.ns > 0.0).collect();
     whys.iter_mut().for_each(|why| why.finish(all));
     whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    for at in 0..whys.len() {
+        let Some((held, smaller)) = whys.get(at..).and_then(<[Why]>::split_first) else { break };
+        let Some(behind) = held.sleeps_too(smaller) else { continue };
+        let sleeps = whys.remove(at + 1 + behind);
+        whys[at].take_in(&sleeps);
+    }
+    whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     whys
 }
 
 impl Why {
     fn new(what: What, frame: Option<u32>, call: &str) -> Why {
         let call = call.to_owned();
-        Why { what, frame, call, ns: 0.0, part: 0.0, count: 0.0, each_ns: 0.0, without_core: 0.0 }
+        Why { what, frame, call, ns: 0.0, part: 0.0, count: 0.0, each_ns: 0.0, without_core: 0.0, blocked: 0.0 }
     }
 
     fn add(&mut self, cause: &Cause) {
@@ -118,6 +131,23 @@ impl Why {
         self.part = self.ns / all;
         self.each_ns /= self.ns;
         self.without_core /= self.ns;
+    }
+
+    /// Where among those that are smaller the sleeps of its function are, if they are enough.
+    fn sleeps_too(&self, whys: &[Why]) -> Option<usize> {
+        let is_it = |other: &Why| {
+            let is_enough = other.ns >= SLEEPS_TOO * (self.ns + other.ns);
+            other.what == What::Blocked && other.frame == self.frame && is_enough
+        };
+        if self.what == What::Held && self.frame.is_some() { whys.iter().position(is_it) } else { None }
+    }
+
+    fn take_in(&mut self, sleeps: &Why) {
+        let ns = self.ns + sleeps.ns;
+        self.each_ns = (self.ns * self.each_ns + sleeps.ns * sleeps.each_ns) / ns;
+        self.without_core *= self.ns / ns;
+        (self.blocked, self.call) = (sleeps.ns / ns, sleeps.call.clone());
+        (self.ns, self.part, self.count) = (ns, self.part + sleeps.part, self.count + sleeps.count);
     }
 
     /// Whether it was a single hold.

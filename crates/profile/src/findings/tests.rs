@@ -120,6 +120,27 @@ fn a_holder_that_sleeps_is_told_with_its_system_call() {
 }
 
 #[test]
+fn a_function_that_runs_and_sleeps_has_one_sentence() {
+    let causes =
+        [cause(State::Computing, 2, 500.0, 4000.0), blocked(2, "fdatasync", 400.0), without(State::Passing, 100.0)];
+    said(
+        vec![lock("m", &causes, &[])],
+        "`f2` (a.c:12) holds `m` for 4.00 ms at a time: 90 % of the waiting, 44 % of that while it is blocked in fdatasync. Make \
+         it shorter, and do the call outside of the section.",
+    );
+    let seldom = [cause(State::Computing, 2, 900.0, 4000.0), blocked(2, "fdatasync", 100.0)];
+    said(
+        vec![lock("m", &seldom, &[])],
+        "`f2` (a.c:12) holds `m` for 4.00 ms at a time: 90 % of the waiting. Make it shorter.",
+    );
+    let others = [cause(State::Computing, 1, 500.0, 4000.0), blocked(2, "fdatasync", 400.0)];
+    said(
+        vec![lock("m", &others, &[])],
+        "`f1` (a.c:11) holds `m` for 4.00 ms at a time: 56 % of the waiting. Make it shorter.",
+    );
+}
+
+#[test]
 fn a_holder_that_sleeps_in_a_notification_may_try_other_locks() {
     let locks = vec![lock("m", &[blocked(2, "futex", 900.0)], &[])];
     let found = findings(&Profile { locks: locks.clone(), ..program() });

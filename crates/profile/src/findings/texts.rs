@@ -52,7 +52,15 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
     said.text = match why.what {
         What::Held => {
             let without = without_core(profile, lock, why);
-            format!("{holds} {each}: {share} of the waiting{without}. Make it shorter.")
+            match why.blocked > 0.0 {
+                true => format!(
+                    "{holds} {each}: {share} of the waiting, {} of that while it {}{without}. Make it shorter, and do the call \
+                     outside of the section.",
+                    percent(why.blocked),
+                    sleeps(why),
+                ),
+                false => format!("{holds} {each}: {share} of the waiting{without}. Make it shorter."),
+            }
         }
         // Where the C library waits for threads that it has woken, while it notifies.
         What::Blocked if why.call == "futex" => {
