@@ -219,9 +219,9 @@
 //!   `a_deadline_needs_no_luck_either`, TLA+ `Served`.
 //! - Deadlines are kept in every phase but one: a sleeper that is out of time waits for the latch, which is longer than a few
 //!   steps only if the latch holder has lost its core. That never is the thread that the sleeper has interrupted, as a signal
-//!   handler: who has a deadline is not pushed under the latch. Conformance `timed`, testprograms/signal_handler.c. Where the platform tells of a thread that ends in
-//!   its sleep (`wait_on_or_leave`), that thread leaves as at a deadline, and passes on what it gets all the same. Conformance
-//!   `a_thread_ends_in_the_dugout`, `a_thread_ends_in_its_nap`.
+//!   handler: who has a deadline is not pushed under the latch. Conformance `timed`, testprograms/signal_handler.c.
+//!   Where the platform tells of a thread that ends in its sleep (`wait_on_or_leave`), that thread leaves as at a deadline,
+//!   and passes on what it gets all the same. Conformance `a_thread_ends_in_the_dugout`, `a_thread_ends_in_its_nap`.
 //! - Priorities: nobody waits for ever for a thread of lower priority that has lost its core to it. Waits for a holder, or
 //!   on a list, end in sleep. Who would sleep beside a called sleeper that is on its way leaves its seat, and does not sit
 //!   beside one again. A pass that one of two does not accept, the other does. Who waits for a latch holder

@@ -81,7 +81,7 @@ pub fn findings(profile: &Profile) -> Findings {
     Findings { verdict, command, locks, ..Findings::default() }
 }
 
-/// The sentences of a lock's causes, the largest first, each with the state it is of.
+/// The sentences of a lock's causes, the largest first.
 pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<String> {
     if profile.lock == FROM_KERNEL {
         return Vec::new();

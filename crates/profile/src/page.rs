@@ -76,7 +76,7 @@ pub fn page(profile: &Profile) -> String {
                     (header(profile, &title, &found))
                     (table::locks(profile, &tops, &detailed, found.locks.len()))
                     (first)
-                    (answers(profile))
+                    @if found.is_nothing { (answers(profile)) }
                     (flames)
                     (over_time(profile))
                     (lock::sections(profile, &tops, &detailed))

@@ -82,7 +82,8 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
     let usual = Usual::of(lock, tops);
     let is_crowded = threads(lock) > profile.cores.max(1);
     let mut sums: BTreeMap<(What, &str, &str), Why> = BTreeMap::new();
-    for cause in parts(lock).as_ref() {
+    let parts = parts(lock);
+    for cause in parts.iter() {
         let frame = cause.stack.and_then(|stack| tops.top(stack));
         let function = frame.map_or("", |frame| tops.brief(frame));
         let what = match cause.state {
@@ -95,9 +96,8 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
             State::Passing => What::Passing,
         };
         let has_function = matches!(what, What::Held | What::Blocked | What::Waits(_));
-        let call = lock.causes.iter().find(|one| one.call == cause.call).map_or("", |one| one.call.as_str());
-        let key = (what, if has_function { function } else { "" }, call);
-        let why = sums.entry(key).or_insert_with(|| Why::new(what, frame.filter(|_| has_function), call));
+        let key = (what, if has_function { function } else { "" }, cause.call.as_str());
+        let why = sums.entry(key).or_insert_with(|| Why::new(what, frame.filter(|_| has_function), &cause.call));
         why.add(cause);
     }
     let all: f64 = sums.values().map(|why| why.ns).sum();

@@ -74,22 +74,18 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
             format!("{holds} {each} while it {}: {share} of the waiting. Do that outside of the section.", sleeps(why))
         }
         What::Waits(other) => {
-            let (chain, names) = chain(profile, tops, other, index);
-            said.names.extend(names);
-            format!(
-                "{holds} while it waits for {chain}: {share} of the waiting for {name}.{}",
-                begin_with(profile, tops, other, index)
-            )
+            let chain = Chain::follow(profile, tops, other, index);
+            said.names.extend(&chain.names);
+            let (text, advice) = (&chain.text, chain.advice());
+            format!("{holds} while it waits for {text}: {share} of the waiting for {name}. {advice}")
         }
         What::Cores => {
             let (threads, cores) = (counted(threads(lock) as usize, "thread"), counted(profile.cores as usize, "core"));
-            let interrupted = threads_fit(profile, lock);
-            let why = if interrupted {
-                format!("{threads} have {cores}. Look for other programs, or a limit on CPU time")
-            } else {
-                format!("{threads} share {cores}. Use fewer threads, or more cores")
+            let advice = match threads_fit(profile, lock) {
+                true => format!("{threads} have {cores}. Look for other programs, or a limit on CPU time"),
+                false => format!("{threads} share {cores}. Use fewer threads, or more cores"),
             };
-            format!("Holders of {name} lose their core, or the next has none yet: {share} of the waiting. {why}.")
+            format!("Holders of {name} lose their core, or the next has none yet: {share} of the waiting. {advice}.")
         }
         What::Free => format!(
             "{name} is free for {share} of the waiting, but the thread woken for it does not run yet. Look for other \
@@ -141,57 +137,67 @@ fn passing(profile: &Profile, tops: &Tops, lock: &Lock, name: &str, share: &str,
     format!("{want}. Lock it less often{most}.")
 }
 
-/// What a holder waits for, and who has that: followed to its root. With the locks on the way.
-fn chain(profile: &Profile, tops: &Tops, other: Option<Other>, from: usize) -> (String, Vec<usize>) {
-    let (mut text, mut seen, mut next) = (String::new(), vec![from], other);
-    while seen.len() <= DEEPEST {
-        let index = match next {
-            Some(Other::Lock(index)) => index as usize,
-            Some(Other::Condition(index)) => return (text + &place(profile, index), seen.split_off(1)),
-            None => return (text + "something else", seen.split_off(1)),
-        };
-        let Some(lock) = profile.locks.get(index) else { break };
-        text += &quoted_name(&lock.name);
-        if seen.contains(&index) {
-            return (text + ", in a circle", seen.split_off(1));
-        }
-        seen.push(index);
-        let whys = whys(profile, tops, index);
-        let root = whys.iter().find(|why| matches!(why.what, What::Held | What::Blocked | What::Waits(_)));
-        let Some(root) = root else { break };
-        let function = function(profile, tops, root);
-        match root.what {
-            What::Waits(further) => {
-                text += &format!(", which {function} holds while it waits for ");
-                next = further;
+/// What a holder waits for, followed from each lock to who has it.
+struct Chain {
+    text: String,
+    /// The locks on the way.
+    names: Vec<usize>,
+    /// The function that has the last one, and waits for nothing.
+    root: Option<String>,
+}
+
+impl Chain {
+    fn follow(profile: &Profile, tops: &Tops, other: Option<Other>, from: usize) -> Chain {
+        let mut chain = Chain { text: String::new(), names: Vec::new(), root: None };
+        let mut next = other;
+        while chain.names.len() < DEEPEST {
+            let Some(Other::Lock(index)) = next else {
+                chain.text += &place(profile, next);
+                break;
+            };
+            let index = index as usize;
+            let Some(lock) = profile.locks.get(index) else { break };
+            chain.text += &quoted_name(&lock.name);
+            if index == from || chain.names.contains(&index) {
+                chain.text += ", in a circle";
+                break;
             }
-            _ => {
-                text += &format!(", which {function} holds for {} at a time", duration_ns(root.each_ns));
-                if root.what == What::Blocked {
-                    text += &format!(" ({})", sleeps(root).trim_start_matches("is "));
-                }
+            chain.names.push(index);
+            let whys = whys(profile, tops, index);
+            let held = whys.iter().find(|why| matches!(why.what, What::Held | What::Blocked | What::Waits(_)));
+            let Some(held) = held else { break };
+            next = chain.add(profile, tops, held);
+            if next.is_none() && !matches!(held.what, What::Waits(_)) {
                 break;
             }
         }
+        chain
     }
-    (text, seen.split_off(1))
-}
 
-/// Where to begin: with who has the last lock of the chain.
-fn begin_with(profile: &Profile, tops: &Tops, other: Option<Other>, from: usize) -> String {
-    let (_, names) = chain(profile, tops, other, from);
-    let last = names.last().and_then(|index| {
-        let whys = whys(profile, tops, *index);
-        whys.into_iter().find(|why| matches!(why.what, What::Held | What::Blocked))
-    });
-    match last.filter(|why| why.frame.is_some()) {
-        Some(why) => format!(" Begin with {}.", function(profile, tops, &why)),
-        None => " Release it before.".to_owned(),
+    /// Who has the last lock, and what that waits for.
+    fn add(&mut self, profile: &Profile, tops: &Tops, held: &Why) -> Option<Other> {
+        let function = function(profile, tops, held);
+        if let What::Waits(further) = held.what {
+            self.text += &format!(", which {function} holds while it waits for ");
+            return further;
+        }
+        self.text += &format!(", which {function} holds for {} at a time", duration_ns(held.each_ns));
+        if held.what == What::Blocked {
+            self.text += &format!(" ({})", sleeps(held).trim_start_matches("is "));
+        }
+        self.root = held.frame.map(|_| function);
+        None
+    }
+
+    /// Where to begin.
+    fn advice(&self) -> String {
+        self.root.as_ref().map_or("Release it before.".to_owned(), |function| format!("Begin with {function}."))
     }
 }
 
 /// What is no lock, by its kind and name.
-fn place(profile: &Profile, index: u32) -> String {
+fn place(profile: &Profile, other: Option<Other>) -> String {
+    let Some(Other::Condition(index)) = other else { return "something else".to_owned() };
     profile.conditions.get(index as usize).map_or("something else".to_owned(), |condition| {
         format!("the {} {}", waits_on(condition.kind), quoted_name(&condition.name))
     })
