@@ -91,8 +91,8 @@ pub struct Wait<'a> {
     /// Of an `Access`.
     pub(crate) flag: u32,
     pub(crate) stack: Cell<u32>,
-    /// Among those that wait.
-    pub(crate) slot: u32,
+    /// Among those that are seen to wait, from its first sleep on.
+    pub(crate) slot: Cell<u32>,
     /// What the thread was doing before, which is to be found again: a signal's handler may wait inside a wait.
     pub(crate) outer: Cell<*const Wait<'static>>,
 }

@@ -126,7 +126,7 @@ mod tests {
         let lock: Lock = unsafe { core::mem::zeroed() };
         let (marks, stack, outer) = (Marks::new(), Cell::new(stack), Cell::new(ptr::null()));
         let wait =
-            Wait { marks: &marks, lock: &lock, number: 1, from: 0, threshold: 0, flag: 0, stack, slot: 0, outer };
+            Wait { marks: &marks, lock: &lock, number: 1, from: 0, threshold: 0, flag: 0, stack, slot: Cell::new(0), outer };
         let holds = Holds::new();
         if is_inside {
             holds.remember(Hold::new(LOCK, 1, NONE, false));

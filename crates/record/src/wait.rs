@@ -31,10 +31,8 @@ impl Marks {
     ) -> Option<Wait<'_>> {
         let (number, lock) = self.lock(recording, address)?;
         let threshold = chance::threshold(whole_ns(recording));
-        let (stack, outer) = (Cell::new(NONE), Cell::new(ptr::null()));
+        let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let from = now_ns();
-        let what = For { address, lock: number, kind: lock.kind.load(Relaxed) };
-        let slot = waiters::enter(recording, what, from);
         let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
         let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
@@ -80,7 +78,7 @@ impl Wait<'_> {
     }
 
     pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
-        waiters::leave(recording, self.slot);
+        waiters::leave(recording, self.slot.get());
         let now = now_ns();
         if has_it {
             self.enter(recording, now);
@@ -100,11 +98,22 @@ impl Wait<'_> {
     /// the lock may be free before the walk is over. Then the waits that are walked for, which are those that are recorded,
     /// would be shorter than the others. Where all are walked for, there are no others.
     fn prepare_to_sleep(&self, recording: &Recording) {
+        self.show(recording);
         let is_alone = waiting::number(self.lock.waiting.load(Relaxed)) <= 1;
         let is_one_of_some = is_alone && whole_ns(recording) > SLEEP_NS;
         if !is_one_of_some && self.threshold <= SLEEP_NS {
             self.stack(recording);
         }
+    }
+
+    /// Lets others see the wait. One that does not sleep is over before they look.
+    fn show(&self, recording: &Recording) {
+        if self.slot.get() != waiters::NOWHERE {
+            return;
+        }
+        let (address, kind) = (self.lock.address.load(Relaxed), self.lock.kind.load(Relaxed));
+        self.slot.set(waiters::enter(recording, For { address, lock: self.number, kind }, self.from));
+        waiters::tell_stack(recording, self.slot.get(), self.stack.get());
     }
 
     /// Whoever releases it will be known by the stack that has waited, if that was walked.
@@ -144,7 +153,7 @@ impl Wait<'_> {
     fn stack(&self, recording: &Recording) -> u32 {
         if self.stack.get() == NONE {
             self.stack.set(walk::stack(recording));
-            waiters::tell_stack(recording, self.slot, self.stack.get());
+            waiters::tell_stack(recording, self.slot.get(), self.stack.get());
         }
         self.stack.get()
     }

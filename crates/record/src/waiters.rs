@@ -1,5 +1,5 @@
-//! Which threads wait now, for whom looks from outside: a thread takes a slot of the recording as it begins to wait, and
-//! gives it back at the end.
+//! Which threads wait now, for whom looks from outside: a thread takes a slot of the recording as it begins to wait, of
+//! a mutex as it first goes to sleep for it, and gives it back at the end.
 //!
 //! A slot is taken by one compare-exchange to [`TAKEN`], filled, and shows its thread last, with release. It is given back by
 //! writing a thread of 0. `since` is another one for each wait of a thread: a reader that finds the same slot twice knows that

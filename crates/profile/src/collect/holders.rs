@@ -13,8 +13,9 @@ use super::clock::Clock;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{Reader, Unreadable, Waiter};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 /// What a holder did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +51,8 @@ pub(super) struct Holders {
     looks: BTreeMap<u32, VecDeque<Look>>,
     /// How long threads were kept from running, at the looks at them, in ns.
     delays: HashMap<u32, VecDeque<(u64, u64)>>,
+    /// Where the kernel tells of them.
+    threads: HashMap<u32, Thread>,
     /// Where threads sleep that have waited for long, or that others have waited for.
     sleepers: HashMap<u32, Sleeper>,
     /// The stacks of these.
@@ -85,7 +88,7 @@ impl Holders {
             let Some(thread) = owner() else { continue };
             let doing = match waiters.iter().find(|waiter| waiter.thread == thread) {
                 Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
-                None => doing(&process, thread),
+                None => self.thread(&process, thread).doing(),
             };
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
@@ -140,13 +143,23 @@ impl Holders {
         const LATELY_NS: u64 = 1_000_000_000;
         let Some(Some(process)) = self.process.clone() else { return };
         self.delays.retain(|_, seen| seen.back().is_some_and(|(at, _)| now.saturating_sub(*at) < LATELY_NS));
+        self.threads.retain(|thread, _| self.delays.contains_key(thread));
         let threads: Vec<u32> = self.delays.keys().copied().collect();
         threads.into_iter().for_each(|thread| self.note_delay(&process, thread, now));
     }
 
-    fn note_delay(&mut self, process: &std::path::Path, thread: u32, now: u64) {
+    fn thread(&mut self, process: &Path, thread: u32) -> &mut Thread {
+        /// Of the files that this process may have open, those take a small part.
+        const MOST: usize = 128;
+        if self.threads.len() >= MOST {
+            self.threads.clear();
+        }
+        self.threads.entry(thread).or_insert_with(|| Thread::new(process, thread))
+    }
+
+    fn note_delay(&mut self, process: &Path, thread: u32, now: u64) {
         const MOST: usize = 4096;
-        let Some(delay) = delay_ns(process, thread) else { return };
+        let Some(delay) = self.thread(process, thread).delay_ns() else { return };
         let seen = self.delays.entry(thread).or_default();
         // A thread that is only followed is forgotten once it stays as it is.
         match seen.back() {
@@ -247,26 +260,39 @@ impl Holders {
     }
 }
 
-/// What a thread does, by the kernel.
-fn doing(process: &std::path::Path, thread: u32) -> Option<Doing> {
-    let of_thread = |what: &str| fs::read_to_string(process.join(format!("task/{thread}/{what}")));
-    let stat = of_thread("stat").ok()?;
-    // The name before it may hold anything, a parenthesis too.
-    let state = stat.rsplit_once(')')?.1.trim_start().chars().next()?;
-    if state == 'R' {
-        return Some(Doing::Computing);
+/// A thread, by files of the kernel that stay open: to open one takes longer than to read it.
+#[derive(Debug)]
+struct Thread {
+    call: Option<File>,
+    delay: Option<File>,
+}
+
+impl Thread {
+    fn new(process: &Path, thread: u32) -> Self {
+        let open = |what: &str| File::open(process.join(format!("task/{thread}/{what}"))).ok();
+        Thread { call: open("syscall"), delay: open("schedstat") }
     }
-    let call = of_thread("syscall").unwrap_or_default();
-    match call.split_whitespace().next() {
-        Some("running") => Some(Doing::Computing),
-        number => Some(Doing::Blocked(number.and_then(|number| number.parse().ok()))),
+
+    /// What it does; `None` if the thread has ended, or may not be looked at.
+    fn doing(&self) -> Option<Doing> {
+        word(self.call.as_ref()?, 0, |word| match word {
+            "running" => Doing::Computing,
+            // Less than 0 where it sleeps outside a call, as for a page of memory.
+            number => Doing::Blocked(number.parse().ok()),
+        })
+    }
+
+    /// How long it has been kept from running by others, in ns.
+    fn delay_ns(&self) -> Option<u64> {
+        word(self.delay.as_ref()?, 1, |word| word.parse().ok())?
     }
 }
 
-/// How long a thread has been kept from running by others, in ns.
-fn delay_ns(process: &std::path::Path, thread: u32) -> Option<u64> {
-    let text = fs::read_to_string(process.join(format!("task/{thread}/schedstat"))).ok()?;
-    text.split_whitespace().nth(1)?.parse().ok()
+/// The word at that place in a file of the kernel.
+fn word<R>(file: &File, at: usize, read: impl FnOnce(&str) -> R) -> Option<R> {
+    let mut room = [0; 256];
+    let n = file.read_at(&mut room, 0).ok()?;
+    std::str::from_utf8(&room[..n]).ok()?.split_whitespace().nth(at).map(read)
 }
 
 /// Four bytes of a process's memory; `None` if they may not be read.
@@ -326,7 +352,9 @@ mod tests {
         // SAFETY: always may be called.
         let thread = unsafe { libc::gettid() } as u32;
         let process = PathBuf::from("/proc/self");
-        assert_eq!(doing(&process, thread), Some(Doing::Computing));
+        assert_eq!(Thread::new(&process, thread).doing(), Some(Doing::Computing));
+        assert_eq!(Thread::new(&process, u32::MAX).doing(), None);
+        assert!(Thread::new(&process, thread).delay_ns().is_some());
         let value = 77_u32;
         assert_eq!(memory(std::process::id(), (&raw const value) as u64), Some(77));
         assert_eq!(memory(std::process::id(), 8), None);
