@@ -308,6 +308,7 @@ fn memory(pid: u32, address: u64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
     const MS: u64 = 1_000_000;
 
@@ -349,12 +350,23 @@ mod tests {
 
     #[test]
     fn the_kernel_tells_what_this_thread_does() {
-        // SAFETY: always may be called.
-        let thread = unsafe { libc::gettid() } as u32;
         let process = PathBuf::from("/proc/self");
-        assert_eq!(Thread::new(&process, thread).doing(), Some(Doing::Computing));
+        let (ends, number) = (AtomicBool::new(false), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: always may be called.
+                number.store(unsafe { libc::gettid() } as u32, Relaxed);
+                while !ends.load(Relaxed) {}
+            });
+            while number.load(Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            let thread = Thread::new(&process, number.load(Relaxed));
+            assert_eq!(thread.doing(), Some(Doing::Computing));
+            assert!(thread.delay_ns().is_some());
+            ends.store(true, Relaxed);
+        });
         assert_eq!(Thread::new(&process, u32::MAX).doing(), None);
-        assert!(Thread::new(&process, thread).delay_ns().is_some());
         let value = 77_u32;
         assert_eq!(memory(std::process::id(), (&raw const value) as u64), Some(77));
         assert_eq!(memory(std::process::id(), 8), None);
