@@ -60,7 +60,9 @@ pub fn findings(profile: &Profile) -> Findings {
         return Findings { verdict, locks, ..Findings::default() };
     }
     if locks.is_empty() {
-        return Findings { verdict: without_a_lock(profile), is_nothing: true, ..Findings::default() };
+        let more = stuck::idle(profile, &tops).or_else(|| conditions::initialisation(profile, &tops));
+        let verdict = [without_a_lock(profile)].into_iter().chain(more.clone()).collect::<Vec<_>>().join(" ");
+        return Findings { verdict, is_nothing: more.is_none(), ..Findings::default() };
     }
     let all = profile.wait_ns();
     let named = |place: usize, index: &usize| place == 0 || profile.locks[*index].wait_ns >= MATTERS_BESIDE * all;
@@ -117,7 +119,10 @@ fn without_a_lock(profile: &Profile) -> String {
     let share = Program::of(profile).share();
     let waiting = format!("its threads waited {} of the time they could have run", percent(share));
     match () {
-        () if profile.locks.is_empty() => format!("No lock calls were seen in {length}."),
+        () if profile.locks.is_empty() && profile.conditions.is_empty() => {
+            format!("No lock calls were seen in {length}.")
+        }
+        () if profile.locks.is_empty() => format!("No lock was waited for in {length}."),
         () if waited(profile).is_empty() => {
             let acquisitions = count(profile.locks.iter().map(|lock| lock.acquisitions).sum());
             format!(

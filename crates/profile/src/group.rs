@@ -26,17 +26,18 @@ pub fn grouped(mut profile: Profile) -> Profile {
     let (conditions, new_conditions) = conditions_of(std::mem::take(&mut profile.conditions), &kinds);
     profile.conditions = conditions;
     let new = |numbers: &[u32], old: u32| numbers.get(old as usize).copied().unwrap_or(old);
+    let renumbered = |other: Other| match other {
+        Other::Lock(old) => Other::Lock(new(&new_locks, old)),
+        Other::Condition(old) => Other::Condition(new(&new_conditions, old)),
+    };
     for lock in &mut profile.locks {
         for cause in &mut lock.causes {
-            cause.other = cause.other.map(|other| match other {
-                Other::Lock(old) => Other::Lock(new(&new_locks, old)),
-                Other::Condition(old) => Other::Condition(new(&new_conditions, old)),
-            });
+            cause.other = cause.other.map(renumbered);
         }
         lock.causes = causes(std::mem::take(&mut lock.causes));
     }
     for stuck in &mut profile.stuck {
-        stuck.lock = new(&new_locks, stuck.lock);
+        stuck.on = renumbered(stuck.on);
     }
     tell_all_apart(&mut profile);
     profile
@@ -259,11 +260,13 @@ fn causes(all: Vec<Cause>) -> Vec<Cause> {
     causes
 }
 
-/// Conditions have no origin: their names say it. Without a line, two places may have one name.
+/// Conditions have no origin: their names say it. Without a line, two places may have one name. Two threads that are the
+/// first to use one at the same time may each have recorded it.
 fn condition_key(condition: &Condition) -> Option<Key> {
     let name = base(&condition.name, condition.address);
     let is_place = several(name).is_some() && name.ends_with(')');
-    is_place.then(|| (condition.process, format!("{:?} {name}", condition.kind)))
+    let key = if is_place { name.to_owned() } else { format!("{:#x}", condition.address) };
+    Some((condition.process, format!("{:?} {key}", condition.kind)))
 }
 
 fn conditions_of(conditions: Vec<Condition>, keys: &[Option<Key>]) -> (Vec<Condition>, Vec<u32>) {

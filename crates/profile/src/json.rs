@@ -1,7 +1,7 @@
 //! The JSON form of a profile: all of it, and back.
 
 use crate::names::shown;
-use crate::profile::{Cause, Condition, Histogram, Lock, Other, Profile, Site, VERSION};
+use crate::profile::{Condition, Histogram, Lock, Other, Profile, Site, VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -83,12 +83,12 @@ fn fault(profile: &Profile) -> Option<String> {
         .chain(profile.stuck.iter().flat_map(|one| [one.stack, one.holder_stack]).flatten());
     let mut stacks = origins.chain(sites(profile).map(|site| site.stack)).chain(others);
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
-    let lock = |number| missing("lock", number, profile.locks.len());
-    let other = |cause: &Cause| match cause.other? {
-        Other::Lock(number) => lock(number),
+    let unknown = |other| match other {
+        Other::Lock(number) => missing("lock", number, profile.locks.len()),
         Other::Condition(number) => missing("condition variable", number, profile.conditions.len()),
     };
-    let other = causes().find_map(other).or_else(|| profile.stuck.iter().find_map(|one| lock(one.lock)));
+    let mut others = causes().filter_map(|cause| cause.other).chain(profile.stuck.iter().map(|one| one.on));
+    let other = others.find_map(unknown);
     frame.or(process).or(stack).or(other).or_else(|| endless(profile)).or_else(|| impossible(profile))
 }
 
@@ -195,7 +195,7 @@ mod tests {
             ("/locks/1/process", "names process 99 of"),
             ("/locks/0/causes/0/stack", "names stack 99 of"),
             ("/locks/0/causes/0/other/lock", "names lock 99 of"),
-            ("/stuck/0/lock", "names lock 99 of"),
+            ("/stuck/0/on/lock", "names lock 99 of"),
             ("/stuck/0/stack", "names stack 99 of"),
             ("/conditions/0/notifiers/0/stack", "names stack 99 of"),
         ] {

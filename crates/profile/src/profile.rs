@@ -217,7 +217,7 @@ pub enum State {
     Unknown,
 }
 
-/// What a holder waited for.
+/// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Other {
@@ -227,15 +227,21 @@ pub enum Other {
     Condition(u32),
 }
 
-/// A thread that still waited for a lock when it was last looked at.
+impl Default for Other {
+    fn default() -> Self {
+        Other::Lock(0)
+    }
+}
+
+/// A thread that still waited when it was last looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stuck {
     /// Index of the process in [`Profile::processes`].
     pub process: u32,
     /// The kernel's number of the thread, as its process knows it.
     pub thread: u32,
-    /// Index of the lock in [`Profile::locks`].
-    pub lock: u32,
+    /// What it waits for.
+    pub on: Other,
     /// For how long it had waited, in ns.
     pub ns: u64,
     /// Where it waits, as an index in [`Profile::stacks`], if that was walked.

@@ -3,6 +3,7 @@
 use crate::names::{middle, shown};
 use crate::profile::{Condition, Ended, Histogram, Lock, LockKind, Profile, Site, WaitKind};
 use crate::symbols::NO_DEBUG_FILE;
+use crate::wrappers::Tops;
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
 use ondeck_report::wording::{count, counted, duration_ns, list, plain, quoted, run_time};
@@ -135,6 +136,7 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
         (true, true) => Some(format!(
             "No thread slept for a lock. {ASKS} The kernel does not see threads that wait without sleeping, and goroutines."
         )),
+        (true, false) if !profile.conditions.is_empty() => Some(ASKS.to_owned()),
         (true, false) => Some(format!(
             "`ondeck profile` records the C library's locks only. Other locks, such as those of Rust and Java, show in \
              the view from the kernel. For it, type:\nsudo ondeck profile --futex -- {}",
@@ -148,8 +150,9 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
 pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
+    let by = Tops::new(profile).busiest(&most.notifiers).map_or(String::new(), |(by, _)| format!(", notified in {by}"));
     Some(format!(
-        "Not counted above: {} of waiting on {} ({} waits), most {} ({})",
+        "Not counted above: {} of waiting on {} ({} waits), most {} ({}){by}",
         duration_ns(sum(|one| one.wait_ns)),
         kinds(profile.conditions.iter()),
         count(sum(|one| one.waits)),

@@ -7,9 +7,19 @@ use crate::names::brief;
 use crate::profile::{Frame, Profile, Site};
 use std::collections::HashMap;
 
+/// Whether a frame is of a library that a program stands on, and not its own.
+pub(crate) fn is_below(frame: &Frame) -> bool {
+    const BELOW: [&str; 6] = ["libc.", "libc-", "ld-", "libpthread", "libstdc++", "libondeck"];
+    let file = frame.module.rsplit('/').next().unwrap_or_default();
+    BELOW.iter().any(|library| file.starts_with(library))
+}
+
 /// Frames that no function has: what the stack wants, or has, a lock for readers and writers for.
 pub(crate) const READING: &str = "(reading)";
 pub(crate) const WRITING: &str = "(writing)";
+
+/// In the place of a function that is gone from the stack, as its last act was a jump.
+pub(crate) const UNKNOWN: &str = "[unknown]";
 
 /// How the short names of such functions begin.
 const BEGINNINGS: &[&str] = &[

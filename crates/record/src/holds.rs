@@ -125,8 +125,17 @@ mod tests {
         // SAFETY: its fields are numbers, and zeros are a lock that nobody has used.
         let lock: Lock = unsafe { core::mem::zeroed() };
         let (marks, stack, outer) = (Marks::new(), Cell::new(stack), Cell::new(ptr::null()));
-        let wait =
-            Wait { marks: &marks, lock: &lock, number: 1, from: 0, threshold: 0, flag: 0, stack, slot: Cell::new(0), outer };
+        let wait = Wait {
+            marks: &marks,
+            lock: &lock,
+            number: 1,
+            from: 0,
+            threshold: 0,
+            flag: 0,
+            stack,
+            slot: Cell::new(0),
+            outer,
+        };
         let holds = Holds::new();
         if is_inside {
             holds.remember(Hold::new(LOCK, 1, NONE, false));

@@ -85,7 +85,7 @@ pub struct Module {
 }
 
 /// A lock or a condition variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
     /// Its number in samples.
     pub number: u32,
@@ -114,6 +114,11 @@ pub struct Lock {
 }
 
 impl Lock {
+    /// What threads wait for that has no number yet, as it was never waited for to the end.
+    pub fn without_a_number(address: u64, kind: u32, origin: u32) -> Self {
+        Lock { address, kind, origin, ..Lock::default() }
+    }
+
     /// What is waited for it at an instant and nobody has been charged yet, in ns.
     pub fn uncharged_ns(&self, now: u64) -> u64 {
         waiting::area(self.waiting, now)

@@ -10,7 +10,7 @@ use crate::profile::{
     Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
 };
 use crate::symbols::{Module, Source, Symbols};
-use crate::wrappers::{READING, WRITING, is_wrapper};
+use crate::wrappers::{READING, UNKNOWN, WRITING, is_below, is_wrapper};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -103,7 +103,7 @@ impl Collector {
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
         let has_locked = self.recordings.iter().any(|recording| recording.has_locked);
-        if !self.recordings.is_empty() && !has_locked && profile.locks.is_empty() {
+        if !self.recordings.is_empty() && !has_locked && profile.locks.is_empty() && profile.conditions.is_empty() {
             profile.notes.push(NO_LOCKS.to_owned());
         }
         let is_opaque = |lock: &read::Lock| lock.kind & !kind::SEVERAL == kind::OPAQUE;
@@ -271,12 +271,14 @@ impl<'a> Builder<'a> {
             jumpers: HashMap::new(),
             callees: HashMap::new(),
         };
-        for lock in recording.contents.locks()? {
+        let mut locks = recording.contents.locks()?;
+        locks.extend(recording.only_under_way(&locks));
+        for lock in locks {
             let totals = match self.since {
                 Since::Start => &recording.locks,
                 Since::Snapshot(_) => &recording.recent,
             };
-            let is_waited_for = recording.is_waited_for(lock.number);
+            let is_waited_for = recording.is_waited_for(&lock);
             // One that nobody used again, or that two threads made at once.
             let totals = match totals.get(&lock.number) {
                 None if !is_waited_for => continue,
@@ -444,11 +446,15 @@ impl<'a> Builder<'a> {
             return Ok(None);
         }
         let mut frames = if is_walked { self.gone(image, addresses[0]) } else { Vec::new() };
+        let is_found = !frames.is_empty();
         for (at, address) in addresses.iter().enumerate() {
             frames.extend(self.frames_of(image, *address));
             if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
                 frames.extend(self.jumper(image, *reached, *caller));
             }
+        }
+        if is_walked && !is_found && frames.iter().all(|frame| is_below(&self.frames.list[*frame as usize])) {
+            frames.insert(0, self.unknown(image, addresses[0]));
         }
         let known = self.stacks.number(frames);
         // What was called there is known of one lock, and not of all.
@@ -492,14 +498,20 @@ impl<'a> Builder<'a> {
             Some(Some(called)) if function(called) == function(&jumped) => jumped,
             // The one that was called has jumped to it.
             Some(Some(called)) => called.iter().copied().chain(jumped).collect(),
-            Some(None) if jumped.is_empty() => {
-                let caller = self.frames_of(image, return_address).first().copied();
-                let caller = caller.map(|frame| brief(&self.frames.list[frame as usize].function));
-                let function = format!("[unknown, called by {}]", caller.unwrap_or_default());
-                vec![self.frames.number(Frame { function, ..Frame::default() })]
-            }
+            Some(None) if jumped.is_empty() => vec![self.unknown(image, return_address)],
             Some(None) | None => jumped,
         }
+    }
+
+    /// In the place of a function that is gone and could be any.
+    fn unknown(&mut self, image: &mut Image, return_address: u64) -> u32 {
+        let caller = self.frames_of(image, return_address).first().copied();
+        let caller = caller.map(|frame| &self.frames.list[frame as usize]);
+        let function = match caller.filter(|frame| !is_below(frame)) {
+            Some(frame) => format!("[unknown, called by {}]", brief(&frame.function)),
+            None => UNKNOWN.to_owned(),
+        };
+        self.frames.number(Frame { function, ..Frame::default() })
     }
 
     /// The function that has jumped to the one that locks or unlocks.

@@ -111,10 +111,11 @@ impl Contents {
     ) -> Result<Option<PathBuf>, Unreadable> {
         let From::File(reader) = &self.from else { return Ok(None) };
         let mut kept = Kept::default();
-        let is_waited_for = |lock: u32| waiters.iter().any(|waiter| waiter.lock == lock);
+        let is_waited_for =
+            |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
         if !totals.is_empty() || !waiters.is_empty() {
             kept.locks = reader.locks()?;
-            kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock.number));
+            kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock));
             kept.modules = self.modules()?;
             let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);

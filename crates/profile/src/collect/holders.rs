@@ -28,6 +28,8 @@ pub(crate) enum Doing {
     Blocked(Option<u32>),
     /// It waited for the lock of that number, or for what has none ([`NONE`]) at that address.
     Waiting(u32, u64),
+    /// It waited for the end of a thread.
+    Joining,
 }
 
 /// What a holder did during a hold, as parts of it.
@@ -78,6 +80,12 @@ impl Holders {
         self.follow(now);
         let waiters = reader.waiters()?;
         let waits = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::WAITS_NS;
+        let hangs = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::HANGS_NS;
+        for waiter in waiters.iter().filter(hangs).filter(|waiter| waiter.stack == NONE) {
+            if self.process(reader).is_some() {
+                self.find_sleeper(reader.about.pid, waiter.thread, now);
+            }
+        }
         let mut locks: Vec<u32> = waiters.iter().filter(waits).map(|waiter| waiter.lock).collect();
         locks.sort_unstable();
         locks.dedup();
@@ -87,20 +95,15 @@ impl Holders {
             let owner = || memory(reader.about.pid, place).filter(|owner| *owner != 0);
             let Some(thread) = owner() else { continue };
             let doing = match waiters.iter().find(|waiter| waiter.thread == thread) {
+                Some(waiter) if waiter.kind == kind::JOIN => Some(Doing::Joining),
                 Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
                 None => self.thread(&process, thread).doing(),
             };
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
-            let waits_long = |waiter: &&Waiter| {
-                waiter.lock == lock && now.saturating_sub(clock.since(waiter.since)) >= Self::HANGS_NS
-            };
-            let hanging: Vec<&Waiter> = waiters.iter().filter(waits_long).collect();
-            if !hanging.is_empty() && matches!(doing, Doing::Blocked(_)) {
+            let is_hanging = waiters.iter().filter(hangs).any(|waiter| waiter.lock == lock);
+            if is_hanging && matches!(doing, Doing::Blocked(_)) {
                 self.find_sleeper(reader.about.pid, thread, now);
-            }
-            for waiter in hanging.iter().filter(|waiter| waiter.stack == NONE) {
-                self.find_sleeper(reader.about.pid, waiter.thread, now);
             }
             let looks = self.looks.entry(lock).or_default();
             looks.push_back(Look { at: now, thread, doing });
@@ -356,7 +359,9 @@ mod tests {
             scope.spawn(|| {
                 // SAFETY: always may be called.
                 number.store(unsafe { libc::gettid() } as u32, Relaxed);
-                while !ends.load(Relaxed) {}
+                while !ends.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
             });
             while number.load(Relaxed) == 0 {
                 std::thread::yield_now();

@@ -1,9 +1,10 @@
-//! Condition variables whose threads are woken, and go back to sleep without what they waited for.
+//! Condition variables whose threads are woken, and go back to sleep without what they waited for; initialisations that
+//! threads wait for.
 
-use super::texts::{heaviest, quoted_name};
-use crate::profile::{Condition, Profile, WaitKind};
+use super::texts::{heaviest, place, quoted_name};
+use crate::profile::{Condition, Other, Profile, WaitKind};
 use crate::wrappers::Tops;
-use ondeck_report::wording::{count, percent, three_digits};
+use ondeck_report::wording::{count, counted, duration_ns, percent, three_digits};
 
 /// To put a thread to sleep, wake it and run it for nothing takes about so long.
 const EACH_NS: f64 = 10e3;
@@ -37,4 +38,22 @@ fn text(profile: &Profile, tops: &Tops, condition: &Condition, notified: f64) ->
         percent((condition.again / condition.waits).min(1.0)),
         count(condition.waits),
     )
+}
+
+/// What is said of the initialisation that threads waited for longest, if that matters. It is as good as a lock, but which
+/// thread is at it is not recorded.
+pub(super) fn initialisation(profile: &Profile, tops: &Tops) -> Option<String> {
+    let time_ns = profile.seconds * 1e9 * f64::from(profile.cores.max(1));
+    let ones = profile.conditions.iter().enumerate().filter(|(_, one)| one.kind == WaitKind::Once);
+    let (index, most) = ones.max_by(|one, other| one.1.wait_ns.total_cmp(&other.1.wait_ns))?;
+    let by =
+        heaviest(profile, tops, &most.waiters, |site| site.ns).map_or(String::new(), |by| format!(", most in {by}"));
+    (most.wait_ns >= MATTERS * time_ns).then(|| {
+        format!(
+            "Threads waited {} for {} in {}{by}. Do that before the threads start, or make it shorter.",
+            duration_ns(most.wait_ns),
+            place(profile, Some(Other::Condition(index as u32))),
+            counted(most.waits.round() as usize, "wait"),
+        )
+    })
 }

@@ -7,7 +7,7 @@ use crate::Lock;
 use crate::names::{middle, shown};
 use crate::profile::{Other, Profile, Site, State};
 use crate::words::{percent, waits_on};
-use crate::wrappers::Tops;
+use crate::wrappers::{Tops, UNKNOWN};
 use ondeck_report::wording::{counted, duration_ns, plain};
 
 /// So much of a name is shown.
@@ -195,12 +195,17 @@ impl Chain {
     }
 }
 
-/// What is no lock, by its kind and name.
-fn place(profile: &Profile, other: Option<Other>) -> String {
-    let Some(Other::Condition(index)) = other else { return "something else".to_owned() };
-    profile.conditions.get(index as usize).map_or("something else".to_owned(), |condition| {
-        format!("the {} {}", waits_on(condition.kind), quoted_name(&condition.name))
-    })
+/// What a thread waits for, by its name, and its kind if it is no lock.
+pub(super) fn place(profile: &Profile, other: Option<Other>) -> String {
+    let name = match other {
+        Some(Other::Lock(index)) => profile.locks.get(index as usize).map(|lock| quoted_name(&lock.name)),
+        Some(Other::Condition(index)) => profile
+            .conditions
+            .get(index as usize)
+            .map(|condition| format!("the {} {}", waits_on(condition.kind), quoted_name(&condition.name))),
+        None => None,
+    };
+    name.unwrap_or("something else".to_owned())
 }
 
 /// The view from the kernel knows no holds.
@@ -221,7 +226,8 @@ pub(super) fn quoted_name(name: &str) -> String {
 }
 
 pub(super) fn function(profile: &Profile, tops: &Tops, why: &Why) -> String {
-    why.frame.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame))
+    let known = why.frame.filter(|frame| profile.frames[*frame as usize].function != UNKNOWN);
+    known.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame))
 }
 
 /// A function with its place.

@@ -143,10 +143,10 @@ fn what_points_at_locks_follows_them() {
         let cause = Cause { state: State::OtherLock, other, ns, count: 1.0, each_ns: ns, ..Cause::default() };
         profile.locks[0].causes.push(cause);
     }
-    profile.stuck = [2, 0].map(|lock| Stuck { lock, ..Stuck::default() }).to_vec();
+    profile.stuck = [2, 0].map(|lock| Stuck { on: Other::Lock(lock), ..Stuck::default() }).to_vec();
     let all = grouped(profile);
     assert_eq!(names(&all), ["2 locks made in open (server.c:3)", "LOGGER"]);
-    assert_eq!(all.stuck.iter().map(|stuck| stuck.lock).collect::<Vec<u32>>(), [0, 1]);
+    assert_eq!(all.stuck.iter().map(|stuck| stuck.on).collect::<Vec<Other>>(), [0, 1].map(Other::Lock));
     let [cause] = &all.locks[1].causes[..] else { panic!("one cause expected: {:?}", all.locks[1].causes) };
     assert_eq!((cause.other, cause.ns, cause.count), (Some(Other::Lock(0)), 3000.0, 2.0));
     assert!((cause.each_ns - 5000.0 / 3.0).abs() < 1e-6, "{}", cause.each_ns);
@@ -155,7 +155,7 @@ fn what_points_at_locks_follows_them() {
 #[test]
 fn conditions_of_one_place_are_one() {
     let mut builder = Builder::new(2.0);
-    for (name, address) in [("first seen in wait (a.c:9)", 1), ("first seen in wait (a.c:9)", 2), ("filled", 3)] {
+    for (name, address) in [("first seen in wait (a.c:9)", 1), ("first seen in wait (a.c:9)", 2), ("filled", 3), ("filled", 3)] {
         builder.0.conditions.push(Condition { name: name.into(), address, wait_ns: 9.0, ..Condition::default() });
     }
     let all = grouped(finished(builder));

@@ -4,9 +4,9 @@ use super::{Builder, Image, Since};
 use crate::collect::causes::{Part, SHORT_NS};
 use crate::collect::holders::Doing;
 use crate::collect::totals::Totals;
-use crate::collect::{Recording, Stack};
+use crate::collect::{Recording, Stack, meaning};
 use crate::profile::{Cause, LockKind, Other, Profile, State, Stuck};
-use ondeck_record::layout::NONE;
+use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable, Waiter};
 use std::collections::HashMap;
 
@@ -14,22 +14,50 @@ use std::collections::HashMap;
 const STUCK_NS: u64 = 1_000_000;
 
 impl Recording {
-    /// The threads that still wait for a lock, and how long each has waited, not counting what was before `from`.
+    /// The threads that still wait, and how long each has waited, not counting what was before `from`.
     fn still_waiting(&self, from: u64) -> impl Iterator<Item = (&Waiter, u64)> {
         let waits = move |waiter: &Waiter| self.last_ns.saturating_sub(self.clock.since(waiter.since).max(from));
-        let waiters = self.waiters.iter().filter(|waiter| waiter.lock != NONE);
-        waiters.map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= STUCK_NS)
+        self.waiters.iter().map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= STUCK_NS)
     }
 
-    pub(super) fn is_waited_for(&self, lock: u32) -> bool {
-        self.still_waiting(0).any(|(waiter, _)| waiter.lock == lock)
+    pub(super) fn is_waited_for(&self, lock: &read::Lock) -> bool {
+        self.still_waiting(0).any(|(waiter, _)| self.waits_for(waiter, lock))
+    }
+
+    fn waits_for(&self, waiter: &Waiter, lock: &read::Lock) -> bool {
+        match waiter.lock {
+            NONE => meaning(waiter.kind) == meaning(lock.kind) && self.address_of(waiter) == lock.address,
+            number => number == lock.number,
+        }
+    }
+
+    /// Of what a thread waits for; of a join, its place in the program.
+    fn address_of(&self, waiter: &Waiter) -> u64 {
+        if waiter.kind != kind::JOIN {
+            return waiter.address;
+        }
+        let stack = self.place_of(waiter);
+        let walked = || self.contents.stack(stack).unwrap_or_default();
+        self.holders.seen(stack).map_or_else(walked, <[u64]>::to_vec).first().copied().unwrap_or(1)
+    }
+
+    /// What threads wait for that is none of these, as nobody ever waited for it to the end.
+    pub(super) fn only_under_way(&self, known: &[read::Lock]) -> Vec<read::Lock> {
+        let mut new: Vec<read::Lock> = Vec::new();
+        for (waiter, _) in self.still_waiting(0).filter(|(waiter, _)| waiter.lock == NONE) {
+            if !known.iter().chain(&new).any(|lock| self.waits_for(waiter, lock)) {
+                let (address, origin) = (self.address_of(waiter), self.place_of(waiter));
+                new.push(read::Lock::without_a_number(address, waiter.kind, origin));
+            }
+        }
+        new
     }
 
     /// The totals of a lock with the waits that are still under way.
     pub(super) fn with_those_under_way(&self, lock: &read::Lock, totals: Totals, since: Since) -> Totals {
         let (mut totals, from) = (totals, since.from());
         let mut n = 0;
-        for (waiter, ns) in self.still_waiting(from).filter(|(waiter, _)| waiter.lock == lock.number) {
+        for (waiter, ns) in self.still_waiting(from).filter(|(waiter, _)| self.waits_for(waiter, lock)) {
             n += 1;
             totals.threads.insert(waiter.thread);
             totals.waits.add(1.0, ns);
@@ -38,7 +66,7 @@ impl Recording {
             totals.longest_ns = totals.longest_ns.max(ns);
             totals.over_time.add(self.last_ns, ns, 1.0);
         }
-        if n > 0 {
+        if n > 0 && meaning(lock.kind).is_ok() {
             let most = n * self.last_ns.saturating_sub(from);
             let uncharged = lock.uncharged_ns(self.clock.instant(self.last_ns)).min(most);
             let held = self.last_ns.saturating_sub(self.clock.since(lock.lasts_since)).max(SHORT_NS);
@@ -114,6 +142,7 @@ impl Builder<'_> {
             Some(Doing::Computing) => (State::Computing, none(), None),
             Some(Doing::NoCore) => (State::NoCore, none(), None),
             Some(Doing::Blocked(call)) => (State::Blocked, call.map_or_else(none, name_of_call), None),
+            Some(Doing::Joining) => (State::Blocked, "pthread_join".to_owned(), None),
             Some(Doing::Waiting(_, address)) => {
                 (State::OtherLock, none(), Some(Other::Lock(self.addressed(process, address))))
             }
@@ -133,12 +162,12 @@ impl Builder<'_> {
             let since = recording.clock.since(waiter.since);
             let holder = recording.holders.last(waiter.lock).filter(|(.., at)| *at >= since);
             let (state, call, _) = self.told(image.process, holder.map(|(_, doing, _)| doing));
-            let lock = self.addressed(image.process, waiter.address);
+            let on = Other::Lock(self.addressed(image.process, recording.address_of(waiter)));
             let holder = holder.map(|(thread, ..)| thread);
             let sleeps = holder.map_or(NONE, |thread| recording.holders.sleeps(thread, since));
             let holder_stack = self.stack(image, sleeps)?;
             let (process, thread) = (image.process, waiter.thread);
-            self.stuck.push(Stuck { process, thread, lock, ns, stack, holder, holder_stack, state, call });
+            self.stuck.push(Stuck { process, thread, on, ns, stack, holder, holder_stack, state, call });
         }
         Ok(())
     }
@@ -159,12 +188,9 @@ pub(super) fn resolve(profile: &mut Profile, addressed: &[(u32, u64)]) {
             cause.other = find(number);
         }
     }
-    profile.stuck.retain_mut(|stuck| match find(stuck.lock) {
-        Some(Other::Lock(lock)) => {
-            stuck.lock = lock;
-            true
-        }
-        _ => false,
+    profile.stuck.retain_mut(|stuck| match stuck.on {
+        Other::Lock(number) => find(number).inspect(|other| stuck.on = *other).is_some(),
+        Other::Condition(_) => true,
     });
     profile.stuck.sort_by_key(|stuck| std::cmp::Reverse(stuck.ns));
 }
