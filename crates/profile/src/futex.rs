@@ -8,6 +8,7 @@ mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
 mod kinds;
+mod stuck;
 
 use crate::collect::Run;
 use crate::profile::Profile;
@@ -63,11 +64,12 @@ impl FutexCollector {
     fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait))) {
         let FutexCollector { tracer, run, cells, recent, last_snapshot_ns, .. } = self;
         call(tracer, &mut |wait| {
-            cells.add(&wait, run.started_ns);
+            let since = |ns: u64| Wait { from_ns: wait.from_ns.max(ns).min(wait.to_ns), ..wait };
+            // One that began before is only counted from the start on.
+            cells.add(&since(run.started_ns), run.started_ns);
             // What was before the last snapshot, it has shown as a wait that goes on.
-            let from_ns = wait.from_ns.max(last_snapshot_ns.unwrap_or(0)).min(wait.to_ns);
             if let Some(recent) = recent {
-                recent.add(&Wait { from_ns, ..wait }, run.started_ns);
+                recent.add(&since(last_snapshot_ns.unwrap_or(run.started_ns)), run.started_ns);
             }
         });
     }

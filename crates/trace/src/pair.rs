@@ -212,6 +212,10 @@ impl Pairs {
 }
 
 impl Begun {
+    pub(crate) fn new(about: About, image: usize, address: u64, stack: u32) -> Self {
+        Begun { about, image, address, stack, waiting: 0, waker: None, is_doubtful: false }
+    }
+
     fn wait(&self, to_ns: u64, end: End) -> Wait {
         let Begun { about, image, address, stack, waiting, .. } = *self;
         let from_ns = about.at;
@@ -225,7 +229,7 @@ mod tests {
 
     fn call(pairs: &mut Pairs, thread: u32, at: u64, address: u64) {
         let about = About { pid: 1, thread, at };
-        pairs.call(Begun { about, image: 0, address, stack: thread * 10, waiting: 0, waker: None, is_doubtful: false });
+        pairs.call(Begun::new(about, 0, address, thread * 10));
     }
 
     fn woke(pairs: &mut Pairs, stack: u32, at: u64, address: u64, woken: i64) {

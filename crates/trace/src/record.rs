@@ -43,7 +43,7 @@ pub(crate) struct Call<'a> {
     pub(crate) stack: &'a [u8],
 }
 
-const N_REGISTERS: usize = crate::event::REGISTERS.count_ones() as usize;
+pub(crate) const N_REGISTERS: usize = crate::event::REGISTERS.count_ones() as usize;
 
 /// Kinds of `bindings` are enumerations of C, with a type of their own.
 const LOST: u32 = sys::PERF_RECORD_LOST;

@@ -4,24 +4,67 @@
 //! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
 
 use crate::elf::Elf;
+use crate::event::op;
 use crate::image::{executable, open, window};
-use crate::tracer::STACK_BYTES;
+use crate::record::N_REGISTERS;
+use crate::tracer::{FUTEX, STACK_BYTES};
 use crate::walk::{Cache, Walker};
+
+/// A thread that sleeps in a system call.
+pub(crate) struct Sleeper {
+    /// The number of the call.
+    call: u64,
+    /// Its first two arguments.
+    arguments: [u64; 2],
+    /// Where a walk begins.
+    pub(crate) registers: [u64; N_REGISTERS],
+    /// What lies on its stack.
+    pub(crate) stack: Vec<u8>,
+}
+
+impl Sleeper {
+    /// `None` if the thread does not sleep in a call, or may not be looked at.
+    pub(crate) fn find(pid: u32, thread: u32) -> Option<Sleeper> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let &[call, first, second, .., pointer, address] = words.as_slice() else { return None };
+        let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let (pointer, address) = (number(pointer)?, number(address)?);
+        #[cfg(target_arch = "x86_64")]
+        let registers = [0, 0, 0, pointer, address];
+        #[cfg(target_arch = "aarch64")]
+        let registers = [0, 0, pointer, address];
+        let arguments = [number(first)?, number(second)?];
+        Some(Sleeper { call: call.parse().ok()?, arguments, registers, stack: memory(pid, pointer)? })
+    }
+
+    /// The futex it sleeps for, if that is what it does.
+    pub(crate) fn futex(&self) -> Option<u64> {
+        let [address, op] = self.arguments;
+        (self.call == FUTEX && op::WAITING.contains(&(op as u32 & op::COMMAND))).then_some(address)
+    }
+}
+
+/// How long a thread has not run, in ns, as far as the kernel tells.
+pub(crate) fn slept_ns(pid: u32, thread: u32) -> Option<u64> {
+    // By the same clock as this thread's, which runs now.
+    let now = last_run_ms("/proc/thread-self/sched")?;
+    let then = last_run_ms(&format!("/proc/{pid}/task/{thread}/sched"))?;
+    Some(((now - then).max(0.0) * 1e6) as u64)
+}
+
+/// When a thread last began or went on to run, in ms of the scheduler's clock.
+fn last_run_ms(path: &str) -> Option<f64> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with("se.exec_start"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
 
 /// Addresses behind instructions: of the system call, and of the calls that led there. `None` if the thread does not sleep,
 /// or may not be looked at.
 pub fn stack_of_sleeper(pid: u32, thread: u32) -> Option<Vec<u64>> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let &[_, _, .., pointer, address] = words.as_slice() else { return None };
-    let [pointer, address] = [pointer, address].map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
-    let (pointer, address) = (pointer?, address?);
-    let copy = memory(pid, pointer)?;
-    #[cfg(target_arch = "x86_64")]
-    let registers = [0, 0, 0, pointer, address];
-    #[cfg(target_arch = "aarch64")]
-    let registers = [0, 0, pointer, address];
-    Some(walker(pid)?.walk(&mut Cache::new(), &registers, &copy))
+    let sleeper = Sleeper::find(pid, thread)?;
+    Some(walker(pid)?.walk(&mut Cache::new(), &sleeper.registers, &sleeper.stack))
 }
 
 /// The tables of what a process has mapped now.
@@ -88,6 +131,7 @@ mod tests {
         let thread = told.recv().unwrap();
         let here = sleeps_here as *const () as u64;
         let is_here = |addresses: &Vec<u64>| addresses.iter().any(|address| (here..here + 2000).contains(address));
+        assert!(slept_ns(std::process::id(), thread).is_none_or(|ns| ns < 10_000_000_000));
         let mut looks = 0;
         while !stack_of_sleeper(std::process::id(), thread).as_ref().is_some_and(is_here) {
             looks += 1;
@@ -98,5 +142,38 @@ mod tests {
         assert_eq!(unsafe { libc::write(pipe[1], [0_u8].as_ptr().cast(), 1) }, 1);
         sleeper.join().unwrap();
         assert_eq!(stack_of_sleeper(std::process::id(), thread), None);
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_lock_shows_its_futex() {
+        let word = std::sync::atomic::AtomicU32::new(7);
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: always may be called.
+                tell.send(unsafe { libc::gettid() } as u32).unwrap();
+                // SAFETY: a word of ours, and no time limit.
+                unsafe {
+                    libc::syscall(
+                        libc::SYS_futex,
+                        word.as_ptr(),
+                        libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                        7,
+                        0_usize,
+                    )
+                };
+            });
+            let thread = told.recv().unwrap();
+            let futex = || Sleeper::find(std::process::id(), thread)?.futex();
+            let mut looks = 0;
+            while futex() != Some(word.as_ptr() as u64) {
+                looks += 1;
+                assert!(looks < 1000, "it is not found");
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            word.store(8, std::sync::atomic::Ordering::Relaxed);
+            // SAFETY: a word of ours.
+            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
+        });
     }
 }

@@ -6,6 +6,7 @@ use crate::pair::{Begun, Pairs, Wait, Wake};
 use crate::record::{About, Call, Record};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
+use crate::sleeper::{Sleeper, slept_ns};
 use crate::tracefs::{Enter, Exit, Tracepoints};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -92,7 +93,23 @@ impl Tracer {
         for event in tracer.rings.iter().map(|(_, event)| event).chain(&tracer.events) {
             event::enable(event)?;
         }
+        tracer.add_sleepers(pid);
         Ok(tracer)
+    }
+
+    /// Threads that sleep already have told nothing of it: what they do now counts as a call that began when they last ran.
+    /// One that calls or returns meanwhile is told of by its events, which are later.
+    fn add_sleepers(&mut self, pid: u32) {
+        for thread in threads(pid) {
+            let Some(sleeper) = Sleeper::find(pid, thread) else { continue };
+            let Some(address) = sleeper.futex() else { continue };
+            let now = now_ns();
+            let image = self.images.at(pid, now);
+            let stack = self.images.stack(image, &sleeper.registers, &sleeper.stack);
+            let at = now.saturating_sub(slept_ns(pid, thread).unwrap_or(0));
+            let about = About { pid, thread, at };
+            self.later.push(Happened::Call(Begun::new(about, image, address, stack)));
+        }
     }
 
     fn new() -> Result<Tracer, Refusal> {
@@ -211,15 +228,7 @@ impl Tracer {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
                     let Call { about, address, .. } = call;
-                    later.push(Happened::Call(Begun {
-                        about,
-                        image,
-                        address,
-                        stack,
-                        waiting: 0,
-                        waker: None,
-                        is_doubtful: false,
-                    }));
+                    later.push(Happened::Call(Begun::new(about, image, address, stack)));
                 }
                 Some(Record::Wake { call, woken }) => {
                     let image = images.at(call.about.pid, call.about.at);
@@ -308,11 +317,11 @@ fn may_sleep(pid: u32, wait: &Wait) -> bool {
 fn is_about(text: &str, address: u64) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     // Of futex_waitv and of calls that end at a signal and begin again, the address is elsewhere.
-    words.len() > 1 && (words[0] != FUTEX || words[1] == format!("{address:#x}"))
+    words.len() > 1 && (words[0] != FUTEX.to_string() || words[1] == format!("{address:#x}"))
 }
 
 /// The number of the call.
-const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202" } else { "98" };
+pub(crate) const FUTEX: u64 = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
 
 /// The CPUs that are there: `0-3,8`.
 fn cpus() -> Vec<u32> {

@@ -3,7 +3,8 @@
 
 use crate::common::{Scratch, ondeck};
 use crate::library::library;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The case of `culprits.cpp`, and what is said of it, in this order.
 const CULPRITS: [(&str, &[&str]); 15] = [
@@ -30,26 +31,64 @@ const HANGING: [&str; 2] = ["circle", "stuck"];
 #[test]
 fn the_first_paragraph_names_cause_lock_and_function() {
     let scratch = Scratch::new("culprits");
-    let program = scratch.path("culprits");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/culprits.cpp");
-    let flags = ["-std=c++17", "-g", "-O2", "-pthread", "-o", &program, source];
-    assert!(Command::new("c++").args(flags).status().unwrap().success());
+    let program = compiled(&scratch);
     let mut wrong = String::new();
     for (case, expected) in CULPRITS {
         let hanging = ["timeout", "-s", "KILL", "2", &program, case];
         let words = if HANGING.contains(&case) { &hanging[..] } else { &hanging[4..] };
         // What else runs on the machine may be what matters most, for once.
-        let after = |rest: Option<String>, words: &&str| Some(rest?.split_once(words)?.1.to_owned());
-        let is_right = |said: &String| expected.iter().fold(Some(said.clone()), after).is_some();
         let said = first_paragraph(words);
-        if !is_right(&said) && !is_right(&first_paragraph(words)) {
+        if !says(&said, expected) && !says(&first_paragraph(words), expected) {
             wrong += &format!("{case}: not {expected:?} in {said}\n");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// A process that hung before anybody looked.
+#[test]
+fn a_process_that_hangs_already_is_told_of() {
+    if !crate::kernel::may_trace() {
+        return;
+    }
+    let scratch = Scratch::new("culprits-attached");
+    let program = compiled(&scratch);
+    for (case, expected) in CULPRITS.into_iter().filter(|(case, _)| HANGING.contains(case)) {
+        let mut hangs = Command::new(&program).arg(case).stdout(Stdio::null()).spawn().unwrap();
+        let pid = hangs.id().to_string();
+        // All of its threads that will wait do.
+        std::thread::sleep(Duration::from_secs(1));
+        let run = ondeck(&["profile", "--pid", &pid, "--for", "1200ms"]);
+        hangs.kill().unwrap();
+        hangs.wait().unwrap();
+        let after = run.stderr.split_once('\n').map_or("", |(_, after)| after);
+        let said = first_of(after);
+        assert!(says(&said, expected), "{case}: not {expected:?} in {said}");
+    }
+}
+
+fn compiled(scratch: &Scratch) -> String {
+    let program = scratch.path("culprits");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/culprits.cpp");
+    let flags = ["-std=c++17", "-g", "-O2", "-pthread", "-o", &program, source];
+    assert!(Command::new("c++").args(flags).status().unwrap().success());
+    program
+}
+
+/// Whether these words are in a text in their order.
+fn says(text: &str, words: &[&str]) -> bool {
+    let mut rest = text;
+    words.iter().all(|words| {
+        let after = rest.split_once(words).map(|(_, after)| after);
+        rest = after.unwrap_or_default();
+        after.is_some()
+    })
+}
+
 fn first_paragraph(words: &[&str]) -> String {
-    let run = ondeck(&[&["profile", "--library", library(), "--"], words].concat());
-    run.stderr.split("\n\n").next().unwrap_or_default().replace('\n', " ")
+    first_of(&ondeck(&[&["profile", "--library", library(), "--"], words].concat()).stderr)
+}
+
+fn first_of(text: &str) -> String {
+    text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
 }

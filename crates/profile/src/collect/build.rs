@@ -2,6 +2,8 @@
 
 mod why;
 
+pub(crate) use why::name_of_call;
+
 use super::bypassed::Bypassed;
 use super::totals::{Stacks, Totals};
 use super::{Collector, Recording, Stack, meaning};

@@ -17,6 +17,11 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+/// Where glibc's mutex, and ours in its place, has its holder.
+pub(crate) const OWNER_OF_MUTEX: u64 = 8;
+/// Where glibc's lock for readers and writers has its writer.
+pub(crate) const OWNER_OF_RWLOCK: u64 = 24;
+
 /// What a holder did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Doing {
@@ -245,10 +250,6 @@ impl Holders {
 
     /// Where the memory of a lock says which thread has it; `None` for those that do not say.
     fn owner_of(&mut self, reader: &Reader, lock: u32) -> Result<Option<u64>, Unreadable> {
-        /// In glibc's mutex, and in ours in its place.
-        const MUTEX: u64 = 8;
-        /// The writer, in glibc's lock for readers and writers.
-        const WRITER: u64 = 24;
         if reader.about.source != ondeck_record::layout::source::LIBRARY {
             return Ok(None);
         }
@@ -256,7 +257,7 @@ impl Holders {
             return Ok(Some(*known));
         }
         let Some(entry) = reader.lock(lock)? else { return Ok(None) };
-        let offset = if entry.kind & kind::SEVERAL != 0 { WRITER } else { MUTEX };
+        let offset = if entry.kind & kind::SEVERAL != 0 { OWNER_OF_RWLOCK } else { OWNER_OF_MUTEX };
         let place = entry.address.wrapping_add(offset);
         self.owners.insert(lock, place);
         Ok(Some(place))
@@ -265,19 +266,19 @@ impl Holders {
 
 /// A thread, by files of the kernel that stay open: to open one takes longer than to read it.
 #[derive(Debug)]
-struct Thread {
+pub(crate) struct Thread {
     call: Option<File>,
     delay: Option<File>,
 }
 
 impl Thread {
-    fn new(process: &Path, thread: u32) -> Self {
+    pub(crate) fn new(process: &Path, thread: u32) -> Self {
         let open = |what: &str| File::open(process.join(format!("task/{thread}/{what}"))).ok();
         Thread { call: open("syscall"), delay: open("schedstat") }
     }
 
     /// What it does; `None` if the thread has ended, or may not be looked at.
-    fn doing(&self) -> Option<Doing> {
+    pub(crate) fn doing(&self) -> Option<Doing> {
         word(self.call.as_ref()?, 0, |word| match word {
             "running" => Doing::Computing,
             // Less than 0 where it sleeps outside a call, as for a page of memory.
@@ -299,7 +300,7 @@ fn word<R>(file: &File, at: usize, read: impl FnOnce(&str) -> R) -> Option<R> {
 }
 
 /// Four bytes of a process's memory; `None` if they may not be read.
-fn memory(pid: u32, address: u64) -> Option<u32> {
+pub(crate) fn memory(pid: u32, address: u64) -> Option<u32> {
     let mut word = 0_u32;
     let here = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 4 };
     let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 4 };

@@ -3,6 +3,7 @@
 use super::Findings;
 use super::texts::{heaviest, named, place, quoted_name};
 use crate::profile::{Other, Profile, State, Stuck, WaitKind};
+use crate::words::FROM_KERNEL;
 use crate::wrappers::{Tops, is_below};
 use ondeck_report::wording::{counted, duration_ns};
 
@@ -124,7 +125,7 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
     let function = first.stack.and_then(|stack| of_program(profile, stack));
     let function = function.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)));
     let notified = match heaviest(profile, tops, &condition.notifiers, |site| site.count) {
-        _ if condition.kind != WaitKind::Condition => String::new(),
+        _ if condition.kind != WaitKind::Condition || profile.lock == FROM_KERNEL => String::new(),
         Some(function) => format!(" It is notified in {function}."),
         None => " It was not seen to be notified.".to_owned(),
     };

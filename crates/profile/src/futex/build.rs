@@ -3,6 +3,7 @@
 use super::FutexCollector;
 use super::cells::{Cell, Cells, FOLDED};
 use super::kinds::{self, Class, Meaning, Whose};
+use super::stuck;
 use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::Stacks;
 use crate::names::brief;
@@ -29,7 +30,7 @@ impl FutexCollector {
             Since::Snapshot => self.recent.as_ref().unwrap_or(&self.cells).clone(),
         };
         let from_ns = match since {
-            Since::Start => 0,
+            Since::Start => self.run.started_ns,
             Since::Snapshot => self.last_snapshot_ns.unwrap_or(self.run.started_ns),
         };
         for mut wait in self.tracer.waiting(now_ns) {
@@ -46,6 +47,7 @@ impl FutexCollector {
                 Meaning::Wait(kind) => conditions.push(names.condition(&key, kind, &group)),
             }
         }
+        let hanging = names.hanging(now_ns);
         let (frames, stacks) = (names.frames.list, names.stacks.list);
         let mut profile = Profile {
             version: VERSION,
@@ -65,6 +67,7 @@ impl FutexCollector {
             notes: vec![SEES.to_owned()],
         };
         put_in_order(&mut profile);
+        stuck::add(&mut profile, hanging);
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(self.tracer.doubtful()));
         profile.notes.extend(cut(self.tracer.cut_stacks()));
@@ -130,8 +133,8 @@ struct Group {
 }
 
 /// What was looked up.
-struct Names<'a> {
-    tracer: &'a Tracer,
+pub(super) struct Names<'a> {
+    pub(super) tracer: &'a Tracer,
     symbols: &'a mut Symbols,
     modules: HashMap<usize, Vec<Module>>,
     frames: Once<Frame>,
@@ -167,6 +170,17 @@ impl<'a> Names<'a> {
             group.sum.merge(cell, |waker| self.stack(*image, waker));
         }
         groups
+    }
+
+    /// What a wait is for: its address, and what it is. A second word of a lock counts as the first.
+    pub(super) fn meant(&self, image: usize, address: u64, stack: u32) -> (u64, Class) {
+        let key = self.key(image, address, stack, &BTreeMap::new());
+        (if let Where::Address(address) = key.spot { address } else { address }, key.class)
+    }
+
+    /// The short names of a stack's functions.
+    pub(super) fn names(&self, stack: u32) -> impl Iterator<Item = &str> {
+        self.stacks.list[stack as usize].iter().map(|at| self.briefs[*at as usize].as_str())
     }
 
     fn key(&self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
@@ -245,11 +259,17 @@ impl<'a> Names<'a> {
         format!("in {}{line}", self.briefs[number as usize])
     }
 
-    fn stack(&mut self, image: usize, number: u32) -> u32 {
+    pub(super) fn stack(&mut self, image: usize, number: u32) -> u32 {
         if let Some(known) = self.known.get(&number) {
             return *known;
         }
-        let addresses = self.tracer.stack(number);
+        let known = self.walked(image, self.tracer.stack(number));
+        self.known.insert(number, known);
+        known
+    }
+
+    /// The number of a stack of these addresses.
+    pub(super) fn walked(&mut self, image: usize, addresses: &[u64]) -> u32 {
         let mut numbers = Vec::new();
         for (at, address) in addresses.iter().enumerate() {
             numbers.extend(self.frames_of(image, *address));
@@ -258,9 +278,7 @@ impl<'a> Names<'a> {
                 numbers.extend(self.entered(image, *address, *caller));
             }
         }
-        let known = self.stacks.number(numbers);
-        self.known.insert(number, known);
-        known
+        self.stacks.number(numbers)
     }
 
     fn frames_of(&mut self, image: usize, address: u64) -> Vec<u32> {

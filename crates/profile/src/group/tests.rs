@@ -155,7 +155,9 @@ fn what_points_at_locks_follows_them() {
 #[test]
 fn conditions_of_one_place_are_one() {
     let mut builder = Builder::new(2.0);
-    for (name, address) in [("first seen in wait (a.c:9)", 1), ("first seen in wait (a.c:9)", 2), ("filled", 3), ("filled", 3)] {
+    for (name, address) in
+        [("first seen in wait (a.c:9)", 1), ("first seen in wait (a.c:9)", 2), ("filled", 3), ("filled", 3)]
+    {
         builder.0.conditions.push(Condition { name: name.into(), address, wait_ns: 9.0, ..Condition::default() });
     }
     let all = grouped(finished(builder));

@@ -199,6 +199,6 @@ fn of_part(part: &Part) -> Cause {
     Cause { ns: part.ns, count: part.count, each_ns: part.each_ns(), ..Cause::default() }
 }
 
-fn name_of_call(number: u32) -> String {
+pub(crate) fn name_of_call(number: u32) -> String {
     syscalls::Sysno::new(number as usize).map_or_else(|| format!("system call {number}"), |call| call.name().to_owned())
 }

@@ -1,0 +1,85 @@
+//! Threads that wait for long, and who has what they wait for: as far as the C library's locks say who that is.
+
+use super::build::Names;
+use super::kinds::Meaning;
+use crate::collect::build::name_of_call;
+use crate::collect::holders::{Doing, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread, memory};
+use crate::profile::{LockKind, Other, Profile, State, Stuck};
+use ondeck_trace::{Wait, stack_of_sleeper};
+use std::path::PathBuf;
+
+/// Who has a lock is asked once a thread has waited for so long.
+const LONG_NS: u64 = 1_000_000_000;
+
+/// A thread that waits, before it is known which of a profile's locks it waits for.
+pub(super) struct Hanging {
+    address: u64,
+    stuck: Stuck,
+}
+
+impl Names<'_> {
+    /// The threads that have waited for long, those first that have for longest.
+    pub(super) fn hanging(&mut self, now_ns: u64) -> Vec<Hanging> {
+        let is_long = |wait: &Wait| wait.to_ns - wait.from_ns >= LONG_NS;
+        let mut waits: Vec<Wait> = self.tracer.waiting(now_ns).filter(is_long).collect();
+        waits.sort_by_key(|wait| (wait.from_ns, wait.thread));
+        let mut hanging: Vec<Hanging> = waits.into_iter().map(|wait| self.one(&wait)).collect();
+        let waiting: Vec<u32> = hanging.iter().map(|one| one.stuck.thread).collect();
+        for one in &mut hanging {
+            if one.stuck.holder.is_some_and(|holder| waiting.contains(&holder)) {
+                one.stuck.state = State::OtherLock;
+                one.stuck.call.clear();
+            }
+        }
+        hanging
+    }
+
+    fn one(&mut self, wait: &Wait) -> Hanging {
+        let pid = self.tracer.images()[wait.image].pid;
+        let stack = self.stack(wait.image, wait.stack);
+        let (address, class) = self.meant(wait.image, wait.address, stack);
+        let places = match class.meaning {
+            _ if !self.names(stack).any(is_of_the_c_library) => &[][..],
+            Meaning::Lock(LockKind::Mutex) => &[OWNER_OF_MUTEX][..],
+            // It has two words, and which of them this one is cannot be told.
+            Meaning::Lock(LockKind::RwLock) => &[OWNER_OF_RWLOCK, OWNER_OF_RWLOCK - 4][..],
+            _ => &[][..],
+        };
+        let process = PathBuf::from(format!("/proc/{pid}"));
+        let owner = |place: &u64| memory(pid, address.wrapping_add(*place)).filter(|owner| is_thread(&process, *owner));
+        let holder = places.iter().find_map(owner);
+        let (state, call) = match holder.and_then(|holder| Thread::new(&process, holder).doing()) {
+            Some(Doing::Blocked(call)) => (State::Blocked, call.map_or_else(String::new, name_of_call)),
+            Some(Doing::Computing) => (State::Computing, String::new()),
+            _ => (State::Unknown, String::new()),
+        };
+        let addresses = holder.and_then(|holder| stack_of_sleeper(pid, holder));
+        let holder_stack = addresses.map(|addresses| self.walked(wait.image, &addresses));
+        let (process, thread, ns) = (wait.image as u32, wait.thread, wait.to_ns - wait.from_ns);
+        let stack = Some(stack);
+        let stuck = Stuck { process, thread, ns, stack, holder, holder_stack, state, call, ..Stuck::default() };
+        Hanging { address, stuck }
+    }
+}
+
+fn is_thread(process: &std::path::Path, thread: u32) -> bool {
+    thread != 0 && process.join(format!("task/{thread}")).exists()
+}
+
+fn is_of_the_c_library(function: &str) -> bool {
+    ["pthread_mutex_", "pthread_rwlock_", "lll_lock_wait"].iter().any(|name| function.contains(name))
+}
+
+/// Puts them into a profile whose locks have their numbers.
+pub(super) fn add(profile: &mut Profile, hanging: Vec<Hanging>) {
+    for Hanging { address, mut stuck } in hanging {
+        let lock = profile.locks.iter().position(|lock| (lock.process, lock.address) == (stuck.process, address));
+        let condition =
+            || profile.conditions.iter().position(|one| (one.process, one.address) == (stuck.process, address));
+        let other = lock.map(|at| Other::Lock(at as u32)).or_else(|| condition().map(|at| Other::Condition(at as u32)));
+        if let Some(on) = other {
+            stuck.on = on;
+            profile.stuck.push(stuck);
+        }
+    }
+}
