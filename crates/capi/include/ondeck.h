@@ -211,6 +211,29 @@ int ondeck_monitor_pulse(ondeck_monitor_t *monitor);
 /* Ends the waits of all threads that wait now. They enter one after the other. Returns 0, or EPERM as above. */
 int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
 
+/* Names for ondeck profile
+ *
+ * ondeck_name gives a lock the name by which `ondeck profile` shows it: an object of this header, or any mutex,
+ * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
+ * is needed. Without `ondeck profile` the call does nothing.
+ *
+ * `name` is a string of up to 47 bytes, and is copied. A process has room for 1024 names: later ones are left out. A lock
+ * that is named again has the later name. What is made at the same address after it has the name too, until it is given
+ * its own. Never waits. */
+#if defined(__ELF__) && defined(__GNUC__)
+__attribute__((weak)) void ondeck_set_name(const void *lock, const char *name);
+static inline void ondeck_name(const void *lock, const char *name) {
+    if (ondeck_set_name) {
+        ondeck_set_name(lock, name);
+    }
+}
+#else
+static inline void ondeck_name(const void *lock, const char *name) {
+    (void)lock;
+    (void)name;
+}
+#endif
+
 #ifdef __cplusplus
 }
 #endif

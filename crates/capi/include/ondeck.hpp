@@ -30,6 +30,12 @@
 
 namespace ondeck {
 
+// Gives a lock the name by which `ondeck profile` shows it: see ondeck_name in ondeck.h.
+template <class Lock>
+void name(const Lock& lock, const char* name) noexcept {
+    ondeck_name(&lock, name);
+}
+
 namespace detail {
 
 using nanoseconds = std::uint64_t;

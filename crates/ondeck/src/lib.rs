@@ -183,6 +183,23 @@ pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::{RawCondvar, RawMutex};
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
+/// Gives a lock the name by which `ondeck profile` shows it: a mutex or a condition variable, or a struct that has one.
+///
+/// Without the feature `record`, or if nothing is recorded, this does nothing. A name has up to 47 bytes, and there may be
+/// 1024 in a process: what is beyond is left out. A lock that is named again has the later name. A name belongs to the
+/// lock's place in memory. So a lock that is moved should be named afterwards, and what is later made at the same place has
+/// the name too, until it is given its own. Never blocks.
+///
+/// # Example
+/// ```
+/// static CACHE: ondeck::Mutex<Vec<u32>> = ondeck::Mutex::new(Vec::new());
+///
+/// ondeck::name(&CACHE, "cache");
+/// ```
+pub fn name<T: ?Sized>(lock: &T, name: &str) {
+    recorded::name(lock, name);
+}
+
 /// A mutex around data, with the methods of `parking_lot::Mutex`.
 ///
 /// The [crate's page](crate) describes how threads wait, who gets the mutex next, and what it costs.

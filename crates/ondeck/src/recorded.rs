@@ -11,6 +11,10 @@ use ondeck_record::{Opaque, Pending, bare};
 /// The platform that the locks run on.
 pub(crate) type Machine = Recorded;
 
+pub(crate) fn name<T: ?Sized>(lock: &T, name: &str) {
+    ondeck_record::name((&raw const *lock).cast::<u8>() as u64, size_of_val(lock) as u64, name.as_bytes());
+}
+
 fn address<T>(of: &T) -> u64 {
     (&raw const *of) as u64
 }

@@ -10,7 +10,7 @@ use crate::bytes::cond::Cond;
 use crate::bytes::mutex::Mutex;
 use crate::time::Deadline;
 use crate::{Answer, cond, process, theirs};
-use core::ffi::{c_int, c_uint};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
     timespec,
@@ -30,6 +30,18 @@ unsafe fn ours<'a>(mutex: *const pthread_mutex_t) -> &'a Mutex {
 unsafe fn cond<'a>(cond: *const pthread_cond_t) -> &'a Cond {
     // SAFETY: as the caller says.
     unsafe { &*cond.cast() }
+}
+
+// -- Names ------------------------------------------------------------------------------------------------------------
+
+/// Behind `ondeck_name` of ondeck.h.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn ondeck_set_name(lock: *const c_void, name: *const c_char) {
+    if !lock.is_null() && !name.is_null() {
+        // SAFETY: a string of C, as ondeck.h says.
+        let name = unsafe { CStr::from_ptr(name) };
+        ondeck_record::name(lock as u64, 1, name.to_bytes());
+    }
 }
 
 // -- Mutexes ----------------------------------------------------------------------------------------------------------

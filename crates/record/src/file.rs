@@ -1,8 +1,8 @@
 //! Making the file of a process.
 
-use crate::layout::{Header, Lock, MAGIC, Module, Part, Slot, Waiter};
+use crate::layout::{Header, Lock, MAGIC, Module, Name, Part, Slot, Waiter};
 use crate::recording::{CURRENT, PAGE};
-use crate::{memory, modules};
+use crate::{memory, modules, named};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::Release;
 use ondeck_platform::kernel;
@@ -70,6 +70,7 @@ fn lay_out(header: &mut Header, length: u64) {
     header.index = part(length / 32, size_of::<u32>());
     header.stacks = part(length / 4, size_of::<u64>());
     header.waiters = part(WAITERS * size_of::<Waiter>() as u64, size_of::<Waiter>());
+    header.names = part((named::MOST * size_of::<Name>()) as u64, size_of::<Name>());
     let left = length - at;
     header.ring = Part { start: at, room: left / size_of::<Slot>() as u64 };
 }
@@ -95,6 +96,7 @@ pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     CURRENT.header.store(header, Release);
     if let Some(recording) = current() {
         modules::write_all(recording);
+        named::write_all(recording);
     }
     true
 }
@@ -241,6 +243,7 @@ mod tests {
                 (header.index, 4),
                 (header.stacks, 8),
                 (header.waiters, size_of::<Waiter>()),
+                (header.names, size_of::<Name>()),
                 (header.ring, size_of::<Slot>()),
             ];
             let mut end = size_of::<Header>() as u64;

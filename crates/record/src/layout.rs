@@ -1,17 +1,17 @@
 //! The form of a recording: one file for each process image, mapped by it and by whoever reads it meanwhile.
 //!
 //! ```text
-//! Header | modules | locks | index of stacks | stacks | threads that wait | ring of samples
+//! Header | modules | locks | index of stacks | stacks | threads that wait | names | ring of samples
 //! ```
 //!
-//! The file has its whole length from the start, and holes where nothing was written. All parts but the last two only grow, and
+//! The file has its whole length from the start, and holes where nothing was written. All parts but the last three only grow, and
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x04");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x05");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -44,6 +44,8 @@ pub struct Header {
     pub stacks: Part,
     /// Threads that wait now.
     pub waiters: Part,
+    /// Names that the program has given.
+    pub names: Part,
     /// The samples.
     pub ring: Part,
     /// Samples that were begun, from the start.
@@ -189,6 +191,22 @@ pub struct Waiter {
     pub kind: AtomicU32,
     /// Where the thread waits, if it has walked its stack.
     pub stack: AtomicU32,
+}
+
+/// A name that the program has given a lock.
+#[repr(C)]
+pub struct Name {
+    /// Where the lock begins; 0 if the entry is not in use.
+    pub address: AtomicU64,
+    /// How many bytes it has; 1 if that is not known.
+    pub length: AtomicU64,
+    /// The name, up to a zero.
+    pub text: [AtomicU64; Name::TEXT / 8],
+}
+
+impl Name {
+    /// Bytes for a name, with its end.
+    pub const TEXT: usize = 48;
 }
 
 /// A sample, 48 bytes.

@@ -13,6 +13,7 @@
 //! | `recording` | where the file is, and its entries |
 //! | `ring` | samples, on their way to whoever reads |
 //! | `waiters` | which threads wait now |
+//! | `named` | names that the program gives its locks |
 //! | `locks` | what is known of each lock, by its address where it has no room for a number |
 //! | `stacks` | each stack once |
 //! | `stamp` | what tells a file from another in its place |
@@ -45,6 +46,7 @@ mod locks;
 mod marks;
 mod memory;
 mod modules;
+mod named;
 mod opaque;
 pub mod read;
 mod recording;
@@ -63,6 +65,7 @@ pub use account::{Marks, Wait};
 pub use charge::LONG_NS;
 pub use file::Wish;
 pub use marks::count;
+pub use named::name;
 pub use opaque::{Opaque, forget, notifies};
 pub use recording::is_on;
 pub use release::Pending;

@@ -25,6 +25,7 @@ pub struct Reader {
     locks: Part,
     stacks: Part,
     waiters: Part,
+    names: Part,
     ring: Part,
     tail: u64,
     /// Samples that were begun and not finished, or make no sense.
@@ -125,6 +126,15 @@ impl Lock {
     }
 }
 
+/// A name that the program has given a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Of the lock.
+    pub addresses: core::ops::Range<u64>,
+    /// The name.
+    pub text: String,
+}
+
 /// A sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
@@ -206,6 +216,7 @@ impl Reader {
             locks: part(offset_of!(Header, locks), size_of::<layout::Lock>())?,
             stacks: part(offset_of!(Header, stacks), size_of::<u64>())?,
             waiters: part(offset_of!(Header, waiters), size_of::<layout::Waiter>())?,
+            names: part(offset_of!(Header, names), size_of::<layout::Name>())?,
             ring: part(offset_of!(Header, ring), size_of::<layout::Slot>())?,
             tail: head.u64(offset_of!(Header, tail)),
             spoilt: 0,
@@ -375,6 +386,34 @@ impl Reader {
         waiters.sort_by_key(|waiter| (waiter.thread, core::cmp::Reverse(waiter.since)));
         waiters.dedup_by_key(|waiter| waiter.thread);
         Ok(waiters)
+    }
+
+    /// The names that the program has given its locks.
+    pub fn names(&self) -> Result<Vec<Name>, Unreadable> {
+        use layout::Name as Entry;
+        const AT_ONCE: u64 = 64;
+        let mut names = Vec::new();
+        for first in (0..self.names.room).step_by(AT_ONCE as usize) {
+            let n = AT_ONCE.min(self.names.room - first);
+            let entries =
+                self.bytes(self.names.start + first * size_of::<Entry>() as u64, n as usize * size_of::<Entry>())?;
+            let name = |index: usize| {
+                let at = index * size_of::<Entry>();
+                let address = entries.u64(at + offset_of!(Entry, address));
+                let end = address.saturating_add(entries.u64(at + offset_of!(Entry, length)));
+                let text = entries.text(at + offset_of!(Entry, text), Entry::TEXT);
+                // What was cut in the middle of a character ends before it.
+                let text = String::from_utf8_lossy(text).trim_end_matches('\u{fffd}').to_owned();
+                Name { addresses: address..end, text }
+            };
+            let known = (0..n as usize).map(name).filter(|name| name.addresses.start != 0 && !name.text.is_empty());
+            let n_before = names.len();
+            names.extend(known);
+            if names.len() == n_before {
+                break;
+            }
+        }
+        Ok(names)
     }
 
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.

@@ -382,3 +382,42 @@ fn who_leaves_the_lock_by_a_jump_is_named_and_nobody_instead() {
     let of_two = names("other");
     assert!(of_two.iter().all(|name| ["first", "second", unknown].contains(&name.as_str())), "{of_two:?}");
 }
+
+/// The header needs no library, and the program none.
+#[test]
+fn locks_have_the_names_that_the_program_gives_them() {
+    let scratch = Scratch::new("named");
+    let source = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "ondeck.h"
+static void *use(void *lock) {
+    for (int i = 0; i < 20; i++) { pthread_mutex_lock(lock); usleep(1000); pthread_mutex_unlock(lock); usleep(100); }
+    return 0;
+}
+static void all_use(pthread_mutex_t *lock) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(threads + i, 0, use, lock);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+}
+int main(void) {
+    pthread_mutex_t *locks = calloc(2, sizeof *locks);
+    ondeck_name(locks, "cache");
+    ondeck_name(locks + 1, "journal");
+    all_use(locks);
+    if (fork() == 0) { all_use(locks + 1); exit(0); }
+    wait(0);
+}
+"#;
+    let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../capi/include");
+    let program = compiled(&scratch, "named", source, &[headers]);
+    assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
+    let out = scratch.path("named.json");
+    assert_eq!(profile(&["--format", "json", "--out", &out, "--", &program]).code, Some(0));
+    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    let mut names: Vec<String> = profile.locks.into_iter().map(|lock| lock.name).collect();
+    names.sort();
+    assert_eq!(names, ["cache", "journal"]);
+}

@@ -263,10 +263,12 @@ impl<'a> Builder<'a> {
             about.source,
         );
         let modules: Vec<Module> = recording.contents.modules()?.into_iter().map(module).collect();
+        let names = recording.contents.names()?;
         let mut image = Image {
             recording,
             process,
             modules,
+            names,
             stacks: HashMap::new(),
             frames: HashMap::new(),
             tail_callers: HashMap::new(),
@@ -390,9 +392,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A symbol; or the function of the program that initialised it or used it first. Of a place in the program, that
-    /// function.
+    /// What the program calls it; a symbol; or the function of the program that initialised it or used it first. Of a place
+    /// in the program, that function.
     fn name(&mut self, image: &Image, address: u64, origin: Option<Origin>, is_place: bool) -> String {
+        let is_of = |name: &&read::Name| name.addresses.contains(&address) && !is_place;
+        if let Some(name) = image.names.iter().find(is_of) {
+            return name.text.clone();
+        }
         if let Some(symbol) = self.symbols.datum(&image.modules, address).filter(|_| !is_place) {
             return symbol;
         }
@@ -557,6 +563,7 @@ struct Image<'a> {
     /// The number of the process.
     process: u32,
     modules: Vec<Module>,
+    names: Vec<read::Name>,
     stacks: HashMap<u32, u32>,
     frames: HashMap<u64, Vec<u32>>,
     tail_callers: HashMap<u64, Vec<u32>>,

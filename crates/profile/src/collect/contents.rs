@@ -4,7 +4,7 @@
 use super::Totals;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
-use ondeck_record::read::{About, Lock, Module, Reader, Unreadable, Waiter};
+use ondeck_record::read::{About, Lock, Module, Name, Reader, Unreadable, Waiter};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,7 @@ struct Kept {
     locks: Vec<Lock>,
     modules: Vec<Module>,
     stacks: HashMap<u32, Vec<u64>>,
+    names: Vec<Name>,
 }
 
 impl Contents {
@@ -69,6 +70,14 @@ impl Contents {
         match &self.from {
             From::File(reader) => reader.locks(),
             From::Memory(kept) => Ok(kept.locks.clone()),
+        }
+    }
+
+    /// The names that the program has given its locks.
+    pub(super) fn names(&self) -> Result<Vec<Name>, Unreadable> {
+        match &self.from {
+            From::File(reader) => reader.names(),
+            From::Memory(kept) => Ok(kept.names.clone()),
         }
     }
 
@@ -117,6 +126,7 @@ impl Contents {
             kept.locks = reader.locks()?;
             kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock));
             kept.modules = self.modules()?;
+            kept.names = self.names()?;
             let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);
             for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting) {

@@ -343,3 +343,22 @@ fn a_sample_that_is_being_written_is_waited_for() {
         }
     });
 }
+
+/// Those from before the recording, and more than are read at once.
+#[test]
+fn names_are_kept_as_they_were_given_last() {
+    in_its_own_process("files::names_are_kept_as_they_were_given_last", 1, |directory| {
+        use ondeck_record::name;
+        name(64, 8, b"before");
+        start(Exact);
+        name(0, 8, b"nothing is there");
+        let long = "n".repeat(46) + "\u{e9}";
+        name(72, 0, long.as_bytes());
+        (0..2000).for_each(|at| name(1000 + at, 1, b"one of many"));
+        name(64, 16, b"later");
+        let names = reader(directory).names().unwrap();
+        let first = |at: usize| (names[at].addresses.clone(), names[at].text.as_str());
+        assert_eq!((first(0), first(1)), ((64..80, "later"), (72..73, &*"n".repeat(46))));
+        assert_eq!((names.len(), first(1023)), (1024, (2021..2022, "one of many")));
+    });
+}

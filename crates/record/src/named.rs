@@ -1,0 +1,58 @@
+//! Names that the program gives its locks: `ondeck_name` in C and C++, `ondeck::name` in Rust.
+//!
+//! They are kept in memory of the process, so that the child of a fork, and a recording that begins later, have them too.
+//! A name belongs to addresses. Whoever frees a lock may use the memory for another one, which then has the name, until it
+//! is given one of its own.
+
+use crate::layout::Name;
+use crate::recording::{Recording, current};
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+/// More names are ignored.
+pub(crate) const MOST: usize = 1024;
+
+static NAMES: [Name; MOST] = [const {
+    Name { address: AtomicU64::new(0), length: AtomicU64::new(0), text: [const { AtomicU64::new(0) }; Name::TEXT / 8] }
+}; MOST];
+
+/// What lies in `length` bytes from that address on is called so from here on, as far as 47 bytes hold that. Of names given
+/// to one lock at the same time any may be kept, or parts of several. Never blocks.
+pub fn name(address: u64, length: u64, text: &[u8]) {
+    if address == 0 {
+        return;
+    }
+    let mine = |name: &&Name| match name.address.compare_exchange(0, address, AcqRel, Acquire) {
+        Ok(_) => true,
+        Err(known) => known == address,
+    };
+    let Some((index, name)) = NAMES.iter().enumerate().find(|(_, name)| mine(name)) else { return };
+    name.length.store(length.max(1), Relaxed);
+    let mut words = [0_u8; Name::TEXT];
+    let n = text.len().min(Name::TEXT - 1);
+    words[..n].copy_from_slice(&text[..n]);
+    for (word, bytes) in name.text.iter().zip(words.as_chunks::<8>().0) {
+        word.store(u64::from_ne_bytes(*bytes), Relaxed);
+    }
+    if let Some(recording) = current() {
+        write_down(recording, index);
+    }
+}
+
+/// Writes down the names that were given before the recording began.
+pub(crate) fn write_all(recording: &Recording) {
+    let known = NAMES.iter().take_while(|name| name.address.load(Relaxed) != 0).count();
+    (0..known).for_each(|index| write_down(recording, index));
+}
+
+fn write_down(recording: &Recording, index: usize) {
+    let name = &NAMES[index];
+    let Some(entry) = recording.entry::<Name>(recording.names, index as u64) else { return };
+    entry.length.store(name.length.load(Relaxed), Relaxed);
+    for (to, from) in entry.text.iter().zip(&name.text) {
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    entry.address.store(name.address.load(Relaxed), Release);
+}
