@@ -80,7 +80,10 @@ impl Collector {
 
     /// What is missing, and what a reader has to know.
     fn tell_of_gaps(&self, profile: &mut Profile) {
+        // Their number is told; each alike is not.
+        const MOST_FAULTS: usize = 3;
         profile.dropped.processes = profile.notes.len() as u64;
+        profile.notes.truncate(MOST_FAULTS);
         for recording in &self.recordings {
             let (sum, read::Dropped { samples, stacks, locks }) = (&mut profile.dropped, recording.dropped);
             // A damaged file may say anything.

@@ -273,10 +273,11 @@ impl<'a> Names<'a> {
         let mut numbers = Vec::new();
         for (at, address) in addresses.iter().enumerate() {
             numbers.extend(self.frames_of(image, *address));
-            let is_named = numbers.last().is_none_or(|number| self.frames.list[*number as usize].is_named);
-            if let Some(caller) = addresses.get(at + 1).filter(|_| !is_named) {
-                numbers.extend(self.entered(image, *address, *caller));
-            }
+            let (Some(reached), Some(caller)) = (numbers.last().copied(), addresses.get(at + 1)) else { continue };
+            numbers.extend(match self.frames.list[reached as usize].is_named {
+                true => self.jumper(image, reached, *caller),
+                false => self.entered(image, *address, *caller),
+            });
         }
         self.stacks.number(numbers)
     }
@@ -297,6 +298,13 @@ impl<'a> Names<'a> {
     fn entered(&mut self, image: usize, inner: u64, caller: u64) -> Vec<u32> {
         let modules = modules(&mut self.modules, self.tracer, image);
         let frames = self.symbols.entered(modules, inner, caller);
+        self.numbers(frames)
+    }
+
+    /// A function that is gone, as its last act was a jump to that of a frame.
+    fn jumper(&mut self, image: usize, reached: u32, caller: u64) -> Vec<u32> {
+        let modules = modules(&mut self.modules, self.tracer, image);
+        let frames = self.symbols.jumper(modules, &self.frames.list[reached as usize].function, caller);
         self.numbers(frames)
     }
 
