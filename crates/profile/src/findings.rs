@@ -21,11 +21,12 @@ mod tests;
 mod texts;
 
 use crate::profile::{Lock, LockKind, Profile};
-use crate::words::{FROM_KERNEL, command, percent, waited};
+use crate::words::{self, FROM_KERNEL, percent, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
 use measures::{Program, QUIET, is_quiet};
 use ondeck_report::wording::{count, counted, run_time};
+use texts::Said;
 pub(crate) use texts::state_of;
 
 /// A lock with this part of all waiting is named first, or beside the first.
@@ -75,10 +76,15 @@ pub fn findings(profile: &Profile) -> Findings {
         if told.contains(&index) {
             continue;
         }
-        let (text, names, tries) = first_of(profile, &tops, index);
-        verdict += &if verdict.is_empty() { text } else { format!(" Also: {text}") };
-        told.extend(names);
-        command = command.or(tries);
+        for said in first_of(profile, &tops, index) {
+            verdict += &if verdict.is_empty() { said.text } else { format!(" Also: {}", said.text) };
+            told.extend(said.names);
+            command =
+                command.or_else(|| said.tries.then(|| format!("ondeck profile --try -- {}", words::command(profile))));
+        }
+    }
+    if command.is_some() {
+        verdict += " Measure whether ondeck's locks help:";
     }
     Findings { verdict, command, locks, ..Findings::default() }
 }
@@ -90,27 +96,30 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
     }
     let whys = causes::whys(profile, tops, index);
     let worth = whys.iter().filter(|why| why.part >= WORTH_A_SENTENCE);
-    worth.map(|why| texts::sentence(profile, tops, index, why).text).collect()
+    let sentences = worth.map(|why| texts::sentence(profile, tops, index, why));
+    sentences.map(|said| said.text + if said.tries { " ondeck's locks may help (`--try`)." } else { "" }).collect()
 }
 
-/// What is said of a lock first, the locks it names, and the command to try.
-fn first_of(profile: &Profile, tops: &Tops, index: usize) -> (String, Vec<usize>, Option<String>) {
+/// What is said of a lock first: its largest cause, and the next if it has as much as would be named of a lock.
+fn first_of(profile: &Profile, tops: &Tops, index: usize) -> Vec<Said> {
     let lock = &profile.locks[index];
     let name = texts::quoted_name(&lock.name);
+    let only = |text: String| vec![Said { text, names: vec![index], tries: false }];
     if profile.lock == FROM_KERNEL {
-        return (texts::seen_from_the_kernel(tops, profile, lock), vec![index], None);
+        return only(texts::seen_from_the_kernel(tops, profile, lock));
     }
     if lock.kind == LockKind::Spin {
-        let text = format!("The waiters of {name} use CPU time while they wait. Use a mutex, or lock it less often.");
-        return (text, vec![index], None);
+        return only(format!(
+            "The waiters of {name} use CPU time while they wait. Use a mutex, or lock it less often."
+        ));
     }
     let whys = causes::whys(profile, tops, index);
-    let Some(first) = whys.first() else {
-        return (format!("Threads wait for {name}. Who holds it meanwhile is not known."), vec![index], None);
-    };
-    let said = texts::sentence(profile, tops, index, first);
-    let command = said.tries.then(|| format!("ondeck profile --try -- {}", command(profile)));
-    (said.text, said.names, command)
+    if whys.is_empty() {
+        return only(format!("Threads wait for {name}. Who holds it meanwhile is not known."));
+    }
+    let is_named = |at: usize, part: f64| at == 0 || at == 1 && part >= MATTERS_BESIDE;
+    let named = whys.iter().enumerate().filter(|(at, why)| is_named(*at, why.part));
+    named.map(|(_, why)| texts::sentence(profile, tops, index, why)).collect()
 }
 
 /// The verdict where no single lock matters.

@@ -5,6 +5,10 @@
 //! does. A look counts if the same thread has the lock before and after it. Looks are kept until the hold is charged that
 //! they fell into: so they split what is known exactly, and are no measure themselves.
 //!
+//! Some locks do not say who has them: ondeck's in a Rust program, and locks for readers and writers that readers have. While
+//! one is waited for, all threads of the process are looked at that do not wait. Who had the lock is known once the hold is
+//! charged.
+//!
 //! The kernel does not say of one instant whether a thread runs or only could. It says how long a thread has been kept from
 //! running until now ([`Look::delay_ns`]). So of a hold in which the thread could run, as much counts as without a core as
 //! that has grown from its first look to the first one after it.
@@ -53,9 +57,11 @@ struct Look {
 pub(super) struct Holders {
     /// Where the kernel tells of the process, once that was asked; `None` inside if it cannot be looked at.
     process: Option<Option<PathBuf>>,
-    /// Of the lock with a number: where its memory says who has it.
-    owners: HashMap<u32, u64>,
+    /// Of the lock with a number: where its memory says who has it, and whether it is for several.
+    owners: HashMap<u32, (u64, bool)>,
     looks: BTreeMap<u32, VecDeque<Look>>,
+    /// The looks at threads that may have held a lock that does not say so.
+    suspects: Suspects,
     /// How long threads were kept from running, at the looks at them, in ns.
     delays: HashMap<u32, VecDeque<(u64, u64)>>,
     /// Where the kernel tells of them.
@@ -64,6 +70,38 @@ pub(super) struct Holders {
     sleepers: HashMap<u32, Sleeper>,
     /// The stacks of these.
     stacks: Vec<Vec<u64>>,
+}
+
+/// All threads of a process, as they were seen lately, and the looks at them.
+#[derive(Debug, Default)]
+struct Suspects {
+    threads: Vec<u32>,
+    /// When these were listed.
+    at: Option<u64>,
+    looks: HashMap<u32, VecDeque<Look>>,
+}
+
+impl Suspects {
+    /// To look at more takes too long.
+    const MOST: usize = 64;
+
+    fn list(&mut self, process: &Path, now: u64) -> Vec<u32> {
+        const AGAIN_NS: u64 = 50_000_000;
+        if self.at.is_none_or(|at| now.saturating_sub(at) >= AGAIN_NS) {
+            let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+            self.threads = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect();
+            self.threads.truncate(Self::MOST);
+            self.looks.retain(|thread, _| self.threads.contains(thread));
+            self.at = Some(now);
+        }
+        self.threads.clone()
+    }
+
+    /// The looks at a thread between two times.
+    fn during(&self, thread: u32, from: u64, to: u64) -> impl Iterator<Item = Look> {
+        let looks = self.looks.get(&thread).into_iter().flatten();
+        looks.copied().filter(move |look| (from..=to).contains(&look.at))
+    }
 }
 
 #[derive(Debug)]
@@ -77,8 +115,6 @@ impl Holders {
     pub(super) const WAITS_NS: u64 = 50_000;
     /// Where a holder sleeps is found out, which takes a while, if others wait for so long.
     const HANGS_NS: u64 = 500_000_000;
-    /// Looks at one lock that wait for its next charge. A hold that takes longer than these is known by its end.
-    const MOST_LOOKS: usize = 4096;
 
     /// Looks at the holders of all locks that threads wait for.
     pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, now: u64) -> Result<(), Unreadable> {
@@ -94,29 +130,48 @@ impl Holders {
         let mut locks: Vec<u32> = waiters.iter().filter(waits).map(|waiter| waiter.lock).collect();
         locks.sort_unstable();
         locks.dedup();
+        let mut has_suspects = false;
         for lock in locks.into_iter().filter(|lock| *lock != NONE) {
             let Some(process) = self.process(reader) else { return Ok(()) };
-            let Some(place) = self.owner_of(reader, lock)? else { continue };
-            let owner = || memory(reader.about.pid, place).filter(|owner| *owner != 0);
-            let Some(thread) = owner() else { continue };
-            let doing = match waiters.iter().find(|waiter| waiter.thread == thread) {
-                Some(waiter) if waiter.kind == kind::JOIN => Some(Doing::Joining),
-                Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
-                None => self.thread(&process, thread).doing(),
+            let place = self.owner_of(reader, lock)?;
+            let owner = || memory(reader.about.pid, place?.0).filter(|owner| *owner != 0);
+            let Some(thread) = owner() else {
+                has_suspects |= place.is_none_or(|(_, may_be_readers)| may_be_readers);
+                continue;
             };
+            let doing = self.doing(&process, &waiters, thread);
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
             let is_hanging = waiters.iter().filter(hangs).any(|waiter| waiter.lock == lock);
             if is_hanging && matches!(doing, Doing::Blocked(_)) {
                 self.find_sleeper(reader.about.pid, thread, now);
             }
-            let looks = self.looks.entry(lock).or_default();
-            looks.push_back(Look { at: now, thread, doing });
-            if looks.len() > Self::MOST_LOOKS {
-                looks.pop_front();
-            }
+            add(self.looks.entry(lock).or_default(), Look { at: now, thread, doing });
+        }
+        if has_suspects {
+            self.look_at_suspects(reader, &waiters, now);
         }
         Ok(())
+    }
+
+    fn look_at_suspects(&mut self, reader: &Reader, waiters: &[Waiter], now: u64) {
+        let Some(process) = self.process(reader) else { return };
+        for thread in self.suspects.list(&process, now) {
+            let Some(doing) = self.doing(&process, waiters, thread) else { continue };
+            if doing == Doing::Computing {
+                self.note_delay(&process, thread, now);
+            }
+            add(self.suspects.looks.entry(thread).or_default(), Look { at: now, thread, doing });
+        }
+    }
+
+    /// What a thread does; `None` if it has ended.
+    fn doing(&mut self, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Doing> {
+        match waiters.iter().find(|waiter| waiter.thread == thread) {
+            Some(waiter) if waiter.kind == kind::JOIN => Some(Doing::Joining),
+            Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
+            None => self.thread(process, thread).doing(),
+        }
     }
 
     fn find_sleeper(&mut self, pid: u32, thread: u32, now: u64) {
@@ -182,12 +237,19 @@ impl Holders {
     /// What the thread did that had the lock from `from` to `to`, as far as looks fell into that time. They are forgotten, and
     /// those before.
     pub(super) fn during(&mut self, lock: u32, thread: u32, from: u64, to: u64) -> Option<Shares> {
-        let looks = self.looks.get_mut(&lock)?;
+        let mut none = VecDeque::new();
+        let looks = self.looks.get_mut(&lock).unwrap_or(&mut none);
         let mut counts: BTreeMap<Doing, f64> = BTreeMap::new();
         let mut first = None;
         while let Some(look) = looks.front().copied().filter(|look| look.at <= to) {
             looks.pop_front();
             if look.at >= from && look.thread == thread {
+                *counts.entry(look.doing).or_default() += 1.0;
+                first.get_or_insert(look.at);
+            }
+        }
+        if first.is_none() {
+            for look in self.suspects.during(thread, from, to) {
                 *counts.entry(look.doing).or_default() += 1.0;
                 first.get_or_insert(look.at);
             }
@@ -248,8 +310,9 @@ impl Holders {
         self.process.get_or_insert_with(find).clone()
     }
 
-    /// Where the memory of a lock says which thread has it; `None` for those that do not say.
-    fn owner_of(&mut self, reader: &Reader, lock: u32) -> Result<Option<u64>, Unreadable> {
+    /// Where the memory of a lock says which thread has it, and whether others may have it that are not there; `None` for
+    /// those that do not say.
+    fn owner_of(&mut self, reader: &Reader, lock: u32) -> Result<Option<(u64, bool)>, Unreadable> {
         if reader.about.source != ondeck_record::layout::source::LIBRARY {
             return Ok(None);
         }
@@ -257,10 +320,20 @@ impl Holders {
             return Ok(Some(*known));
         }
         let Some(entry) = reader.lock(lock)? else { return Ok(None) };
-        let offset = if entry.kind & kind::SEVERAL != 0 { OWNER_OF_RWLOCK } else { OWNER_OF_MUTEX };
-        let place = entry.address.wrapping_add(offset);
+        let is_for_several = entry.kind & kind::SEVERAL != 0;
+        let offset = if is_for_several { OWNER_OF_RWLOCK } else { OWNER_OF_MUTEX };
+        let place = (entry.address.wrapping_add(offset), is_for_several);
         self.owners.insert(lock, place);
         Ok(Some(place))
+    }
+}
+
+fn add(looks: &mut VecDeque<Look>, look: Look) {
+    /// Looks that wait for a charge. A hold that takes longer than these is known by its end.
+    const MOST: usize = 4096;
+    looks.push_back(look);
+    if looks.len() > MOST {
+        looks.pop_front();
     }
 }
 
@@ -342,6 +415,19 @@ mod tests {
         assert_eq!(shares(&[(2, 10), (4, 10), (6, 10)]), [(Doing::Computing, 1.0)]);
         assert_eq!(shares(&[(2, 10), (6, 90)]), [(Doing::NoCore, 1.0)]);
         assert_eq!(shares(&[]), [(Doing::Computing, 1.0)]);
+    }
+
+    #[test]
+    fn a_hold_of_a_lock_that_does_not_say_who_has_it_is_split_by_the_looks_at_its_thread() {
+        let mut holders = seen(&[], &[]);
+        let look = |at: u64, doing| Look { at: at * MS, thread: 6, doing };
+        let looks = [look(1, Doing::Computing), look(3, Doing::Joining), look(5, Doing::Blocked(None))];
+        holders.suspects.looks.insert(6, looks.into());
+        for _ in 0..2 {
+            let shares = holders.during(1, 6, 2 * MS, 5 * MS);
+            assert_eq!(shares, Some(vec![(Doing::Blocked(None), 0.5), (Doing::Joining, 0.5)]), "of any lock");
+        }
+        assert_eq!(holders.during(1, 7, 2 * MS, 5 * MS), None);
     }
 
     #[test]

@@ -136,7 +136,8 @@ fn a_function_that_runs_and_sleeps_has_one_sentence() {
     let others = [cause(State::Computing, 1, 500.0, 4000.0), blocked(2, "fdatasync", 400.0)];
     said(
         vec![lock("m", &others, &[])],
-        "`f1` (a.c:11) holds `m` for 4.00 ms at a time: 56 % of the waiting. Make it shorter.",
+        "`f1` (a.c:11) holds `m` for 4.00 ms at a time: 56 % of the waiting. Make it shorter. Also: `f2` (a.c:12) holds `m` for \
+         4.00 ms at a time while it is blocked in fdatasync: 44 % of the waiting. Do that outside of the section.",
     );
 }
 
@@ -147,7 +148,7 @@ fn a_holder_that_sleeps_in_a_notification_may_try_other_locks() {
     assert_eq!(
         found.verdict,
         "`f2` (a.c:12) holds `m` for 4.00 ms at a time while it is blocked in futex, as in a notification: 100 % of the \
-         waiting. Notify outside of the section, or measure whether ondeck's locks help:"
+         waiting. Notify outside of the section. Measure whether ondeck's locks help:"
     );
     assert!(found.command.is_some());
     let ours = findings(&Profile { locks, lock: "ondeck".to_owned(), ..program() });

@@ -65,9 +65,8 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
         // Where the C library waits for threads that it has woken, while it notifies.
         What::Blocked if why.call == "futex" => {
             said.tries = can_be_tried(profile, lock);
-            let or = if said.tries { ", or measure whether ondeck's locks help:" } else { "." };
             format!(
-                "{holds} {each} while it is blocked in futex, as in a notification: {share} of the waiting. Notify outside of the section{or}"
+                "{holds} {each} while it is blocked in futex, as in a notification: {share} of the waiting. Notify outside of the section."
             )
         }
         What::Blocked => {
@@ -130,7 +129,7 @@ fn passing(profile: &Profile, tops: &Tops, lock: &Lock, name: &str, share: &str,
         counted(threads(lock) as usize, "thread")
     );
     if tries {
-        return format!("{want}. Measure whether ondeck's locks help:");
+        return format!("{want}.");
     }
     let most = heaviest(profile, tops, &lock.takers, |site| site.count)
         .map_or(String::new(), |who| format!(", most in {who}"));
