@@ -8,6 +8,7 @@ use ondeck_lab::simulate::{self, MAX_CORES};
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
 use ondeck_lab::workload::{Data, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
+use regex::Regex;
 use std::path::PathBuf;
 
 /// The value of `--out`, which the command line has for two things: its look decides.
@@ -243,6 +244,16 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
         Some(time) if (SHORTEST_S..=LONGEST_S).contains(&time.as_secs_f64()) => Ok(time),
         _ => Err("accepted: a time from 100ms to 1000h with its unit, like 500ms, 10s, 2m or 1h".to_owned()),
     }
+}
+
+/// A regular expression.
+pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        let error = error.to_string();
+        // The lines before show where that is in the text.
+        let what = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        format!("{what}; accepted: a regular expression, like 'ops/s: ([0-9.,]+)'")
+    })
 }
 
 #[cfg(test)]

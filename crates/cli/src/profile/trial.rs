@@ -1,6 +1,7 @@
 //! `ondeck profile --try`: the program with glibc's locks and with ondeck's, in turn, instead of a prediction.
 
 mod input;
+mod metric;
 mod words;
 
 use crate::args::ProfileArgs;
@@ -8,10 +9,11 @@ use crate::exit::Exit;
 use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
+use metric::{Measured, Metric};
 use ondeck_launch::Launch;
 use ondeck_rounds::{Difference, Ended, NotEnded, Round, Running, difference, order};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -47,7 +49,11 @@ struct Printed {
 struct Results {
     wall: Vec<Round>,
     cpu: Vec<Round>,
+    /// With `--metric`.
+    metric: Option<Measured>,
     printed: [Printed; 2],
+    /// A pattern for a number that the program prints, if one was seen.
+    pattern: Option<String>,
 }
 
 /// Runs all rounds and tells of them.
@@ -63,6 +69,7 @@ pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     let trial = Trial {
         launch,
         directory: directory.path(),
+        metric: Metric::of(&args.trial),
         input: Input::find().map_err(|error| Exit::Usage(format!("standard input: {error}")))?,
         signal: super::listen().map_err(|error| failed("cannot listen to signals", error))?,
         bar: progress_bar(),
@@ -75,11 +82,16 @@ pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     let told = words::Told {
         command: &args.command,
         library: args.recorder.library.as_deref(),
+        metric: trial.metric.as_ref(),
         results: &results,
         is_input_lost: trial.input.is_lost(),
     };
     print(&as_typed(&told.text(width())))?;
     told.fault().map_or(Ok(()), |fault| Err(Exit::Failed(fault)))
+}
+
+fn cannot_read(error: io::Error) -> Exit {
+    Exit::Failed(format!("cannot read the program's output: {error}"))
 }
 
 /// What is started, with these locks.
@@ -95,6 +107,7 @@ fn command(launch: &Launch, kind: Kind) -> Result<Command, Exit> {
 struct Trial<'a> {
     launch: Launch,
     directory: &'a Path,
+    metric: Option<Metric>,
     input: Input,
     signal: Arc<AtomicUsize>,
     bar: ProgressBar,
@@ -105,13 +118,16 @@ impl Trial<'_> {
         let mut results = Results::default();
         let mut first: Option<Ended> = None;
         for round in 0..n_rounds {
-            let mut ended = [None; RUNS.len()];
+            let (mut ended, mut numbers) = ([None; RUNS.len()], [0.0; RUNS.len()]);
             for run in order(RUNS.len(), round) {
                 let kind = RUNS[run];
                 self.bar.set_message(format!("round {} of {n_rounds}, {}'s locks", round + 1, words::name(kind)));
                 let this = self.one(kind, first.as_ref())?;
+                if let Some(metric) = &self.metric {
+                    numbers[run] = self.measure(metric, kind, &mut results.metric)?;
+                }
                 let kept = if first.is_none() { self.keep() } else { self.look_at_output(kind, &mut results.printed) };
-                kept.map_err(|error| Exit::Failed(format!("cannot read the program's output: {error}")))?;
+                kept.map_err(cannot_read)?;
                 first = first.or(Some(this));
                 ended[run] = Some(this);
                 self.bar.inc(1);
@@ -122,8 +138,25 @@ impl Trial<'_> {
             };
             results.wall.push(of(|ended| ended.seconds));
             results.cpu.push(of(|ended| ended.usage.cpu_s));
+            if let Some(measured) = &mut results.metric {
+                let [one, after, other] = numbers;
+                measured.rounds.push(Round { before: [one, other], after });
+            }
         }
+        results.pattern = self.pattern(first.map_or(0.0, |first| first.seconds)).map_err(cannot_read)?;
         Ok(results)
+    }
+
+    /// A pattern for a number in which the first run and the last one differ.
+    fn pattern(&self, run_time_s: f64) -> io::Result<Option<String>> {
+        for (name, _) in STREAMS {
+            let open = |run| File::open(self.file(run, name)).map(BufReader::new);
+            let pattern = metric::pattern_for(open("first")?, open("run")?, run_time_s)?;
+            if pattern.is_some() {
+                return Ok(pattern);
+            }
+        }
+        Ok(None)
     }
 
     /// One run. Every end but a success ends the trial. `first` is the first run, which had glibc's locks.
@@ -160,6 +193,30 @@ impl Trial<'_> {
             )),
             Err(NotEnded::Unknown(error)) => {
                 Err(Exit::Failed(format!("cannot tell how the program has ended: {error}")))
+            }
+        }
+    }
+
+    /// The number that the run has printed. The first one says which unit all others must have.
+    fn measure(&self, metric: &Metric, kind: Kind, measured: &mut Option<Measured>) -> Result<f64, Exit> {
+        let [out, err] = STREAMS.map(|(name, _)| self.file("run", name));
+        let number = metric.number(&[&out, &err]).map_err(cannot_read)?;
+        let number = match measured {
+            Some(Measured { first, .. }) => number.and_then(|number| number.with_unit_of(first)),
+            None => number,
+        };
+        match number {
+            Ok(number) => {
+                let value = number.value;
+                let is_less_better = metric.is_less_better;
+                measured.get_or_insert_with(|| Measured { first: number, is_less_better, rounds: Vec::new() });
+                Ok(value)
+            }
+            Err(fault) => {
+                let words = words::NoNumber { command: &self.launch.command, metric, kind, outputs: [&out, &err] };
+                let text = words.text(&fault);
+                // The pattern fits the program, or it does not: that shows in the first run.
+                Err(if measured.is_none() { Exit::Usage(text) } else { Exit::Failed(text) })
             }
         }
     }

@@ -67,6 +67,54 @@ fn the_faster_locks_are_named_first() {
     }
 }
 
+/// A program that runs for a fixed time. With the library it does twice as much in this time.
+fn fixed_time(line: &str) -> String {
+    format!("n=1000; {WITH_ONDECK} n=2000;; esac; echo progress: 1; sleep 0.15; {line}")
+}
+
+#[test]
+fn a_printed_number_is_compared_as_run_times_are() {
+    let script = fixed_time("echo \"ops/s: $n\"");
+    for (flag, verdict, next) in [
+        ("--metric", "Better: with ondeck's locks the metric of sh rises by a factor of 2.00", "\nondeck run "),
+        ("--metric-less", "Worse: with ondeck's locks the metric of sh rises by a factor of 2.00", "\nondeck profile "),
+    ] {
+        let run = with(&[flag, "ops/s: [0-9]+"], &["sh", "-c", &script]);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+        assert!(run.stdout.starts_with(verdict) && run.stdout.contains(next), "{}", run.stdout);
+        assert!(run.stdout.contains("The metric is the number 1000 in `ops/s: 1000`"), "{}", run.stdout);
+    }
+    let run = with(&["--metric", "ops.*"], &["sh", "-c", &fixed_time("echo ops: $n >&2")]);
+    assert!(run.stdout.starts_with("Better: "), "{} {}", run.stdout, run.stderr);
+    // The command that is shown for such programs works as it is.
+    let scratch = Scratch::new("trial-fixed");
+    let count = scratch.path("count");
+    let script = format!("sleep 0.15; echo x >>{count}; echo \"ops/s: $(wc -l <{count})\"");
+    let run = sh(&script);
+    assert!(run.stdout.contains("If the program runs for a fixed time"), "{}", run.stdout);
+    assert!(run.stdout.contains("\nondeck profile --try --metric 'ops/s:\\s+([0-9.,]+)' --library "), "{}", run.stdout);
+    let run = with(&["--metric", r"ops/s:\s+([0-9.,]+)"], &["sh", "-c", &script]);
+    assert!(run.stdout.contains("The metric is the number 10 in `ops/s: 10`"), "{} {}", run.stdout, run.stderr);
+}
+
+#[test]
+fn a_number_that_is_not_there_ends_the_trial() {
+    let metric = |pattern: &'static str, line: &str| with(&["--metric", pattern], &["sh", "-c", line]);
+    failed(
+        &metric("ops", "echo done"),
+        2,
+        &["--metric ops: ", "no line printed by sh with glibc's", "`done`", "Accepted"],
+    );
+    failed(&metric("ops", "true"), 2, &["It printed nothing"]);
+    failed(&metric("ops", "echo ops"), 2, &["`ops`, which has no number", "ops/s: ([0-9.,]+)"]);
+    failed(&metric("ops.*", "echo ops: 1,23"), 2, &["not clear which number 1,23 is", "1,234.5"]);
+    failed(&metric("[0-9]+", "echo 1,234"), 2, &["only a part of the number 1,234"]);
+    let only_glibc = format!("{WITH_ONDECK} ;; *) echo ops 1;; esac");
+    failed(&metric("ops .*", &only_glibc), 1, &["no line printed by sh with ondeck's locks"]);
+    let units = format!("{WITH_ONDECK} echo ops 1M;; *) echo ops 999k;; esac");
+    failed(&metric("ops .*", &units), 1, &["the first run printed 999k", "printed 1M", "same unit"]);
+}
+
 #[test]
 fn rounds_are_as_many_as_asked_for_and_too_few_say_nothing() {
     let scratch = Scratch::new("trial-rounds");
@@ -157,6 +205,11 @@ fn an_interrupt_ends_the_program_and_its_children() {
 fn what_makes_no_sense_is_refused() {
     failed(&with(&["--rounds", "0"], &["true"]), 2, &["--rounds", "1..=1000"]);
     failed(&ondeck(&["profile", "--rounds", "3", "--", "true"]), 2, &["--try"]);
+    for flag in ["--metric", "--metric-less"] {
+        failed(&ondeck(&["profile", flag, "x", "--", "true"]), 2, &["--try"]);
+        failed(&with(&[flag, "(x"], &["true"]), 2, &[flag, "unclosed group", "accepted: a regular expression"]);
+    }
+    failed(&with(&["--metric", "x", "--metric-less", "y"], &["true"]), 2, &["'--metric <REGEX>' cannot be used with"]);
     for more in [
         &["--report", "a.html"][..],
         &["-o", "a"],

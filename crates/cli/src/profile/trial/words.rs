@@ -1,6 +1,10 @@
 //! What `ondeck profile --try` says.
 
+mod metric;
+
+use super::metric::{Measured, Metric};
 use super::{Kind, Printed, Results, STREAMS};
+pub(super) use metric::NoNumber;
 use ondeck_report::Grid;
 use ondeck_report::wording::{duration_ns, percent, plain, quoted, run_time, times, wrap};
 use ondeck_rounds::{Compared, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
@@ -41,6 +45,7 @@ fn program(command: &[OsString]) -> String {
 pub(super) struct Told<'a> {
     pub(super) command: &'a [OsString],
     pub(super) library: Option<&'a Path>,
+    pub(super) metric: Option<&'a Metric>,
     pub(super) results: &'a Results,
     pub(super) is_input_lost: bool,
 }
@@ -48,18 +53,28 @@ pub(super) struct Told<'a> {
 impl Told<'_> {
     /// Verdict, table, notes and what to do next.
     pub(super) fn text(&self, width: usize) -> String {
-        let Results { wall, cpu, .. } = self.results;
+        let Results { wall, cpu, metric, .. } = self.results;
         let (Some(wall_s), Some(cpu_s)) = (compare(wall, START_S), compare(cpu, START_S)) else { return String::new() };
-        let mut text = wrap("", &self.verdict(&wall_s), width);
-        if let Some(sentence) = cpu_sentence(&cpu_s) {
+        let measured = metric.as_ref().and_then(|measured| Some((measured, measured.compared()?)));
+        let (first, outcome) = match &measured {
+            Some((measured, compared)) => (measured.verdict(&program(self.command), compared), compared.outcome),
+            None => (self.verdict(&wall_s), wall_s.outcome),
+        };
+        let mut text = wrap("", &first, width);
+        let run_time = measured.as_ref().and_then(|_| metric::run_time_sentence(&wall_s));
+        for sentence in run_time.into_iter().chain(cpu_sentence(&cpu_s)) {
             text += &wrap("", &sentence, width);
         }
-        text += &format!("\n{}\n", table(wall, cpu, &wall_s, &cpu_s).render(width));
+        let grid = match &measured {
+            Some((measured, compared)) => measured.table(compared, &wall_s, &cpu_s),
+            None => table(wall, cpu, &wall_s, &cpu_s),
+        };
+        text += &format!("\n{}\n", grid.render(width));
         for note in self.notes(&wall_s) {
             text += &wrap("", &note, width);
         }
         if self.fault().is_none() {
-            text += &self.next(wall_s.outcome);
+            text += &self.next(outcome, wall_s.before < SHORT_S, width);
         }
         text
     }
@@ -91,14 +106,19 @@ impl Told<'_> {
     fn notes(&self, wall: &Compared) -> Vec<String> {
         let n_runs = self.results.wall.len() * super::RUNS.len();
         let [out, err] = &self.results.printed;
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = self.results.metric.iter().map(Measured::source).collect();
         notes.extend(match out {
+            // The number is one of the things that differ.
+            Printed { by_itself: Some(_), .. } if self.metric.is_some() => None,
             Printed { by_itself: Some(difference), .. } => Some(format!(
                 "The outputs cannot be compared, because this program's output varies with the same locks too. {}",
                 where_it_differs(STREAMS[0].1, difference, ["in one run", "in another"])
             )),
             Printed { by_locks: None, .. } => {
                 Some(format!("Standard output and exit code were the same in all {n_runs} runs."))
+            }
+            Printed { by_locks: Some(difference), .. } if self.metric.is_some() => {
+                Some(where_it_differs(STREAMS[0].1, difference, KINDS))
             }
             // That is a fault.
             _ => None,
@@ -119,33 +139,44 @@ impl Told<'_> {
                  the locks change."
                     .to_owned(),
             );
-        } else if wall.outcome == Outcome::Same {
-            notes.push(
-                "If the program runs for a fixed time, its run time shows nothing. Compare the figures that it prints."
-                    .to_owned(),
-            );
         }
         notes
     }
 
-    /// What to type next, in a line of its own.
-    fn next(&self, outcome: Outcome) -> String {
+    /// What to type next, in a line of its own. `is_short` if the runs were too short to say much.
+    fn next(&self, outcome: Outcome, is_short: bool, width: usize) -> String {
         let library = self.library.map(|path| format!("--library {} ", quoted(&path.display().to_string())));
         let rest = format!("{}-- {}\n", library.unwrap_or_default(), typed(self.command));
+        let paragraph = |text: &str| format!("\n{}", wrap("", text, width));
+        // `ondeck profile` may have sent the reader here, and is no next step then.
+        let advice = "keep glibc's locks. What helps instead is a change of the program: hold its locks for a shorter time, \
+                      or lock less often. To see which locks threads wait for, and who holds them, run this if you have \
+                      not yet:";
+        let keep = format!("ondeck profile {rest}");
         match outcome {
             Outcome::Faster => format!("\nNext, run it with ondeck's locks:\nondeck run {rest}"),
             Outcome::TooFew => {
-                format!("\nNext, run more rounds:\nondeck profile --try --rounds {ROUNDS_NEEDED} {rest}")
+                let metric = self.metric.map_or(String::new(), |metric| format!("{} ", metric.typed()));
+                format!("\nNext, run more rounds:\nondeck profile --try --rounds {ROUNDS_NEEDED} {metric}{rest}")
             }
-            Outcome::Same => format!("\nNext, see which locks it waits for:\nondeck profile {rest}"),
-            Outcome::Slower => {
-                format!("\nKeep glibc's locks. Next, see which locks it waits for:\nondeck profile {rest}")
+            Outcome::Same if is_short => String::new(),
+            Outcome::Same if self.metric.is_none() => {
+                let text = "If the program runs for a fixed time, its run time shows nothing. Compare a number that it \
+                            prints instead. --metric takes a regular expression that finds this number, for example:";
+                let pattern = quoted(self.results.pattern.as_deref().unwrap_or("ops/s: ([0-9.,]+)"));
+                let metric = format!("ondeck profile --try --metric {pattern} {rest}");
+                paragraph(text) + &metric + &paragraph(&format!("Otherwise, {advice}")) + &keep
             }
+            Outcome::Same | Outcome::Slower => paragraph(&advice.replacen("keep", "Keep", 1)) + &keep,
         }
     }
 
     /// What makes the figures worthless: another result.
     pub(super) fn fault(&self) -> Option<String> {
+        // It prints a number that is expected to be another.
+        if self.metric.is_some() {
+            return None;
+        }
         let [Printed { by_itself: None, by_locks: Some(difference) }, _] = &self.results.printed else { return None };
         Some(format!(
             "{} prints something else with ondeck's locks, and the same in all runs with glibc's. {} If its output may \
@@ -235,10 +266,14 @@ impl Failure<'_> {
 
     /// The last line of its standard error.
     fn last_words(&self) -> String {
-        let text = end_of(self.errors).unwrap_or_default();
-        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        line.map_or(String::new(), |line| format!(" (it printed: `{}`)", plain(line)))
+        last_line(self.errors).map_or(String::new(), |line| format!(" (it printed: `{line}`)"))
     }
+}
+
+/// The last line that is not empty.
+fn last_line(file: &Path) -> Option<String> {
+    let text = end_of(file).unwrap_or_default();
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(plain)
 }
 
 fn how_it_ended(status: ExitStatus) -> String {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::profile::trial::metric::{Fault, Number};
 
 fn rounds(of: &[([f64; 2], f64)]) -> Vec<Round> {
     of.iter().map(|(before, after)| Round { before: *before, after: *after }).collect()
@@ -9,6 +10,8 @@ fn faster() -> Results {
     Results {
         wall: rounds(&[([3.70, 3.80], 2.1), ([3.90, 3.78], 2.0), ([3.76, 3.80], 2.2)]),
         cpu: rounds(&[([4.0, 4.1], 4.0); 3]),
+        metric: None,
+        pattern: None,
         printed: Default::default(),
     }
 }
@@ -16,7 +19,11 @@ fn faster() -> Results {
 /// The text, and what is wrong.
 fn told(results: &Results, is_input_lost: bool) -> (String, Option<String>) {
     let command = ["./my server", "--port", "80"].map(OsString::from);
-    let told = Told { command: &command, library: None, results, is_input_lost };
+    let metric = results.metric.as_ref().map(|measured| Metric {
+        pattern: regex::Regex::new("ops/s: ([0-9.]+)").unwrap(),
+        is_less_better: measured.is_less_better,
+    });
+    let told = Told { command: &command, library: None, metric: metric.as_ref(), results, is_input_lost };
     (told.text(usize::MAX), told.fault())
 }
 
@@ -44,12 +51,20 @@ fn the_first_line_has_the_verdict() {
     let slower = "Slower: with ondeck's locks ./my server took 1.79 times as long (3.76 s instead of 2.10 s). \
                   Two runs with glibc's locks differ by 0 %.";
     assert_eq!(first_line(&results), slower);
-    assert!(told(&results, false).0.contains("Keep glibc's locks. Next, "));
+    assert!(told(&results, false).0.contains("\nKeep glibc's locks. What helps instead "));
     results.wall = rounds(&[([2.0, 2.2], 2.1); 3]);
     let same = "No difference beyond the noise: ./my server took 2.10 s with ondeck's locks and 2.10 s with glibc's. \
                 Two runs with glibc's locks differ by 10 %.";
     assert_eq!(first_line(&results), same);
-    assert!(told(&results, false).0.contains("runs for a fixed time"));
+    let (text, _) = told(&results, false);
+    assert!(text.contains("runs for a fixed time"), "{text}");
+    assert!(
+        text.contains("\nondeck profile --try --metric 'ops/s: ([0-9.,]+)' -- './my server' --port 80\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("if you have not yet:\nondeck profile -- './my server' --port 80\n"), "{text}");
+    results.pattern = Some(r"rate\s+=\s+([0-9.,]+)".to_owned());
+    assert!(told(&results, false).0.contains("\nondeck profile --try --metric 'rate\\s+=\\s+([0-9.,]+)' -- "));
     results = faster();
     results.wall.truncate(2);
     results.cpu.truncate(2);
@@ -121,4 +136,85 @@ fn failures_say_how_and_with_which_locks() {
     assert!(late.contains("not ended after 40 s") && late.contains("with glibc's it took 1.00 s"), "{late}");
     std::fs::remove_file(&errors).unwrap();
     assert!(!failure(Kind::Glibc).with_glibc(killed, false).contains("it printed"));
+}
+
+/// A program that runs for 10 seconds.
+fn fixed(metric: &[([f64; 2], f64)], is_less_better: bool) -> Results {
+    let first =
+        Number { value: 1170.0, unit: "k".to_owned(), digits: "1170".to_owned(), matched: "ops/s: 1170".to_owned() };
+    let measured = Measured { first, is_less_better, rounds: rounds(metric) };
+    let times = rounds(&[([10.0, 10.01], 10.0); 3]);
+    let printed =
+        [Printed { by_itself: difference(1, "1", "2"), by_locks: difference(1, "1", "3") }, Printed::default()];
+    Results { wall: times.clone(), cpu: times, metric: Some(measured), printed, pattern: None }
+}
+
+#[test]
+fn a_better_metric_is_told_whole() {
+    let (text, fault) = told(&fixed(&[([1170.0, 1180.0], 2100.0); 3], false), false);
+    insta::assert_snapshot!(text);
+    assert_eq!(fault, None);
+}
+
+#[test]
+fn the_first_line_says_whether_the_metric_is_better() {
+    let less = [([2100.0, 2100.0], 1050.0); 3];
+    let worse = "Worse: with ondeck's locks the metric of ./my server falls by a factor of 2.00 (1050k instead of 2100k). \
+                 Two runs with glibc's locks differ by 0 %.";
+    assert_eq!(first_line(&fixed(&less, false)), worse);
+    assert_eq!(first_line(&fixed(&less, true)), worse.replacen("Worse", "Better", 1));
+    let same = fixed(&[([2100.0, 2100.0], 2101.0); 3], false);
+    assert!(first_line(&same).starts_with("No difference beyond the noise: the metric of ./my server is 2101k with"));
+    assert!(!told(&same, false).0.contains("fixed time") && told(&same, false).0.contains("Keep glibc's locks."));
+    let mut few = fixed(&less, true);
+    few.metric.as_mut().unwrap().rounds.truncate(2);
+    assert!(first_line(&few).starts_with("Too few rounds to tell: the metric of ./my server is 1050k with"));
+    let next = "\nondeck profile --try --rounds 3 --metric-less 'ops/s: ([0-9.]+)' -- './my server' --port 80\n";
+    assert!(told(&few, false).0.ends_with(next));
+}
+
+#[test]
+fn with_a_metric_other_output_is_told_and_no_fault() {
+    let mut results = fixed(&[([1170.0, 1180.0], 2100.0); 3], false);
+    results.printed[0].by_itself = None;
+    let (text, fault) = told(&results, false);
+    assert!(text.contains("line 1 of standard output: `1` with glibc's locks, `3` with ondeck's."), "{text}");
+    assert_eq!(fault, None);
+    results.wall = rounds(&[([10.0, 10.1], 5.0); 3]);
+    assert!(told(&results, false).0.contains("\nIts run time changed: 5.00 s instead of 10.1 s.\n"));
+}
+
+#[test]
+fn output_without_a_number_is_told_with_what_is_accepted() {
+    let directory = tempfile::tempdir().unwrap();
+    let [out, err] = ["out", "err"].map(|name| directory.path().join(name));
+    std::fs::write(&out, "first\nlast\n").and_then(|()| std::fs::write(&err, "")).unwrap();
+    let (command, pattern) = (["./a b".into()], regex::Regex::new("(ops)").unwrap());
+    let metric = Metric { pattern, is_less_better: true };
+    let words = NoNumber { command: &command, metric: &metric, kind: Kind::Ondeck, outputs: [&out, &err] };
+    let text = |fault| words.text(&fault);
+    let no_match = text(Fault::NoMatch);
+    assert!(
+        no_match.starts_with("--metric-less '(ops)': no line printed by ./a b with ondeck's locks matches. Its last ")
+    );
+    assert!(no_match.contains("`last`") && no_match.contains("Accepted: a regular expression"), "{no_match}");
+    std::fs::write(&out, "").unwrap();
+    assert!(text(Fault::NoMatch).contains("It printed nothing."));
+    let one = || "1".to_owned();
+    for (fault, what) in [
+        (
+            Fault::NoNumber { matched: one() },
+            "printed `1`, which has no number. Accepted: a pattern that matches the number too",
+        ),
+        (Fault::Cut { matched: one(), number: "1,5".to_owned() }, "only a part of the number 1,5. Accepted: "),
+        (Fault::Unclear { digits: one() }, "not clear which number 1 is"),
+        (Fault::NotPositive { digits: one() }, "printed 1. Accepted: a number above 0"),
+        (
+            Fault::OtherUnit { first: "1k".to_owned(), this: "1M".to_owned() },
+            "printed 1k, and ./a b with ondeck's locks",
+        ),
+    ] {
+        let text = text(fault);
+        assert!(text.contains(what), "{text}");
+    }
 }

@@ -1,0 +1,120 @@
+//! What is said of the number that a program prints.
+
+use super::{Kind, last_line, name, percent, program, quoted, seconds, times};
+use crate::profile::trial::metric::{Fault, Measured, Metric};
+use ondeck_report::Grid;
+use ondeck_report::wording::plain;
+use ondeck_rounds::{Compared, Outcome};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What the number may look like, as an error ends with it.
+const ACCEPTED: &str = "Accepted: a number above 0, like 1234, 1,234.5, 0.5 or 1.2e6";
+
+impl Metric {
+    /// The flag and its value as a shell wants them.
+    pub(super) fn typed(&self) -> String {
+        format!("{} {}", self.flag(), quoted(self.pattern.as_str()))
+    }
+}
+
+impl Measured {
+    /// The first sentences.
+    pub(super) fn verdict(&self, program: &str, compared: &Compared) -> String {
+        let (before, after) = (self.shown(compared.before), self.shown(compared.after));
+        let noise = format!("Two runs with glibc's locks differ by {}.", percent(compared.own));
+        let verb = if compared.after > compared.before { "rises" } else { "falls" };
+        let change = format!(
+            "with ondeck's locks the metric of {program} {verb} by a factor of {} ({after} instead of {before}).",
+            times(compared.ratio())
+        );
+        let both = format!("the metric of {program} is {after} with ondeck's locks and {before} with glibc's.");
+        match compared.outcome {
+            Outcome::Faster => format!("Better: {change} {noise}"),
+            Outcome::Slower => format!("Worse: {change} {noise}"),
+            Outcome::Same => format!("No difference beyond the noise: {both} {noise}"),
+            Outcome::TooFew => format!("Too few rounds to tell: {both} {noise}"),
+        }
+    }
+
+    /// Where the numbers are from: a pattern may find another one than was meant.
+    pub(super) fn source(&self) -> String {
+        let better = if self.is_less_better { "Less" } else { "More" };
+        let first = &self.first;
+        format!(
+            "The metric is the number {}{} in `{}`, in the first run. {better} is better.",
+            first.digits,
+            plain(&first.unit),
+            first.matched
+        )
+    }
+
+    pub(super) fn table(&self, metric: &Compared, wall: &Compared, cpu: &Compared) -> Grid {
+        let mut grid = Grid::new(&["lock", "runs", "metric", "least", "most", "run time", "CPU time"], 1);
+        let before: Vec<f64> = self.rounds.iter().flat_map(|round| round.before).collect();
+        let after: Vec<f64> = self.rounds.iter().map(|round| round.after).collect();
+        for (kind, values, medians) in [
+            (Kind::Glibc, before, [metric.before, wall.before, cpu.before]),
+            (Kind::Ondeck, after, [metric.after, wall.after, cpu.after]),
+        ] {
+            let [metric, wall, cpu] = medians;
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(0.0, f64::max);
+            let [metric, least, most] = [metric, least, most].map(|value| self.shown(value));
+            let runs = values.len().to_string();
+            grid.row(vec![name(kind).to_owned(), runs, metric, least, most, seconds(wall), seconds(cpu)]);
+        }
+        grid
+    }
+}
+
+/// A program that was thought to run for a fixed time may do more or less work with other locks.
+pub(super) fn run_time_sentence(wall: &Compared) -> Option<String> {
+    let (before, after) = (seconds(wall.before), seconds(wall.after));
+    match wall.outcome {
+        Outcome::Faster | Outcome::Slower => Some(format!("Its run time changed: {after} instead of {before}.")),
+        Outcome::Same | Outcome::TooFew => None,
+    }
+}
+
+/// What is said of a run whose output has no number for us.
+pub(in crate::profile::trial) struct NoNumber<'a> {
+    pub(in crate::profile::trial) command: &'a [OsString],
+    pub(in crate::profile::trial) metric: &'a Metric,
+    pub(in crate::profile::trial) kind: Kind,
+    /// Its standard output and its standard error.
+    pub(in crate::profile::trial) outputs: [&'a Path; 2],
+}
+
+impl NoNumber<'_> {
+    pub(in crate::profile::trial) fn text(&self, fault: &Fault) -> String {
+        let who = format!("{} with {}'s locks", program(self.command), name(self.kind));
+        let what = match fault {
+            Fault::NoMatch => {
+                let last = self.outputs.iter().find_map(|output| last_line(output));
+                let printed =
+                    last.map_or("It printed nothing".to_owned(), |line| format!("Its last line was `{line}`"));
+                format!(
+                    "no line printed by {who} matches. {printed}. Accepted: a regular expression that matches within one \
+                     line, like 'ops/s: ([0-9.,]+)'"
+                )
+            }
+            Fault::NoNumber { matched } => format!(
+                "{who} printed `{matched}`, which has no number. Accepted: a pattern that matches the number too, like \
+                 'ops/s: ([0-9.,]+)'"
+            ),
+            Fault::Cut { matched, number } => format!(
+                "`{matched}`, printed by {who}, has only a part of the number {number}. Accepted: a pattern that matches \
+                 the whole number, like ([0-9.,]+)"
+            ),
+            Fault::Unclear { digits } => {
+                format!("it is not clear which number {digits} is, printed by {who}. {ACCEPTED}")
+            }
+            Fault::NotPositive { digits } => format!("{who} printed {digits}. {ACCEPTED}"),
+            Fault::OtherUnit { first, this } => format!(
+                "the first run printed {first}, and {who} printed {this}. Accepted: numbers with the same unit in all runs"
+            ),
+        };
+        format!("{}: {what}", self.metric.typed())
+    }
+}
