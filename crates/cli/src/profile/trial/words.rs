@@ -19,6 +19,9 @@ use std::time::Duration;
 const START_S: f64 = 0.005;
 /// Of a shorter run, starting the program is a large part.
 const SHORT_S: f64 = 0.1;
+/// Where two runs with the same locks differ by more, "no difference" is no reason to keep them.
+const NOISY: f64 = 0.15;
+const ROUNDS_AGAINST_NOISE: usize = 10;
 
 pub(super) fn name(kind: Kind) -> &'static str {
     match kind {
@@ -56,9 +59,9 @@ impl Told<'_> {
         let Results { wall, cpu, metric, .. } = self.results;
         let (Some(wall_s), Some(cpu_s)) = (compare(wall, START_S), compare(cpu, START_S)) else { return String::new() };
         let measured = metric.as_ref().and_then(|measured| Some((measured, measured.compared()?)));
-        let (first, outcome) = match &measured {
-            Some((measured, compared)) => (measured.verdict(&program(self.command), compared), compared.outcome),
-            None => (self.verdict(&wall_s), wall_s.outcome),
+        let (first, judged) = match &measured {
+            Some((measured, compared)) => (measured.verdict(&program(self.command), compared), compared),
+            None => (self.verdict(&wall_s), &wall_s),
         };
         let mut text = wrap("", &first, width);
         let run_time = measured.as_ref().and_then(|_| metric::run_time_sentence(&wall_s));
@@ -74,7 +77,7 @@ impl Told<'_> {
             text += &wrap("", &note, width);
         }
         if self.fault().is_none() {
-            text += &self.next(outcome, wall_s.before < SHORT_S, width);
+            text += &self.next(judged, wall_s.before < SHORT_S, width);
         }
         text
     }
@@ -144,7 +147,7 @@ impl Told<'_> {
     }
 
     /// What to type next, in a line of its own. `is_short` if the runs were too short to say much.
-    fn next(&self, outcome: Outcome, is_short: bool, width: usize) -> String {
+    fn next(&self, judged: &Compared, is_short: bool, width: usize) -> String {
         let library = self.library.map(|path| format!("--library {} ", quoted(&path.display().to_string())));
         let rest = format!("{}-- {}\n", library.unwrap_or_default(), typed(self.command));
         let paragraph = |text: &str| format!("\n{}", wrap("", text, width));
@@ -153,13 +156,19 @@ impl Told<'_> {
                       or lock less often. To see which locks threads wait for, and who holds them, run this if you have \
                       not yet:";
         let keep = format!("ondeck profile {rest}");
-        match outcome {
+        let more_rounds = |n: usize| {
+            let metric = self.metric.map_or(String::new(), |metric| format!("{} ", metric.typed()));
+            format!("ondeck profile --try --rounds {n} {metric}{rest}")
+        };
+        match judged.outcome {
             Outcome::Faster => format!("\nNext, run it with ondeck's locks:\nondeck run {rest}"),
-            Outcome::TooFew => {
-                let metric = self.metric.map_or(String::new(), |metric| format!("{} ", metric.typed()));
-                format!("\nNext, run more rounds:\nondeck profile --try --rounds {ROUNDS_NEEDED} {metric}{rest}")
-            }
+            Outcome::TooFew => format!("\nNext, run more rounds:\n{}", more_rounds(ROUNDS_NEEDED)),
             Outcome::Same if is_short => String::new(),
+            Outcome::Same if judged.own > NOISY => {
+                let text = "Runs with the same locks differ so much that a smaller difference does not show. Run more rounds, \
+                            while this machine does nothing else:";
+                paragraph(text) + &more_rounds(ROUNDS_AGAINST_NOISE.max(2 * self.results.wall.len()))
+            }
             Outcome::Same if self.metric.is_none() => {
                 let text = "If the program runs for a fixed time, its run time shows nothing. Compare a number that it \
                             prints instead. --metric takes a regular expression that finds this number, for example:";

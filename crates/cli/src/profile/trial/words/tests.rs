@@ -65,6 +65,10 @@ fn the_first_line_has_the_verdict() {
     assert!(text.ends_with("if you have not yet:\nondeck profile -- './my server' --port 80\n"), "{text}");
     results.pattern = Some(r"rate\s+=\s+([0-9.,]+)".to_owned());
     assert!(told(&results, false).0.contains("\nondeck profile --try --metric 'rate\\s+=\\s+([0-9.,]+)' -- "));
+    results.wall = rounds(&[([2.0, 2.6], 2.1); 3]);
+    let (text, _) = told(&results, false);
+    assert!(text.ends_with("\nondeck profile --try --rounds 10 -- './my server' --port 80\n"), "{text}");
+    assert!(text.contains("Runs with the same locks differ so much") && !text.contains("keep"), "{text}");
     results = faster();
     results.wall.truncate(2);
     results.cpu.truncate(2);
