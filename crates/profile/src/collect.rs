@@ -250,6 +250,7 @@ impl Recording {
             return Ok(None);
         }
         self.is_closed = true;
+        self.holders.close();
         self.ended = if reader.has_exited()? { Ended::Exit } else { Ended::Abruptly };
         self.contents.keep(&self.locks, &self.waiters)
     }

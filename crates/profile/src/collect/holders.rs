@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Where glibc's mutex, and ours in its place, has its holder.
 pub(crate) const OWNER_OF_MUTEX: u64 = 8;
@@ -170,7 +171,7 @@ impl Holders {
         match waiters.iter().find(|waiter| waiter.thread == thread) {
             Some(waiter) if waiter.kind == kind::JOIN => Some(Doing::Joining),
             Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
-            None => self.thread(process, thread).doing(),
+            None => self.ask(process, thread, Thread::doing),
         }
     }
 
@@ -211,18 +212,27 @@ impl Holders {
         threads.into_iter().for_each(|thread| self.note_delay(&process, thread, now));
     }
 
-    fn thread(&mut self, process: &Path, thread: u32) -> &mut Thread {
-        /// Of the files that this process may have open, those take a small part.
-        const MOST: usize = 128;
-        if self.threads.len() >= MOST {
-            self.threads.clear();
+    /// Asks the kernel of a thread.
+    fn ask<R>(&mut self, process: &Path, thread: u32, ask: impl FnOnce(&Thread) -> R) -> R {
+        if let Some(known) = self.threads.get(&thread) {
+            return ask(known);
         }
-        self.threads.entry(thread).or_insert_with(|| Thread::new(process, thread))
+        let mut new = Thread::new(process, thread);
+        let answer = ask(&new);
+        if new.keep() {
+            self.threads.insert(thread, new);
+        }
+        answer
+    }
+
+    /// The process is gone.
+    pub(super) fn close(&mut self) {
+        self.threads.clear();
     }
 
     fn note_delay(&mut self, process: &Path, thread: u32, now: u64) {
         const MOST: usize = 4096;
-        let Some(delay) = self.thread(process, thread).delay_ns() else { return };
+        let Some(delay) = self.ask(process, thread, Thread::delay_ns) else { return };
         let seen = self.delays.entry(thread).or_default();
         // A thread that is only followed is forgotten once it stays as it is.
         match seen.back() {
@@ -342,12 +352,30 @@ fn add(looks: &mut VecDeque<Look>, look: Look) {
 pub(crate) struct Thread {
     call: Option<File>,
     delay: Option<File>,
+    is_kept: bool,
+}
+
+/// So many threads' files stay open, of all processes.
+static N_KEPT: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        N_KEPT.fetch_sub(usize::from(self.is_kept), Relaxed);
+    }
 }
 
 impl Thread {
     pub(crate) fn new(process: &Path, thread: u32) -> Self {
         let open = |what: &str| File::open(process.join(format!("task/{thread}/{what}"))).ok();
-        Thread { call: open("syscall"), delay: open("schedstat") }
+        Thread { call: open("syscall"), delay: open("schedstat"), is_kept: false }
+    }
+
+    /// Whether its files are to stay open: of those that this process may have, they are a small part.
+    fn keep(&mut self) -> bool {
+        const MOST: usize = 8;
+        self.is_kept = N_KEPT.fetch_add(1, Relaxed) < MOST;
+        N_KEPT.fetch_sub(usize::from(!self.is_kept), Relaxed);
+        self.is_kept
     }
 
     /// What it does; `None` if the thread has ended, or may not be looked at.
@@ -385,7 +413,7 @@ pub(crate) fn memory(pid: u32, address: u64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicU32};
 
     const MS: u64 = 1_000_000;
 
