@@ -56,7 +56,30 @@ struct Place {
 /// Of each lock; `None` where it is of no kind.
 fn places(profile: &Profile) -> Vec<Option<Place>> {
     let tops = Tops::new(profile);
-    profile.locks.iter().map(|lock| place(profile, &tops, lock)).collect()
+    let mut places: Vec<Option<Place>> = profile.locks.iter().map(|lock| place(profile, &tops, lock)).collect();
+    for hot in hot_elements(profile, &places) {
+        places[hot] = None;
+    }
+    places
+}
+
+/// Elements of arrays that have most of the waiting for their array: they are told of by themselves.
+fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
+    const MOST: f64 = 2.0 / 3.0;
+    const FEWEST: usize = 3;
+    let mut sums: HashMap<&Key, (usize, f64)> = HashMap::new();
+    let known = || {
+        profile.locks.iter().zip(places).enumerate().filter_map(|(at, (lock, place))| Some((at, lock, place.as_ref()?)))
+    };
+    for (_, lock, place) in known() {
+        let (n, sum) = sums.entry(&place.key).or_default();
+        (*n, *sum) = (*n + 1, *sum + lock.wait_ns);
+    }
+    let is_hot = |(_, lock, place): &(usize, &Lock, &Place)| {
+        let (n, sum) = sums[&place.key];
+        n >= FEWEST && lock.name.contains('[') && lock.wait_ns > MOST * sum
+    };
+    known().filter(is_hot).map(|(at, ..)| at).collect()
 }
 
 fn place(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<Place> {
@@ -81,12 +104,16 @@ fn place(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<Place> {
             key += &spot(frame);
         }
     }
-    let variable = name.split("+0x").next().unwrap_or(name);
+    // Of `shards[3].lock`, all of `shards[].lock`.
+    let variable = match name.split_once('[') {
+        Some((array, rest)) => format!("{array}[]{}", rest.split_once(']').map_or("", |(_, rest)| rest)),
+        None => format!("{}[]", name.split("+0x").next().unwrap_or(name)),
+    };
     let name = match is_symbol {
-        true => format!("of {variable}[]"),
+        true => format!("of {variable}"),
         false => format!("{verb}{}{}", brief(&outer.function), line(outer)),
     };
-    key += if is_symbol { variable } else { "" };
+    key += if is_symbol { &variable } else { "" };
     Some(Place { key: (lock.process, key), name })
 }
 

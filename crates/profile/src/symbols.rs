@@ -36,6 +36,7 @@ mod image;
 mod missing;
 mod names;
 mod table;
+mod variables;
 
 use crate::Frame;
 pub(crate) use elf::stamp;

@@ -2,13 +2,13 @@
 
 use super::elf::{build_id, check_sizes, has_dwarf, map, open, parse, stamp};
 use super::table::Tables;
-use super::{Source, debug_file, guarded, names};
+use super::{Source, debug_file, guarded, names, variables};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
 use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 use ondeck_record::layout::Stamp;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -39,6 +39,9 @@ pub(super) struct Image {
     /// Where the addresses of other files' functions are put when it is loaded, and the functions' names.
     imports: OnceCell<HashMap<u64, String>>,
     dwarf: Option<Dwarf>,
+    /// What is known of places in variables, by their addresses.
+    parts: RefCell<HashMap<u64, Option<String>>>,
+    variables: OnceCell<variables::Index>,
 }
 
 struct Dwarf {
@@ -106,6 +109,8 @@ impl Image {
             tables,
             imports,
             dwarf,
+            parts: RefCell::default(),
+            variables: OnceCell::new(),
         })
     }
 
@@ -203,11 +208,24 @@ impl Image {
         self.mapped.get(from..)
     }
 
-    /// The datum that an address of the file lies in, with the offset there.
+    /// The datum that an address of the file lies in, with the member or element there, or the offset.
     pub(super) fn datum(&self, address: u64) -> Option<String> {
         let symbol = self.tables.data.find(address)?;
         let name = names::demangle(&symbol.name);
-        Some(if address == symbol.start { name } else { format!("{name}+{:#x}", address - symbol.start) })
+        let offset = address - symbol.start;
+        let part = || {
+            let dwarf = self.dwarf.as_ref().filter(|dwarf| dwarf.is_unchanged())?;
+            let index = || guarded(|| Ok(variables::index(&dwarf.path))).ok().flatten().unwrap_or_default();
+            let index = self.variables.get_or_init(index);
+            guarded(|| Ok(variables::part(&dwarf.path, index, symbol.start, offset))).ok().flatten()
+        };
+        let known = self.parts.borrow().get(&address).cloned();
+        let part = known.unwrap_or_else(|| self.parts.borrow_mut().entry(address).or_insert(part()).clone());
+        Some(match part {
+            Some(part) => name + &part,
+            None if offset == 0 => name,
+            None => format!("{name}+{offset:#x}"),
+        })
     }
 }
 
@@ -219,9 +237,13 @@ impl Dwarf {
         Dwarf { path: path.to_owned(), stamp: stamp_of(path), supplement, loader }
     }
 
+    fn is_unchanged(&self) -> bool {
+        stamp_of(&self.path) == self.stamp
+    }
+
     /// Names are as the compiler wrote them.
     fn places(&self, address: u64) -> Result<Vec<Place>, String> {
-        let read = || match stamp_of(&self.path) == self.stamp {
+        let read = || match self.is_unchanged() {
             true => Loader::new_with_sup(&self.path, self.supplement.as_ref()).map_err(|error| error.to_string()),
             false => Err("it is another file by now".to_owned()),
         };

@@ -8,7 +8,9 @@ use std::path::Path;
 fn assert_whole(run: &Run, symbols: &mut Symbols) {
     let expected = ["inner", "middle", "outer"].map(|name| (name.to_owned(), line(C, name), name != "outer"));
     assert_eq!(run.places(symbols, "outer"), expected);
-    assert_eq!(run.datum(symbols, "more").as_deref(), Some("guards+0x38"));
+    // Types are not looked up in files of their own, nor in a file that is another one by now.
+    let more = run.datum(symbols, "more").unwrap();
+    assert!(["guards[1].more", "guards+0x38"].contains(&more.as_str()), "{more}");
     assert_eq!(symbols.remarks(), [""; 0]);
 }
 
@@ -251,7 +253,7 @@ fn a_program_without_a_build_id_that_was_replaced_gives_no_names() {
 /// Not all compilers inline alike.
 fn assert_whole_but_inlined(run: &Run, symbols: &mut Symbols) {
     assert_eq!(run.places(symbols, "outer").pop().map(|(name, ..)| name).as_deref(), Some("outer"));
-    assert_eq!(run.datum(symbols, "more").as_deref(), Some("guards+0x38"));
+    assert_eq!(run.datum(symbols, "more").as_deref(), Some("guards[1].more"));
     assert_eq!(symbols.remarks(), [""; 0]);
 }
 
