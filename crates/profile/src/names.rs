@@ -81,6 +81,7 @@ pub(crate) fn brief(function: &str) -> String {
     for version in ["std::__1::", "std::__cxx11::"] {
         rest = rest.replace(version, "std::");
     }
+    rest = without_version_of_abseil(&rest);
     let mut rest = rest.as_str();
     while let Some(c) = rest.chars().next() {
         if let Some(sign) = operator(rest, &stripped) {
@@ -104,6 +105,19 @@ pub(crate) fn brief(function: &str) -> String {
     }
     let stripped = without_type(stripped.trim().trim_end_matches(" const").trim());
     if stripped.is_empty() { function } else { stripped.to_string() }
+}
+
+/// `absl::Mutex` of `absl::lts_20240116::Mutex`, and of `absl::debian3::Mutex`.
+fn without_version_of_abseil(name: &str) -> String {
+    let mut parts = name.split("absl::");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let version = part.split("::").next().filter(|word| word.starts_with("lts_") || word.starts_with("debian"));
+        let rest = version.and_then(|word| part[word.len()..].strip_prefix("::"));
+        plain += "absl::";
+        plain += rest.unwrap_or(part);
+    }
+    plain
 }
 
 /// `A::c` of `<A as B>::c` and of `<A>::c`; anything else as it is.
@@ -165,6 +179,10 @@ mod tests {
             ("main", "main"),
             ("std::mutex::lock()", "std::mutex::lock"),
             ("std::__1::mutex::lock()", "std::mutex::lock"),
+            ("absl::lts_20240116::Mutex::Lock()", "absl::Mutex::Lock"),
+            ("absl::debian3::Mutex::Block(absl::debian3::base_internal::PerThreadSynch*)", "absl::Mutex::Block"),
+            ("absl::lts_", "absl::lts_"),
+            ("my_absl::debian", "my_absl::debian"),
             ("void std::lock<std::mutex, std::mutex>(std::mutex&, std::mutex&)", "std::lock"),
             ("std::lock_guard<std::mutex>::~lock_guard()", "std::lock_guard::~lock_guard"),
             ("(anonymous namespace)::Pool::get(int) const", "{anonymous}::Pool::get"),

@@ -243,6 +243,28 @@ fn what_is_waited_for_has_the_name_of_the_whole_object() {
 }
 
 #[test]
+fn who_waits_for_an_atomic_waits_for_no_lock() {
+    if !may_trace() || !has("g++") {
+        return;
+    }
+    let scratch = Scratch::new("kernel-atomic");
+    let text = "#include <atomic>\n#include <semaphore>\n#include <thread>\n#include <unistd.h>\n\
+        std::atomic<int> changed{0};\nstd::counting_semaphore<4> permits{0};\nvoid change() { changed.wait(0); }\n\
+        void take() { permits.acquire(); }\nint main() {\nstd::thread one(change), other(take);\nusleep(30000);\n\
+        changed = 1;\nchanged.notify_all();\npermits.release();\none.join();\nother.join();\n}\n";
+    let (source, program) = (scratch.write("atomic.cpp", text), scratch.path("atomic"));
+    built("g++", &["-std=c++20", "-g", "-pthread", "-o", &program, &source]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for (name, kind) in [("changed", WaitKind::Other), ("permits", WaitKind::Semaphore)] {
+        let is_it =
+            |one: &ondeck_profile::Condition| one.name.starts_with(name) && one.kind == kind && one.wait_ns > 10e6;
+        assert!(profile.conditions.iter().any(is_it), "{name}: {:?}", profile.conditions);
+        assert!(!profile.locks.iter().any(|lock| lock.name.starts_with(name)), "{name}");
+    }
+}
+
+#[test]
 fn javas_monitors_are_locks_and_its_own_threads_are_idle() {
     if !may_trace() || !has("javac") {
         return;

@@ -122,6 +122,8 @@ enum Where {
     Address(u64),
     /// The number of the frame that waits.
     Place(u32),
+    /// The only one of this name.
+    Named(&'static str),
 }
 
 /// The waits of one key.
@@ -190,6 +192,7 @@ impl<'a> Names<'a> {
         let place = kinds::place(frames()).map(|at| numbers[at]);
         let at = |address| Key { image, class, spot: Where::Address(address) };
         match (class.whose, place) {
+            (Whose::Process(name), _) => Key { image, class, spot: Where::Named(name) },
             (Whose::Thread, Some(frame)) => Key { image, class, spot: Where::Place(frame) },
             _ if address == FOLDED => at(FOLDED),
             (Whose::Object(before), _) if before > 0 => at(address.wrapping_sub(before) & !7),
@@ -238,9 +241,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A symbol; or the function that waits, with its line.
+    /// What everybody calls it; a symbol; or the function that waits, with its line.
     fn name(&mut self, key: &Key, group: &Group) -> String {
         let address = address(key, group);
+        if let Where::Named(name) = key.spot {
+            return name.to_owned();
+        }
         if let Where::Address(_) = key.spot {
             let modules = modules(&mut self.modules, self.tracer, key.image);
             if let Some(symbol) = self.symbols.datum(modules, address) {
@@ -319,7 +325,7 @@ impl<'a> Names<'a> {
 fn address(key: &Key, group: &Group) -> u64 {
     match key.spot {
         Where::Address(address) => address,
-        Where::Place(_) => group.address,
+        Where::Place(_) | Where::Named(_) => group.address,
     }
 }
 

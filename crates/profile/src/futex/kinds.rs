@@ -3,7 +3,7 @@
 //! # How it is read
 //! A stack is read from the system call outwards, through functions that only lock or wait ([`is_between`]). The first row
 //! that is a lock decides. A row that is a wait is kept, and what is outside may know better: a channel's `recv` parks its
-//! thread, and so does a lock that is made of parked threads.
+//! thread, and so does a lock that is made of parked threads. A row of [`WHOLE`] knows better than locks, too.
 //!
 //! # How to add a row
 //! Write the beginning of the function's short name, as the list and the page show it. With `$` at its end it is the whole
@@ -26,6 +26,8 @@ pub(super) enum Whose {
     Object(u64),
     /// Of the thread that waits. What it waits for is known by the place in the program only.
     Thread,
+    /// Of the process, which has one such lock, of this name.
+    Process(&'static str),
 }
 
 /// What is known of a stack.
@@ -36,11 +38,13 @@ pub(super) struct Class {
 }
 
 use Meaning::{Lock, Wait};
-use Whose::{Object, Thread};
+use Whose::{Object, Process, Thread};
 
 /// How the name of a function begins, and what it is that waits there.
+type Row = (&'static str, Meaning, Whose);
+
 #[rustfmt::skip]
-const ROWS: &[(&str, Meaning, Whose)] = &[
+const ROWS: &[Row] = &[
     // The C library, and its names for its parts, which begin with `_` more often. Two words of a condition variable lie 40 bytes inside of it, two of a
     // lock for readers and a writer 8 bytes, and that of a barrier, after its count of who has come, 4 bytes.
     ("pthread_mutex_", Lock(LockKind::Mutex), Object(0)),
@@ -69,6 +73,79 @@ const ROWS: &[(&str, Meaning, Whose)] = &[
     // musl.
     ("__lock$", Lock(LockKind::Mutex), Object(0)),
     ("__lockfile$", Lock(LockKind::Mutex), Object(0)),
+    // C++20's waiting on atomics, by libstdc++ and libc++, and what is made of it.
+    ("std::__detail::__platform_wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__detail::__wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__detail::__timed_wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__atomic_wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__libcpp_atomic_wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__libcpp_platform_wait_on_address", Wait(WaitKind::Other), Object(0)),
+    ("std::__cxx_atomic_wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__atomic_base::wait", Wait(WaitKind::Other), Object(0)),
+    ("std::atomic::wait", Wait(WaitKind::Other), Object(0)),
+    ("std::atomic_flag::wait", Wait(WaitKind::Other), Object(0)),
+    ("std::__atomic_semaphore::", Wait(WaitKind::Semaphore), Object(0)),
+    ("std::counting_semaphore::", Wait(WaitKind::Semaphore), Object(0)),
+    ("std::__tree_barrier::", Wait(WaitKind::Barrier), Object(0)),
+    ("std::barrier::", Wait(WaitKind::Barrier), Object(0)),
+    ("std::latch::", Wait(WaitKind::Barrier), Object(0)),
+    // Abseil. A thread sleeps on a semaphore of its own, except for a spin lock.
+    ("absl::synchronization_internal::", Wait(WaitKind::Park), Thread),
+    ("absl::Mutex::Block", Wait(WaitKind::Park), Thread),
+    ("absl::Mutex::Await", Wait(WaitKind::Condition), Thread),
+    ("absl::Mutex::", Lock(LockKind::Mutex), Thread),
+    ("absl::CondVar::", Wait(WaitKind::Condition), Thread),
+    ("absl::base_internal::SpinLock::", Lock(LockKind::Mutex), Object(0)),
+    ("absl::base_internal::SpinLockWait", Wait(WaitKind::Once), Object(0)),
+    // nsync does the same.
+    ("nsync_mu_semaphore_p", Wait(WaitKind::Park), Thread),
+    ("nsync_mu_lock", Lock(LockKind::Mutex), Thread),
+    ("nsync_mu_rlock", Lock(LockKind::Mutex), Thread),
+    ("nsync_mu_wait", Wait(WaitKind::Condition), Thread),
+    ("nsync_cv_wait", Wait(WaitKind::Condition), Thread),
+    // folly.
+    ("folly::SharedMutex", Lock(LockKind::RwLock), Object(0)),
+    ("folly::MicroLock", Lock(LockKind::Mutex), Object(0)),
+    ("folly::detail::distributed_mutex::", Lock(LockKind::Mutex), Thread),
+    ("folly::detail::MemoryIdler::", Wait(WaitKind::Park), Thread),
+    ("folly::detail::LifoSem", Wait(WaitKind::Semaphore), Thread),
+    ("folly::Baton::", Wait(WaitKind::Park), Thread),
+    ("folly::SaturatingSemaphore::", Wait(WaitKind::Park), Thread),
+    ("folly::ParkingLot::", Wait(WaitKind::Park), Thread),
+    ("folly::parking_lot_detail::", Wait(WaitKind::Park), Thread),
+    // WebKit.
+    ("WTF::ParkingLot::", Wait(WaitKind::Park), Thread),
+    ("WTF::Lock", Lock(LockKind::Mutex), Thread),
+    ("WTF::WordLock", Lock(LockKind::Mutex), Thread),
+    ("WTF::Condition::", Wait(WaitKind::Condition), Thread),
+    // InnoDB, of MySQL and of MariaDB. The first ones sleep on a condition variable of the lock's.
+    ("TTASEventMutex::", Lock(LockKind::Mutex), Object(40)),
+    ("rw_lock_s_lock", Lock(LockKind::RwLock), Object(40)),
+    ("rw_lock_x_lock", Lock(LockKind::RwLock), Object(40)),
+    ("rw_lock_sx_lock", Lock(LockKind::RwLock), Object(40)),
+    ("srw_mutex_impl::", Lock(LockKind::Mutex), Object(0)),
+    ("ssux_lock_impl::", Lock(LockKind::RwLock), Object(0)),
+    // CPython. Its lock is a semaphore, on which threads without work sleep too.
+    ("PyThread_acquire_lock", Wait(WaitKind::Semaphore), Object(0)),
+    ("_PySemaphore_", Wait(WaitKind::Park), Thread),
+    ("_PyParkingLot_Park", Wait(WaitKind::Park), Thread),
+    ("_PyMutex_Lock", Lock(LockKind::Mutex), Thread),
+    ("PyMutex_Lock", Lock(LockKind::Mutex), Thread),
+    ("_PyRawMutex_Lock", Lock(LockKind::Mutex), Thread),
+    ("_PyRWMutex_", Lock(LockKind::RwLock), Thread),
+    ("PyEvent_Wait", Wait(WaitKind::Other), Thread),
+    ("_PyOnceFlag_CallOnce", Wait(WaitKind::Once), Thread),
+    // .NET's virtual machine: a thread sleeps on a condition variable of its own.
+    ("CorUnix::CPalSynchronizationManager::", Wait(WaitKind::Park), Thread),
+    ("AwareLock::Enter", Lock(LockKind::Mutex), Thread),
+    ("SyncBlock::Wait", Wait(WaitKind::Condition), Thread),
+    ("CLRLifoSemaphore::", Wait(WaitKind::Park), Thread),
+    // Swift's mutex, and the queues that its programs use.
+    ("$s15Synchronization12_MutexHandleV", Lock(LockKind::Mutex), Object(0)),
+    ("_dispatch_unfair_lock_lock_slow", Lock(LockKind::Mutex), Object(0)),
+    ("_dispatch_sema4_", Wait(WaitKind::Semaphore), Object(0)),
+    ("_dispatch_thread_event_wait", Wait(WaitKind::Other), Thread),
+    ("_dispatch_worker_thread", Wait(WaitKind::Park), Thread),
     // Rust's standard library.
     ("std::sys::sync::mutex::futex::Mutex::", Lock(LockKind::Mutex), Object(0)),
     ("std::sys::sync::rwlock::futex::RwLock::", Lock(LockKind::RwLock), Object(0)),
@@ -90,7 +167,14 @@ const ROWS: &[(&str, Meaning, Whose)] = &[
     ("parking_lot::condvar::Condvar::", Wait(WaitKind::Condition), Thread),
     ("parking_lot::once::Once::", Wait(WaitKind::Once), Thread),
     // ondeck's own sleepers do the same.
+    ("ondeck_locks::ondeck::condvar::", Wait(WaitKind::Condition), Thread),
+    ("ondeck_locks::monitor::side::Side::wait", Wait(WaitKind::Condition), Thread),
+    ("ondeck_locks::monitor::RawOndeckMonitor::wait", Wait(WaitKind::Condition), Thread),
     ("ondeck_locks::", Lock(LockKind::Mutex), Thread),
+    ("ondeck_cond_wait", Wait(WaitKind::Condition), Thread),
+    ("ondeck_monitor_wait", Wait(WaitKind::Condition), Thread),
+    ("ondeck_monitor_enter", Lock(LockKind::Mutex), Thread),
+    ("ondeck_mutex_lock", Lock(LockKind::Mutex), Thread),
     // Go's runtime. Its goroutines wait without the kernel.
     ("runtime.lock2", Lock(LockKind::Mutex), Object(0)),
     ("runtime.notesleep", Wait(WaitKind::Park), Thread),
@@ -110,10 +194,39 @@ const ROWS: &[(&str, Meaning, Whose)] = &[
     ("Unsafe_Park", Wait(WaitKind::Park), Thread),
 ];
 
+/// The same of what is made of others' locks and waits, and is something else than these: the last of them decides. Such a
+/// function may be the place that waits.
+#[rustfmt::skip]
+const WHOLE: &[Row] = &[
+    // CPython's interpreter lock has a mutex and a condition variable.
+    ("take_gil$", Lock(LockKind::Mutex), Process("GIL")),
+    ("drop_gil", Lock(LockKind::Mutex), Process("GIL")),
+    // A call of `acquire` by the program, or by its condition variables, queues and events, whose threads have no work.
+    ("lock_PyThread_acquire_lock", Wait(WaitKind::Semaphore), Object(0)),
+    // Calls what stands after `with`. A method that is called by its name is called by another function.
+    ("cfunction_call$", Lock(LockKind::Mutex), Object(0)),
+    ("cfunction_call_varargs$", Lock(LockKind::Mutex), Object(0)),
+    ("rlock_acquire", Lock(LockKind::Mutex), Object(0)),
+    ("_enter_buffered_busy", Lock(LockKind::Mutex), Object(0)),
+    ("_queue_SimpleQueue_get", Wait(WaitKind::Channel), Thread),
+    ("ThreadHandle_join", Wait(WaitKind::Join), Thread),
+    // Waits until what it is told is true.
+    ("absl::Mutex::LockWhen", Wait(WaitKind::Condition), Thread),
+    ("absl::Mutex::ReaderLockWhen", Wait(WaitKind::Condition), Thread),
+];
+
 /// Functions between the system call and the program that are no wrappers elsewhere.
 const BETWEEN: &[&str] = &[
     "std::",
     "core::",
+    "folly::detail::",
+    "folly::atomic_",
+    "WTF::",
+    "_PyParkingLot_",
+    "rwmutex_set_parked",
+    "CorUnix::",
+    "CLREvent",
+    "_dispatch_",
     "parking_lot",
     "crossbeam_channel::",
     "runtime.",
@@ -129,20 +242,22 @@ const BETWEEN: &[&str] = &[
 ];
 
 /// Files of libraries whose functions stand between, whatever they are called.
-const BETWEEN_FILES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "libjvm.so"];
+const BETWEEN_FILES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "libjvm.so", "libcoreclr.so"];
 
-fn row(brief: &str) -> Option<Class> {
+fn row(rows: &[Row], brief: &str) -> Option<Class> {
     let brief = plain(brief);
     let is_it = |name: &str| match name.strip_suffix('$') {
         Some(whole) => brief == whole,
         None => brief.starts_with(name),
     };
-    let (_, meaning, whose) = ROWS.iter().find(|(name, ..)| is_it(name))?;
+    let (_, meaning, whose) = rows.iter().find(|(name, ..)| is_it(name))?;
     Some(Class { meaning: *meaning, whose: *whose })
 }
 
-/// A name of the C library's without the `_` before it, of which debug information has up to three: `___pthread_join`.
+/// A name of the C library's without the `_` before it, of which debug information has up to three: `___pthread_join`. A
+/// name of nsync's as if it were compiled as C, which it need not be.
 fn plain(brief: &str) -> &str {
+    let brief = brief.strip_prefix("nsync::").unwrap_or(brief);
     let plain = brief.trim_start_matches('_');
     let is_library = ["pthread_", "sem_", "new_sem_", "cnd_", "mtx_", "thrd_"].iter().any(|it| plain.starts_with(it));
     if is_library { plain } else { brief }
@@ -156,13 +271,17 @@ fn is_between(frame: &Frame, brief: &str) -> bool {
 
 /// What a thread with these frames waits for, the innermost first, each with its short name.
 pub(super) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -> Class {
-    let mut found = None;
+    let mut found: Option<Class> = None;
     for (frame, brief) in frames {
-        match row(brief) {
-            Some(class @ Class { meaning: Lock(_), .. }) => return class,
-            Some(class) => found = Some(class),
-            None if is_between(frame, brief) => {}
-            None => break,
+        let is_lock = found.is_some_and(|class| matches!(class.meaning, Lock(_)));
+        match (row(WHOLE, brief), row(ROWS, brief)) {
+            // A process's only lock may be wanted again after a wait for something else, which is outside then.
+            (Some(class @ Class { whose: Process(_), .. }), _) => return class,
+            (Some(class), _) => found = Some(class),
+            (None, Some(class)) if !is_lock => found = Some(class),
+            (None, Some(_)) => {}
+            (None, None) if is_between(frame, brief) => {}
+            (None, None) => break,
         }
     }
     found.unwrap_or(Class { meaning: Lock(LockKind::Unknown), whose: Object(0) })
@@ -172,7 +291,7 @@ pub(super) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -
 /// threads of Go's or Java's runtime, the first that does more than lock or wait.
 pub(super) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clone) -> Option<usize> {
     let first = |is_passed: fn(&Frame, &str) -> bool| {
-        frames.clone().position(|(frame, brief)| row(brief).is_none() && !is_passed(frame, brief))
+        frames.clone().position(|(frame, brief)| row(ROWS, brief).is_none() && !is_passed(frame, brief))
     };
     first(is_between).or_else(|| first(is_wrapper))
 }
@@ -301,6 +420,213 @@ mod tests {
         ),
         ("parking_lot_core::parking_lot::park parking_lot::once::Once::call_once_slow app::work", Wait(Once), Thread),
         ("syscall ondeck_platform::linux::wait ondeck_locks::ondeck::lock_slow app::work", Lock(Mutex), Thread),
+        (
+            "ondeck_platform::linux::wait ondeck_locks::ondeck::condvar::RawCondvar<P>::wait ondeck_cond_wait work",
+            Wait(Condition),
+            Thread,
+        ),
+        (
+            "syscall ondeck_locks::ondeck::condvar::RawCondvar<P>::wait ondeck_locks::monitor::side::Side<P>::wait \
+             ondeck_locks::monitor::RawOndeckMonitor<P>::wait ondeck_monitor_wait work",
+            Wait(Condition),
+            Thread,
+        ),
+        ("syscall ondeck_monitor_wait work", Wait(Condition), Thread),
+        ("syscall ondeck_monitor_enter work", Lock(Mutex), Thread),
+        ("syscall ondeck_mutex_lock work", Lock(Mutex), Thread),
+        // A lock of Python's after `with`, and the same that is acquired by its name, as by a condition variable.
+        (
+            "__new_sem_wait_slow64@libc.so.6 PyThread_acquire_lock_timed acquire_timed lock_PyThread_acquire_lock \
+             cfunction_call _PyObject_MakeTpCall _PyEval_EvalFrameDefault",
+            Lock(Mutex),
+            Object(0),
+        ),
+        (
+            "__new_sem_wait_slow64@libc.so.6 PyThread_acquire_lock_timed PyThread_acquire_lock_timed_with_retries \
+             acquire_timed lock_PyThread_acquire_lock method_vectorcall_VARARGS_KEYWORDS _PyEval_EvalFrameDefault",
+            Wait(Semaphore),
+            Object(0),
+        ),
+        (
+            "sem_wait PyThread_acquire_lock_timed acquire_timed rlock_acquire cfunction_call_varargs _PyObject_MakeTpCall",
+            Lock(Mutex),
+            Object(0),
+        ),
+        ("sem_clockwait PyThread_acquire_lock_timed _enter_buffered_busy _io__Buffered_write", Lock(Mutex), Object(0)),
+        ("sem_wait PyThread_acquire_lock_timed@libpython3.11.so.1.0 libpython+0x8", Wait(Semaphore), Object(0)),
+        (
+            "sem_wait PyThread_acquire_lock_timed _queue_SimpleQueue_get_impl _queue_SimpleQueue_get app",
+            Wait(Channel),
+            Thread,
+        ),
+        (
+            "sem_wait _PySemaphore_PlatformWait _PySemaphore_Wait _PyParkingLot_Park _queue_SimpleQueue_get_impl app",
+            Wait(Channel),
+            Thread,
+        ),
+        ("sem_wait _PySemaphore_Wait _PyParkingLot_Park PyEvent_WaitTimed ThreadHandle_join app", Wait(Join), Thread),
+        ("sem_wait _PySemaphore_Wait _PyParkingLot_Park PyEvent_WaitTimed app", Wait(Other), Thread),
+        ("sem_wait _PySemaphore_Wait _PyParkingLot_Park tstate_wait_attach", Wait(Park), Thread),
+        ("sem_wait _PySemaphore_Wait _PyParkingLot_Park _PyOnceFlag_CallOnceSlow app", Wait(Once), Thread),
+        ("sem_wait _PySemaphore_Wait _PyParkingLot_Park _PyMutex_LockTimed app", Lock(Mutex), Thread),
+        ("sem_wait _PySemaphore_Wait _PyParkingLot_Park PyMutex_Lock app", Lock(Mutex), Thread),
+        ("sem_wait _PySemaphore_Wait _PyRawMutex_LockSlow app", Lock(Mutex), Thread),
+        (
+            "sem_wait _PySemaphore_Wait _PyParkingLot_Park rwmutex_set_parked_and_wait _PyRWMutex_RLock app",
+            Lock(RwLock),
+            Thread,
+        ),
+        (
+            "sem_wait _PyParkingLot_Park _PyMutex_LockTimed lock_PyThread_acquire_lock method_vectorcall_VARARGS_KEYWORDS",
+            Wait(Semaphore),
+            Object(0),
+        ),
+        // The interpreter's lock: its condition variable, its mutex, and after the wait for another lock.
+        (
+            "___pthread_cond_timedwait64@libc.so.6 PyCOND_TIMEDWAIT take_gil PyEval_RestoreThread pysleep",
+            Lock(Mutex),
+            Process("GIL"),
+        ),
+        (
+            "__GI___lll_lock_wait ___pthread_mutex_lock take_gil PyEval_RestoreThread acquire_timed \
+             lock_PyThread_acquire_lock method_vectorcall_VARARGS_KEYWORDS",
+            Lock(Mutex),
+            Process("GIL"),
+        ),
+        ("___pthread_cond_wait drop_gil_impl drop_gil _Py_HandlePending", Lock(Mutex), Process("GIL")),
+        (
+            "syscall@libc.so.6 absl::debian3::synchronization_internal::Waiter::Wait AbslInternalPerThreadSemWait_debian3 \
+             absl::debian3::Mutex::Block absl::debian3::Mutex::LockSlowLoop absl::debian3::Mutex::Lock work",
+            Lock(Mutex),
+            Thread,
+        ),
+        (
+            "syscall absl::lts_20240116::synchronization_internal::FutexWaiter::Wait \
+             absl::lts_20240116::Mutex::Block absl::lts_20240116::Mutex::Await work",
+            Wait(Condition),
+            Thread,
+        ),
+        (
+            "syscall absl::Mutex::Block libabsl_synchronization.so.1+0x50d6@libabsl_synchronization.so.1 absl::Mutex::LockSlow \
+             absl::Mutex::LockWhen work",
+            Wait(Condition),
+            Thread,
+        ),
+        ("syscall absl::Mutex::Block absl::Mutex::LockSlow absl::Mutex::ReaderLockWhen work", Wait(Condition), Thread),
+        ("syscall absl::Mutex::Block absl::CondVar::WaitCommon absl::CondVar::Wait work", Wait(Condition), Thread),
+        ("syscall absl::Mutex::Block absl::Mutex::LockSlow absl::CondVar::WaitCommon work", Lock(Mutex), Thread),
+        ("syscall absl::synchronization_internal::Waiter::Wait absl::Other::Wait work", Wait(Park), Thread),
+        ("syscall AbslInternalSpinLockDelay absl::base_internal::SpinLock::SlowLock work", Lock(Mutex), Object(0)),
+        ("syscall AbslInternalSpinLockDelay absl::base_internal::SpinLockWait work", Wait(Once), Object(0)),
+        ("syscall nsync_mu_semaphore_p nsync_mu_lock_slow_ nsync_mu_lock work", Lock(Mutex), Thread),
+        ("syscall nsync::nsync_mu_semaphore_p nsync::nsync_mu_rlock work", Lock(Mutex), Thread),
+        (
+            "syscall nsync_mu_semaphore_p_with_deadline nsync_cv_wait_with_deadline_generic nsync_cv_wait work",
+            Wait(Condition),
+            Thread,
+        ),
+        ("syscall nsync_mu_semaphore_p_with_deadline nsync_mu_wait_with_deadline work", Wait(Condition), Thread),
+        ("syscall nsync_mu_semaphore_p_with_deadline nsync_note_wait work", Wait(Park), Thread),
+        (
+            "syscall std::__detail::__platform_wait std::__detail::__waiter_pool::_M_do_wait work",
+            Wait(Other),
+            Object(0),
+        ),
+        ("syscall std::__atomic_wait_address_v std::__atomic_base::wait work", Wait(Other), Object(0)),
+        ("syscall std::__atomic_base::wait std::atomic::wait work", Wait(Other), Object(0)),
+        ("syscall std::__detail::__waiter::_M_do_wait_v std::atomic_flag::wait work", Wait(Other), Object(0)),
+        ("syscall std::__detail::__timed_waiter::_M_do_wait_until work", Wait(Other), Object(0)),
+        ("syscall std::__libcpp_platform_wait_on_address std::__libcpp_atomic_wait work", Wait(Other), Object(0)),
+        ("syscall std::__cxx_atomic_wait work", Wait(Other), Object(0)),
+        (
+            "syscall std::__detail::__platform_wait std::__atomic_semaphore::_M_acquire std::counting_semaphore::acquire work",
+            Wait(Semaphore),
+            Object(0),
+        ),
+        (
+            "syscall std::__detail::__platform_wait std::__tree_barrier::wait std::barrier::arrive_and_wait work",
+            Wait(Barrier),
+            Object(0),
+        ),
+        ("syscall std::__detail::__platform_wait std::latch::wait work", Wait(Barrier), Object(0)),
+        (
+            "syscall folly::detail::futexWaitImpl folly::SharedMutexImpl<false>::lockExclusiveImpl work",
+            Lock(RwLock),
+            Object(0),
+        ),
+        ("syscall folly::detail::futexWaitImpl folly::MicroLockCore::lockSlowPath work", Lock(Mutex), Object(0)),
+        (
+            "syscall folly::detail::futexWaitImpl folly::detail::distributed_mutex::DistributedMutex::lock work",
+            Lock(Mutex),
+            Thread,
+        ),
+        ("syscall folly::detail::MemoryIdler::futexWait folly::Baton::tryWaitSlow work", Wait(Park), Thread),
+        (
+            "syscall folly::SaturatingSemaphore::tryWaitSlow folly::detail::LifoSemBase::wait work",
+            Wait(Semaphore),
+            Thread,
+        ),
+        (
+            "pthread_cond_wait folly::parking_lot_detail::WaitNodeBase::wait folly::ParkingLot::park_until work",
+            Wait(Park),
+            Thread,
+        ),
+        (
+            "pthread_cond_wait WTF::ParkingLot::parkConditionallyImpl WTF::LockAlgorithm::lockSlow WTF::Lock::lockSlow work",
+            Lock(Mutex),
+            Thread,
+        ),
+        (
+            "pthread_cond_wait WTF::ParkingLot::parkConditionallyImpl WTF::Condition::waitUntil work",
+            Wait(Condition),
+            Thread,
+        ),
+        ("pthread_cond_wait WTF::ParkingLot::parkConditionallyImpl work", Wait(Park), Thread),
+        ("pthread_cond_wait WTF::WordLock::lockSlow work", Lock(Mutex), Thread),
+        (
+            "pthread_cond_wait os_event::wait_low os_event_wait_low sync_array_wait_event TTASEventMutex<P>::wait work",
+            Lock(Mutex),
+            Object(40),
+        ),
+        ("pthread_cond_wait os_event::wait_low srv_worker_thread", Wait(Condition), Object(40)),
+        (
+            "pthread_cond_wait os_event::wait_low sync_array_wait_event rw_lock_s_lock_spin work",
+            Lock(RwLock),
+            Object(40),
+        ),
+        (
+            "pthread_cond_wait os_event::wait_low sync_array_wait_event rw_lock_x_lock_func work",
+            Lock(RwLock),
+            Object(40),
+        ),
+        (
+            "pthread_cond_wait os_event::wait_low sync_array_wait_event rw_lock_sx_lock_func work",
+            Lock(RwLock),
+            Object(40),
+        ),
+        ("syscall srw_mutex_impl<true>::wait_and_lock mtr_t::commit", Lock(Mutex), Object(0)),
+        ("syscall ssux_lock_impl<true>::rd_wait buf_page_get_gen", Lock(RwLock), Object(0)),
+        (
+            "pthread_cond_wait CorUnix::CPalSynchronizationManager::BlockThread@libcoreclr.so \
+             Thread::DoAppropriateWait@libcoreclr.so AwareLock::EnterEpilog@libcoreclr.so app",
+            Lock(Mutex),
+            Thread,
+        ),
+        (
+            "pthread_cond_wait CorUnix::CPalSynchronizationManager::BlockThread SyncBlock::Wait app",
+            Wait(Condition),
+            Thread,
+        ),
+        (
+            "pthread_cond_wait CorUnix::CPalSynchronizationManager::BlockThread CLRLifoSemaphore::Wait app",
+            Wait(Park),
+            Thread,
+        ),
+        ("syscall $s15Synchronization12_MutexHandleV9_lockSlow app", Lock(Mutex), Object(0)),
+        ("syscall _dispatch_unfair_lock_lock_slow app", Lock(Mutex), Object(0)),
+        ("sem_wait _dispatch_sema4_wait dispatch_semaphore_wait app", Wait(Semaphore), Object(0)),
+        ("sem_timedwait _dispatch_sema4_timedwait _dispatch_worker_thread", Wait(Park), Thread),
+        ("syscall _dispatch_thread_event_wait_slow __DISPATCH_WAIT_FOR_QUEUE__ app", Wait(Other), Thread),
         ("runtime.futex runtime.futexsleep runtime.lock2 main.work", Lock(Mutex), Object(0)),
         ("runtime.futex runtime.futexsleep runtime.notesleep runtime.schedule", Wait(Park), Thread),
         ("runtime.futex runtime.notetsleep_internal runtime.sysmon", Wait(Park), Thread),
@@ -343,12 +669,17 @@ mod tests {
         // The runtime's own threads.
         assert_eq!(place("runtime.futex runtime.notesleep runtime.stopm runtime.findRunnable runtime.mcall"), Some(3));
         assert_eq!(place("pthread_cond_wait@libc.so.6 Monitor::wait@libjvm.so CompileQueue::get@libjvm.so"), Some(2));
+        // What is made of a lock or a wait may be what the program knows.
+        assert_eq!(
+            place("sem_wait PyThread_acquire_lock_timed acquire_timed lock_PyThread_acquire_lock cfunction_call"),
+            Some(3)
+        );
         assert_eq!([place("syscall"), place("")], [None; 2]);
     }
 
     #[test]
     fn no_row_is_without_a_stack_that_needs_it() {
-        for (name, ..) in ROWS {
+        for (name, ..) in ROWS.iter().chain(WHOLE) {
             let whole = name.strip_suffix('$');
             let needs = |function: &str| whole.map_or(function.starts_with(name), |whole| function == whole);
             let functions = |stack: &str| -> Vec<String> {
@@ -357,7 +688,8 @@ mod tests {
             };
             let is_needed = EXPECTED.iter().any(|(stack, ..)| functions(stack).iter().any(|function| needs(function)));
             assert!(is_needed, "{name}");
-            let first = ROWS.iter().find(|(other, ..)| name.starts_with(other.trim_end_matches('$')));
+            let rows = if WHOLE.iter().any(|(other, ..)| other == name) { WHOLE } else { ROWS };
+            let first = rows.iter().find(|(other, ..)| name.starts_with(other.trim_end_matches('$')));
             let is_hidden = first.is_some_and(|(other, ..)| other != name && !other.ends_with('$'));
             assert!(!is_hidden, "{name} is never reached");
         }
