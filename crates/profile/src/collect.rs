@@ -13,6 +13,7 @@ pub(crate) mod holders;
 pub(crate) mod totals;
 
 use crate::profile::{Ended, LockKind, WaitKind};
+use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use bypassed::Bypassed;
 pub use bypassed::parent;
@@ -54,6 +55,7 @@ pub struct Collector {
     unopened: Vec<String>,
     bypassed: Option<Bypassed>,
     symbols: Symbols,
+    programs: Programs,
     last_snapshot_ns: Option<u64>,
 }
 
@@ -94,6 +96,7 @@ impl Collector {
             unopened: Vec::new(),
             bypassed: None,
             symbols: Symbols::new(),
+            programs: Programs::default(),
             last_snapshot_ns: None,
         }
     }

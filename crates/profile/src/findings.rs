@@ -21,6 +21,7 @@ mod tests;
 mod texts;
 
 use crate::profile::{Lock, LockKind, Profile};
+use crate::runtimes;
 use crate::words::{self, FROM_KERNEL, percent, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
@@ -127,6 +128,9 @@ fn without_a_lock(profile: &Profile) -> String {
     let (n_locks, length) = (counted(profile.locks.len(), "lock"), run_time(profile.seconds));
     let share = Program::of(profile).share();
     let waiting = format!("its threads waited {} of the time they could have run", percent(share));
+    if let Some(runtime) = runtimes::of(profile) {
+        return runtime.without_a_lock(&waiting);
+    }
     match () {
         () if profile.locks.is_empty() && profile.conditions.is_empty() => {
             format!("No lock calls were seen in {length}.")

@@ -12,6 +12,7 @@ mod stuck;
 
 use crate::collect::Run;
 use crate::profile::Profile;
+use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use build::Since;
 use cells::Cells;
@@ -22,6 +23,7 @@ pub struct FutexCollector {
     tracer: Tracer,
     run: Run,
     symbols: Symbols,
+    programs: Programs,
     /// From the start.
     cells: Cells,
     /// Since the last snapshot, if there was one.
@@ -39,6 +41,7 @@ impl FutexCollector {
             tracer,
             run,
             symbols: Symbols::new(),
+            programs: Programs::default(),
             cells: Cells::default(),
             recent: None,
             last_snapshot_ns: None,

@@ -7,6 +7,7 @@
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `group` | locks of one kind as one |
 //! | `symbols` | names for addresses |
+//! | `runtimes` | programs whose tasks wait without a thread |
 //! | `json`, `pprof`, `folded`, `firefox` | the files for others; the first two are read back |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
 //! | `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
@@ -36,6 +37,7 @@ mod page;
 pub mod pprof;
 mod profile;
 mod rows;
+mod runtimes;
 #[cfg(test)]
 mod sample;
 mod summary;

@@ -39,7 +39,7 @@ mod table;
 mod variables;
 
 use crate::Frame;
-pub(crate) use elf::stamp;
+pub(crate) use elf::{map, open, parse, stamp};
 use image::{Image, Place};
 use ondeck_record::layout::Stamp;
 use std::collections::BTreeMap;
@@ -308,7 +308,7 @@ fn build_id_text(build_id: &[u8]) -> String {
 
 /// Damaged files must not end a profile. The libraries answer with errors as far as we have seen; what they do not expect
 /// is an error too.
-fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     // What was in the middle of a change is a part of a file that was being read for the first time, and stays unread.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it is damaged".to_owned()))
 }

@@ -2,6 +2,7 @@
 
 use crate::names::{middle, shown};
 use crate::profile::{Condition, Ended, Histogram, Lock, LockKind, Profile, Site, WaitKind};
+use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
 use ondeck_report::date::utc;
@@ -132,7 +133,10 @@ pub(crate) fn other_locks(profile: &Profile, shown: &[(usize, &Lock)]) -> Option
 /// What can be done where there is nothing to show; `None` where there is.
 pub(crate) fn nothing(profile: &Profile) -> Option<String> {
     const ASKS: &str = "If you expected waiting: was there load, and more than one thread?";
-    match (profile.locks.is_empty(), profile.lock == FROM_KERNEL) {
+    let is_from_kernel = profile.lock == FROM_KERNEL;
+    match (profile.locks.is_empty(), is_from_kernel) {
+        // What is not seen, and what shows it, is in a note.
+        (true, _) if runtimes::of(profile).is_some_and(|its| is_from_kernel || !its.has_locks_of_threads) => None,
         (true, true) => Some(format!(
             "No thread slept for a lock. {ASKS} The kernel does not see threads that wait without sleeping, and goroutines."
         )),

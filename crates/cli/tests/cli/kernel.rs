@@ -197,6 +197,14 @@ fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "done\n"), "{}", run.stderr);
     assert!(profile.conditions.iter().any(|one| one.kind == WaitKind::Park), "{:?}", profile.conditions);
     assert!(!profile.locks.iter().any(|lock| lock.name.contains("held")));
+    let verdict = ondeck_profile::findings(&profile).verdict;
+    assert!(verdict.starts_with("Only what whole threads wait for was seen"), "{verdict}");
+    assert!(profile.notes.iter().any(|note| note.contains("/debug/pprof/mutex")), "{:?}", profile.notes);
+    // Without names its threads without work are no locks either.
+    built("go", &["build", "-ldflags", "-s -w", "-o", &program, &source]);
+    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    assert_eq!((run.code, profile.locks.len()), (Some(0), 0), "{:?}", profile.locks);
+    assert!(ondeck_profile::findings(&profile).verdict.contains("goroutines"));
 }
 
 /// Of musl there are no tables for walking stacks, so only the lock's name and the innermost function are known.

@@ -59,6 +59,20 @@ pub(crate) fn static_program(scratch: &Scratch) -> Option<String> {
     built.is_ok_and(|status| status.success()).then_some(program)
 }
 
+/// Tasks wait without a thread, and so without a lock that is recorded.
+#[test]
+fn where_tasks_wait_it_is_not_said_that_no_lock_matters() {
+    let scratch = Scratch::new("tasks");
+    let text = "#include <pthread.h>\nstatic pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
+        void _ZN5tokio7runtime4park(void) { pthread_mutex_lock(&held); pthread_mutex_unlock(&held); }\n\
+        int main(void) { _ZN5tokio7runtime4park(); return 7; }\n";
+    let run = profile(&["--rate", "1", "--", &compiled(&scratch, "tasks", text, &[])]);
+    assert_eq!(run.code, Some(7), "{}", run.stderr);
+    let says = |words: &str| run.stderr.contains(words);
+    assert!(says("Only what whole threads wait for was seen") && !says("No lock holds"), "{}", run.stderr);
+    assert!(says("note: locks between tokio's tasks are not seen") && says("\n  tokio-console\n"), "{}", run.stderr);
+}
+
 /// More processes, one after the other, than files may be open. Of each what it recorded is there, and none leaves a file.
 #[test]
 fn there_may_be_more_processes_than_open_files() {

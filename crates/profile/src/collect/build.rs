@@ -72,6 +72,7 @@ impl Collector {
         put_in_order(&mut profile);
         why::resolve(&mut profile, &builder.addressed.list);
         self.tell_of_gaps(&mut profile);
+        profile.notes.extend(self.programs.notes(&profile));
         if since == Since::Start {
             profile.notes.extend(still_running(&profile.processes));
         }

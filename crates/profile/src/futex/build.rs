@@ -38,7 +38,9 @@ impl FutexCollector {
             cells.add(&wait, self.run.started_ns);
         }
         let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
-        let mut names = Names::new(&self.tracer, &mut self.symbols);
+        let processes = self.processes(now_ns);
+        let has_runtime = processes.iter().map(|process| self.programs.has_runtime(process)).collect();
+        let mut names = Names::new(&self.tracer, &mut self.symbols, has_runtime);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
         for (key, group) in groups {
@@ -57,7 +59,7 @@ impl FutexCollector {
             cores: self.run.cores,
             lock: FROM_KERNEL.to_owned(),
             rate: 1,
-            processes: self.processes(now_ns),
+            processes,
             frames,
             stacks,
             locks,
@@ -68,6 +70,7 @@ impl FutexCollector {
         };
         put_in_order(&mut profile);
         stuck::add(&mut profile, hanging);
+        profile.notes.extend(self.programs.notes(&profile));
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(self.tracer.doubtful()));
         profile.notes.extend(cut(self.tracer.cut_stacks()));
@@ -138,6 +141,8 @@ struct Group {
 pub(super) struct Names<'a> {
     pub(super) tracer: &'a Tracer,
     symbols: &'a mut Symbols,
+    /// Whether the program of an image has a scheduler of its own.
+    has_runtime: Vec<bool>,
     modules: HashMap<usize, Vec<Module>>,
     frames: Once<Frame>,
     briefs: Vec<String>,
@@ -148,10 +153,11 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn new(tracer: &'a Tracer, symbols: &'a mut Symbols) -> Self {
+    fn new(tracer: &'a Tracer, symbols: &'a mut Symbols, has_runtime: Vec<bool>) -> Self {
         Names {
             tracer,
             symbols,
+            has_runtime,
             modules: HashMap::new(),
             frames: Once::new(),
             briefs: Vec::new(),
@@ -188,8 +194,17 @@ impl<'a> Names<'a> {
     fn key(&self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
         let numbers = &self.stacks.list[stack as usize];
         let frames = || numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
-        let class = kinds::classify(frames());
         let place = kinds::place(frames()).map(|at| numbers[at]);
+        let class = match kinds::classify(frames()) {
+            // A stripped program of Go's, say: its threads without work sleep like this, and seldom anybody for a lock.
+            class @ Class { meaning: Meaning::Lock(LockKind::Unknown), .. }
+                if self.has_runtime.get(image) == Some(&true)
+                    && !place.is_some_and(|at| self.frames.list[at as usize].is_named) =>
+            {
+                Class { meaning: Meaning::Wait(WaitKind::Other), ..class }
+            }
+            class => class,
+        };
         let at = |address| Key { image, class, spot: Where::Address(address) };
         match (class.whose, place) {
             (Whose::Process(name), _) => Key { image, class, spot: Where::Named(name) },

@@ -12,7 +12,7 @@ use std::path::Path;
 const MOST_PACKED: u64 = 1100;
 
 /// Opens an ordinary file: a pipe of that name would be waited for.
-pub(super) fn open(path: &Path) -> Result<File, String> {
+pub(crate) fn open(path: &Path) -> Result<File, String> {
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() {
         return Err("is not an ordinary file".to_owned());
@@ -30,14 +30,14 @@ pub(crate) fn stamp(metadata: &Metadata) -> Stamp {
     Stamp { device: metadata.dev(), number: metadata.ino(), size: metadata.size(), modified_ns }
 }
 
-pub(super) fn map(file: &File) -> Result<Mmap, String> {
+pub(crate) fn map(file: &File) -> Result<Mmap, String> {
     // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new files
     // in the place of old ones. Somebody who writes into a program's file may get wrong names, or a fault in reading that
     // `guarded` catches: all that is read is plain bytes, each checked when it is used.
     unsafe { Mmap::map(file) }.map_err(unreadable)
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>, String> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, String> {
     match object::File::parse(bytes) {
         Ok(file @ (object::File::Elf32(_) | object::File::Elf64(_))) => Ok(file),
         Ok(_) => Err("is not an ELF file".to_owned()),
