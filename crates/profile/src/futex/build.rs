@@ -181,7 +181,7 @@ impl<'a> Names<'a> {
     }
 
     /// What a wait is for: its address, and what it is. A second word of a lock counts as the first.
-    pub(super) fn meant(&self, image: usize, address: u64, stack: u32) -> (u64, Class) {
+    pub(super) fn meant(&mut self, image: usize, address: u64, stack: u32) -> (u64, Class) {
         let key = self.key(image, address, stack, &BTreeMap::new());
         (if let Where::Address(address) = key.spot { address } else { address }, key.class)
     }
@@ -191,19 +191,21 @@ impl<'a> Names<'a> {
         self.stacks.list[stack as usize].iter().map(|at| self.briefs[*at as usize].as_str())
     }
 
-    fn key(&self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
+    fn key(&mut self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
+        let symbol = self.symbols.datum(modules(&mut self.modules, self.tracer, image), address);
         let numbers = &self.stacks.list[stack as usize];
         let frames = || numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
         let place = kinds::place(frames()).map(|at| numbers[at]);
-        let class = match kinds::classify(frames()) {
+        let is_named = place.is_some_and(|at| self.frames.list[at as usize].is_named);
+        let class = symbol.and_then(|symbol| kinds::of_datum(&symbol)).unwrap_or_else(|| kinds::classify(frames()));
+        let class = match class {
             // A stripped program of Go's, say: its threads without work sleep like this, and seldom anybody for a lock.
-            class @ Class { meaning: Meaning::Lock(LockKind::Unknown), .. }
-                if self.has_runtime.get(image) == Some(&true)
-                    && !place.is_some_and(|at| self.frames.list[at as usize].is_named) =>
+            Class { meaning: Meaning::Lock(LockKind::Unknown), .. }
+                if !is_named && self.has_runtime.get(image) == Some(&true) =>
             {
                 Class { meaning: Meaning::Wait(WaitKind::Other), ..class }
             }
-            class => class,
+            _ => class,
         };
         let at = |address| Key { image, class, spot: Where::Address(address) };
         match (class.whose, place) {

@@ -204,8 +204,7 @@ const WHOLE: &[Row] = &[
     // A call of `acquire` by the program, or by its condition variables, queues and events, whose threads have no work.
     ("lock_PyThread_acquire_lock", Wait(WaitKind::Semaphore), Object(0)),
     // Calls what stands after `with`. A method that is called by its name is called by another function.
-    ("cfunction_call$", Lock(LockKind::Mutex), Object(0)),
-    ("cfunction_call_varargs$", Lock(LockKind::Mutex), Object(0)),
+    ("_PyObject_MakeTpCall", Lock(LockKind::Mutex), Object(0)),
     ("rlock_acquire", Lock(LockKind::Mutex), Object(0)),
     ("_enter_buffered_busy", Lock(LockKind::Mutex), Object(0)),
     ("_queue_SimpleQueue_get", Wait(WaitKind::Channel), Thread),
@@ -215,6 +214,17 @@ const WHOLE: &[Row] = &[
     ("absl::Mutex::ReaderLockWhen", Wait(WaitKind::Condition), Thread),
 ];
 
+/// What a lock is by the symbol that it lies in, whatever functions wait for it: these may have no names.
+const DATA: &[Row] = &[
+    // All that CPython has of the C library's in its state is of the interpreter lock. Debian's CPython has this symbol only.
+    ("_PyRuntime", Lock(LockKind::Mutex), Process("GIL")),
+];
+
+/// What is known of a lock with this symbol.
+pub(super) fn of_datum(symbol: &str) -> Option<Class> {
+    row(DATA, symbol)
+}
+
 /// Functions between the system call and the program that are no wrappers elsewhere.
 const BETWEEN: &[&str] = &[
     "std::",
@@ -223,6 +233,7 @@ const BETWEEN: &[&str] = &[
     "folly::atomic_",
     "WTF::",
     "_PyParkingLot_",
+    "cfunction_call",
     "rwmutex_set_parked",
     "CorUnix::",
     "CLREvent",
@@ -243,6 +254,9 @@ const BETWEEN: &[&str] = &[
 
 /// Files of libraries whose functions stand between, whatever they are called.
 const BETWEEN_FILES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "libjvm.so", "libcoreclr.so"];
+
+/// The same of functions without names only.
+const NAMELESS: &[&str] = &["python3", "libpython3"];
 
 fn row(rows: &[Row], brief: &str) -> Option<Class> {
     let brief = plain(brief);
@@ -266,7 +280,10 @@ fn plain(brief: &str) -> &str {
 /// Whether a frame only locks or waits, so that what it does it does for its caller.
 fn is_between(frame: &Frame, brief: &str) -> bool {
     let has = |list: &[&str], text: &str| list.iter().any(|beginning| text.starts_with(beginning));
-    is_wrapper(frame, brief) || has(BETWEEN, brief) || has(BETWEEN_FILES, &frame.module)
+    is_wrapper(frame, brief)
+        || has(BETWEEN, brief)
+        || has(BETWEEN_FILES, &frame.module)
+        || !frame.is_named && has(NAMELESS, &frame.module)
 }
 
 /// What a thread with these frames waits for, the innermost first, each with its short name.
@@ -448,12 +465,23 @@ mod tests {
             Object(0),
         ),
         (
-            "sem_wait PyThread_acquire_lock_timed acquire_timed rlock_acquire cfunction_call_varargs _PyObject_MakeTpCall",
+            "sem_wait PyThread_acquire_lock_timed acquire_timed rlock_acquire method_vectorcall_VARARGS_KEYWORDS",
             Lock(Mutex),
             Object(0),
         ),
         ("sem_clockwait PyThread_acquire_lock_timed _enter_buffered_busy _io__Buffered_write", Lock(Mutex), Object(0)),
-        ("sem_wait PyThread_acquire_lock_timed@libpython3.11.so.1.0 libpython+0x8", Wait(Semaphore), Object(0)),
+        (
+            "sem_wait PyThread_acquire_lock_timed@python3.11 python3.11+0x8@python3.11 python3.11+0x9@python3.11 \
+             PyObject_Vectorcall@python3.11",
+            Wait(Semaphore),
+            Object(0),
+        ),
+        (
+            "sem_wait PyThread_acquire_lock_timed@python3.11 python3.11+0x8@python3.11 python3.11+0x9@python3.11 \
+             _PyObject_MakeTpCall@python3.11",
+            Lock(Mutex),
+            Object(0),
+        ),
         (
             "sem_wait PyThread_acquire_lock_timed _queue_SimpleQueue_get_impl _queue_SimpleQueue_get app",
             Wait(Channel),
@@ -657,6 +685,12 @@ mod tests {
         for (stack, meaning, whose) in EXPECTED {
             assert_eq!(judged(stack), Class { meaning: *meaning, whose: *whose }, "{stack}");
         }
+    }
+
+    #[test]
+    fn a_symbol_says_what_its_lock_is() {
+        let gil = Class { meaning: Lock(Mutex), whose: Process("GIL") };
+        assert_eq!([of_datum("_PyRuntime+0x188"), of_datum("cache")], [Some(gil), None]);
     }
 
     #[test]
