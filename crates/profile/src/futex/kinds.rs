@@ -125,6 +125,7 @@ const ROWS: &[Row] = &[
     ("rw_lock_sx_lock", Lock(LockKind::RwLock), Object(40)),
     ("srw_mutex_impl::", Lock(LockKind::Mutex), Object(0)),
     ("ssux_lock_impl::", Lock(LockKind::RwLock), Object(0)),
+    ("group_commit_lock::acquire", Lock(LockKind::Mutex), Thread),
     // CPython. Its lock is a semaphore, on which threads without work sleep too.
     ("PyThread_acquire_lock", Wait(WaitKind::Semaphore), Object(0)),
     ("_PySemaphore_", Wait(WaitKind::Park), Thread),
@@ -232,6 +233,7 @@ const BETWEEN: &[&str] = &[
     "folly::detail::",
     "folly::atomic_",
     "WTF::",
+    "binary_semaphore::",
     "_PyParkingLot_",
     "cfunction_call",
     "rwmutex_set_parked",
@@ -633,7 +635,8 @@ mod tests {
             Object(40),
         ),
         ("syscall srw_mutex_impl<true>::wait_and_lock mtr_t::commit", Lock(Mutex), Object(0)),
-        ("syscall ssux_lock_impl<true>::rd_wait buf_page_get_gen", Lock(RwLock), Object(0)),
+        ("syscall ssux_lock_impl<true>::wr_wait buf_page_get_gen", Lock(RwLock), Object(0)),
+        ("syscall binary_semaphore::wait group_commit_lock::acquire log_write_up_to", Lock(Mutex), Thread),
         (
             "pthread_cond_wait CorUnix::CPalSynchronizationManager::BlockThread@libcoreclr.so \
              Thread::DoAppropriateWait@libcoreclr.so AwareLock::EnterEpilog@libcoreclr.so app",
