@@ -38,6 +38,7 @@ const BEGINNINGS: &[&str] = &[
     "lll_",
     "futex_",
     "__futex_",
+    "__GI___futex_",
     "mtx_",
     "cnd_",
     "syscall",
