@@ -60,7 +60,7 @@ int main(int n, char **arguments)
     CHECK(n == 2);
     for (int i = 0; i < N; i++) {
         // A static array without initializers: all bits 0, which is PTHREAD_MUTEX_INITIALIZER here.
-        snprintf(names[i], sizeof names[i], i ? "idle+%#zx" : "idle*", (size_t)i * sizeof idle[0]);
+        snprintf(names[i], sizeof names[i], i ? "idle[%d]" : "idle*", i);
         struct known *lock = KNOWN_MUTEX(names[i], &idle[i]);
         known_hot = i == HOT ? lock : known_hot;
         passes(lock);

@@ -70,9 +70,9 @@ int main(int n, char **arguments)
 {
     known_begin();
     CHECK(n == 2);
-    whole.known = KNOWN_MUTEX("shop::whole", &whole.mutex);
+    whole.known = KNOWN_MUTEX("shop::whole.mutex", &whole.mutex);
     whole.name = "Guarded<int>::put_inside";
-    broken.known = KNOWN_MUTEX("shop::broken", &broken.mutex);
+    broken.known = KNOWN_MUTEX("shop::broken.mutex", &broken.mutex);
     broken.name = "Guarded<double>::put_inside";
     for (int round = 0; round < 3; round++) {
         holds(whole, "holds<int>", waits_for_the_whole);

@@ -245,6 +245,7 @@ impl Recording {
             recent.entry(sample.lock).or_default().add(&sample, did.as_ref());
         })?;
         self.waiters = reader.waiters()?;
+        self.holders.leave_out_ended(&mut self.waiters, is_gone, clock.until_now(now_ns));
         self.n_spoilt = reader.spoilt();
         self.dropped = reader.dropped()?;
         self.has_locked = reader.has_locked()?;

@@ -325,6 +325,8 @@ pub(crate) unsafe fn wait(
             taken(here, here.marks_of_theirs(), 0);
         }
         end_wait_on(recorded);
+    } else if let Some(recorded) = recorded {
+        recorded.leave();
     }
     answer
 }

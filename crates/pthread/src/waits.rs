@@ -8,6 +8,7 @@
 //! The wait is not recorded then.
 #![allow(clippy::missing_safety_doc, reason = "as in `names`: for callers that keep what POSIX and C ask for")]
 
+use crate::handler::or_leave;
 use crate::real::Run;
 use crate::{Answer, process, real};
 use core::ffi::{c_int, c_uint, c_void};
@@ -60,10 +61,9 @@ fn record(address: u64, kind: u32, act: impl FnOnce() -> Answer) -> Answer {
     if let Some(wait) = wait.as_ref().filter(|_| !is_perhaps_short) {
         wait.look();
     }
-    let answer = act();
-    if let Some(wait) = wait {
-        wait.end();
-    }
+    let Some(wait) = wait else { return act() };
+    let answer = or_leave(|| wait.leave(), act);
+    wait.end();
     answer
 }
 

@@ -63,6 +63,14 @@ impl Opaque {
         }
     }
 
+    /// The calling thread does not come back from it: it ends, or jumps out of a signal handler. Or it never began.
+    #[cold]
+    pub fn leave(&self) {
+        if let Some(recording) = current() {
+            waiters::leave(recording, self.slot);
+        }
+    }
+
     /// It is over.
     #[cold]
     pub fn end(self) {

@@ -37,14 +37,14 @@ pub(crate) fn templates(run: &Profiled) -> Vec<String> {
         ("Guarded<int>::put", Some(false)),
         ("waits_for_the_whole", Some(false)),
     ];
-    let mut faults = waiters_came(&run.profile, "shop::whole", &whole);
+    let mut faults = waiters_came(&run.profile, "shop::whole.mutex", &whole);
     let begin = [("Guarded<double>::put_inside", Some(true)), ("Guarded<double>::put", Some(false))];
-    faults.extend(waiters_came(&run.profile, "shop::broken", &begin));
+    faults.extend(waiters_came(&run.profile, "shop::broken.mutex", &begin));
     let end = [("call_it", Some(false)), ("waits_for_the_broken", Some(false))];
-    faults.extend(waiters_came(&run.profile, "shop::broken", &end));
+    faults.extend(waiters_came(&run.profile, "shop::broken.mutex", &end));
     // Compilers give no more of a lambda's name than that, where it has no symbol of its own.
     let lambda = [("Guarded<double>::put", Some(false)), ("operator()", Some(true)), ("call_it", Some(false))];
-    faults.extend(waiters_came(&run.profile, "shop::broken", &lambda));
+    faults.extend(waiters_came(&run.profile, "shop::broken.mutex", &lambda));
     faults
 }
 

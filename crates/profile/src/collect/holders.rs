@@ -71,6 +71,9 @@ pub(super) struct Holders {
     sleepers: HashMap<u32, Sleeper>,
     /// The stacks of these.
     stacks: Vec<Vec<u64>>,
+    /// Threads that seem to wait since that time and have ended, and when that was asked.
+    ended: Vec<(u32, u64)>,
+    asked_at: u64,
 }
 
 /// All threads of a process, as they were seen lately, and the looks at them.
@@ -164,6 +167,20 @@ impl Holders {
             }
             add(self.suspects.looks.entry(thread).or_default(), Look { at: now, thread, doing });
         }
+    }
+
+    /// A thread that is cancelled in a wait for a condition variable still seems to wait. Until the process is gone, the kernel
+    /// tells that it has ended.
+    pub(super) fn leave_out_ended(&mut self, waiters: &mut Vec<Waiter>, is_gone: bool, now: u64) {
+        const AGAIN_NS: u64 = 500_000_000;
+        let opaque = |waiter: &&Waiter| waiter.lock == NONE;
+        if let Some(Some(process)) = self.process.as_ref().filter(|_| !is_gone && now >= self.asked_at + AGAIN_NS) {
+            let has_ended = |waiter: &&Waiter| !process.join(format!("task/{}", waiter.thread)).exists();
+            let ended = waiters.iter().filter(opaque).filter(has_ended);
+            self.ended = ended.map(|waiter| (waiter.thread, waiter.since)).collect();
+            self.asked_at = now;
+        }
+        waiters.retain(|waiter| !self.ended.contains(&(waiter.thread, waiter.since)));
     }
 
     /// What a thread does; `None` if it has ended.

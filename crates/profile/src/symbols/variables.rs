@@ -95,29 +95,26 @@ struct Types<'u, 'a> {
 }
 
 impl<'a> Types<'_, 'a> {
+    /// Ends at a lock, or, where no type is known to be one, where the offset does.
     fn descend(&self, of: Here<'a>, mut offset: u64) -> Option<String> {
         let mut name = String::new();
         let mut next = of;
         for _ in 0..DEEPEST {
             let entry = self.unit.entry(next).ok()?;
+            if offset == 0 && !self.begins_with_a_lock(next, DEEPEST) || self.is_lock(&entry) && offset == 0 {
+                return Some(name);
+            }
             next = match entry.tag() {
                 gimli::DW_TAG_typedef | gimli::DW_TAG_const_type | gimli::DW_TAG_volatile_type => {
-                    if offset == 0 && self.is_lock(&entry) {
-                        return Some(name);
-                    }
                     kind(self.unit, &entry)?
                 }
                 gimli::DW_TAG_array_type => {
                     let element = kind(self.unit, &entry)?;
-                    if self.is_plain(element) {
-                        return (offset == 0).then_some(name);
-                    }
                     let size = self.size(element).filter(|size| *size > 0)?;
                     name += &format!("[{}]", offset / size);
                     offset %= size;
                     element
                 }
-                _ if offset == 0 && (self.is_lock(&entry) || !entry.has_children()) => return Some(name),
                 gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
                     let (member, at, kind) = self.member(next, offset)?;
                     // What is inherited, and what has no name, is a part of the whole.
@@ -131,18 +128,24 @@ impl<'a> Types<'_, 'a> {
         None
     }
 
-    /// Whether a type is a number or the like: an array of these is room for something, and has no elements to speak of.
-    fn is_plain(&self, of: Here<'a>) -> bool {
-        let kinds = [gimli::DW_TAG_base_type, gimli::DW_TAG_pointer_type, gimli::DW_TAG_enumeration_type];
-        self.unit.entry(of).is_ok_and(|entry| match kind(self.unit, &entry) {
-            Some(further) if entry.tag() == gimli::DW_TAG_typedef => !self.is_lock(&entry) && self.is_plain(further),
-            _ => kinds.contains(&entry.tag()),
-        })
+    /// Whether a lock lies at the beginning of what is of a type, in a part of it that has a name of its own.
+    fn begins_with_a_lock(&self, of: Here<'a>, deepest: usize) -> bool {
+        let (Ok(entry), 1..) = (self.unit.entry(of), deepest) else { return false };
+        if self.is_lock(&entry) {
+            return true;
+        }
+        let next = match entry.tag() {
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                self.member(of, 0).map(|(.., kind)| kind)
+            }
+            _ => kind(self.unit, &entry),
+        };
+        next.is_some_and(|next| self.begins_with_a_lock(next, deepest - 1))
     }
 
     /// Whether a type is a lock by its name, whose own parts say nothing.
     fn is_lock(&self, entry: &Entry<'a>) -> bool {
-        const LOCKS: [&str; 6] = ["mutex", "lock", "cond", "sem_t", "once", "barrier"];
+        const LOCKS: [&str; 8] = ["mutex", "lock", "cond", "sem_t", "once", "barrier", "mtx_t", "cnd_t"];
         self.name(entry).is_some_and(|name| LOCKS.iter().any(|lock| name.to_lowercase().contains(lock)))
     }
 

@@ -29,7 +29,7 @@ fn c_with_inlined_functions_wherever_it_is_loaded() {
         }
         let names = ["guards", "more", "behind", "shared", "on_stack"].map(|name| run.datum(symbols, name));
         let [guards, more, behind, shared, on_stack] = names;
-        assert_eq!([guards.unwrap(), more.unwrap(), shared.unwrap()], ["guards[0].word", "guards[1].more", "shared"]);
+        assert_eq!([guards.unwrap(), more.unwrap(), shared.unwrap()], ["guards", "guards[1].more", "shared"]);
         assert_ne!(behind.as_deref().unwrap_or_default().split('+').next(), Some("guards"));
         assert_eq!(on_stack, None);
         assert!(run.datum(symbols, "local").unwrap().starts_with("local."));
