@@ -20,6 +20,7 @@ mod stuck;
 mod tests;
 mod texts;
 
+use crate::names::base;
 use crate::profile::{Lock, LockKind, Profile};
 use crate::runtimes;
 use crate::words::{self, FROM_KERNEL, percent, waited};
@@ -104,7 +105,7 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
 /// What is said of a lock first: its largest cause, and the next if it has as much as would be named of a lock.
 fn first_of(profile: &Profile, tops: &Tops, index: usize) -> Vec<Said> {
     let lock = &profile.locks[index];
-    let name = texts::quoted_name(&lock.name);
+    let name = texts::lock_name(lock);
     let only = |text: String| vec![Said { text, names: vec![index], tries: false }];
     if profile.lock == FROM_KERNEL {
         return only(texts::seen_from_the_kernel(tops, profile, lock));
@@ -116,7 +117,18 @@ fn first_of(profile: &Profile, tops: &Tops, index: usize) -> Vec<Said> {
     }
     let whys = causes::whys(profile, tops, index);
     if whys.is_empty() {
-        return only(format!("Threads wait for {name}. Who holds it meanwhile is not known."));
+        let share = words::share(profile, lock.wait_ns);
+        return only(match base(&lock.name, lock.address) {
+            "GIL" => format!(
+                "Threads wait for {name}, which Python code needs to run: {} of the waiting. Use processes, or calls that \
+                 release it.",
+                percent(share)
+            ),
+            _ => format!(
+                "Threads wait for {name}: {} of the waiting. Who holds it meanwhile is not known.",
+                percent(share)
+            ),
+        });
     }
     let is_named = |at: usize, part: f64| at == 0 || at == 1 && part >= MATTERS_BESIDE;
     let named = whys.iter().enumerate().filter(|(at, why)| is_named(*at, why.part));

@@ -7,7 +7,7 @@ mod build;
 mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
-mod kinds;
+pub(crate) mod kinds;
 mod stuck;
 
 use crate::collect::Run;

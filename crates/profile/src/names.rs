@@ -66,6 +66,22 @@ pub fn kind_of(name: &str) -> String {
     several(name).unwrap_or_else(|| name.to_owned())
 }
 
+/// A lock's name in a sentence: `cache` between backticks, or what is known instead of a name, as in "200 locks made in
+/// `main (a.c:7)`".
+pub(crate) fn in_a_sentence(name: &str, most: usize) -> String {
+    let quoted = |name: &str| format!("`{}`", middle(&shown(name), most).replace('`', "'"));
+    let kind = kind_of(name);
+    let verbs = PLACES.iter().map(|(_, several)| *several).chain(["of "]);
+    let Some((verb, place)) = verbs.into_iter().find_map(|verb| Some((verb, kind.strip_prefix(verb)?))) else {
+        return quoted(name);
+    };
+    match name.split_once(" locks ") {
+        Some((count, _)) if name != kind => format!("{count} locks {verb}{}", quoted(place)),
+        _ if name != kind => format!("a lock {verb}{}", quoted(place)),
+        _ => quoted(name),
+    }
+}
+
 /// `made in main (a.c:7)` of `initialised in main (a.c:7)`; `None` of a symbol.
 pub(crate) fn several(name: &str) -> Option<String> {
     PLACES.iter().find_map(|(one, several)| Some(format!("{several}{}", name.strip_prefix(one)?)))

@@ -189,6 +189,48 @@ static void calm(Threads &threads)
 {
     repeat(threads, 1, [](long) { count(), rest(10); });
 }
+// A holder that waits for the end of a thread.
+static std::mutex results, totals;
+SECTION(collect, results, std::thread([] { rest(5000); }).join())
+SECTION(publish, results, counter++)
+static void join(Threads &threads)
+{
+    repeat(threads, 1, [](long) { collect(), rest(500); });
+    repeat(threads, 2, [](long) { publish(), rest(500); });
+}
+// One of an array of locks is hot.
+static struct {
+    std::mutex lock;
+    long count;
+} shards[16];
+[[gnu::noinline]] static void put(int at)
+{
+    std::lock_guard guard(shards[at].lock);
+    compute(at == 3 ? 400 : 1);
+    shards[at].count++;
+}
+static void shard(Threads &threads)
+{
+    repeat(threads, 3, [](long turn) { put(turn % 2 ? 3 : int(turn / 2 % 16)), rest(10); });
+}
+// A function that locks what its caller has.
+SECTION(add, totals, counter++)
+static void again(Threads &threads)
+{
+    start(threads, 2, [] {
+        std::lock_guard guard(totals);
+        add();
+    });
+}
+// Nobody notifies.
+static std::condition_variable ready_now;
+[[gnu::noinline]] static void wait_for_it()
+{
+    std::unique_lock guard(config);
+    ready_now.wait(guard, [] { return counter < 0; });
+    counter++;
+}
+static void lost(Threads &threads) { start(threads, 2, wait_for_it); }
 
 static const struct {
     const char *name;
@@ -197,6 +239,7 @@ static const struct {
     {"rare", rare},       {"always", always}, {"sleeper", sleeper}, {"reply", reply}, {"chain", chain},
     {"deep", deep},       {"hot", hot},       {"crowd", crowd},     {"circle", circle}, {"stuck", stuck},
     {"twins", twins},     {"kinds", kinds},   {"readers", readers}, {"once", once},   {"calm", calm},
+    {"join", join},       {"shard", shard},   {"again", again},     {"lost", lost},
 };
 
 int main(int, char **arguments)

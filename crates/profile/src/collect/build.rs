@@ -7,6 +7,7 @@ pub(crate) use why::name_of_call;
 use super::bypassed::Bypassed;
 use super::totals::{Stacks, Totals};
 use super::{Collector, Recording, Stack, meaning};
+use crate::futex::kinds::{self, Class, Meaning, Whose};
 use crate::names::brief;
 use crate::profile::{
     Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
@@ -378,22 +379,58 @@ impl<'a> Builder<'a> {
         totals: &Totals,
     ) -> Result<(), Unreadable> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
+        let name = self.name(image, lock.address, origin, kind == WaitKind::Join);
+        let waiters = self.sites(image, &totals.waiters, LockKind::Mutex)?;
+        if let Some(class) = self.made_of(&name, &waiters) {
+            let kind = if let Meaning::Lock(kind) = class.meaning { kind } else { LockKind::Unknown };
+            let name = if let Whose::Process(name) = class.whose { name.to_owned() } else { name };
+            self.locks.push(Lock {
+                name,
+                kind,
+                members: 1,
+                process: image.process,
+                address: lock.address,
+                origin,
+                waits: totals.waits.count,
+                wait_ns: totals.waits.ns,
+                longest_ns: totals.longest_ns,
+                wait_histogram: totals.wait_lengths.histogram(),
+                most_waiting: totals.threads.len() as u32,
+                threads: totals.threads.len() as u32,
+                waiters,
+                timeline: totals.over_time.timeline(self.slice_ns),
+                ..Lock::default()
+            });
+            return Ok(());
+        }
         let built = Condition {
             kind,
-            name: self.name(image, lock.address, origin, kind == WaitKind::Join),
+            name,
             process: image.process,
             address: lock.address,
             waits: totals.waits.count,
             wait_ns: totals.waits.ns,
             longest_ns: totals.longest_ns,
             wait_histogram: totals.wait_lengths.histogram(),
-            waiters: self.sites(image, &totals.waiters, LockKind::Mutex)?,
+            waiters,
             again: totals.again,
             notifiers: self.sites(image, &totals.notifiers, LockKind::Mutex)?,
             notifications_of_all: totals.notifications_of_all,
         };
         self.conditions.push(built);
         Ok(())
+    }
+
+    /// The lock that is made of a condition variable or a semaphore, by the functions that wait there most: Python's are.
+    fn made_of(&self, name: &str, waiters: &[crate::Site]) -> Option<Class> {
+        let stack = &self.stacks.list[waiters.first()?.stack as usize];
+        let frames: Vec<&Frame> = stack.iter().map(|number| &self.frames.list[*number as usize]).collect();
+        let briefs: Vec<String> = frames.iter().map(|frame| brief(&frame.function)).collect();
+        let class = kinds::of_datum(name)
+            .unwrap_or_else(|| kinds::classify(frames.into_iter().zip(briefs.iter().map(String::as_str))));
+        // What none of the table's rows knows is no news.
+        let is_known = matches!(class.meaning, Meaning::Lock(kind) if kind != LockKind::Unknown);
+        is_known.then_some(class)
     }
 
     /// What the program calls it; a symbol; or the function of the program that initialised it or used it first. Of a place

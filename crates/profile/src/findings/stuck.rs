@@ -1,7 +1,7 @@
 //! Programs that hang: threads that wait for each other in a circle, or for one that does not come back.
 
 use super::Findings;
-use super::texts::{heaviest, named, place, quoted_name};
+use super::texts::{heaviest, lock_name, named, place};
 use crate::profile::{Other, Profile, State, Stuck, WaitKind};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::{Tops, is_below};
@@ -89,7 +89,7 @@ fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
     };
     let known = lock.causes.iter().filter_map(|cause| tops.top(cause.stack?)).next();
     let holder_stack = first.holder_stack.or(its.and_then(|its| its.stack));
-    let function = holder_stack.and_then(|stack| of_program(profile, stack)).or(known);
+    let function = holder_stack.and_then(|stack| of_program(profile, tops, stack)).or(known);
     let in_function = function.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)));
     let verdict = format!(
         "{} for {} since {}: thread {} has it and {does}{in_function}.",
@@ -97,7 +97,7 @@ fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
             1 => "1 thread waits".to_owned(),
             n => format!("{} wait", counted(n, "thread")),
         },
-        quoted_name(&lock.name),
+        lock_name(lock),
         duration_ns(first.ns as f64),
         first.holder?,
     );
@@ -122,7 +122,7 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
     let (n, first, condition) =
         counts.into_iter().rev().filter_map(|(n, one)| Some((n, one, of_kind(one)?))).max_by_key(|(n, ..)| *n)?;
     let wait = if n == 1 { "waits" } else { "wait" };
-    let function = first.stack.and_then(|stack| of_program(profile, stack));
+    let function = first.stack.and_then(|stack| of_program(profile, tops, stack));
     let function = function.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)));
     let notified = match heaviest(profile, tops, &condition.notifiers, |site| site.count) {
         _ if condition.kind != WaitKind::Condition || profile.lock == FROM_KERNEL => String::new(),
@@ -134,10 +134,10 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
 }
 
 /// The innermost function of the program.
-fn of_program(profile: &Profile, stack: u32) -> Option<u32> {
-    profile.stacks[stack as usize].iter().copied().find(|frame| {
-        let frame = &profile.frames[*frame as usize];
-        frame.is_named && !is_below(frame)
+fn of_program(profile: &Profile, tops: &Tops, stack: u32) -> Option<u32> {
+    profile.stacks[stack as usize].iter().copied().find(|number| {
+        let frame = &profile.frames[*number as usize];
+        frame.is_named && !is_below(frame) && !tops.is_wrapper(*number)
     })
 }
 

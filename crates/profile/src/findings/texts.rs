@@ -4,7 +4,7 @@ use super::can_be_tried;
 use super::causes::{What, Why, whys};
 use super::measures::threads;
 use crate::Lock;
-use crate::names::{middle, shown};
+use crate::names::{base, in_a_sentence, middle, shown};
 use crate::profile::{Other, Profile, Site, State};
 use crate::words::{percent, waits_on};
 use crate::wrappers::{Tops, UNKNOWN};
@@ -41,7 +41,7 @@ pub(crate) fn state_of(state: State) -> &'static str {
 
 pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) -> Said {
     let lock = &profile.locks[index];
-    let name = quoted_name(&lock.name);
+    let name = lock_name(lock);
     let (function, share) = (function(profile, tops, why), percent(why.part));
     let holds = format!("{function} holds {name}");
     let each = match why.is_one_event() {
@@ -156,7 +156,7 @@ impl Chain {
             };
             let index = index as usize;
             let Some(lock) = profile.locks.get(index) else { break };
-            chain.text += &quoted_name(&lock.name);
+            chain.text += &lock_name(lock);
             if index == from || chain.names.contains(&index) {
                 chain.text += ", in a circle";
                 break;
@@ -197,7 +197,7 @@ impl Chain {
 /// What a thread waits for, by its name, and its kind if it is no lock.
 pub(super) fn place(profile: &Profile, other: Option<Other>) -> String {
     let name = match other {
-        Some(Other::Lock(index)) => profile.locks.get(index as usize).map(|lock| quoted_name(&lock.name)),
+        Some(Other::Lock(index)) => profile.locks.get(index as usize).map(lock_name),
         Some(Other::Condition(index)) => profile
             .conditions
             .get(index as usize)
@@ -209,7 +209,7 @@ pub(super) fn place(profile: &Profile, other: Option<Other>) -> String {
 
 /// The view from the kernel knows no holds.
 pub(super) fn seen_from_the_kernel(tops: &Tops, profile: &Profile, lock: &Lock) -> String {
-    let name = quoted_name(&lock.name);
+    let name = lock_name(lock);
     let who = match heaviest(profile, tops, &lock.wakers, |site| site.ns) {
         Some(who) => format!("{who} ends most of the waiting for {name}."),
         None => format!("Threads wait for {name}."),
@@ -217,6 +217,10 @@ pub(super) fn seen_from_the_kernel(tops: &Tops, profile: &Profile, lock: &Lock) 
     format!(
         "{who} How long it is held, and by whom, is not seen from the kernel. `ondeck profile -- COMMAND` records that for the C library's locks."
     )
+}
+
+pub(super) fn lock_name(lock: &Lock) -> String {
+    in_a_sentence(base(&lock.name, lock.address), MOST_NAME)
 }
 
 /// A name between backticks, which it has none of itself.

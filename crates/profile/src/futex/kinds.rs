@@ -14,14 +14,14 @@ use crate::wrappers::is_wrapper;
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     Lock(LockKind),
     Wait(WaitKind),
 }
 
 /// Whose the futex is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whose {
+pub(crate) enum Whose {
     /// Of what is waited for. So many bytes before the lower of its two words, or its only one, it begins.
     Object(u64),
     /// Of the thread that waits. What it waits for is known by the place in the program only.
@@ -32,9 +32,9 @@ pub(super) enum Whose {
 
 /// What is known of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class {
-    pub(super) meaning: Meaning,
-    pub(super) whose: Whose,
+pub(crate) struct Class {
+    pub(crate) meaning: Meaning,
+    pub(crate) whose: Whose,
 }
 
 use Meaning::{Lock, Wait};
@@ -222,7 +222,7 @@ const DATA: &[Row] = &[
 ];
 
 /// What is known of a lock with this symbol.
-pub(super) fn of_datum(symbol: &str) -> Option<Class> {
+pub(crate) fn of_datum(symbol: &str) -> Option<Class> {
     row(DATA, symbol)
 }
 
@@ -289,7 +289,7 @@ fn is_between(frame: &Frame, brief: &str) -> bool {
 }
 
 /// What a thread with these frames waits for, the innermost first, each with its short name.
-pub(super) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -> Class {
+pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -> Class {
     let mut found: Option<Class> = None;
     for (frame, brief) in frames {
         let is_lock = found.is_some_and(|class| matches!(class.meaning, Lock(_)));
