@@ -281,19 +281,20 @@ impl<'a> Builder<'a> {
             callees: HashMap::new(),
         };
         let mut locks = recording.contents.locks()?;
-        locks.extend(recording.only_under_way(&locks));
+        let under_way = recording.under_way();
+        locks.extend(recording.only_under_way(&locks, &under_way));
         for lock in locks {
             let totals = match self.since {
                 Since::Start => &recording.locks,
                 Since::Snapshot(_) => &recording.recent,
             };
-            let is_waited_for = recording.is_waited_for(&lock);
+            let is_waited_for = under_way.of(&lock).next().is_some();
             // One that nobody used again, or that two threads made at once.
             let totals = match totals.get(&lock.number) {
                 None if !is_waited_for => continue,
                 totals => totals.cloned().unwrap_or_default(),
             };
-            let totals = &recording.with_those_under_way(&lock, totals, self.since);
+            let totals = &recording.with_those_under_way(&lock, totals, self.since, &under_way);
             self.find_callees(&mut image, totals)?;
             match meaning(lock.kind) {
                 Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,

@@ -17,6 +17,9 @@ const DEEPEST: usize = 8;
 /// More of a hold without a core is said.
 const WORTH_SAYING: f64 = 0.3;
 
+/// With more of it without a core, a hold is not what to look at.
+const MOSTLY: f64 = 0.75;
+
 /// What is said of a cause.
 pub(super) struct Said {
     pub(super) text: String,
@@ -59,7 +62,14 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
                     percent(why.blocked),
                     sleeps(why),
                 ),
-                false => format!("{holds} {each}: {share} of the waiting{without}. Make it shorter."),
+                false => {
+                    let advice = match why.without_core >= MOSTLY {
+                        true if threads_fit(profile, lock) => "Look for other programs, or a limit on CPU time",
+                        true => "Use fewer threads, or more cores",
+                        false => "Make it shorter",
+                    };
+                    format!("{holds} {each}: {share} of the waiting{without}. {advice}.")
+                }
             }
         }
         // Where the C library waits for threads that it has woken, while it notifies.

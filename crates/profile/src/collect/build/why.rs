@@ -5,30 +5,37 @@ use crate::collect::causes::{Part, SHORT_NS};
 use crate::collect::holders::Doing;
 use crate::collect::totals::Totals;
 use crate::collect::{Recording, Stack, meaning};
-use crate::profile::{Cause, LockKind, Other, Profile, State, Stuck};
+use crate::profile::{Cause, LockKind, Other, Profile, State, Stuck, WaitKind};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, Unreadable, Waiter};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A wait that is just in progress as a run ends is like any other, and too short to be told of.
 const STUCK_NS: u64 = 1_000_000;
+
+/// Waits that are still under way.
+#[derive(Default)]
+pub(super) struct UnderWay<'r> {
+    by_number: HashMap<u32, Vec<&'r Waiter>>,
+    /// For what has no number while it is waited for.
+    by_address: HashMap<u64, Vec<&'r Waiter>>,
+}
+
+impl UnderWay<'_> {
+    /// The threads that wait for a lock, or for what is no lock.
+    pub(super) fn of(&self, lock: &read::Lock) -> impl Iterator<Item = &Waiter> {
+        let numbered = self.by_number.get(&lock.number).into_iter().flatten();
+        let others = self.by_address.get(&lock.address).into_iter().flatten();
+        let meaning_of_lock = meaning(lock.kind);
+        numbered.chain(others.filter(move |waiter| meaning(waiter.kind) == meaning_of_lock)).copied()
+    }
+}
 
 impl Recording {
     /// The threads that still wait, and how long each has waited, not counting what was before `from`.
     fn still_waiting(&self, from: u64) -> impl Iterator<Item = (&Waiter, u64)> {
         let waits = move |waiter: &Waiter| self.last_ns.saturating_sub(self.clock.since(waiter.since).max(from));
         self.waiters.iter().map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= STUCK_NS)
-    }
-
-    pub(super) fn is_waited_for(&self, lock: &read::Lock) -> bool {
-        self.still_waiting(0).any(|(waiter, _)| self.waits_for(waiter, lock))
-    }
-
-    fn waits_for(&self, waiter: &Waiter, lock: &read::Lock) -> bool {
-        match waiter.lock {
-            NONE => meaning(waiter.kind) == meaning(lock.kind) && self.address_of(waiter) == lock.address,
-            number => number == lock.number,
-        }
     }
 
     /// Of what a thread waits for; of a join, its place in the program.
@@ -41,23 +48,48 @@ impl Recording {
         self.holders.seen(stack).map_or_else(walked, <[u64]>::to_vec).first().copied().unwrap_or(1)
     }
 
-    /// What threads wait for that is none of these, as nobody ever waited for it to the end.
-    pub(super) fn only_under_way(&self, known: &[read::Lock]) -> Vec<read::Lock> {
-        let mut new: Vec<read::Lock> = Vec::new();
-        for (waiter, _) in self.still_waiting(0).filter(|(waiter, _)| waiter.lock == NONE) {
-            if !known.iter().chain(&new).any(|lock| self.waits_for(waiter, lock)) {
-                let (address, origin) = (self.address_of(waiter), self.place_of(waiter));
-                new.push(read::Lock::without_a_number(address, waiter.kind, origin));
+    /// The waits that are still under way, by what they are for.
+    pub(super) fn under_way(&self) -> UnderWay<'_> {
+        let mut all = UnderWay::default();
+        for (waiter, _) in self.still_waiting(0) {
+            match waiter.lock {
+                NONE => all.by_address.entry(self.address_of(waiter)).or_default().push(waiter),
+                number => all.by_number.entry(number).or_default().push(waiter),
             }
         }
-        new
+        all
+    }
+
+    /// What threads wait for that is none of these, as nobody ever waited for it to the end.
+    pub(super) fn only_under_way(&self, known: &[read::Lock], under_way: &UnderWay) -> Vec<read::Lock> {
+        let known: HashSet<(u64, Result<LockKind, WaitKind>)> =
+            known.iter().map(|lock| (lock.address, meaning(lock.kind))).collect();
+        let mut new: BTreeMap<(u64, u32), read::Lock> = BTreeMap::new();
+        for (address, waiter) in under_way.by_address.iter().flat_map(|(at, all)| all.iter().map(move |one| (*at, one)))
+        {
+            if !known.contains(&(address, meaning(waiter.kind))) {
+                let unseen = || read::Lock::without_a_number(address, waiter.kind, self.place_of(waiter));
+                new.entry((address, waiter.kind)).or_insert_with(unseen);
+            }
+        }
+        new.into_values().collect()
     }
 
     /// The totals of a lock with the waits that are still under way.
-    pub(super) fn with_those_under_way(&self, lock: &read::Lock, totals: Totals, since: Since) -> Totals {
+    pub(super) fn with_those_under_way(
+        &self,
+        lock: &read::Lock,
+        totals: Totals,
+        since: Since,
+        under_way: &UnderWay,
+    ) -> Totals {
         let (mut totals, from) = (totals, since.from());
         let mut n = 0;
-        for (waiter, ns) in self.still_waiting(from).filter(|(waiter, _)| self.waits_for(waiter, lock)) {
+        for waiter in under_way.of(lock) {
+            let ns = self.last_ns.saturating_sub(self.clock.since(waiter.since).max(from));
+            if ns < STUCK_NS {
+                continue;
+            }
             n += 1;
             totals.threads.insert(waiter.thread);
             totals.waits.add(1.0, ns);
