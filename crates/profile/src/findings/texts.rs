@@ -63,12 +63,7 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
                     sleeps(why),
                 ),
                 false => {
-                    let advice = match why.without_core >= MOSTLY {
-                        true if threads_fit(profile, lock) => "Look for other programs, or a limit on CPU time",
-                        true => "Use fewer threads, or more cores",
-                        false => "Make it shorter",
-                    };
-                    format!("{holds} {each}: {share} of the waiting{without}. {advice}.")
+                    format!("{holds} {each}: {share} of the waiting{without}. {}.", shorter(profile, lock, why))
                 }
             }
         }
@@ -106,6 +101,15 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
         }
     };
     said
+}
+
+/// What to do about a function that holds a lock for long.
+fn shorter(profile: &Profile, lock: &Lock, why: &Why) -> &'static str {
+    match why.without_core >= MOSTLY {
+        true if threads_fit(profile, lock) => "Look for other programs, or a limit on CPU time",
+        true => "Use fewer threads, or more cores",
+        false => "Make it shorter",
+    }
 }
 
 fn threads_fit(profile: &Profile, lock: &Lock) -> bool {

@@ -101,7 +101,7 @@ impl<'a> Types<'_, 'a> {
         let mut next = of;
         for _ in 0..DEEPEST {
             let entry = self.unit.entry(next).ok()?;
-            if offset == 0 && !self.begins_with_a_lock(next, DEEPEST) || self.is_lock(&entry) && offset == 0 {
+            if offset == 0 && (self.is_lock(&entry) || !self.begins_with_a_lock(next, DEEPEST)) {
                 return Some(name);
             }
             next = match entry.tag() {

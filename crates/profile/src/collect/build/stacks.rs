@@ -1,0 +1,129 @@
+//! Stacks of a recording as those of a profile: with names, and with functions that are gone from them.
+
+use super::{Builder, Image};
+use crate::collect::totals::Totals;
+use crate::names::brief;
+use crate::profile::Frame;
+use crate::wrappers::{UNKNOWN, is_below, is_wrapper};
+use ondeck_record::layout::NONE;
+use ondeck_record::read::Unreadable;
+use std::collections::BTreeSet;
+
+impl Builder<'_> {
+    /// The number in the profile of a stack of a recording; `None` if that has none.
+    pub(super) fn stack(&mut self, image: &mut Image, number: u32) -> Result<Option<u32>, Unreadable> {
+        if number == NONE {
+            return Ok(None);
+        }
+        if let Some(known) = image.stacks.get(&number) {
+            return Ok(Some(*known));
+        }
+        let seen = image.recording.holders.seen(number).map(<[u64]>::to_vec);
+        let is_walked = seen.is_none();
+        let addresses = seen.map_or_else(|| image.recording.contents.stack(number), Ok)?;
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let mut frames = if is_walked { self.gone(image, addresses[0]) } else { Vec::new() };
+        let is_found = !frames.is_empty();
+        for (at, address) in addresses.iter().enumerate() {
+            frames.extend(self.frames_of(image, *address));
+            if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
+                frames.extend(self.jumper(image, *reached, *caller));
+            }
+        }
+        if is_walked && !is_found && frames.iter().all(|frame| is_below(&self.frames.list[*frame as usize])) {
+            frames.insert(0, self.unknown(image, addresses[0]));
+        }
+        let known = self.stacks.number(frames);
+        // What was called there is known of one lock, and not of all.
+        if !image.callees.contains_key(&addresses[0]) {
+            image.stacks.insert(number, known);
+        }
+        Ok(Some(known))
+    }
+
+    /// Finds what is called at the innermost return addresses of a lock's stacks, by those of its stacks that have the called
+    /// function in them: who leaves the lock by a jump took it by a call.
+    pub(super) fn find_callees(&mut self, image: &mut Image, totals: &Totals) -> Result<(), Unreadable> {
+        image.callees.clear();
+        let numbers = totals.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
+        let stacks = numbers.into_iter().map(|number| image.recording.contents.stack(number));
+        let stacks = stacks.collect::<Result<Vec<Vec<u64>>, Unreadable>>()?;
+        let inner: BTreeSet<u64> = stacks.iter().filter_map(|stack| stack.first().copied()).collect();
+        for pair in stacks.iter().flat_map(|stack| stack.windows(2)).filter(|pair| inner.contains(&pair[1])) {
+            let called = self.frames_of(image, pair[0]);
+            let wraps = |frame: &u32| {
+                let frame = &self.frames.list[*frame as usize];
+                is_wrapper(frame, &brief(&frame.function))
+            };
+            let called: Vec<u32> = called.into_iter().skip_while(wraps).collect();
+            let function =
+                |frames: &[u32]| frames.last().map(|frame| self.frames.list[*frame as usize].function.clone());
+            let known = image.callees.entry(pair[1]).or_insert_with(|| Some(called.clone()));
+            if known.as_ref().is_some_and(|known| function(known) != function(&called)) {
+                *known = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions that are no longer on the stack, as the innermost of them has jumped to the one that locks or unlocks.
+    fn gone(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
+        let jumped = self.tail_caller(image, return_address);
+        let function = |frames: &[u32]| frames.last().map(|frame| &self.frames.list[*frame as usize].function);
+        match image.callees.get(&return_address) {
+            // The call says which.
+            Some(Some(called)) if function(called) == function(&jumped) => jumped,
+            // The one that was called has jumped to it.
+            Some(Some(called)) => called.iter().copied().chain(jumped).collect(),
+            Some(None) if jumped.is_empty() => vec![self.unknown(image, return_address)],
+            Some(None) | None => jumped,
+        }
+    }
+
+    /// In the place of a function that is gone and could be any.
+    fn unknown(&mut self, image: &mut Image, return_address: u64) -> u32 {
+        let caller = self.frames_of(image, return_address).first().copied();
+        let caller = caller.map(|frame| &self.frames.list[frame as usize]);
+        let function = match caller.filter(|frame| !is_below(frame)) {
+            Some(frame) => format!("[unknown, called by {}]", brief(&frame.function)),
+            None => UNKNOWN.to_owned(),
+        };
+        self.frames.number(Frame { function, ..Frame::default() })
+    }
+
+    /// The function that has jumped to the one that locks or unlocks.
+    fn tail_caller(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
+        if let Some(known) = image.tail_callers.get(&return_address) {
+            return known.clone();
+        }
+        let frames = self.symbols.tail_caller(&image.modules, return_address);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.tail_callers.insert(return_address, numbers.clone());
+        numbers
+    }
+
+    /// The function that has jumped to that of a frame, if the caller had called another one.
+    fn jumper(&mut self, image: &mut Image, reached: u32, caller: u64) -> Vec<u32> {
+        if let Some(known) = image.jumpers.get(&(reached, caller)) {
+            return known.clone();
+        }
+        let function = &self.frames.list[reached as usize].function;
+        let frames = self.symbols.jumper(&image.modules, function, caller);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.jumpers.insert((reached, caller), numbers.clone());
+        numbers
+    }
+
+    fn frames_of(&mut self, image: &mut Image, address: u64) -> Vec<u32> {
+        if let Some(known) = image.frames.get(&address) {
+            return known.clone();
+        }
+        // What is left of a stack begins behind the recorder's own frames: all are return addresses.
+        let frames = self.symbols.frames(&image.modules, address, true);
+        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
+        image.frames.insert(address, numbers.clone());
+        numbers
+    }
+}
