@@ -66,7 +66,7 @@ fn places(profile: &Profile) -> Vec<Option<Place>> {
 /// Elements of arrays that have most of the waiting for their array: they are told of by themselves.
 fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
     const MOST: f64 = 2.0 / 3.0;
-    const FEWEST: usize = 3;
+    const FEWEST: usize = 2;
     let mut sums: HashMap<&Key, (usize, f64)> = HashMap::new();
     let known = || {
         profile.locks.iter().zip(places).enumerate().filter_map(|(at, (lock, place))| Some((at, lock, place.as_ref()?)))
