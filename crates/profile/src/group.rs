@@ -67,6 +67,8 @@ fn places(profile: &Profile) -> Vec<Option<Place>> {
 fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
     const MOST: f64 = 2.0 / 3.0;
     const FEWEST: usize = 2;
+    // Fewer waits than these are most of an array's by chance.
+    const FEWEST_WAITS: f64 = 8.0;
     let mut sums: HashMap<&Key, (usize, f64)> = HashMap::new();
     let known = || {
         profile.locks.iter().zip(places).enumerate().filter_map(|(at, (lock, place))| Some((at, lock, place.as_ref()?)))
@@ -77,7 +79,7 @@ fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
     }
     let is_hot = |(_, lock, place): &(usize, &Lock, &Place)| {
         let (n, sum) = sums[&place.key];
-        n >= FEWEST && lock.name.contains('[') && lock.wait_ns > MOST * sum
+        n >= FEWEST && lock.name.contains('[') && lock.waits >= FEWEST_WAITS && lock.wait_ns > MOST * sum
     };
     known().filter(is_hot).map(|(at, ..)| at).collect()
 }
