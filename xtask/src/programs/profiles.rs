@@ -10,7 +10,7 @@ use super::place::Place;
 use super::process::Locks;
 use super::{Fault, attempt};
 use crate::files::read;
-use ondeck_profile::{Lock, Profile, Site, busiest};
+use ondeck_profile::{Lock, Profile, Site};
 use std::path::Path;
 
 /// Which lock is hot, from the program's sources, and what a profile shall say of it.
@@ -37,8 +37,8 @@ const START: &str = "_start";
 /// How often a short run may be repeated: a few samples of a busy machine may be of anything.
 const ATTEMPTS: u32 = 3;
 
-pub(super) const HEAD: &str = "program | threads | known from its sources | waited, s | the first lock of the profile | \
-                               share | waits most | held meanwhile by";
+pub(super) const HEAD: &str = "program | threads | known from its sources | waited, s | the first lock's share | what the \
+                               list says first";
 
 /// Records the program, and holds the profile to what is known; a line of the table.
 pub(super) fn line(program: &Program, place: &Place, known: &Known, ondeck: &Path) -> Result<String, Fault> {
@@ -103,18 +103,10 @@ impl Known {
 
     /// Of a profile that is as expected.
     fn line(&self, program: &str, profile: &Profile) -> String {
-        let lock = &profile.locks[0];
-        let top = |sites: &[Site]| {
-            let (function, share) = busiest(profile, sites).unwrap_or_default();
-            format!("`{function}` {}", percent(share))
-        };
-        let (seconds, share) = (profile.wait_ns() / 1e9, percent(lock.wait_ns / profile.wait_ns()));
-        let (waiter, holder) = (top(&lock.waiters), top(&lock.holders));
+        let (seconds, share) = (profile.wait_ns() / 1e9, percent(profile.locks[0].wait_ns / profile.wait_ns()));
         let Known { setting, lock: known, .. } = self;
-        format!(
-            "| `{program}` | {setting} | {known} | {seconds:.2} | `{}` | {share} | {waiter} | {holder} |",
-            lock.name
-        )
+        let said = ondeck_profile::findings(profile).verdict;
+        format!("| `{program}` | {setting} | {known} | {seconds:.2} | {share} | {said} |")
     }
 }
 
@@ -172,7 +164,7 @@ mod tests {
         let profile = profile("queue+0x8", &GOOD);
         assert!(QUEUE.judge(&profile).is_empty());
         let line = QUEUE.line("x", &profile);
-        assert!(line.starts_with("| `x` | 2 | the queue's | 4.00 | `queue+0x8` | 75 % | `push` 100 % |"), "{line}");
+        assert!(line.starts_with("| `x` | 2 | the queue's | 4.00 | 75 % | Threads wait for "), "{line}");
     }
 
     #[test]
