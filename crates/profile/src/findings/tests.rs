@@ -101,8 +101,8 @@ fn short_sections_without_a_core_need_cores() {
     );
     said(
         vec![fitting],
-        "Holders of `m` lose their core, or the next has none yet: 60 % of the waiting. 2 threads have 2 cores. Look for other \
-         programs, or a limit on CPU time.",
+        "Holders of `m` lose their core, or the next has none yet: 60 % of the waiting. 2 threads have 2 cores. Look for what \
+         else uses the cores: other threads, other programs, or a limit on CPU time.",
     );
 }
 

@@ -86,14 +86,14 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
         What::Cores => {
             let (threads, cores) = (counted(threads(lock) as usize, "thread"), counted(profile.cores as usize, "core"));
             let advice = match threads_fit(profile, lock) {
-                true => format!("{threads} have {cores}. Look for other programs, or a limit on CPU time"),
+                true => format!("{threads} have {cores}. {LOOK_ELSEWHERE}"),
                 false => format!("{threads} share {cores}. Use fewer threads, or more cores"),
             };
             format!("Holders of {name} lose their core, or the next has none yet: {share} of the waiting. {advice}.")
         }
         What::Free => format!(
-            "{name} is free for {share} of the waiting, but the thread woken for it does not run yet. Look for other \
-             programs, or a limit on CPU time."
+            "{name} is free for {share} of the waiting, but the thread woken for it does not run yet. \
+             {LOOK_ELSEWHERE}."
         ),
         What::Passing => {
             said.tries = can_be_tried(profile, lock);
@@ -103,10 +103,13 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
     said
 }
 
+/// Where a lock's threads have no core although there are enough cores for them.
+const LOOK_ELSEWHERE: &str = "Look for what else uses the cores: other threads, other programs, or a limit on CPU time";
+
 /// What to do about a function that holds a lock for long.
 fn shorter(profile: &Profile, lock: &Lock, why: &Why) -> &'static str {
     match why.without_core >= MOSTLY {
-        true if threads_fit(profile, lock) => "Look for other programs, or a limit on CPU time",
+        true if threads_fit(profile, lock) => LOOK_ELSEWHERE,
         true => "Use fewer threads, or more cores",
         false => "Make it shorter",
     }

@@ -32,6 +32,14 @@ fn cpp(symbol: &str) -> Option<String> {
     // gcc makes copies of functions for some of their callers, as `.isra.0`. To its debug information they are one.
     let name = Symbol::new(symbol.split('.').next()?).ok()?;
     capped(|text| name.structured_demangle(text, &DemangleOptions::new().hide_expression_literal_types()))
+        .map(without_abi_tags)
+}
+
+/// `map[abi:cxx11]` as `map`: gcc marks what has the newer strings in it, and nobody writes that.
+fn without_abi_tags(name: String) -> String {
+    let mut pieces = name.split("[abi:");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |all, piece| all + piece.split_once(']').map_or(piece, |(_, rest)| rest))
 }
 
 fn capped(write: impl FnOnce(&mut Capped) -> Result<(), Error>) -> Option<String> {
@@ -67,6 +75,8 @@ mod tests {
             ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)"),
             ("_ZN5space4workEi.isra.0.cold", "space::work(int)"),
             ("_Z3fixILi3EEvv", "void fix<3>()"),
+            ("_Z5cacheB5cxx11", "cache"),
+            ("_ZN5cacheB5cxx114findEv", "cache::find()"),
             ("_Zgarbage", "_Zgarbage"),
             ("_Rgarbage", "_Rgarbage"),
             ("", ""),

@@ -7,7 +7,7 @@ use crate::profile::Frame;
 use crate::wrappers::{UNKNOWN, is_below, is_wrapper};
 use ondeck_record::layout::NONE;
 use ondeck_record::read::Unreadable;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Builder<'_> {
     /// The number in the profile of a stack of a recording; `None` if that has none.
@@ -51,30 +51,46 @@ impl Builder<'_> {
         let stacks = numbers.into_iter().map(|number| image.recording.contents.stack(number));
         let stacks = stacks.collect::<Result<Vec<Vec<u64>>, Unreadable>>()?;
         let inner: BTreeSet<u64> = stacks.iter().filter_map(|stack| stack.first().copied()).collect();
-        for pair in stacks.iter().flat_map(|stack| stack.windows(2)).filter(|pair| inner.contains(&pair[1])) {
-            let called = self.frames_of(image, pair[0]);
-            let wraps = |frame: &u32| {
-                let frame = &self.frames.list[*frame as usize];
-                is_wrapper(frame, &brief(&frame.function))
-            };
-            let called: Vec<u32> = called.into_iter().skip_while(wraps).collect();
-            let function =
-                |frames: &[u32]| frames.last().map(|frame| self.frames.list[*frame as usize].function.clone());
-            let known = image.callees.entry(pair[1]).or_insert_with(|| Some(called.clone()));
-            if known.as_ref().is_some_and(|known| function(known) != function(&called)) {
-                *known = None;
+        // What locks by itself is more likely to unlock by itself than what calls it.
+        let direct = stacks.iter().filter_map(|stack| stack.first_chunk::<2>());
+        let by_others = stacks.iter().flat_map(|stack| stack.array_windows::<2>().skip(1));
+        for pairs in [direct.collect::<Vec<&[u64; 2]>>(), by_others.collect()] {
+            let mut found: BTreeMap<u64, Option<Vec<u32>>> = BTreeMap::new();
+            for [called, caller] in pairs.into_iter().filter(|pair| inner.contains(&pair[1])) {
+                let called = self.without_wrappers(image, *called);
+                let known = found.entry(*caller).or_insert_with(|| Some(called.clone()));
+                if known.as_ref().is_some_and(|known| self.function(known) != self.function(&called)) {
+                    *known = None;
+                }
+            }
+            for (caller, called) in found {
+                image.callees.entry(caller).or_insert(called);
             }
         }
         Ok(())
     }
 
+    /// The outermost of the functions at one address.
+    fn function(&self, frames: &[u32]) -> Option<&str> {
+        frames.last().map(|frame| self.frames.list[*frame as usize].function.as_str())
+    }
+
+    /// The functions at an address, from the innermost on that does more than lock.
+    fn without_wrappers(&mut self, image: &mut Image, address: u64) -> Vec<u32> {
+        let all = self.frames_of(image, address);
+        let wraps = |frame: &u32| {
+            let frame = &self.frames.list[*frame as usize];
+            is_wrapper(frame, &brief(&frame.function))
+        };
+        all.into_iter().skip_while(wraps).collect()
+    }
+
     /// The functions that are no longer on the stack, as the innermost of them has jumped to the one that locks or unlocks.
     fn gone(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
         let jumped = self.tail_caller(image, return_address);
-        let function = |frames: &[u32]| frames.last().map(|frame| &self.frames.list[*frame as usize].function);
         match image.callees.get(&return_address) {
             // The call says which.
-            Some(Some(called)) if function(called) == function(&jumped) => jumped,
+            Some(Some(called)) if self.function(called) == self.function(&jumped) => jumped,
             // The one that was called has jumped to it.
             Some(Some(called)) => called.iter().copied().chain(jumped).collect(),
             Some(None) if jumped.is_empty() => vec![self.unknown(image, return_address)],
