@@ -10,6 +10,7 @@
 //! | `texts` | their sentences |
 //! | `stuck` | threads that wait for each other in a circle, or for one that does not come back |
 //! | `conditions` | condition variables whose threads are woken for nothing |
+//! | `tries` | locks that threads try to lock in a loop |
 //! | `measures` | how much waiting matters |
 
 mod causes;
@@ -19,6 +20,7 @@ mod stuck;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod tries;
 
 use crate::names::base;
 use crate::profile::{Lock, LockKind, Profile};
@@ -63,7 +65,9 @@ pub fn findings(profile: &Profile) -> Findings {
         return Findings { verdict, locks, ..Findings::default() };
     }
     if locks.is_empty() {
-        let more = stuck::idle(profile, &tops).or_else(|| conditions::initialisation(profile, &tops));
+        let more = stuck::idle(profile, &tops)
+            .or_else(|| conditions::initialisation(profile, &tops))
+            .or_else(|| tries::in_vain(profile, &tops));
         let verdict = [without_a_lock(profile)].into_iter().chain(more.clone()).collect::<Vec<_>>().join(" ");
         return Findings { verdict, is_nothing: more.is_none(), ..Findings::default() };
     }

@@ -228,6 +228,7 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
         waiters: all(|lock| &lock.waiters),
         holders: all(|lock| &lock.holders),
         takers: all(|lock| &lock.takers),
+        tries: all(|lock| &lock.tries),
         wakers: all(|lock| &lock.wakers),
         timeline: timeline(members.iter().map(|lock| &lock.timeline)),
         causes: members.iter().flat_map(|lock| lock.causes.iter().cloned()).collect(),

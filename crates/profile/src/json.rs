@@ -107,7 +107,7 @@ fn sites(profile: &Profile) -> impl Iterator<Item = &Site> {
 }
 
 fn sites_of(lock: &Lock) -> impl Iterator<Item = &Site> {
-    lock.waiters.iter().chain(&lock.holders).chain(&lock.takers).chain(&lock.wakers)
+    lock.waiters.iter().chain(&lock.holders).chain(&lock.takers).chain(&lock.tries).chain(&lock.wakers)
 }
 
 /// Larger figures are none of a run: 1e18 ns are thirty years. Sums of all that is allowed are finite.

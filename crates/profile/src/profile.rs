@@ -157,6 +157,9 @@ pub struct Lock {
     pub holders: Vec<Site>,
     /// Who acquired it: count is of acquisitions, ns is how long they held it.
     pub takers: Vec<Site>,
+    /// Who tried to lock it in vain, while another thread had it: count is of tries. Empty in a profile of an earlier version.
+    #[serde(default)]
+    pub tries: Vec<Site>,
     /// Who woke those that waited: count is of wake-ups, ns is the waiting that they ended. Only the view from the kernel
     /// knows.
     #[serde(default)]

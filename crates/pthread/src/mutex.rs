@@ -166,6 +166,15 @@ impl Mutex {
         }
     }
 
+    /// It was tried in vain.
+    #[cold]
+    fn note_tried(&self, state: u32) -> Answer {
+        if process::is_recorded(state) {
+            self.marks.tried(self.address());
+        }
+        EBUSY
+    }
+
     /// The lock is the caller's from here on.
     fn enter(&self) -> Answer {
         if self.theirs.load(Relaxed) != 0 {
@@ -222,7 +231,7 @@ impl Mutex {
         // SAFETY: as in `lock_plain`.
         let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.try_acquire() };
         if !is_in {
-            return Some(EBUSY);
+            return Some(self.note_tried(state));
         }
         self.owner.store(id, Relaxed);
         self.note_taken(state);
@@ -337,7 +346,7 @@ impl Mutex {
             return self.lock_again(kind);
         }
         if !self.try_acquire() {
-            return EBUSY;
+            return self.note_tried(process::state());
         }
         self.note_taken(process::state());
         self.enter()

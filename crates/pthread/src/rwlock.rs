@@ -255,7 +255,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_
     let pending = here.marks().and_then(|marks| match here.is_written() {
         true if marks.is_marked() => marks.release_written(here.address()),
         true => None,
-        false => marks.release_read(here.address()),
+        false => marks.release_read(here.address(), || here.has_one_reader()),
     });
     // SAFETY: the caller's.
     let answer = unsafe { real::pthread_rwlock_unlock(lock) };

@@ -196,7 +196,16 @@ pub(crate) unsafe fn try_lock(mutex: *const Mutex) -> Answer {
     let answer = unsafe { real::pthread_mutex_trylock(raw(mutex)) };
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
-    if is_recorded() { taken(here, here.marks_of_theirs(), answer) } else { answer }
+    if is_recorded() { tried(here, answer) } else { answer }
+}
+
+/// Records a try, whether or not it has locked the mutex.
+fn tried(mutex: &Mutex, answer: Answer) -> Answer {
+    let marks = mutex.marks_of_theirs();
+    if let (EBUSY, Some(marks)) = (answer, marks) {
+        marks.tried((&raw const *mutex) as u64);
+    }
+    taken(mutex, marks, answer)
 }
 
 /// # Safety

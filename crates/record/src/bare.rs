@@ -22,7 +22,6 @@
 
 use crate::account::{Marks, Wait};
 use crate::file::Wish;
-use crate::layout::NONE;
 use crate::recording::{Recording, current};
 use crate::release::Pending;
 use crate::thread::{Hold, Holds, own};
@@ -218,8 +217,8 @@ pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pe
     let recording = current()?;
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {
-        Some(hold) => marks(recording, address)?.release_bare(recording, address, hold.stack, hold.from),
-        None if is_contended => find(address)?.release_bare(recording, address, NONE, 0),
+        Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_| true),
+        None if is_contended => find(address)?.release_bare(recording, address, None, |_| true),
         None => None,
     }
 }

@@ -11,8 +11,7 @@ use crate::{chance, walk};
 impl Hold {
     /// That begins now; timed or not.
     pub(crate) fn new(address: u64, turn: u64, stack: u32, is_timed: bool) -> Self {
-        let from = if is_timed { now_ns() } else { 0 };
-        Hold { address, turn, from, stack, generation: account::generation() }
+        Hold { address, turn, from: now_ns(), is_timed, stack, generation: account::generation() }
     }
 
     /// Whether it is of that turn, as far as that is known.
@@ -88,12 +87,6 @@ mod tests {
     const LOCK: u64 = 0x5000;
 
     #[test]
-    fn a_hold_that_is_not_timed_has_no_beginning() {
-        assert_eq!(Hold::new(LOCK, 1, 2, false).from, 0);
-        assert!(Hold::new(LOCK, 1, 2, true).from > 0);
-    }
-
-    #[test]
     fn holds_are_known_by_their_locks() {
         let holds = Holds::new();
         assert!(!holds.has(LOCK));
@@ -145,7 +138,7 @@ mod tests {
         let entry = own().entry.replace(u64::MAX);
         holds.got(recording, &wait, LOCK, 2);
         own().entry.set(entry);
-        holds.take(LOCK).filter(|hold| hold.turn == 2).map(|hold| (hold.stack, hold.from > 0))
+        holds.take(LOCK).filter(|hold| hold.turn == 2).map(|hold| (hold.stack, hold.is_timed))
     }
 
     #[test]

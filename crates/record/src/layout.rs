@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x05");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x06");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -242,6 +242,8 @@ pub mod event {
     pub const TAKE: u32 = 6;
     /// A thread notifies a condition variable.
     pub const NOTIFY: u32 = 7;
+    /// A thread tried to lock a mutex that another one had.
+    pub const TRIED: u32 = 8;
     /// Added to one of the above: the thread has, or wants, the lock to read, with others.
     pub const READING: u32 = 0x100;
     /// Added to a wait on a condition variable: the thread was woken from one there before, and has locked nothing since.

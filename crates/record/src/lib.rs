@@ -25,6 +25,7 @@
 //! | `marks`, `wait`, `release` | what a thread does as it acquires a lock, waits for it, and releases it |
 //! | `several` | the same for locks that many may have at once to read |
 //! | `bare` | the same for locks that have no room for marks |
+//! | `tries` | tries to lock a mutex that another thread has |
 //! | `opaque` | waits on what has no marks |
 //! | `read` | recordings, for those who read them |
 //!
@@ -56,6 +57,7 @@ mod several;
 mod stacks;
 mod stamp;
 mod thread;
+mod tries;
 mod wait;
 mod waiters;
 mod waiting;

@@ -495,7 +495,7 @@ fn sample(slots: &Bytes, at: usize) -> Option<Sample> {
     let weight = f64::from_bits(field(offset_of!(Slot, weight)));
     // Sums of weights, and of what they are multiplied with, stay far from infinity.
     let is_possible = weight > 0.0 && weight <= u64::MAX as f64;
-    let is_known = (event::WAIT..=event::NOTIFY).contains(&event::plain(event)) && is_possible;
+    let is_known = (event::WAIT..=event::TRIED).contains(&event::plain(event)) && is_possible;
     is_known.then_some(Sample {
         event,
         thread: (what >> 32) as u32,

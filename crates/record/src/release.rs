@@ -6,32 +6,34 @@ use crate::layout::{Lock, NONE, event};
 use crate::memory::{between, now_ns};
 use crate::recording::{Recording, current};
 use crate::ring::{Sample, push};
-use crate::thread::own;
+use crate::thread::{Hold, own};
 use crate::{locks, waiting, walk};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl Marks {
-    /// The calling thread is about to release the lock at that address, which has no marks of its own; of this hold it
-    /// knows the stack and the beginning, or neither.
+    /// The calling thread is about to release the lock at that address, which has no room for what is known of this hold. If
+    /// somebody asks for a charge, `is_charged` says whether it is this hold's.
     pub(crate) fn release_bare(
         &self,
         recording: &Recording,
         address: u64,
-        taken_by: u32,
-        from: u64,
+        hold: Option<Hold>,
+        is_charged: impl FnOnce(&Lock) -> bool,
     ) -> Option<Pending> {
         let asks = self.asks_for_charge();
-        if !asks && from == 0 {
+        let timed_from = hold.filter(|hold| hold.is_timed).map(|hold| hold.from);
+        if !asks && timed_from.is_none() {
             return None;
         }
         let (number, lock) = self.lock(recording, address)?;
         let now = now_ns();
-        let charged = asks.then(|| {
+        let charged = (asks && is_charged(lock)).then(|| {
             let charged = charge(lock, now, self.has(Tag::HOT));
             self.cool(lock, charged.is_long);
             held(lock, charged)
         });
-        let held = (from != 0).then(|| between(from, now));
+        let held = timed_from.map(|from| between(from, now));
+        let taken_by = hold.map_or(NONE, |hold| hold.stack);
         Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
     }
 

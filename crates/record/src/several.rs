@@ -1,14 +1,16 @@
 //! Locks that many threads may have at once to read, or one to write, with marks like a mutex.
 //!
 //! A writer is charged as who has a mutex. Of several readers an instant is charged to the one that gives the lock back
-//! next: all of what is waited is charged once, and over many instants those who hold for long are charged most. What each
-//! reader has is remembered by its thread, since the marks have room for one hold.
+//! next of those that have it since the last charge, or since somebody waits. The last of them is charged what is left. So all
+//! that is waited is charged once, and a reader that comes and goes while another one stays is charged nothing. When two
+//! give it back at once, each may take the other for the last: what is left then counts as handing on. What each reader
+//! has is remembered by its thread, since the marks have room for one hold.
 //!
 //! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
 use crate::account::{Marks, Wait};
-use crate::layout::{NONE, event, kind};
+use crate::layout::{Lock, NONE, event, kind};
 use crate::recording::{Recording, current};
 use crate::release::Pending;
 use crate::thread::{Hold, own};
@@ -104,26 +106,28 @@ impl Marks {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
             holds.remember(Hold::new(address, 0, stack, true));
-        } else if holds.has(address) {
-            // So that its end is not taken for the end of the outer one.
+        } else if self.asks() || holds.has(address) {
+            // So that it is not charged for what was before it, and its end is not taken for the end of an outer one.
             holds.remember(Hold::new(address, 0, NONE, false));
         }
     }
 
-    /// The calling thread, which has it to read, is about to release the lock at that address. What is to be done after that
-    /// is in the answer; the lock may be gone by then.
+    /// The calling thread, which has it to read, is about to release the lock at that address; `is_alone` if no other has
+    /// it. What is to be done after that is in the answer; the lock may be gone by then.
     #[inline(always)]
-    pub fn release_read(&self, address: u64) -> Option<Pending> {
-        if own().holds.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address) }
+    pub fn release_read(&self, address: u64, is_alone: impl Fn() -> bool) -> Option<Pending> {
+        if own().holds.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address, is_alone()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn release_read_with_a_look(&self, address: u64) -> Option<Pending> {
+    fn release_read_with_a_look(&self, address: u64, is_alone: bool) -> Option<Pending> {
         let recording = current()?;
         let hold = own().holds.take(address);
-        let (stack, from) = hold.map_or((NONE, 0), |hold| (hold.stack, hold.from));
-        Some(self.release_bare(recording, address, stack, from)?.with(Access::Reading))
+        // One that is not remembered began before anybody waited.
+        let began_before = |lock: &Lock| hold.is_none_or(|hold| hold.from <= lock.lasts_since.load(Relaxed));
+        let pending = self.release_bare(recording, address, hold, |lock| is_alone || began_before(lock))?;
+        Some(pending.with(Access::Reading))
     }
 
     /// As [`release`](Self::release), by a thread that has it to write.

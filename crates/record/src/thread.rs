@@ -31,6 +31,8 @@ pub(crate) struct Own {
     pub(crate) again: Cell<(u64, u32)>,
     /// Notifications until the next that is looked at, and that one; 0 before the first.
     pub(crate) notices: Cell<u32>,
+    /// Tries in vain until the next that is looked at, and that one; 0 before the first.
+    pub(crate) tries: Cell<u32>,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
@@ -43,8 +45,10 @@ pub(crate) struct Hold {
     pub(crate) address: u64,
     /// A number that the lock changes with each release; 0 where it does not know.
     pub(crate) turn: u64,
-    /// When it began; 0 if it is not timed.
+    /// When it began.
     pub(crate) from: u64,
+    /// Whether its length is recorded.
+    pub(crate) is_timed: bool,
     /// The stack that acquired the lock.
     pub(crate) stack: u32,
     /// The recording that the stack is of.
@@ -65,7 +69,8 @@ pub(crate) struct Holds {
 
 impl Holds {
     pub(crate) const fn new() -> Self {
-        let list = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, stack: NONE, generation: 0 }) }; N_HOLDS];
+        let list = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, is_timed: false, stack: NONE, generation: 0 }) };
+            N_HOLDS];
         Holds { left: Cell::new(0), n: Cell::new(0), list }
     }
 

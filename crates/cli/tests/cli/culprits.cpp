@@ -231,6 +231,34 @@ static std::condition_variable ready_now;
     counter++;
 }
 static void lost(Threads &threads) { start(threads, 2, wait_for_it); }
+// All are woken for one piece of work.
+static long pieces;
+[[gnu::noinline]] static void work_on_one()
+{
+    std::unique_lock guard(queue);
+    ready_now.wait_for(guard, us(100000), [] { return pieces > 0 || !goes_on(); });
+    pieces--;
+}
+[[gnu::noinline]] static void produce()
+{
+    std::lock_guard guard(queue);
+    pieces++;
+    ready_now.notify_all();
+}
+static void herd(Threads &threads)
+{
+    repeat(threads, 16, [](long) { work_on_one(); });
+    repeat(threads, 1, [](long) { produce(), rest(50); });
+}
+// Threads ask until they have it.
+[[gnu::noinline]] static void ask_again()
+{
+    while (!registry.try_lock())
+        std::this_thread::yield();
+    compute(300);
+    registry.unlock();
+}
+static void tries(Threads &threads) { repeat(threads, 3, [](long) { ask_again(), compute(20); }); }
 
 static const struct {
     const char *name;
@@ -240,6 +268,7 @@ static const struct {
     {"deep", deep},       {"hot", hot},       {"crowd", crowd},     {"circle", circle}, {"stuck", stuck},
     {"twins", twins},     {"kinds", kinds},   {"readers", readers}, {"once", once},   {"calm", calm},
     {"join", join},       {"shard", shard},   {"again", again},     {"lost", lost},
+    {"herd", herd},       {"tries", tries},
 };
 
 int main(int, char **arguments)

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The case of `culprits.cpp`, and what is said of it, in this order.
-const CULPRITS: [(&str, &[&str]); 19] = [
+const CULPRITS: [(&str, &[&str]); 21] = [
     ("rare", &["`rebuild`", "holds `cache` for ", "ms at a time", "Make it shorter"]),
     ("always", &["`render`", "holds `cache` for ", "Make it shorter"]),
     ("sleeper", &["`flush`", "holds `journal` for ", "blocked in clock_nanosleep"]),
@@ -26,6 +26,8 @@ const CULPRITS: [(&str, &[&str]); 19] = [
     ("shard", &["`put`", "holds `shards[3].lock` for ", "Make it shorter"]),
     ("again", &["Deadlock: `add`", " locks `totals`, which it holds already"]),
     ("lost", &["2 threads wait for the condition variable `ready_now`", "in `wait_for_it`", "not seen to be notified"]),
+    ("herd", &["threads are woken for each `notify_all`", "in `produce`", "Use `notify_one`"]),
+    ("tries", &["threads tried to lock `registry`", "in vain in `ask_again`"]),
     ("stuck", &["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"]),
 ];
 

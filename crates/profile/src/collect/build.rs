@@ -364,6 +364,7 @@ impl<'a> Builder<'a> {
             waiters: self.sites(image, &totals.waiters, kind)?,
             holders: self.sites(image, &totals.holders, kind)?,
             takers: self.sites(image, &totals.takers, kind)?,
+            tries: self.sites(image, &totals.tries, kind)?,
             wakers: Vec::new(),
             kind,
             timeline: totals.over_time.timeline(self.slice_ns),

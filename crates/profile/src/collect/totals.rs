@@ -22,6 +22,8 @@ pub(crate) struct Totals {
     pub(crate) threads: BTreeSet<u32>,
     pub(crate) over_time: OverTime,
     pub(crate) causes: Sums,
+    /// Who tried to lock it while another thread had it.
+    pub(crate) tries: Stacks,
     /// Who notifies, of a condition variable: how often, and how often all.
     pub(crate) notifiers: Stacks,
     pub(crate) notifications_of_all: f64,
@@ -46,7 +48,7 @@ impl Sum {
 impl Totals {
     /// The numbers of all stacks in it.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
-        [&self.waiters, &self.holders, &self.takers, &self.notifiers]
+        [&self.waiters, &self.holders, &self.takers, &self.tries, &self.notifiers]
             .into_iter()
             .flat_map(|stacks| stacks.0.keys().map(Stack::number))
             .chain(self.causes.stacks())
@@ -72,6 +74,7 @@ impl Totals {
                 self.takers.add(stack, weight, ns);
                 self.hold_lengths.add(weight, ns);
             }
+            event::TRIED => self.tries.add(stack, weight, 0),
             event::NOTIFY => {
                 let all = if sample.event & event::ALL != 0 { weight } else { 0.0 };
                 self.notifications_of_all += all;

@@ -83,7 +83,7 @@ fn so_do_those_to_read_and_those_of_locks_without_marks() {
         let marks = Marks::default();
         for _ in 0..N {
             marks.read(LOCK + 64, ondeck_record::prepare_to_read(), true);
-            marks.release_read(LOCK + 64).into_iter().for_each(ondeck_record::Pending::done);
+            marks.release_read(LOCK + 64, || true).into_iter().for_each(ondeck_record::Pending::done);
         }
         let n = samples(&mut reader).len();
         assert!(is_near(n as f64 * RATE as f64, N, RATE as f64), "{n}");

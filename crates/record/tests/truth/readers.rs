@@ -14,7 +14,11 @@ fn read(marks: &Marks, was_free: bool) {
 }
 
 fn release_read(marks: &Marks) -> bool {
-    let pending = marks.release_read(LOCK);
+    release_read_as(marks, true)
+}
+
+fn release_read_as(marks: &Marks, is_alone: bool) -> bool {
+    let pending = marks.release_read(LOCK, || is_alone);
     let is_some = pending.is_some();
     pending.into_iter().for_each(ondeck_record::Pending::done);
     is_some
@@ -70,6 +74,39 @@ fn while_a_writer_waits_each_reading_is_charged() {
     });
 }
 
+/// While one reads for long, and a writer waits, others come and go.
+#[test]
+fn of_several_readers_the_one_that_stays_is_charged() {
+    in_its_own_process("readers::of_several_readers_the_one_that_stays_is_charged", 1, |directory| {
+        start(Exact);
+        let marks = &Marks::default();
+        read(marks, true);
+        let (writer, came) = when(|| marks.wait_for_one_of_several(LOCK, Writing).unwrap());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    read(marks, false);
+                    pass(100);
+                    release_read_as(marks, false);
+                }
+                // Stays a little longer than the first one.
+                read(marks, false);
+            });
+        });
+        let (_, read_for) = when(|| release_read_as(marks, false));
+        pass(50);
+        let (_, left) = when(|| release_read_as(marks, true));
+        writer.end_of_several(true, LOCK, Writing);
+        let samples = samples(&mut reader(directory));
+        let charges: Vec<_> = samples.iter().filter(|one| one.event == event::CHARGE | event::READING).collect();
+        assert_eq!(charges.len(), 2, "{samples:?}");
+        // Both were released here, and the takes before by the other thread.
+        assert!(charges[0].thread == charges[1].thread && charges[0].thread != samples[0].thread, "{samples:?}");
+        assert!(came.until(read_for).contains(&charges[0].ns), "{samples:?}");
+        assert!(read_for.until(left).contains(&charges[1].ns), "{samples:?}");
+    });
+}
+
 /// What a thread remembers of a reading that another has ended is dropped, once the lock was free.
 #[test]
 fn a_reading_that_another_ends_is_forgotten() {
@@ -96,7 +133,7 @@ fn more_holds_than_are_remembered_cost_the_oldest() {
             marks.read(LOCK + 64 * n as u64, 0, true);
         }
         for (n, marks) in marks.iter().enumerate() {
-            let pending = marks.release_read(LOCK + 64 * n as u64);
+            let pending = marks.release_read(LOCK + 64 * n as u64, || true);
             assert_eq!(pending.is_some(), n >= 2, "{n}");
             pending.into_iter().for_each(ondeck_record::Pending::done);
         }
@@ -278,7 +315,7 @@ fn readings_of_other_locks_are_not_remembered_beside_one() {
             let n_due = n_due.count();
             samples(&mut reader);
             for (n, marks) in marks.iter().enumerate() {
-                marks.release_read(at(n)).into_iter().for_each(ondeck_record::Pending::done);
+                marks.release_read(at(n), || true).into_iter().for_each(ondeck_record::Pending::done);
             }
             let n_samples = samples(&mut reader).len();
             // The very first may be looked at with nothing said before.
