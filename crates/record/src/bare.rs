@@ -22,6 +22,7 @@
 
 use crate::account::{Marks, Wait};
 use crate::file::Wish;
+use crate::layout::NONE;
 use crate::recording::{Recording, current};
 use crate::release::Pending;
 use crate::thread::{Hold, Holds, own};
@@ -206,7 +207,7 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     recording.note_lock();
     HERE.with(|here| {
         here.take(address);
-        here.got(recording, wait, address, known(turn));
+        here.got(recording, wait, Hold::new(address, known(turn), NONE, false));
     });
 }
 
@@ -217,8 +218,8 @@ pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pe
     let recording = current()?;
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {
-        Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_| true),
-        None if is_contended => find(address)?.release_bare(recording, address, None, |_| true),
+        Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_, _| true),
+        None if is_contended => find(address)?.release_bare(recording, address, None, |_, _| true),
         None => None,
     }
 }

@@ -60,17 +60,17 @@ impl Holds {
         }
     }
 
-    /// The thread has got the lock at that address, after a wait: counts that, and remembers the hold if it is looked at or
+    /// The thread has got the lock of that hold, after a wait: counts that, and remembers the hold if it is looked at or
     /// the stack is known.
-    pub(crate) fn got(&self, recording: &Recording, wait: &Wait<'_>, address: u64, turn: u64) {
+    pub(crate) fn got(&self, recording: &Recording, wait: &Wait<'_>, hold: Hold) {
         let is_timed = self.count(recording);
         let stack = match wait.known_stack() {
             NONE if is_timed => walk::stack(recording),
             known => known,
         };
         // One inside another is remembered too, so that its end is not taken for the end of the outer one.
-        if is_timed || stack != NONE || self.has(address) {
-            self.remember(Hold::new(address, turn, stack, is_timed));
+        if is_timed || stack != NONE || self.has(hold.address) {
+            self.remember(Hold { stack, is_timed, ..hold });
         }
     }
 }
@@ -136,7 +136,7 @@ mod tests {
         holds.leave(if is_due { 1 } else { 5 });
         // All frames are the recorder's then, so a walk finds no stack.
         let entry = own().entry.replace(u64::MAX);
-        holds.got(recording, &wait, LOCK, 2);
+        holds.got(recording, &wait, Hold::new(LOCK, 2, NONE, false));
         own().entry.set(entry);
         holds.take(LOCK).filter(|hold| hold.turn == 2).map(|hold| (hold.stack, hold.is_timed))
     }

@@ -12,13 +12,13 @@ use core::sync::atomic::Ordering::Relaxed;
 
 impl Marks {
     /// The calling thread is about to release the lock at that address, which has no room for what is known of this hold. If
-    /// somebody asks for a charge, `is_charged` says whether it is this hold's.
+    /// somebody asks for a charge, `is_charged` says whether it is this hold's, now.
     pub(crate) fn release_bare(
         &self,
         recording: &Recording,
         address: u64,
         hold: Option<Hold>,
-        is_charged: impl FnOnce(&Lock) -> bool,
+        is_charged: impl FnOnce(&Lock, u64) -> bool,
     ) -> Option<Pending> {
         let asks = self.asks_for_charge();
         let timed_from = hold.filter(|hold| hold.is_timed).map(|hold| hold.from);
@@ -27,7 +27,7 @@ impl Marks {
         }
         let (number, lock) = self.lock(recording, address)?;
         let now = now_ns();
-        let charged = (asks && is_charged(lock)).then(|| {
+        let charged = (asks && is_charged(lock, now)).then(|| {
             let charged = charge(lock, now, self.has(Tag::HOT));
             self.cool(lock, charged.is_long);
             held(lock, charged)

@@ -1,16 +1,18 @@
 //! Locks that many threads may have at once to read, or one to write, with marks like a mutex.
 //!
 //! A writer is charged as who has a mutex. Of several readers an instant is charged to the one that gives the lock back
-//! next of those that have it since the last charge, or since somebody waits. The last of them is charged what is left. So all
-//! that is waited is charged once, and a reader that comes and goes while another one stays is charged nothing. When two
-//! give it back at once, each may take the other for the last: what is left then counts as handing on. What each reader
-//! has is remembered by its thread, since the marks have room for one hold.
+//! next, of those that have had it for at least half of the time since the last charge, or since somebody waits. The last of
+//! them is charged what is left. So all that is waited is charged once, and a reader that comes and goes while another one
+//! stays is charged nothing, or at most twice its own time. Half, and not all: when two give it back at once, each may
+//! take the other for the last, and who has come meanwhile is to go on. What each reader has is remembered by its thread,
+//! since the marks have room for one hold.
 //!
 //! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
 use crate::account::{Marks, Wait};
 use crate::layout::{Lock, NONE, event, kind};
+use crate::memory::between;
 use crate::recording::{Recording, current};
 use crate::release::Pending;
 use crate::thread::{Hold, own};
@@ -96,6 +98,8 @@ impl Marks {
         let Some(recording) = current() else { return };
         recording.note_lock();
         let holds = &own().holds;
+        // Before what was not its own is charged: of what follows, it may be charged all.
+        let hold = Hold::new(address, 0, NONE, false);
         if was_free {
             self.found_bare(recording, address);
             // Nobody had it, so what is remembered was ended by another thread.
@@ -105,10 +109,10 @@ impl Marks {
         if is_looked_at && let Some(number) = self.number(recording, address) {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
-            holds.remember(Hold::new(address, 0, stack, true));
+            holds.remember(Hold { stack, is_timed: true, ..hold });
         } else if self.asks() || holds.has(address) {
             // So that it is not charged for what was before it, and its end is not taken for the end of an outer one.
-            holds.remember(Hold::new(address, 0, NONE, false));
+            holds.remember(hold);
         }
     }
 
@@ -125,8 +129,11 @@ impl Marks {
         let recording = current()?;
         let hold = own().holds.take(address);
         // One that is not remembered began before anybody waited.
-        let began_before = |lock: &Lock| hold.is_none_or(|hold| hold.from <= lock.lasts_since.load(Relaxed));
-        let pending = self.release_bare(recording, address, hold, |lock| is_alone || began_before(lock))?;
+        let stayed = |lock: &Lock, now: u64| {
+            let since = lock.lasts_since.load(Relaxed);
+            hold.is_none_or(|hold| 2 * between(hold.from, now) >= between(since, now))
+        };
+        let pending = self.release_bare(recording, address, hold, |lock, now| is_alone || stayed(lock, now))?;
         Some(pending.with(Access::Reading))
     }
 
@@ -144,10 +151,11 @@ impl Wait<'_> {
             return;
         }
         let Some(recording) = current() else { return };
+        let hold = Hold::new(address, 0, NONE, false);
         self.write_down(recording, has_it);
         if has_it {
             recording.note_lock();
-            own().holds.got(recording, &self, address, 0);
+            own().holds.got(recording, &self, hold);
         }
     }
 }

@@ -177,8 +177,9 @@ pub(super) const PROGRAMS: &[Program] = &[
     }),
     row("python-queue", &[("python3", "python3")], &[of("4 + 4", 8)], nothing, batch::python).with(Known {
         setting: "4 + 4",
-        lock: "the mutex of the interpreter's lock, Python/ceval_gil.h: taken by take_gil and drop_gil",
-        name: "_PyRuntime+0x",
+        lock: "the interpreter's lock, Python/ceval_gil.h: taken by take_gil, which waits on its condition variable; and the \
+               mutex of that",
+        name: "GIL",
         module: "python3",
         waiters: &[
             "take_gil",
@@ -188,7 +189,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "PyEval_AcquireThread",
             "_PyEval_EvalFrameDefault",
         ],
-        share: 0.9,
+        share: 0.7,
     }),
     row("mariadb", &[SYSBENCH, MARIADB, ("mawk", "awk")], CLIENTS, servers::prepare_mariadb, servers::mariadb).with(
         Known {

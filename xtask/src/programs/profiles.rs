@@ -103,9 +103,10 @@ impl Known {
 
     /// Of a profile that is as expected.
     fn line(&self, program: &str, profile: &Profile) -> String {
-        let (seconds, share) = (profile.wait_ns() / 1e9, percent(profile.locks[0].wait_ns / profile.wait_ns()));
+        let listed = ondeck_profile::grouped(profile.clone());
+        let (seconds, share) = (listed.wait_ns() / 1e9, percent(listed.locks[0].wait_ns / listed.wait_ns()));
         let Known { setting, lock: known, .. } = self;
-        let said = ondeck_profile::findings(profile).verdict;
+        let said = ondeck_profile::findings(&listed).verdict;
         format!("| `{program}` | {setting} | {known} | {seconds:.2} | {share} | {said} |")
     }
 }

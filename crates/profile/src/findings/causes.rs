@@ -106,7 +106,7 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
     whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     for at in 0..whys.len() {
         let Some((held, smaller)) = whys.get(at..).and_then(<[Why]>::split_first) else { break };
-        let Some(behind) = held.sleeps_too(smaller) else { continue };
+        let Some(behind) = held.sleeps_too(smaller, tops) else { continue };
         let sleeps = whys.remove(at + 1 + behind);
         whys[at].take_in(&sleeps);
     }
@@ -134,12 +134,14 @@ impl Why {
     }
 
     /// Where among those that are smaller the sleeps of its function are, if they are enough.
-    fn sleeps_too(&self, whys: &[Why]) -> Option<usize> {
-        let is_it = |other: &Why| {
+    fn sleeps_too(&self, whys: &[Why], tops: &Tops) -> Option<usize> {
+        // In another line of it, maybe.
+        let function = |why: &Why| why.frame.map(|frame| tops.brief(frame).to_owned());
+        let mine = function(self).filter(|_| self.what == What::Held)?;
+        whys.iter().position(|other| {
             let is_enough = other.ns >= SLEEPS_TOO * (self.ns + other.ns);
-            other.what == What::Blocked && other.frame == self.frame && is_enough
-        };
-        if self.what == What::Held && self.frame.is_some() { whys.iter().position(is_it) } else { None }
+            other.what == What::Blocked && is_enough && function(other).is_some_and(|its| its == mine)
+        })
     }
 
     fn take_in(&mut self, sleeps: &Why) {

@@ -82,11 +82,12 @@ fn of_several_readers_the_one_that_stays_is_charged() {
         let marks = &Marks::default();
         read(marks, true);
         let (writer, came) = when(|| marks.wait_for_one_of_several(LOCK, Writing).unwrap());
+        pass(1000);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..5 {
                     read(marks, false);
-                    pass(100);
+                    pass(10);
                     release_read_as(marks, false);
                 }
                 // Stays a little longer than the first one.
@@ -104,6 +105,44 @@ fn of_several_readers_the_one_that_stays_is_charged() {
         assert!(charges[0].thread == charges[1].thread && charges[0].thread != samples[0].thread, "{samples:?}");
         assert!(came.until(read_for).contains(&charges[0].ns), "{samples:?}");
         assert!(read_for.until(left).contains(&charges[1].ns), "{samples:?}");
+    });
+}
+
+/// Readers that overlap without an end keep a writer waiting: each is charged for its time.
+#[test]
+fn readers_that_relieve_each_other_are_charged_in_turn() {
+    in_its_own_process("readers::readers_that_relieve_each_other_are_charged_in_turn", 1, |directory| {
+        start(Exact);
+        let marks = &Marks::default();
+        let writer = marks.wait_for_one_of_several(LOCK, Writing).unwrap();
+        read(marks, true);
+        // This thread and another one take turns, and the lock is never free.
+        let (to_other, from_here) = std::sync::mpsc::channel();
+        let (to_here, from_other) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while from_here.recv().is_ok() {
+                    read(marks, false);
+                    to_here.send(()).unwrap();
+                    from_here.recv().unwrap();
+                    release_read_as(marks, false);
+                    to_here.send(()).unwrap();
+                }
+            });
+            let tell = || (to_other.send(()).unwrap(), from_other.recv().unwrap());
+            for _ in 0..5 {
+                tell();
+                release_read_as(marks, false);
+                read(marks, false);
+                tell();
+            }
+            drop(to_other);
+        });
+        release_read(marks);
+        writer.end_of_several(true, LOCK, Writing);
+        let samples = samples(&mut reader(directory));
+        let n_charges = samples.iter().filter(|one| one.event == event::CHARGE | event::READING).count();
+        assert_eq!(n_charges, 11, "{samples:?}");
     });
 }
 
