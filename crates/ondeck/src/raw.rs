@@ -132,12 +132,12 @@ unsafe impl<P: Policy> lock_api::RawCondvar for RawCondvar<P> {
 
     #[inline]
     fn notify_one(&self) -> bool {
-        self.0.notify_one()
+        recorded::notify_one(&self.0)
     }
 
     #[inline]
     fn notify_all(&self) -> usize {
-        self.0.notify_all()
+        recorded::notify_all(&self.0)
     }
 }
 

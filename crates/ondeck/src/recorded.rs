@@ -1,22 +1,34 @@
 //! The operations of the locks in a build that can record: each does its work and tells the recorder.
 //!
 //! `ondeck_record::bare` says what is looked at where. All but the fast paths are in functions of their own, which the
-//! recorded stacks do not show.
+//! recorded stacks do not show. The libraries for C and C++ compile this file too (`crates/capi`).
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ondeck_locks::RawLock;
 use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
 use ondeck_platform::{Hardware, Platform, StaticPlatform, Step, Waited};
-use ondeck_record::{Opaque, Pending, bare};
+use ondeck_record::{Opaque, bare};
 
 /// The platform that the locks run on.
 pub(crate) type Machine = Recorded;
 
-pub(crate) fn name<T: ?Sized>(lock: &T, name: &str) {
-    ondeck_record::name((&raw const *lock).cast::<u8>() as u64, size_of_val(lock) as u64, name.as_bytes());
+pub(crate) fn name(address: u64, length: u64, name: &[u8]) {
+    ondeck_record::name(address, length, name);
 }
 
 fn address<T>(of: &T) -> u64 {
     (&raw const *of) as u64
+}
+
+/// Whether the environment asks for a recording. Here and not in the recorder: the compiler finds a crate's own variables
+/// with one load less.
+static IS_WISHED: AtomicBool = AtomicBool::new(false);
+
+/// All that an operation without contention looks at where nothing is recorded.
+#[inline(always)]
+fn is_wished() -> bool {
+    // Set before the program starts, or a library whose locks these are is loaded.
+    IS_WISHED.load(Relaxed)
 }
 
 #[inline(always)]
@@ -50,24 +62,24 @@ pub(crate) fn try_acquire_until<P: Policy>(lock: &RawOndeck<Machine, P>, deadlin
 /// The calling thread holds the lock.
 #[inline(always)]
 pub(crate) unsafe fn release<P: Policy>(lock: &RawOndeck<Machine, P>) {
-    let pending = about_to_release(lock);
+    if is_wished() {
+        // SAFETY: the caller's.
+        return unsafe { release_and_tell(lock, RawOndeck::release) };
+    }
     // SAFETY: the caller's.
     unsafe { lock.release() };
-    if let Some(pending) = pending {
-        released(pending);
-    }
 }
 
 /// # Safety
 /// The calling thread holds the lock.
 #[inline(always)]
 pub(crate) unsafe fn release_fair<P: Policy>(lock: &RawOndeck<Machine, P>) {
-    let pending = about_to_release(lock);
+    if is_wished() {
+        // SAFETY: the caller's.
+        return unsafe { release_and_tell(lock, RawOndeck::release_fair) };
+    }
     // SAFETY: the caller's.
     unsafe { lock.release_fair() };
-    if let Some(pending) = pending {
-        released(pending);
-    }
 }
 
 /// # Safety
@@ -78,34 +90,63 @@ pub(crate) unsafe fn wait<P: Policy>(
     lock: &RawOndeck<Machine, P>,
     deadline_ns: Option<u64>,
 ) -> bool {
-    let begun = begin_to_wait(waiters, lock);
+    let begun = if is_wished() { begin_to_wait(waiters, lock) } else { None };
     // SAFETY: the caller's.
     let is_notified = unsafe { waiters.wait(lock, deadline_ns) };
+    taken(lock);
     if let Some(begun) = begun {
         end_wait(begun);
     }
-    taken(lock);
     is_notified
 }
 
 /// The lock was acquired without waiting.
 #[inline(always)]
 fn taken<P: Policy>(lock: &RawOndeck<Machine, P>) {
-    let is_due = bare::is_due();
-    if is_due || ondeck_record::is_on() && (lock.is_contended() || bare::remembers()) {
-        look(lock, is_due);
+    if is_wished() {
+        look(lock);
+    }
+}
+
+#[inline(always)]
+pub(crate) fn notify_one<P: Policy>(waiters: &RawCondvar<Machine, P>) -> bool {
+    tell_notification(waiters, false);
+    waiters.notify_one()
+}
+
+#[inline(always)]
+pub(crate) fn notify_all<P: Policy>(waiters: &RawCondvar<Machine, P>) -> usize {
+    tell_notification(waiters, true);
+    waiters.notify_all()
+}
+
+#[inline(always)]
+fn tell_notification<P: Policy>(waiters: &RawCondvar<Machine, P>, is_all: bool) {
+    #[cold]
+    #[inline(never)]
+    fn tell(address: u64, is_all: bool) {
+        bare::within(|| ondeck_record::notifies(address, is_all));
+    }
+    if is_wished() {
+        tell(address(waiters), is_all);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn look<P: Policy>(lock: &RawOndeck<Machine, P>, is_due: bool) {
-    bare::within(|| bare::taken(address(lock), lock.n_releases(), is_due, lock.is_contended()));
+fn look<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    let is_due = bare::is_due();
+    if is_due || ondeck_record::is_on() && (lock.is_contended() || bare::remembers()) {
+        bare::within(|| bare::taken(address(lock), lock.n_releases(), is_due, lock.is_contended()));
+    }
 }
 
 #[cold]
 #[inline(never)]
 fn acquire_contended<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: Option<u64>) -> bool {
+    if !is_wished() {
+        return lock.acquire_contended(deadline_ns);
+    }
     bare::within(|| {
         let Some(wait) = bare::wait(address(lock)) else { return lock.acquire_contended(deadline_ns) };
         let has_it = wait.told(|| lock.acquire_contended(deadline_ns));
@@ -114,22 +155,22 @@ fn acquire_contended<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: Optio
     })
 }
 
-#[inline(always)]
-fn about_to_release<P: Policy>(lock: &RawOndeck<Machine, P>) -> Option<Pending> {
+/// # Safety
+/// The calling thread holds the lock, and `release` owes its callee no more than that.
+#[cold]
+#[inline(never)]
+unsafe fn release_and_tell<P: Policy>(
+    lock: &RawOndeck<Machine, P>,
+    release: unsafe fn(&RawOndeck<Machine, P>),
+) {
     let is_told = ondeck_record::is_on() && (bare::remembers() || lock.is_contended());
-    if is_told { look_at_release(lock) } else { None }
-}
-
-#[cold]
-#[inline(never)]
-fn look_at_release<P: Policy>(lock: &RawOndeck<Machine, P>) -> Option<Pending> {
-    bare::within(|| bare::release(address(lock), lock.n_releases(), lock.is_contended()))
-}
-
-#[cold]
-#[inline(never)]
-fn released(pending: Pending) {
-    bare::within(|| pending.done());
+    let told = || bare::within(|| bare::release(address(lock), lock.n_releases(), lock.is_contended()));
+    let pending = if is_told { told() } else { None };
+    // SAFETY: the caller's. From here on the lock may be gone.
+    unsafe { release(lock) };
+    if let Some(pending) = pending {
+        bare::within(|| pending.done());
+    }
 }
 
 /// The recorded wait includes the wait for the lock at its end: a notification moves waiters to the lock's own.
@@ -152,12 +193,12 @@ fn end_wait(wait: Opaque) {
 
 // -- The process ------------------------------------------------------------------------------------------------------
 
-/// Run by the loader before the program, which has one thread then and holds no lock.
+/// Run by the loader before the program or library that this is in. Nobody holds a lock of it then.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
-        bare::prepare();
+        IS_WISHED.store(bare::prepare(), Relaxed);
     }
     begin
 };

@@ -7,7 +7,7 @@ use ondeck_platform::Hardware;
 /// The platform that the locks run on.
 pub(crate) type Machine = Hardware;
 
-pub(crate) fn name<T: ?Sized>(_lock: &T, _name: &str) {}
+pub(crate) fn name(_address: u64, _length: u64, _name: &[u8]) {}
 
 #[inline(always)]
 pub(crate) fn acquire<P: Policy>(lock: &RawOndeck<Machine, P>) {
@@ -50,4 +50,14 @@ pub(crate) unsafe fn wait<P: Policy>(
 ) -> bool {
     // SAFETY: the caller's.
     unsafe { waiters.wait(lock, deadline_ns) }
+}
+
+#[inline(always)]
+pub(crate) fn notify_one<P: Policy>(waiters: &RawCondvar<Machine, P>) -> bool {
+    waiters.notify_one()
+}
+
+#[inline(always)]
+pub(crate) fn notify_all<P: Policy>(waiters: &RawCondvar<Machine, P>) -> usize {
+    waiters.notify_all()
 }

@@ -25,7 +25,7 @@ use crate::file::Wish;
 use crate::layout::NONE;
 use crate::recording::{Recording, current};
 use crate::release::Pending;
-use crate::thread::{Hold, Holds, own};
+use crate::thread::{Hold, own};
 use crate::{Charging, Source, modules, walk};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
@@ -46,18 +46,22 @@ static IS_WISHED: AtomicBool = AtomicBool::new(false);
 /// The process that has tried to begin a recording; another one is our parent.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
-/// Reads the environment and, if it asks for a recording, asks the loader and the allocator for what that takes. To be
-/// called once, before the program starts.
-pub fn prepare() {
-    let Some(wish) = Wish::of_environment() else { return };
+/// Reads the environment and, if it asks for a recording, asks the loader and the allocator for what that takes. Whether it
+/// asks: if not, nothing else here is to be called. By one thread at a time, before locks are used that are to be recorded.
+#[must_use]
+pub fn prepare() -> bool {
+    // A program may have locks of Rust and those for C.
+    if IS_WISHED.load(Relaxed) {
+        return true;
+    }
+    let Some(wish) = Wish::of_environment() else { return false };
     // SAFETY: whoever prepares is alone at it.
     unsafe { *WISH.0.get() = Some(wish) };
     crate::ask_loader();
     walk::ask_for_caches();
     modules::ask_for_no_more_memory();
     IS_WISHED.store(true, Release);
-    // The allocator may have locked meanwhile, and found nothing wished.
-    HERE.with(|here| here.leave(0));
+    true
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
@@ -123,18 +127,12 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
     None
 }
 
-// -- What a thread remembers ------------------------------------------------------------------------------------------
-
-thread_local! {
-    static HERE: Holds = const { Holds::new() };
-}
+// -- What the lock tells ----------------------------------------------------------------------------------------------
 
 /// As a hold has it: 0 where it is not known. One turn of 2^64 is as if it were not.
 fn known(turn: Option<u64>) -> u64 {
     turn.map_or(0, |turn| turn.wrapping_add(1))
 }
-
-// -- What the lock tells ----------------------------------------------------------------------------------------------
 
 /// Enters the recorder from the lock's own slow paths. To be called in a function that is not put into its callers, which
 /// then is the innermost that no stack shows.
@@ -153,42 +151,41 @@ pub fn within<T>(act: impl FnOnce() -> T) -> T {
 /// Counts an acquisition: whether it is to be looked at, by [`taken`].
 #[inline(always)]
 pub fn is_due() -> bool {
-    HERE.with(|here| {
-        let left = here.left();
-        if left > 1 {
-            here.leave(left - 1);
-        }
-        left <= 1
-    })
+    let holds = &own().holds;
+    let left = holds.left();
+    if left > 1 {
+        holds.leave(left - 1);
+    }
+    left <= 1
 }
 
 /// Whether the calling thread remembers holds, of any lock: each acquire and release is to be told then.
 #[inline(always)]
 pub fn remembers() -> bool {
-    HERE.with(|here| !here.is_empty())
+    !own().holds.is_empty()
 }
 
 /// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
 pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) {
-    /// Acquisitions of a process that does not record, or not yet, until it looks again whether it does.
+    /// Acquisitions of a process that cannot record until it looks again whether it can.
     const AGAIN_AFTER: u32 = 10_000;
-    HERE.with(|here| {
-        // Of a hold that another thread has ended.
-        here.take(address);
-        let Some(recording) = recording() else {
-            if is_due {
-                here.leave(if IS_WISHED.load(Relaxed) { AGAIN_AFTER } else { u32::MAX });
-            }
-            return;
-        };
-        recording.note_lock();
-        if is_contended && let Some(marks) = find(address) {
-            marks.found_bare(recording, address);
+    let here = own();
+    // Of a hold that another thread has ended.
+    here.holds.take(address);
+    let Some(recording) = recording() else {
+        if is_due {
+            here.holds.leave(AGAIN_AFTER);
         }
-        if is_due && here.count(recording) {
-            here.remember(Hold::new(address, known(turn), walk::stack(recording), true));
-        }
-    });
+        return;
+    };
+    here.again.set((0, 0));
+    recording.note_lock();
+    if is_contended && let Some(marks) = find(address) {
+        marks.found_bare(recording, address);
+    }
+    if is_due && here.holds.count(recording) {
+        here.holds.remember(Hold::new(address, known(turn), walk::stack(recording), true));
+    }
 }
 
 /// The calling thread begins to wait for the lock at that address. `None` if that cannot be recorded.
@@ -205,16 +202,16 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
         return;
     }
     recording.note_lock();
-    HERE.with(|here| {
-        here.take(address);
-        here.got(recording, wait, Hold::new(address, known(turn), NONE, false));
-    });
+    let here = own();
+    here.again.set((0, 0));
+    here.holds.take(address);
+    here.holds.got(recording, wait, Hold::new(address, known(turn), NONE, false));
 }
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
 /// in the answer; the lock may be gone by then.
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pending> {
-    let hold = HERE.with(|here| here.take(address));
+    let hold = own().holds.take(address);
     let recording = current()?;
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {

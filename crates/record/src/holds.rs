@@ -86,9 +86,14 @@ mod tests {
 
     const LOCK: u64 = 0x5000;
 
+    fn no_holds() -> Holds {
+        // SAFETY: its fields are numbers, and zeros are a number or false.
+        unsafe { core::mem::zeroed() }
+    }
+
     #[test]
     fn holds_are_known_by_their_locks() {
-        let holds = Holds::new();
+        let holds = no_holds();
         assert!(!holds.has(LOCK));
         holds.remember(Hold::new(LOCK + 64, 0, NONE, false));
         assert!(!holds.has(LOCK) && holds.has(LOCK + 64));
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_a_parent_held_is_nobodys() {
-        let holds = Holds::new();
+        let holds = no_holds();
         let hold = |turn| Hold::new(LOCK, turn, NONE, true);
         holds.remember(hold(7));
         holds.remember(Hold { generation: account::generation() ^ Tag::ONE_GENERATION, ..hold(8) });
@@ -129,7 +134,7 @@ mod tests {
             slot: Cell::new(0),
             outer,
         };
-        let holds = Holds::new();
+        let holds = no_holds();
         if is_inside {
             holds.remember(Hold::new(LOCK, 1, NONE, false));
         }

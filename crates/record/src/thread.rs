@@ -2,7 +2,6 @@
 //! thread-locals may allocate when they are first used in a library, and that may lock a mutex. All zeros at first.
 
 use crate::account::Wait;
-use crate::layout::NONE;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use ondeck_platform::kernel;
@@ -22,7 +21,7 @@ pub(crate) struct Own {
     pub(crate) woken: Cell<u64>,
     /// The address of a mutex that it is about to lock, and the stack from which, if that is walked before.
     pub(crate) ready: Cell<(u64, u64)>,
-    /// Its count of acquisitions, and what it has to read, of locks that others may have meanwhile.
+    /// Its count of acquisitions, and what it has of locks that have no room for marks, or that others may have meanwhile.
     pub(crate) holds: Holds,
     /// Its slot among those that wait, counted from 1; 0 before its first wait.
     pub(crate) slot: Cell<u32>,
@@ -57,7 +56,7 @@ pub(crate) struct Hold {
 
 pub(crate) const N_HOLDS: usize = 8;
 
-/// The holds of a thread, and its count of acquisitions.
+/// The holds of a thread, and its count of acquisitions. Zeros are none.
 #[repr(C)]
 pub(crate) struct Holds {
     /// Acquisitions until the next that is looked at, and that one; 0 before the first.
@@ -68,12 +67,6 @@ pub(crate) struct Holds {
 }
 
 impl Holds {
-    pub(crate) const fn new() -> Self {
-        let list = [const { Cell::new(Hold { address: 0, turn: 0, from: 0, is_timed: false, stack: NONE, generation: 0 }) };
-            N_HOLDS];
-        Holds { left: Cell::new(0), n: Cell::new(0), list }
-    }
-
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.n.get() == 0

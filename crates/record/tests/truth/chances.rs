@@ -67,7 +67,7 @@ fn so_do_those_to_read_and_those_of_locks_without_marks() {
     const N: u32 = 20_000;
     const RATE: u64 = 20;
     in_its_own_process("chances::so_do_those_to_read_and_those_of_locks_without_marks", RATE, |directory| {
-        bare::prepare();
+        assert!(bare::prepare());
         for turn in 0..u64::from(N) {
             let is_due = bare::is_due();
             if is_due || bare::remembers() {

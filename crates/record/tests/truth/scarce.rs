@@ -80,7 +80,7 @@ fn what_comes_to_a_lock_asks_for_no_memory() {
 #[test]
 fn the_programs_own_recorder_asks_for_no_memory_once_it_is_prepared() {
     in_its_own_process("scarce::the_programs_own_recorder_asks_for_no_memory_once_it_is_prepared", 1, |directory| {
-        bare::prepare();
+        assert!(bare::prepare());
         const N: usize = 100;
         let n_asked = n_allocated(|| {
             for _ in 0..N {
