@@ -166,7 +166,8 @@ fn without_a_lock(profile: &Profile) -> String {
     }
 }
 
-/// Whether ondeck's mutex could stand in for the lock, and does not yet.
+/// Whether ondeck's mutex could stand in for the lock, and does not yet. Of the program's own locks, ondeck's tell how their
+/// threads wait.
 fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
-    lock.kind == LockKind::Mutex && profile.lock == "glibc"
+    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
 }

@@ -238,6 +238,13 @@ const STANDARD: &[(&str, &[&str])] = &[
     ("library/core/src/mem/", &["drop"]),
 ];
 
+/// Headers whose functions only lock: ours, and those of C++ libraries below a directory [`OF_CPP`]. A function that is made
+/// for a type of another function's own is inlined without a path.
+const HEADERS: &[&str] =
+    &["condition_variable", "condition_variable.h", "mutex", "shared_mutex", "std_mutex.h", "unique_lock.h"];
+const OF_CPP: &str = "/c++/";
+const OUR_HEADER: &str = "ondeck.hpp";
+
 /// What is known of each frame of a profile, found out once: there are more stacks than frames.
 pub(crate) struct Tops<'p> {
     profile: &'p Profile,
@@ -310,12 +317,19 @@ pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     }
     let is_known = BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning));
-    is_known || is_of_locks(&frame.file) || !brief.contains("::") && is_of_standard_library(&frame.file, brief)
+    let is_of_library = || is_of_standard_library(&frame.file, brief) || is_of_header(&frame.file);
+    is_known || is_of_locks(&frame.file) || !brief.contains("::") && is_of_library()
 }
 
 /// The same of Rust's standard library, of functions without a path.
 fn is_of_standard_library(file: &str, brief: &str) -> bool {
     STANDARD.iter().any(|(part, names)| file.contains(part) && (names.is_empty() || names.contains(&brief)))
+}
+
+/// The same of C++'s, and of ours.
+fn is_of_header(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or_default();
+    name == OUR_HEADER || file.contains(OF_CPP) && HEADERS.contains(&name)
 }
 
 /// Whether a source file is of a package of locks. Where a program has tables of lines only, names of functions that were
@@ -424,6 +438,27 @@ mod tests {
         }
         let own = Frame { function: "lock".into(), file: "src/main.rs".into(), is_named: true, ..Frame::default() };
         assert!(!is_wrapper(&own, "lock"));
+    }
+
+    /// As a wait with a lambda for its condition.
+    #[test]
+    fn functions_of_headers_are_known_by_their_files() {
+        let judged = |function: &str, file: &str| {
+            let frame = Frame { function: function.into(), file: file.into(), is_named: true, ..Frame::default() };
+            is_wrapper(&frame, &brief(function))
+        };
+        let wait = "wait<consume()::<lambda()> >";
+        for file in ["/usr/include/ondeck.hpp", "/usr/include/c++/14/condition_variable", "/lib/c++/v1/mutex"] {
+            assert!(judged(wait, file), "{file}");
+        }
+        for (function, file) in [
+            (wait, "/src/mutex"),
+            (wait, "/src/ondeck.cpp"),
+            ("operator()", "/usr/include/c++/14/functional"),
+            ("app::wait", "/src/ondeck.hpp"),
+        ] {
+            assert!(!judged(function, file), "{function} in {file}");
+        }
     }
 
     /// One function may do both, and is two then.

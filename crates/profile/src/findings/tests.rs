@@ -200,6 +200,9 @@ fn short_sections_lead_to_a_trial_where_that_can_help() {
                     Lock it less often, most in `f4` (a.c:14).";
     let ours = of(&Profile { locks: vec![hot.clone()], lock: "ondeck".to_owned(), ..program() });
     assert_eq!((ours.verdict.as_str(), ours.command), (expected, None));
+    let own = Lock { spins: Some(0.0), ..hot.clone() };
+    let own = of(&Profile { locks: vec![own], ..program() });
+    assert_eq!((own.verdict.as_str(), own.command), (expected, None), "the program has ondeck's lock already");
     let readers = Lock { kind: LockKind::RwLock, ..hot };
     let readers = of(&Profile { locks: vec![readers], ..program() });
     assert_eq!((readers.verdict.as_str(), readers.command), (expected, None));
