@@ -211,7 +211,13 @@ int ondeck_monitor_pulse(ondeck_monitor_t *monitor);
 /* Ends the waits of all threads that wait now. They enter one after the other. Returns 0, or EPERM as above. */
 int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
 
-/* Names for ondeck profile
+/* ---- Recording ------------------------------------------------------------------------------------------------------ */
+
+/* `ondeck profile` records the mutexes and condition variables of this library, linked in either way: who waits for
+ * which mutex, where, and who holds it meanwhile. Monitors are not recorded. Without a recording an operation reads one
+ * byte for it.
+ *
+ * Names for ondeck profile
  *
  * ondeck_name gives a lock the name by which `ondeck profile` shows it: an object of this header, or any mutex,
  * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
@@ -221,10 +227,15 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
  * that is named again has the later name. What is made at the same address after it has the name too, until it is given
  * its own. Never waits. */
 #if defined(__ELF__) && defined(__GNUC__)
+/* Of the library that `ondeck profile` preloads, and of this one. Either may be missing. */
 __attribute__((weak)) void ondeck_set_name(const void *lock, const char *name);
+__attribute__((weak)) void ondeck_set_own_name(const void *lock, const char *name);
 static inline void ondeck_name(const void *lock, const char *name) {
     if (ondeck_set_name) {
         ondeck_set_name(lock, name);
+    }
+    if (ondeck_set_own_name) {
+        ondeck_set_own_name(lock, name);
     }
 }
 #else

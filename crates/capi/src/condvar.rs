@@ -3,15 +3,15 @@
 use crate::OK;
 use crate::clock::{Deadline, in_ns};
 use crate::mutex::Mutex;
+use crate::recorded::{self, Machine};
 use libc::{EINVAL, ETIMEDOUT, timespec};
 use ondeck_locks::ondeck::RawCondvar;
-use ondeck_platform::Hardware;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 /// What `ondeck_cond_t` is.
 #[repr(transparent)]
-struct Condvar(RawCondvar<Hardware>);
+struct Condvar(RawCondvar<Machine>);
 
 impl Condvar {
     const fn new() -> Self {
@@ -44,7 +44,7 @@ extern "C" fn ondeck_cond_destroy(_cond: &Condvar) -> c_int {
 unsafe extern "C" fn ondeck_cond_wait(cond: &Condvar, mutex: &Mutex) -> c_int {
     mutex.expect_taken(NOT_TAKEN);
     // SAFETY: the caller holds the mutex.
-    unsafe { cond.0.wait(&mutex.0, None) };
+    unsafe { recorded::wait(&cond.0, &mutex.0, None) };
     OK
 }
 
@@ -60,7 +60,7 @@ unsafe extern "C" fn ondeck_cond_timedwait(
     let Some(deadline) = Deadline::new(clock, deadline) else { return EINVAL };
     mutex.expect_taken(NOT_TAKEN);
     // SAFETY: the caller holds the mutex.
-    let is_notified = unsafe { cond.0.wait(&mutex.0, Some(deadline.on_platform())) };
+    let is_notified = unsafe { recorded::wait(&cond.0, &mutex.0, Some(deadline.on_platform())) };
     // If somebody has set the clock back it is too early for a timeout. But this thread has left the list, and what was
     // signalled since then has gone to others: it has to look at its condition before it waits again.
     if is_notified || !deadline.is_past() { OK } else { ETIMEDOUT }
@@ -72,17 +72,17 @@ unsafe extern "C" fn ondeck_cond_timedwait(
 unsafe extern "C" fn ondeck_cond_wait_for(cond: &Condvar, mutex: &Mutex, ns: u64) -> c_int {
     mutex.expect_taken(NOT_TAKEN);
     // SAFETY: the caller holds the mutex.
-    if unsafe { cond.0.wait(&mutex.0, Some(in_ns(ns))) } { OK } else { ETIMEDOUT }
+    if unsafe { recorded::wait(&cond.0, &mutex.0, Some(in_ns(ns))) } { OK } else { ETIMEDOUT }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_cond_signal(cond: &Condvar) -> c_int {
-    cond.0.notify_one();
+    recorded::notify_one(&cond.0);
     OK
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_cond_broadcast(cond: &Condvar) -> c_int {
-    cond.0.notify_all();
+    recorded::notify_all(&cond.0);
     OK
 }

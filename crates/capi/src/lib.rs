@@ -16,7 +16,19 @@ mod condvar;
 mod monitor;
 mod mutex;
 
-use std::ffi::{CStr, c_char};
+// The operations of the crate `ondeck`, compiled once more: its feature `record` would be on for all that is built with this.
+ondeck_platform::where_recordable! {
+    {
+        #[path = "../../ondeck/src/recorded.rs"]
+        mod recorded;
+    }
+    else {
+        #[path = "../../ondeck/src/unrecorded.rs"]
+        mod recorded;
+    }
+}
+
+use std::ffi::{CStr, c_char, c_void};
 
 /// What the functions answer when all went well, as those of pthread.
 const OK: std::ffi::c_int = 0;
@@ -30,6 +42,19 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_version() -> *const c_char {
     VERSION.as_ptr()
+}
+
+/// Behind `ondeck_name`, for the locks of this library.
+///
+/// # Safety
+/// - `name` is null or a string of C.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ondeck_set_own_name(lock: *const c_void, name: *const c_char) {
+    if !lock.is_null() && !name.is_null() {
+        // SAFETY: the caller's.
+        let name = unsafe { CStr::from_ptr(name) };
+        recorded::name(lock as u64, 1, name.to_bytes());
+    }
 }
 
 /// Ends the process after `message`, which ends its line. Allocates nothing: the caller may be an allocator.

@@ -1,17 +1,17 @@
 //! `ondeck_mutex_t`.
 
 use crate::clock::{Deadline, in_ns};
+use crate::recorded::{self, Machine};
 use crate::{OK, misused};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, timespec};
+use ondeck_locks::RawLock;
 use ondeck_locks::ondeck::RawOndeck;
-use ondeck_locks::{RawLock, RawTimedLock};
-use ondeck_platform::Hardware;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 /// What `ondeck_mutex_t` is.
 #[repr(transparent)]
-pub(crate) struct Mutex(pub(crate) RawOndeck<Hardware>);
+pub(crate) struct Mutex(pub(crate) RawOndeck<Machine>);
 
 impl Mutex {
     const fn new() -> Self {
@@ -44,24 +44,24 @@ extern "C" fn ondeck_mutex_destroy(mutex: &Mutex) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_mutex_lock(mutex: &Mutex) -> c_int {
-    mutex.0.acquire();
+    recorded::acquire(&mutex.0);
     OK
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_mutex_trylock(mutex: &Mutex) -> c_int {
-    if mutex.0.try_acquire() { OK } else { EBUSY }
+    if recorded::try_acquire(&mutex.0) { OK } else { EBUSY }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_mutex_timedlock(mutex: &Mutex, clock: c_int, deadline: Option<&timespec>) -> c_int {
     let Some(deadline) = Deadline::new(clock, deadline) else { return EINVAL };
-    if mutex.0.try_acquire() {
+    if recorded::try_acquire(&mutex.0) {
         return OK;
     }
     // Another turn only if somebody has set the clock back meanwhile.
     loop {
-        if mutex.0.try_acquire_until(deadline.on_platform()) {
+        if recorded::try_acquire_until(&mutex.0, deadline.on_platform()) {
             return OK;
         }
         if deadline.is_past() {
@@ -72,7 +72,7 @@ extern "C" fn ondeck_mutex_timedlock(mutex: &Mutex, clock: c_int, deadline: Opti
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_mutex_lock_for(mutex: &Mutex, ns: u64) -> c_int {
-    if mutex.0.try_acquire() || mutex.0.try_acquire_until(in_ns(ns)) { OK } else { ETIMEDOUT }
+    if recorded::try_acquire(&mutex.0) || recorded::try_acquire_until(&mutex.0, in_ns(ns)) { OK } else { ETIMEDOUT }
 }
 
 /// # Safety
@@ -81,7 +81,7 @@ extern "C" fn ondeck_mutex_lock_for(mutex: &Mutex, ns: u64) -> c_int {
 unsafe extern "C" fn ondeck_mutex_unlock(mutex: &Mutex) -> c_int {
     mutex.expect_taken("ondeck_mutex_unlock: nobody holds this mutex\n");
     // SAFETY: the caller holds it. What can be seen is that somebody does; a thread that releases another's breaks it.
-    unsafe { mutex.0.release() };
+    unsafe { recorded::release(&mutex.0) };
     OK
 }
 
@@ -91,7 +91,7 @@ unsafe extern "C" fn ondeck_mutex_unlock(mutex: &Mutex) -> c_int {
 unsafe extern "C" fn ondeck_mutex_unlock_fair(mutex: &Mutex) -> c_int {
     mutex.expect_taken("ondeck_mutex_unlock_fair: nobody holds this mutex\n");
     // SAFETY: as for `ondeck_mutex_unlock`; who comes next changes nothing about it.
-    unsafe { mutex.0.release_fair() };
+    unsafe { recorded::release_fair(&mutex.0) };
     OK
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod common;
 mod culprits;
 mod first;
+mod for_c;
 mod gone;
 mod kept;
 mod kernel;
