@@ -139,7 +139,8 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
 #[cfg(target_os = "linux")]
 pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
     let command = unchanged(&launch.command)?;
-    program::judge(Path::new(command.get_program()))?;
+    let only_recorded = launch.recording.is_some() && launch.lock.as_deref() == Some("glibc");
+    program::judge(Path::new(command.get_program()), only_recorded)?;
     Ok(command)
 }
 

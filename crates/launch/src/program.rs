@@ -34,8 +34,9 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Refuses a program that the library would not get into.
-pub(crate) fn judge(path: &Path) -> Result<(), Refusal> {
+/// Refuses a program that the library would not get into. A static one may do without, if it is `only_recorded`, and has a
+/// recorder for its own locks.
+pub(crate) fn judge(path: &Path, only_recorded: bool) -> Result<(), Refusal> {
     /// Interpreters of interpreters; the kernel allows four.
     const DEPTH: usize = 5;
     let mut path = path.to_owned();
@@ -55,7 +56,10 @@ pub(crate) fn judge(path: &Path) -> Result<(), Refusal> {
         }
         let own = |why: String| format!("{}: {why}", path.display());
         if let Some(why) = judge_binary(&content).map_err(refuse)? {
-            return Err(Refusal::OutOfReach(own(why)));
+            let records_itself = || std::fs::read(&path).is_ok_and(|content| has_recorder(&content));
+            if !(only_recorded && why == STATIC && records_itself()) {
+                return Err(Refusal::OutOfReach(own(why)));
+            }
         }
         let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
         return match sanitizer(&path, &options) {
@@ -107,13 +111,21 @@ fn judge_binary(content: &[u8]) -> Result<Option<String>, String> {
     let segments = header.program_headers(endian, content).map_err(|error| error.to_string())?;
     let loader = segments.iter().find_map(|segment| segment.interpreter(endian, content).ok().flatten());
     match loader {
-        None => Ok(Some("it is a static program, so its locks cannot be recorded or replaced".to_owned())),
+        None => Ok(Some(STATIC.to_owned())),
         Some(loader) if is_glibc(loader) => Ok(None),
         Some(loader) => Ok(Some(format!(
             "its loader is {}, so its C library is not glibc; only glibc's locks can be recorded or replaced",
             String::from_utf8_lossy(loader)
         ))),
     }
+}
+
+const STATIC: &str = "it is a static program, so its locks cannot be recorded or replaced";
+
+/// Whether a program has the recorder of ondeck's own locks in it: that one asks for a variable which nobody else knows.
+fn has_recorder(content: &[u8]) -> bool {
+    const ITS: &[u8] = b"ONDECK_RECORD_MAX_MB\0";
+    content.windows(ITS.len()).any(|bytes| bytes == ITS)
 }
 
 /// Why a program that a compiler has built with one of its sanitizers gets no library of ours; `options` are those of
@@ -184,7 +196,7 @@ mod tests {
     }
 
     fn refusal(path: &Path) -> String {
-        match judge(path) {
+        match judge(path, false) {
             Err(Refusal::Program(text)) => text,
             other => panic!("{other:?}"),
         }
@@ -192,14 +204,14 @@ mod tests {
 
     #[test]
     fn a_program_of_this_system_may_run() {
-        assert_eq!(judge(&find(OsStr::new("sh")).unwrap()), Ok(()));
+        assert_eq!(judge(&find(OsStr::new("sh")).unwrap(), false), Ok(()));
     }
 
     #[test]
     fn a_script_is_what_its_interpreter_is() {
         let directory = tempfile::tempdir().unwrap();
         for (name, line) in [("a", "#!/bin/sh\n"), ("b", "#! /usr/bin/env -S FOO=1 sh -e\n"), ("c", "#!/bin/sh -e")] {
-            assert_eq!(judge(&script(&directory, name, line, 0o755)), Ok(()), "{line}");
+            assert_eq!(judge(&script(&directory, name, line, 0o755), false), Ok(()), "{line}");
         }
         let lost = script(&directory, "d", "#!/nowhere/at/all\n", 0o755);
         assert!(refusal(&lost).contains("/nowhere/at/all"));
@@ -233,7 +245,7 @@ mod tests {
             assert!(refusal(&program).contains(name), "{flag}");
         }
         if let Some(program) = built("undefined") {
-            assert_eq!(judge(&program), Ok(()));
+            assert_eq!(judge(&program, false), Ok(()));
         }
         if let Some(program) = built("address") {
             assert_eq!(sanitizer(&program, "detect_leaks=0:verify_asan_link_order=0"), None);
