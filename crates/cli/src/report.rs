@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::exit::Exit;
-use crate::terminal::{print, say};
+use crate::terminal::{for_user, print, say};
 use ondeck_lab::catalogue;
 use ondeck_profile::json::{from_json, is_profile};
 use ondeck_report::document::Document;
@@ -62,7 +62,7 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
         }],
     };
     let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
-    let page = page_file.as_ref().map(|_| ondeck_profile::page(&profile));
+    let page = page_file.as_ref().map(|_| for_user(&ondeck_profile::page(&profile)));
     write(page_file.zip(page), &pictures, picture_files)
 }
 

@@ -47,8 +47,12 @@ pub(crate) fn as_typed(text: &str) -> String {
 
 /// Without `sudo` before our commands if the user is root: containers often have none.
 pub(crate) fn for_user(text: &str) -> String {
+    if is_root() { as_root(text) } else { text.to_owned() }
+}
+
+pub(crate) fn is_root() -> bool {
     // SAFETY: always may be called.
-    if unsafe { libc::geteuid() } == 0 { as_root(text) } else { text.to_owned() }
+    unsafe { libc::geteuid() == 0 }
 }
 
 /// What the program's own command may have stays.

@@ -5,7 +5,7 @@ use super::signals::{Order, Orders, end_at_once, ignore_faults};
 use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
-use crate::terminal::{for_user, say};
+use crate::terminal::{for_user, is_root, say};
 use ondeck_profile::{FutexCollector, is_alive};
 use ondeck_report::wording::quoted;
 use ondeck_trace::{Held, Refusal, Tracer};
@@ -81,11 +81,18 @@ pub(crate) fn explain(refusal: Refusal) -> Exit {
     if refusal.is_wish() {
         return Exit::Usage(refusal.to_string());
     }
-    if !refusal.needs_root() {
-        return Exit::Failed(for_user(&refusal.to_string()));
-    }
     let words: Vec<String> = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
-    Exit::Failed(format!("{refusal}. Run this as root: sudo {}", words.join(" ")))
+    Exit::Failed(for_user(&explained(&refusal, is_root(), &words.join(" "))))
+}
+
+fn explained(refusal: &Refusal, is_root: bool, command: &str) -> String {
+    match refusal.needs_root() {
+        false => refusal.to_string(),
+        true if is_root => format!(
+            "{refusal}. You are root already, so a container or a locked kernel forbids it. Run ondeck outside the container"
+        ),
+        true => format!("{refusal}. Run this as root: sudo {command}"),
+    }
 }
 
 /// What was typed to start a process.
@@ -146,5 +153,19 @@ impl Watched {
         end_at_once()?;
         self.collector.take_last(killed);
         outputs.write_all(self.collector.profile(now_ns()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_not_told_to_become_root() {
+        let explained = |refusal, is_root| explained(&refusal, is_root, "ondeck top --pid 7");
+        assert!(explained(Refusal::Unreadable, false).ends_with(". Run this as root: sudo ondeck top --pid 7"));
+        let text = explained(Refusal::Unreadable, true);
+        assert!(text.contains("root already") && !text.contains("sudo"), "{text}");
+        assert_eq!(explained(Refusal::Sealed, true), Refusal::Sealed.to_string());
     }
 }

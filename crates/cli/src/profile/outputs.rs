@@ -2,7 +2,7 @@
 
 use crate::args::{ProfileArgs, ProfileFormat};
 use crate::exit::Exit;
-use crate::terminal::{as_typed, print, say, width};
+use crate::terminal::{as_typed, for_user, print, say, width};
 use ondeck_launch::{Launch, Refusal};
 use ondeck_profile::{Profile, firefox, flamegraph, folded, grouped, json, pprof};
 use ondeck_report::output::OutFile;
@@ -115,11 +115,11 @@ pub(crate) fn show(profile: &Profile) {
 fn made(form: Form, profile: &Profile, width: usize) -> Vec<u8> {
     match form {
         Form::Pprof => pprof::write(profile),
-        Form::Page => ondeck_profile::page(profile).into_bytes(),
+        Form::Page => for_user(&ondeck_profile::page(profile)).into_bytes(),
         Form::Flamegraph => flamegraph(profile).into_bytes(),
         Form::Folded => folded::folded(profile, ondeck_profile::Side::Waiters).into_bytes(),
         Form::Firefox => firefox::firefox(profile).into_bytes(),
-        Form::Table => ondeck_profile::table(profile, width).into_bytes(),
+        Form::Table => for_user(&ondeck_profile::table(profile, width)).into_bytes(),
         Form::Json => json::to_json(profile).into_bytes(),
     }
 }

@@ -435,3 +435,20 @@ int main(void) {
     names.sort();
     assert_eq!(names, ["cache", "journal"]);
 }
+
+/// Containers often have no `sudo`, and root needs none.
+#[test]
+fn root_is_told_nothing_of_sudo() {
+    let scratch = Scratch::new("profiled-root");
+    let (list, page) = (scratch.path("list.txt"), scratch.path("page.html"));
+    let run = profile(&["--out", &list, "--report", &page, "--", "true"]);
+    let printed = profile(&["--", "true"]);
+    assert_eq!((run.code, printed.code), (Some(0), Some(0)), "{}", run.stderr);
+    // SAFETY: always may be called.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let texts = [list, page].map(|file| std::fs::read_to_string(file).unwrap());
+    for text in [&texts[0], &texts[1], &printed.stderr] {
+        assert!(text.contains("ondeck profile --futex -- true"), "{text}");
+        assert_eq!(text.contains("sudo"), !is_root, "{text}");
+    }
+}
