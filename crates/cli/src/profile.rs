@@ -14,6 +14,7 @@ use outputs::Outputs;
 pub(crate) use outputs::{show, shown};
 use signals::{Order, Orders, ignore_faults_beside};
 pub(crate) use signals::{end_at_once, listen};
+use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -39,10 +40,7 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
     let directory = directory(args.recorder.max_mb)?;
     let launch = args.recorder.launch(&args.command, directory.path());
-    let command = prepare(&launch).map_err(|refusal| match refusal {
-        Refusal::OutOfReach(what) => Exit::NotStarted(format!("{what}. {}", kernel::instead(&args.command)), 126),
-        other => refused(other),
-    })?;
+    let command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
     let mut watched = Watched::start(command, args, directory.path())?;
     if args.usdt {
         say(&outputs::probes(watched.child.id(), &launch).map_err(refused)?);
@@ -69,6 +67,14 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
 /// Why a program was not started.
 pub(crate) fn refused(refusal: Refusal) -> Exit {
     Exit::NotStarted(refusal.to_string(), refusal.exit_code())
+}
+
+/// The same of one that was to record, and what shows its locks nevertheless.
+pub(crate) fn not_recorded(refusal: Refusal, command: &[OsString]) -> Exit {
+    match refusal {
+        Refusal::OutOfReach(what) => Exit::NotStarted(format!("{what}. {}", kernel::instead(command)), 126),
+        other => refused(other),
+    }
 }
 
 /// The program's own exit code; as a shell says of a program that a signal has killed.

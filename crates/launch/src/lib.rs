@@ -47,7 +47,7 @@ pub enum Refusal {
     Wish(String),
     /// The program is there, and cannot be started, or not with other locks than its own.
     Program(String),
-    /// The program can be started, but has no glibc that a library could be loaded beside.
+    /// The program can be started, but not with a library beside it: it has no glibc, or refuses that.
     OutOfReach(String),
     /// There is no such program.
     NotFound(String),

@@ -6,7 +6,7 @@
 use crate::Refusal;
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{Endianness, FileKind, Object, ObjectSymbol, ReadCache};
+use object::{Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ReadCache};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
@@ -63,7 +63,7 @@ pub(crate) fn judge(path: &Path, only_recorded: bool) -> Result<(), Refusal> {
         }
         let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
         return match sanitizer(&path, &options) {
-            Some(why) => Err(refuse(why.to_owned())),
+            Some(why) => Err(Refusal::OutOfReach(own(why.to_owned()))),
             None => judge_rights(&path, &metadata).map_err(refuse),
         };
     }
@@ -129,25 +129,36 @@ fn has_recorder(content: &[u8]) -> bool {
 }
 
 /// Why a program that a compiler has built with one of its sanitizers gets no library of ours; `options` are those of
-/// AddressSanitizer. With its runtime inside the program, that one has nothing against a library.
+/// AddressSanitizer.
+///
+/// With its runtime inside the program, AddressSanitizer has nothing against a library. ThreadSanitizer's then calls glibc's
+/// condition variables with our mutexes, and reports races in what we do at a mutex.
 fn sanitizer(path: &Path, options: &str) -> Option<&'static str> {
     let cache = ReadCache::new(File::open(path).ok()?);
     let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
-    let is_there = |name: &[u8], must_be_elsewhere: bool| {
+    let is_there = |name: &[u8], is_in_the_program: bool| {
         let mut found = file.dynamic_symbols().filter(|symbol| symbol.name_bytes() == Ok(name));
-        found.any(|symbol| symbol.is_undefined() || !must_be_elsewhere)
+        found.any(|symbol| symbol.is_undefined() != is_in_the_program)
     };
     let has_leave = options.split([':', ',', ' ']).any(|option| option == LEAVE);
-    if is_there(b"__asan_init", true) && !has_leave {
+    if is_there(b"__asan_init", false) && !has_leave {
         return Some(
-            "it is built with AddressSanitizer, which stops a program that loads ondeck's library; accepted: \
-             ASAN_OPTIONS=verify_asan_link_order=0, or a build without it",
+            "it is built with AddressSanitizer, which ends a program that loads another library before its own; accepted: \
+             ASAN_OPTIONS=verify_asan_link_order=0, a program linked with -static-libasan, or a build without it",
         );
     }
-    is_there(b"__tsan_init", false).then_some(
-        "it is built with ThreadSanitizer, which does not see locks that ondeck's library answers, and would report races \
-         that are none; accepted: a build without it",
+    // Inside a program its functions have no names for the loader, but what it answers in the C library's place has.
+    let is_inside = || is_there(b"pthread_cond_wait", true) && says(&file, b"ThreadSanitizer");
+    (is_there(b"__tsan_init", false) || is_inside()).then_some(
+        "it is built with ThreadSanitizer, which reports races that are none if ondeck's library answers lock calls, or waits \
+         for ever; accepted: a build without it",
     )
+}
+
+/// Whether a text is among a program's constants.
+fn says<'d>(file: &ElfFile64<'d, Endianness, &'d ReadCache<File>>, text: &[u8]) -> bool {
+    let constants = file.section_by_name_bytes(b".rodata").and_then(|section| section.data().ok());
+    constants.is_some_and(|constants| constants.windows(text.len()).any(|part| part == text))
 }
 
 /// With it, AddressSanitizer does not ask to be the first library.
@@ -228,26 +239,51 @@ mod tests {
         assert!(matches!(find(OsStr::new("./no/such/program")), Err(Refusal::NotFound(_))));
     }
 
+    /// Whether a program that a compiler builds with these flags is refused, and why. Not every system has what it needs.
+    fn built_with(directory: &tempfile::TempDir, compiler: &str, flags: &[&str]) -> Option<Result<(), String>> {
+        let (source, program) = (directory.path().join("a.c"), directory.path().join("a"));
+        std::fs::write(&source, "int main(void) { return 0; }").unwrap();
+        let mut how = std::process::Command::new(compiler);
+        how.args(flags).arg(&source).arg("-o").arg(&program).stderr(std::process::Stdio::null());
+        if !how.status().is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: {compiler} {flags:?} cannot be built here");
+            return None;
+        }
+        Some(sanitizer(&program, "").map_or(Ok(()), |why| Err(why.to_owned())))
+    }
+
     #[test]
     fn sanitizers_are_known_before_the_program_is_started() {
         let directory = tempfile::tempdir().unwrap();
-        let source = directory.path().join("a.c");
-        std::fs::write(&source, "int main(void) { return 0; }").unwrap();
-        let built = |flag: &str| {
-            let program = directory.path().join(flag);
-            let mut how = std::process::Command::new("cc");
-            how.arg(format!("-fsanitize={flag}")).arg(&source).arg("-o");
-            // Not every compiler has each of them.
-            how.arg(&program).stderr(std::process::Stdio::null()).status().unwrap().success().then_some(program)
-        };
-        for (flag, name) in [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")] {
-            let Some(program) = built(flag) else { continue };
-            assert!(refusal(&program).contains(name), "{flag}");
+        let (address, thread) = (Some("AddressSanitizer"), Some("ThreadSanitizer"));
+        for (compiler, flags, refused) in [
+            ("gcc", &["-fsanitize=address"][..], address),
+            ("gcc", &["-fsanitize=address", "-static-libasan"], None),
+            ("gcc", &["-fsanitize=address", "-static-libasan", "-s"], None),
+            ("gcc", &["-fsanitize=thread"], thread),
+            ("gcc", &["-fsanitize=thread", "-static-libtsan"], thread),
+            ("gcc", &["-fsanitize=thread", "-static-libtsan", "-s"], thread),
+            ("gcc", &["-fsanitize=undefined"], None),
+            ("gcc", &["-fsanitize=leak"], None),
+            // Its runtimes are inside the program, unless asked otherwise.
+            ("clang", &["-fsanitize=address"], None),
+            ("clang", &["-fsanitize=address", "-shared-libasan"], address),
+            ("clang", &["-fsanitize=thread", "-s"], thread),
+        ] {
+            match (built_with(&directory, compiler, flags), refused) {
+                (None, _) | (Some(Ok(())), None) => {}
+                (Some(Err(why)), Some(name)) if why.contains(name) => {}
+                (found, _) => panic!("{compiler} {flags:?}: {found:?} instead of {refused:?}"),
+            }
         }
-        if let Some(program) = built("undefined") {
-            assert_eq!(judge(&program, false), Ok(()));
-        }
-        if let Some(program) = built("address") {
+    }
+
+    #[test]
+    fn who_leaves_the_order_of_libraries_alone_is_not_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        if built_with(&directory, "gcc", &["-fsanitize=address"]).is_some() {
+            let program = directory.path().join("a");
+            assert!(matches!(judge(&program, false), Err(Refusal::OutOfReach(_))));
             assert_eq!(sanitizer(&program, "detect_leaks=0:verify_asan_link_order=0"), None);
         }
     }

@@ -3,7 +3,7 @@
 use crate::args::TopArgs;
 use crate::exit::Exit;
 use crate::profile::kernel::{command_of, explain, ring_bytes};
-use crate::profile::{begun, directory, exit_code, now_ns, refused};
+use crate::profile::{begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
 use ondeck_profile::{Collector, FutexCollector, Profile, is_alive};
 use ondeck_rounds::Running;
@@ -42,7 +42,7 @@ impl Program {
     pub(super) fn start(args: &TopArgs) -> Result<Program, Exit> {
         let directory = directory(args.recorder.max_mb)?;
         let launch = args.recorder.launch(&args.command, directory.path());
-        let mut command = prepare(&launch).map_err(refused)?;
+        let mut command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
         redirect(&mut command, args)?;
         let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
         let name = run.command.first().cloned().unwrap_or_default();

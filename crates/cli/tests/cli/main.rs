@@ -19,6 +19,7 @@ mod profiles;
 mod recorded;
 mod report;
 mod runs;
+mod sanitized;
 mod signals;
 mod sim;
 mod texts;
