@@ -119,6 +119,9 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
         None => check_lock(name)?,
     }
     let library = library::find(launch.library.as_deref())?;
+    if launch.recording.is_some() {
+        library::check_recordings(&library)?;
+    }
     let mut command = plain(launch)?;
     command.env(LOCK, name).env("LD_PRELOAD", library::before_others(&library));
     if launch.verbose {

@@ -1,7 +1,11 @@
 //! Where the library is that stands in for the C library's locks.
 
 use crate::Refusal;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection, ReadCache};
+use ondeck_record::layout::MAGIC;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "libondeck_pthread.so";
@@ -30,6 +34,44 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, Refusal> {
         )));
     }
     Ok(path)
+}
+
+/// Refuses a library whose recordings `ondeck` could not read.
+pub(crate) fn check_recordings(library: &Path) -> Result<(), Refusal> {
+    let ours = (MAGIC, env!("CARGO_PKG_VERSION"));
+    let said = note(library).unwrap_or_default();
+    if said.first_chunk() == Some(&MAGIC.to_le_bytes()) {
+        return Ok(());
+    }
+    Err(Refusal::Wish(format!("{}: {}", library.display(), unreadable(&said, ours))))
+}
+
+/// What the library says of its recordings: the first bytes of each, and its version.
+fn note(library: &Path) -> Option<Vec<u8>> {
+    /// Of a note, what stands before its content.
+    const HEAD: usize = 20;
+    let cache = ReadCache::new(File::open(library).ok()?);
+    let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    let note = file.section_by_name(".note.ondeck")?.data().ok()?;
+    Some(note.get(HEAD..)?.to_vec())
+}
+
+/// Says which versions do not fit, and what to do.
+fn unreadable(said: &[u8], (magic, ours): (u64, &str)) -> String {
+    let form = |magic: u64| magic.to_le_bytes()[7];
+    let theirs = match said.split_first_chunk() {
+        Some((theirs, version)) => format!(
+            "is of ondeck {}, with recordings of version {}",
+            String::from_utf8_lossy(version).trim_end_matches('\0'),
+            form(u64::from_le_bytes(*theirs)),
+        ),
+        None => "does not say which recordings it makes, as those of older versions".to_owned(),
+    };
+    format!(
+        "this library {theirs}. This is ondeck {ours}, which reads recordings of version {} only; accepted: --library PATH \
+         with the library that was built or installed with this ondeck",
+        form(magic)
+    )
 }
 
 fn places() -> Result<Vec<PathBuf>, Refusal> {
@@ -63,6 +105,23 @@ mod tests {
         assert_eq!(joined(None), "/a/b.so");
         assert_eq!(joined(Some("")), "/a/b.so");
         assert_eq!(joined(Some("/c.so /d.so")), "/a/b.so:/c.so /d.so");
+    }
+
+    #[test]
+    fn a_library_with_other_recordings_is_told_with_both_versions() {
+        let magic = |form: u8| u64::from_le_bytes([b'o', b'n', b'd', b'e', b'c', b'k', b'R', form]);
+        let other = unreadable(&[&magic(4).to_le_bytes()[..], b"0.9.1\0\0\0"].concat(), (magic(5), "1.0.0"));
+        assert!(
+            other.starts_with("this library is of ondeck 0.9.1, with recordings of version 4. This is ondeck 1.0.0")
+        );
+        assert!(other.contains("reads recordings of version 5 only; accepted: --library PATH"), "{other}");
+        let silent = unreadable(&[], (magic(5), "1.0.0"));
+        assert!(silent.contains("older versions. This is ondeck 1.0.0"), "{silent}");
+        // No library of ours, and none at all.
+        for path in ["/proc/self/exe", "/dev/null"] {
+            let refused = check_recordings(Path::new(path)).unwrap_err();
+            assert!(matches!(&refused, Refusal::Wish(text) if text.starts_with(path)), "{refused}");
+        }
     }
 
     #[test]

@@ -8,10 +8,36 @@
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use ondeck_platform::kernel::{self, variable};
+use ondeck_record::layout::MAGIC;
 
 const TELL: &CStr = c"ONDECK_VERBOSE";
 const LATER: &CStr = c"ONDECK_LATER_PRELOAD";
 const LOCK: &CStr = c"ONDECK_LOCK";
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// An ELF note: lengths of its name and its content, a kind, and both of them.
+#[repr(C)]
+struct Note {
+    head: [u32; 3],
+    name: [u8; 8],
+    magic: [u8; 8],
+    version: [u8; VERSION.len().next_multiple_of(4)],
+}
+
+/// Which recordings this library makes, for `ondeck`: it looks in the file before it starts a program. Linkers keep notes.
+#[used]
+#[unsafe(link_section = ".note.ondeck")]
+static NOTE: Note = Note {
+    head: [7, 8 + VERSION.len() as u32, 1],
+    name: *b"ondeck\0\0",
+    magic: MAGIC.to_le_bytes(),
+    version: {
+        let mut padded = [0; VERSION.len().next_multiple_of(4)];
+        padded.split_at_mut(VERSION.len()).0.copy_from_slice(VERSION.as_bytes());
+        padded
+    },
+};
 
 /// Does what was asked for. To be called before the program's first instruction: nobody else reads the environment yet.
 pub(crate) fn obey() {

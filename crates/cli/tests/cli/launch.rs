@@ -120,3 +120,28 @@ fn wishes_that_make_no_sense_are_refused() {
     refused(&["run", "--lock", "no-such", "--", "true"], &["--lock no-such", "accepted: "]);
     refused(&["run", "--library", "/nowhere/x.so", "--", "true"], &["/nowhere/x.so", "--library"]);
 }
+
+/// Its recordings could not be read after the run.
+#[test]
+fn a_library_of_another_version_does_not_record() {
+    const THIS: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
+    let scratch = Scratch::new("launch-version");
+    let mut content = std::fs::read(library()).unwrap();
+    // What begins a recording is in its code, too; but beside the version in one place only.
+    let begins = |at: &usize| content[*at..].starts_with(b"ondeckR") && content[*at + 8..].starts_with(THIS);
+    let note = (0..content.len() - 16).find(begins).expect("the library says what it records");
+    let form = content[note + 7];
+    content[note + 7] = form - 1;
+    content[note + 8..][..5].copy_from_slice(b"0.0.9");
+    let other = scratch.path("libother.so");
+    std::fs::write(&other, content).unwrap();
+    let [this, forms] = [format!("ondeck {}", env!("CARGO_PKG_VERSION")), format!("version {form} only")];
+    let theirs = format!("with recordings of version {}", form - 1);
+    for command in ["profile", "top"] {
+        let versions = [&other, "ondeck 0.0.9", &theirs, &this, &forms, "--library"];
+        refused(&[command, "--library", &other, "--", "echo", "started"], &versions);
+    }
+    // Without a recording, there is nothing that would have to fit.
+    let run = ondeck(&["run", "--library", &other, "--", "echo", "started"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "started\n"), "{}", run.stderr);
+}
