@@ -148,9 +148,7 @@ fn without_a_lock(profile: &Profile) -> String {
         return runtime.without_a_lock(&waiting);
     }
     match () {
-        () if profile.locks.is_empty() && profile.conditions.is_empty() => {
-            format!("No lock calls were seen in {length}.")
-        }
+        () if profile.locks.is_empty() && profile.conditions.is_empty() => words::without_locks(profile) + ".",
         () if profile.locks.is_empty() => format!("No lock was waited for in {length}."),
         () if waited(profile).is_empty() => {
             let acquisitions = count(profile.locks.iter().map(|lock| lock.acquisitions).sum());

@@ -44,6 +44,9 @@ pub struct Profile {
     /// threads that have or want a lock for readers and writers begin with a frame that says which: `(reading)` or
     /// `(writing)`.
     pub stacks: Vec<Vec<u32>>,
+    /// Whether lock calls were seen at all, be it that none was recorded: of few calls there may be no sample.
+    #[serde(default)]
+    pub has_locked: bool,
     /// Mutexes that were seen, those that were waited for longest first.
     pub locks: Vec<Lock>,
     /// Condition variables that were waited on, longest first.

@@ -53,7 +53,7 @@ pub(crate) fn headline_parts(profile: &Profile) -> (String, Option<String>) {
     let length = run_time(profile.seconds);
     let n_locks = counted(profile.locks.len(), "lock");
     if profile.locks.is_empty() {
-        return (format!("No lock calls were seen in {length}"), None);
+        return (without_locks(profile), None);
     }
     let acquisitions: f64 = profile.locks.iter().map(|lock| lock.acquisitions).sum();
     match waited(profile).first() {
@@ -65,6 +65,17 @@ pub(crate) fn headline_parts(profile: &Profile) -> (String, Option<String>) {
             let (waiting, part) = (duration_ns(profile.wait_ns()), percent(share(profile, most.wait_ns)));
             (format!("Threads waited {waiting} for locks in {length}, {part} of it for"), Some(shown(&most.name)))
         }
+    }
+}
+
+/// What a profile without locks comes to, in a sentence without its end.
+pub(crate) fn without_locks(profile: &Profile) -> String {
+    let length = run_time(profile.seconds);
+    match profile.rate {
+        _ if profile.lock == FROM_KERNEL => format!("No thread slept for a lock in {length}"),
+        _ if !profile.has_locked => format!("No lock calls were seen in {length}"),
+        0 | 1 => format!("Lock calls were made in {length}, but none was recorded"),
+        rate => format!("Lock calls were made in {length}, but none of them was recorded: one in {rate} is"),
     }
 }
 
@@ -137,10 +148,13 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
     match (profile.locks.is_empty(), is_from_kernel) {
         // What is not seen, and what shows it, is in a note.
         (true, _) if runtimes::of(profile).is_some_and(|its| is_from_kernel || !its.has_locks_of_threads) => None,
-        (true, true) => Some(format!(
-            "No thread slept for a lock. {ASKS} The kernel does not see threads that wait without sleeping, and goroutines."
-        )),
+        (true, true) => {
+            Some(format!("{ASKS} The kernel does not see threads that wait without sleeping, and goroutines."))
+        }
         (true, false) if !profile.conditions.is_empty() => Some(ASKS.to_owned()),
+        (true, false) if profile.has_locked => {
+            Some(format!("To record each of them, type:\nondeck profile --rate 1 -- {}", command(profile)))
+        }
         (true, false) => Some(format!(
             "`ondeck profile` records the C library's locks only. Other locks, such as those of Rust and Java, show in \
              the view from the kernel. For it, type:\nsudo ondeck profile --futex -- {}",
@@ -265,6 +279,9 @@ mod tests {
         );
         assert_eq!(headline(&made_up::calm()), "No thread waited for a lock in 4.0 s: 20.0 k acquisitions of 1 lock");
         assert_eq!(headline(&made_up::silent()), "No lock calls were seen in 4.0 s");
+        let few = |rate| headline(&Profile { has_locked: true, rate, ..made_up::silent() });
+        assert_eq!(few(64), "Lock calls were made in 4.0 s, but none of them was recorded: one in 64 is");
+        assert_eq!(few(1), "Lock calls were made in 4.0 s, but none was recorded");
         let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
     }

@@ -96,8 +96,14 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
     let marks = here.marks_of_theirs();
-    if !is_recorded() || marks.is_none() && here.looks_free() {
+    if !is_recorded() {
         return act();
+    }
+    if marks.is_none() {
+        ondeck_record::note_lock();
+        if here.looks_free() {
+            return act();
+        }
     }
     if thread::is_alone() && marks.is_some() {
         return taken(here, marks, act());

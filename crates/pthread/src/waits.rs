@@ -110,6 +110,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t)
     if !process::records() {
         return act();
     }
+    ondeck_record::note_lock();
     // SAFETY: the caller's.
     match unsafe { real::pthread_spin_trylock(lock) } {
         EBUSY => record(lock as u64, kind::SPIN, act),

@@ -125,6 +125,14 @@ pub fn in_child() {
     file::forget();
 }
 
+/// A lock was used of which no more is recorded than waits.
+#[inline]
+pub fn note_lock() {
+    if let Some(recording) = file::current() {
+        recording.note_lock();
+    }
+}
+
 /// The process comes to its regular end.
 pub fn exit() {
     if let Some(recording) = file::current() {

@@ -452,3 +452,66 @@ fn root_is_told_nothing_of_sudo() {
         assert_eq!(text.contains("sudo"), !is_root, "{text}");
     }
 }
+
+/// As many calls as the first argument says, of the kind of lock that the second names; nobody waits.
+const FEW: &str = r"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutex_t mutex;
+    pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_spinlock_t spin;
+    pthread_mutexattr_init(&attributes);
+    if (argv[2][0] == 'r')
+        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&mutex, &attributes);
+    pthread_spin_init(&spin, 0);
+    for (int n = atoi(argv[1]); n > 0; n--) {
+        if (argv[2][0] == 's') {
+            pthread_spin_lock(&spin);
+            pthread_spin_unlock(&spin);
+        } else if (argv[2][0] == 'w') {
+            pthread_rwlock_wrlock(&shared);
+            pthread_rwlock_unlock(&shared);
+        } else {
+            pthread_mutex_lock(&mutex);
+            pthread_mutex_unlock(&mutex);
+        }
+    }
+    return 0;
+}
+";
+
+#[test]
+fn calls_of_which_none_was_recorded_are_told_of() {
+    let scratch = Scratch::new("profiled-few");
+    let program = compiled(&scratch, "few", FEW, &[]);
+    let list = |rate: &str, n: &str, kind: &str, lock: &str| {
+        let run = profile(&["--lock", lock, "--rate", rate, "--", &program, n, kind]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run.stderr
+    };
+    for (kind, lock) in
+        [("mutex", "glibc"), ("mutex", "ondeck"), ("robust", "glibc"), ("wrlock", "glibc"), ("spin", "glibc")]
+    {
+        for n in ["1", "100", "400"] {
+            let text = list("1000000000", n, kind, lock);
+            let first = text.lines().next().unwrap_or_default();
+            assert!(
+                first.starts_with("few: Lock calls were made in ") && first.contains("1000000000"),
+                "{kind}: {text}"
+            );
+            assert!(
+                text.contains(&format!("--rate 1 -- {program} {n} {kind}")) && !text.contains("seen"),
+                "{kind}: {text}"
+            );
+        }
+        // One in 1000 of 400 may be among them or not.
+        assert!(!list("1000", "400", kind, lock).contains("No lock calls"));
+    }
+    assert!(list("1", "400", "mutex", "glibc").contains("no thread waited in 400 acquisitions of 1 lock"));
+    assert!(list("1", "0", "mutex", "glibc").starts_with("few: No lock calls were seen in "));
+}

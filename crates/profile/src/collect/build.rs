@@ -65,6 +65,7 @@ impl Collector {
             processes: builder.processes,
             frames: builder.frames.list,
             stacks: builder.stacks.list,
+            has_locked: self.recordings.iter().any(|recording| recording.has_locked),
             locks: builder.locks,
             conditions: builder.conditions,
             stuck: builder.stuck,
@@ -110,8 +111,11 @@ impl Collector {
         profile.notes.extend(self.bypassed.iter().flat_map(Bypassed::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
-        let has_locked = self.recordings.iter().any(|recording| recording.has_locked);
-        if !self.recordings.is_empty() && !has_locked && profile.locks.is_empty() && profile.conditions.is_empty() {
+        if !self.recordings.is_empty()
+            && !profile.has_locked
+            && profile.locks.is_empty()
+            && profile.conditions.is_empty()
+        {
             profile.notes.push(NO_LOCKS.to_owned());
         }
         let is_opaque = |lock: &read::Lock| lock.kind & !kind::SEVERAL == kind::OPAQUE;

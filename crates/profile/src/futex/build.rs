@@ -62,6 +62,7 @@ impl FutexCollector {
             processes,
             frames,
             stacks,
+            has_locked: false,
             locks,
             conditions,
             stuck: Vec::new(),

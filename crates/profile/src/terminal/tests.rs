@@ -1,6 +1,7 @@
 use super::*;
 use crate::made_up;
 use crate::profile::{LockKind, WaitKind};
+use crate::words::FROM_KERNEL;
 
 #[test]
 fn a_wide_terminal_has_all_in_one_line() {
@@ -18,7 +19,9 @@ fn a_narrow_terminal_has_functions_below() {
 
 #[test]
 fn nothing_to_show_is_said() {
-    insta::assert_snapshot!(table(&made_up::calm(), 100) + "\n" + &table(&made_up::silent(), 100));
+    let few = Profile { has_locked: true, ..made_up::silent() };
+    let kernel = Profile { lock: FROM_KERNEL.to_owned(), ..made_up::silent() };
+    insta::assert_snapshot!([made_up::calm(), made_up::silent(), few, kernel].map(|one| table(&one, 100)).join("\n"));
 }
 
 #[test]
