@@ -69,7 +69,8 @@ pub fn findings(profile: &Profile) -> Findings {
             .or_else(|| conditions::initialisation(profile, &tops))
             .or_else(|| tries::in_vain(profile, &tops));
         let verdict = [without_a_lock(profile)].into_iter().chain(more.clone()).collect::<Vec<_>>().join(" ");
-        return Findings { verdict, is_nothing: more.is_none(), ..Findings::default() };
+        let is_nothing = more.is_none() && Program::of(profile).share() < QUIET;
+        return Findings { verdict, is_nothing, ..Findings::default() };
     }
     let all = profile.wait_ns();
     let named = |place: usize, index: &usize| place == 0 || profile.locks[*index].wait_ns >= MATTERS_BESIDE * all;

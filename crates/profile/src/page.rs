@@ -179,7 +179,13 @@ fn answers(profile: &Profile) -> Markup {
     html! {
         @if let Some(nothing) = words::nothing(profile) {
             section id="answers" aria-label="Answers" {
-                article { h2 { "Is there anything to see?" } div.sentences { p { (nothing) } } }
+                article {
+                    h2 { "Is there anything to see?" }
+                    div.sentences {
+                        p { (nothing) }
+                        @if let Some(not_seen) = words::not_seen(profile) { p { (not_seen) } }
+                    }
+                }
             }
         }
     }

@@ -4,8 +4,8 @@ use crate::findings::{Findings, findings, of_lock};
 use crate::names::{brief, lock_name, middle};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
-    conditions, kind, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited, waiting,
-    warnings,
+    conditions, kind, not_seen, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited,
+    waiting, warnings,
 };
 use crate::wrappers::Tops;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
@@ -53,6 +53,9 @@ pub fn table(profile: &Profile, width: usize) -> String {
     text += &causes(profile, &found, width);
     if let Some(conditions) = conditions(profile) {
         text += &format!("\n{}", wrap("", &conditions, width));
+    }
+    if let Some(not_seen) = not_seen(profile).filter(|_| found.is_nothing) {
+        text += &format!("\n{}", wrap("", not_seen, width));
     }
     text + &noted(profile, width)
 }

@@ -164,6 +164,17 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
     }
 }
 
+/// What threads may wait for that is not in the list, where no lock is found that holds them back. `None` if another
+/// sentence says so.
+pub(crate) fn not_seen(profile: &Profile) -> Option<&'static str> {
+    let is_told = profile.lock == FROM_KERNEL || runtimes::of(profile).is_some();
+    let is_empty = profile.locks.is_empty() && profile.conditions.is_empty();
+    (!is_told && !is_empty).then_some(
+        "Not seen: waiting for I/O, spin locks of the program's own, and locks other than the C library's. Use --futex to see \
+         all locks for which threads sleep.",
+    )
+}
+
 /// All waiting that is for no lock, in a sentence; `None` without any.
 pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
