@@ -8,7 +8,7 @@ use ondeck_lab::simulate::{self, MAX_CORES};
 use ondeck_lab::tuning;
 use ondeck_lab::wait_policy;
 use ondeck_lab::workload::{Data, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
-use regex::Regex;
+use regex_lite::Regex;
 use std::path::PathBuf;
 
 /// The value of `--out`, which the command line has for two things: its look decides.

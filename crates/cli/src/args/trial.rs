@@ -2,7 +2,7 @@
 
 use crate::choice;
 use clap::Args;
-use regex::Regex;
+use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
 const OF_RECORDINGS: [&str; 16] = [
@@ -47,7 +47,7 @@ pub(crate) struct TrialArgs {
     /// With --try: compare a number that the program prints, such as its throughput; more is better
     ///
     /// Use it for a program that runs for a fixed time, as its run time shows nothing. REGEX is a regular expression in
-    /// the syntax of Rust's crate `regex`. It is matched with each line of standard output, and the last match of a run
+    /// the syntax of Rust's crate `regex-lite`. It is matched with each line of standard output, and the last match of a run
     /// counts. If nothing there matches, standard error is searched. The number is what the first group in parentheses
     /// has matched, or else the first number in the match.
     ///

@@ -207,7 +207,7 @@ fn what_makes_no_sense_is_refused() {
     failed(&ondeck(&["profile", "--rounds", "3", "--", "true"]), 2, &["--try"]);
     for flag in ["--metric", "--metric-less"] {
         failed(&ondeck(&["profile", flag, "x", "--", "true"]), 2, &["--try"]);
-        failed(&with(&[flag, "(x"], &["true"]), 2, &[flag, "unclosed group", "accepted: a regular expression"]);
+        failed(&with(&[flag, "(x"], &["true"]), 2, &[flag, "open group", "accepted: a regular expression"]);
     }
     failed(&with(&["--metric", "x", "--metric-less", "y"], &["true"]), 2, &["'--metric <REGEX>' cannot be used with"]);
     for more in [

@@ -3,7 +3,7 @@
 use crate::args::TrialArgs;
 use ondeck_report::wording::{plain, three_digits};
 use ondeck_rounds::{Compared, Outcome, Round, compare};
-use regex::{Captures, Match, Regex};
+use regex_lite::{Captures, Match, Regex};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -140,8 +140,8 @@ fn last_match(pattern: &Regex, mut text: impl BufRead) -> io::Result<Option<Resu
 const DIGITS: &str = r"-?(?:[0-9]+(?:[.,'_][0-9]+)*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
 /// Thousands have their separators, and all of them: `0,123` and `1,23` are decimals where commas stand for points.
 const READABLE: &str = r"^(?:[0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$";
-/// What directly follows the digits; after a blank, only what is known as a unit.
-const UNIT: &str = r"^(?:[%\p{L}]+| (?:[nuµμm]?s|[kKMGT]|[kKMGT]?i?(?:B|bits?|[bB]ytes?)(?:/s(?:ec)?|ps)?)\b)";
+/// What is known as a unit after a blank.
+const UNIT: &str = r"^ (?:[nuµμm]?s|[kKMGT]|[kKMGT]?i?(?:B|bits?|[bB]ytes?)(?:/s(?:ec)?|ps)?)\b";
 
 fn constant(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern is right or wrong on every machine")
@@ -151,8 +151,7 @@ fn constant(pattern: &str) -> Regex {
 fn number_of(line: &str, captures: &Captures<'_>) -> Result<Number, Fault> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| constant(DIGITS));
     static PLAIN: LazyLock<Regex> = LazyLock::new(|| constant(READABLE));
-    static AFTER: LazyLock<Regex> = LazyLock::new(|| constant(UNIT));
-    let whole = captures.get_match();
+    let whole = captures.get(0).expect("a match has a whole");
     let part = captures.iter().skip(1).flatten().next().unwrap_or(whole);
     let matched = short(whole.as_str());
     let Some(found) = NUMBER.find_iter(part.as_str()).find(|found| !is_of_a_name(part.as_str(), found)) else {
@@ -173,8 +172,16 @@ fn number_of(line: &str, captures: &Captures<'_>) -> Result<Number, Fault> {
     if value <= 0.0 || !value.is_finite() {
         return Err(Fault::NotPositive { digits });
     }
-    let unit = AFTER.find(&line[at.end..]).map_or(String::new(), |unit| unit.as_str().to_owned());
-    Ok(Number { value, unit, digits, matched })
+    Ok(Number { value, unit: unit(&line[at.end..]).to_owned(), digits, matched })
+}
+
+/// What directly follows the digits; after a blank, only what is known as a unit.
+fn unit(after: &str) -> &str {
+    static KNOWN: LazyLock<Regex> = LazyLock::new(|| constant(UNIT));
+    match after.find(|c: char| c != '%' && !c.is_alphabetic()).unwrap_or(after.len()) {
+        0 => KNOWN.find(after).map_or("", |unit| unit.as_str()),
+        end => &after[..end],
+    }
 }
 
 /// `p99: 12` and `99th percentile: 12` have one number each.
@@ -252,7 +259,7 @@ fn pattern_for_line(one: &str, other: &str, run_time_s: f64) -> Option<String> {
     }
     let words: Vec<&str> = label.split_whitespace().collect();
     let last = words.iter().rposition(|word| word.contains(char::is_alphabetic))?;
-    let mut parts: Vec<String> = words[last..].iter().map(|word| regex::escape(word)).collect();
+    let mut parts: Vec<String> = words[last..].iter().map(|word| regex_lite::escape(word)).collect();
     if label.ends_with(char::is_whitespace) {
         parts.push(String::new());
     }

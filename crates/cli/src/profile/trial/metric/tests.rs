@@ -92,6 +92,7 @@ fn the_unit_is_what_stands_behind_the_number() {
         ("x 80 µs", " µs"),
         ("x 12 %", ""),
         ("x 5%", "%"),
+        ("x 12Ω", "Ω"),
         ("x 12 requests", ""),
         ("x 12 sleepers", ""),
         ("x 12", ""),

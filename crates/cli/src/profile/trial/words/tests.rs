@@ -20,7 +20,7 @@ fn faster() -> Results {
 fn told(results: &Results, is_input_lost: bool) -> (String, Option<String>) {
     let command = ["./my server", "--port", "80"].map(OsString::from);
     let metric = results.metric.as_ref().map(|measured| Metric {
-        pattern: regex::Regex::new("ops/s: ([0-9.]+)").unwrap(),
+        pattern: regex_lite::Regex::new("ops/s: ([0-9.]+)").unwrap(),
         is_less_better: measured.is_less_better,
     });
     let told = Told { command: &command, library: None, metric: metric.as_ref(), results, is_input_lost };
@@ -193,7 +193,7 @@ fn output_without_a_number_is_told_with_what_is_accepted() {
     let directory = tempfile::tempdir().unwrap();
     let [out, err] = ["out", "err"].map(|name| directory.path().join(name));
     std::fs::write(&out, "first\nlast\n").and_then(|()| std::fs::write(&err, "")).unwrap();
-    let (command, pattern) = (["./a b".into()], regex::Regex::new("(ops)").unwrap());
+    let (command, pattern) = (["./a b".into()], regex_lite::Regex::new("(ops)").unwrap());
     let metric = Metric { pattern, is_less_better: true };
     let words = NoNumber { command: &command, metric: &metric, kind: Kind::Ondeck, outputs: [&out, &err] };
     let text = |fault| words.text(&fault);
