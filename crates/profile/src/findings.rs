@@ -66,8 +66,8 @@ pub fn findings(profile: &Profile) -> Findings {
     }
     if locks.is_empty() {
         let more = stuck::idle(profile, &tops)
-            .or_else(|| conditions::initialisation(profile, &tops))
-            .or_else(|| tries::in_vain(profile, &tops));
+            .or_else(|| tries::in_vain(profile, &tops))
+            .or_else(|| conditions::no_lock(profile, &tops));
         let verdict = [without_a_lock(profile)].into_iter().chain(more.clone()).collect::<Vec<_>>().join(" ");
         let is_nothing = more.is_none() && Program::of(profile).share() < QUIET;
         return Findings { verdict, is_nothing, ..Findings::default() };

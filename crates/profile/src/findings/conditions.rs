@@ -1,10 +1,10 @@
-//! Condition variables whose threads are woken, and go back to sleep without what they waited for; initialisations that
-//! threads wait for.
+//! Condition variables whose threads are woken, and go back to sleep without what they waited for; what else threads wait
+//! for that is no lock.
 
 use super::texts::{heaviest, place, quoted_name};
 use crate::profile::{Condition, Other, Profile, WaitKind};
 use crate::wrappers::Tops;
-use ondeck_report::wording::{count, counted, duration_ns, percent, three_digits};
+use ondeck_report::wording::{count, duration_ns, percent, three_digits};
 
 /// To put a thread to sleep, wake it and run it for nothing takes about so long.
 const EACH_NS: f64 = 10e3;
@@ -40,20 +40,28 @@ fn text(profile: &Profile, tops: &Tops, condition: &Condition, notified: f64) ->
     )
 }
 
-/// What is said of the initialisation that threads waited for longest, if that matters. It is as good as a lock, but which
-/// thread is at it is not recorded.
-pub(super) fn initialisation(profile: &Profile, tops: &Tops) -> Option<String> {
+/// What is said of what threads waited for longest that is no lock, if that matters. An initialisation is as good as one, but
+/// which thread is at it is not recorded. Of most threads that wait for the others, nobody knows whether they should.
+pub(super) fn no_lock(profile: &Profile, tops: &Tops) -> Option<String> {
     let time_ns = profile.seconds * 1e9 * f64::from(profile.cores.max(1));
-    let ones = profile.conditions.iter().enumerate().filter(|(_, one)| one.kind == WaitKind::Once);
+    let kinds = [WaitKind::Once, WaitKind::Barrier, WaitKind::Semaphore, WaitKind::Condition];
+    let ones = profile.conditions.iter().enumerate().filter(|(_, one)| kinds.contains(&one.kind));
     let (index, most) = ones.max_by(|one, other| one.1.wait_ns.total_cmp(&other.1.wait_ns))?;
     let by =
         heaviest(profile, tops, &most.waiters, |site| site.ns).map_or(String::new(), |by| format!(", most in {by}"));
+    let advice = match most.kind {
+        WaitKind::Once => " Do that before the threads start, or make it shorter.".to_owned(),
+        WaitKind::Barrier => " Share the work more evenly.".to_owned(),
+        _ => heaviest(profile, tops, &most.notifiers, |site| site.count)
+            .map_or(String::new(), |function| format!(" It is notified in {function}.")),
+    };
     (most.wait_ns >= MATTERS * time_ns).then(|| {
         format!(
-            "Threads waited {} for {} in {}{by}. Do that before the threads start, or make it shorter.",
+            "Threads waited {} for {} in {} {}{by}.{advice}",
             duration_ns(most.wait_ns),
             place(profile, Some(Other::Condition(index as u32))),
-            counted(most.waits.round() as usize, "wait"),
+            count(most.waits),
+            if most.waits.round() == 1.0 { "wait" } else { "waits" },
         )
     })
 }
