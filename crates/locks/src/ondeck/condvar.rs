@@ -135,6 +135,8 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     /// - `waiter` stays where it is until `sleep` or [`outlast`](Waiter::outlast) has returned, or
     ///   [`withdraw`](Self::withdraw) was true.
     pub unsafe fn join(&self, waiter: &Waiter<P, T>) {
+        // SAFETY: it is fresh, so this thread's.
+        unsafe { waiter.node.waits_on(self) };
         self.append(waiter);
     }
 
@@ -364,6 +366,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             // SAFETY: as for `send_alone`.
             return unsafe { Waiter::send_alone(waiter) };
         };
+        // SAFETY: it is ours until the push or the grant.
+        unsafe { here.node.waits_for(lock) };
         let mut tries = Tries::default();
         // Each further turn is caused by another thread's step.
         loop {

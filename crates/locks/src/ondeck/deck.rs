@@ -37,6 +37,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// Retires to the dugout and comes back from it with the seat, the lock, or neither.
     pub(super) fn enqueue(&self, state: State, node: &Node<P>, tries: &mut Tries, deadline: Option<u64>) -> Turn {
+        // SAFETY: it is this thread's, and in no list yet.
+        unsafe { node.waits_for(self) };
         let Some(next) = node.on_top_of(state) else {
             self.doze(deadline);
             return Turn::Again;

@@ -13,12 +13,22 @@
 //! | core | sleeper | latch holder reads | caller reads | nobody |
 //! | is_called | sleeper | latch holder writes, sleeper reads under the latch | sleeper reads under the latch | sleeper |
 //! | grant | sleeper | sleeper reads | caller writes once; sleeper reads | sleeper |
+//! | label | sleeper | nobody | nobody | nobody |
+//!
+//! The label says what the sleeper waits for. No lock reads it: it is for a profiler, which reads the memory of a process
+//! that hangs. From the kernel it knows on which word a thread sleeps, and the label lies at a fixed distance behind that
+//! word. It never takes anything else for a label:
+//! - A second word must be the first with the bits of `MAGIC` changed. So neither other memory nor half of a new label is one.
+//! - A new node has zeros there, so what an earlier sleeper has left on the stack is gone before its thread can sleep.
+//! - A waiter of a condition variable gets its second label, that of the lock, from the notifier that owns its record.
 //!
 //! A node lives on the stack of its sleeper, which leaves only after it has seen its grant, or after it has unlinked
 //! itself under the latch. So a node in the list is alive for whoever holds the latch, and a called node is alive for
 //! its caller until the store of its grant; after that store only its address is used.
 
 use super::state::{ADDRESS_BITS, NODE_ALIGN_BITS, State};
+use core::cell::UnsafeCell;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_platform::{Atomic, AtomicPointer, Platform};
@@ -32,8 +42,14 @@ pub(super) const MOST_SKIPS: u32 = 8;
 /// How many of the oldest sleepers are considered when one is wanted that last ran on a certain core.
 const CANDIDATES: u32 = 16;
 
+/// The bits in which the words of a label differ. The profiler has the same number.
+const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;
+
+/// In the first word of a label, beside the address, which is a multiple of eight: it is a condition variable's.
+const CONDITION: u64 = 1;
+
 /// A sleeper.
-#[repr(align(512))]
+#[repr(C, align(512))]
 pub(super) struct Node<P: Platform> {
     next: P::Ptr<Node<P>>,
     prev: P::Ptr<Node<P>>,
@@ -42,8 +58,12 @@ pub(super) struct Node<P: Platform> {
     is_called: P::U32,
     core: P::U32,
     skipped: P::U32,
+    label: UnsafeCell<[u64; 2]>,
 }
 
+// The profiler finds one by the other.
+const _: () = assert!(offset_of!(Node<ondeck_platform::Hardware>, grant) == 24);
+const _: () = assert!(offset_of!(Node<ondeck_platform::Hardware>, label) == 40);
 const _: () = assert!(align_of::<Node<ondeck_platform::Hardware>>() == 1 << NODE_ALIGN_BITS);
 
 impl<P: Platform> Node<P> {
@@ -58,7 +78,33 @@ impl<P: Platform> Node<P> {
             is_called: zero(),
             core: zero(),
             skipped: zero(),
+            label: UnsafeCell::new([0; 2]),
         }
+    }
+
+    /// Says from outside that its thread waits for a lock.
+    ///
+    /// # Safety
+    /// As [`label`](Self::label).
+    pub(super) unsafe fn waits_for<L>(&self, lock: &L) {
+        // SAFETY: as the caller promises.
+        unsafe { self.label(ptr::from_ref(lock).addr() as u64) };
+    }
+
+    /// Says from outside that its thread waits for a notification.
+    ///
+    /// # Safety
+    /// As [`label`](Self::label).
+    pub(super) unsafe fn waits_on<C>(&self, condition: &C) {
+        // SAFETY: as the caller promises.
+        unsafe { self.label(ptr::from_ref(condition).addr() as u64 | CONDITION) };
+    }
+
+    /// # Safety
+    /// The caller has the node for itself: it is in no list, or its record is the notifier's.
+    unsafe fn label(&self, what: u64) {
+        // Volatile, as no code reads it. SAFETY: nobody else writes it, and no thread of this process reads it.
+        unsafe { self.label.get().write_volatile([what, what ^ MAGIC]) };
     }
 
     /// Makes the node ready to be pushed on top of `state`; gives the state after the push, `None` if the address of
