@@ -3,6 +3,7 @@
 //! Waits are added up by futex and stack as they come. What they are is found out when a profile is wanted: to name a
 //! stack can take longer than the kernel's memory for samples lasts.
 
+mod asleep;
 mod build;
 mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]

@@ -420,11 +420,25 @@ fn word<R>(file: &File, at: usize, read: impl FnOnce(&str) -> R) -> Option<R> {
 /// Four bytes of a process's memory; `None` if they may not be read.
 pub(crate) fn memory(pid: u32, address: u64) -> Option<u32> {
     let mut word = 0_u32;
-    let here = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 4 };
-    let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 4 };
-    // SAFETY: `here` is room of ours, and the kernel checks the other process's memory.
+    // SAFETY: the room of a number.
+    unsafe { read(pid, address, (&raw mut word).cast(), 4) }.then_some(word)
+}
+
+/// Eight bytes of it.
+pub(crate) fn long_memory(pid: u32, address: u64) -> Option<u64> {
+    let mut word = 0_u64;
+    // SAFETY: the room of a number.
+    unsafe { read(pid, address, (&raw mut word).cast(), 8) }.then_some(word)
+}
+
+/// # Safety
+/// `to` is room for so many bytes, whatever they are.
+unsafe fn read(pid: u32, address: u64, to: *mut libc::c_void, n_bytes: usize) -> bool {
+    let here = libc::iovec { iov_base: to, iov_len: n_bytes };
+    let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: n_bytes };
+    // SAFETY: `here` is room of the caller's, and the kernel checks the other process's memory.
     let n = unsafe { libc::process_vm_readv(pid as libc::pid_t, &raw const here, 1, &raw const there, 1, 0) };
-    (n == 4).then_some(word)
+    usize::try_from(n) == Ok(n_bytes)
 }
 
 #[cfg(test)]

@@ -142,9 +142,10 @@ fn of_program(profile: &Profile, tops: &Tops, stack: u32) -> Option<u32> {
     })
 }
 
-/// A thread by the function in which it waits.
+/// A thread by the function in which it waits. A stack that ends in a library says nothing of that.
 fn who(profile: &Profile, tops: &Tops, one: &Stuck) -> String {
-    match one.stack.and_then(|stack| tops.top(stack)) {
+    let top = one.stack.and_then(|stack| tops.top(stack));
+    match top.filter(|number| !is_below(&profile.frames[*number as usize])) {
         Some(frame) => format!("{} (thread {})", named(profile, tops, frame), one.thread),
         None => format!("thread {}", one.thread),
     }

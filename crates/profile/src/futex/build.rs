@@ -33,14 +33,17 @@ impl FutexCollector {
             Since::Start => self.run.started_ns,
             Since::Snapshot => self.last_snapshot_ns.unwrap_or(self.run.started_ns),
         };
+        let processes = self.processes(now_ns);
+        let has_runtime = processes.iter().map(|process| self.programs.has_runtime(process)).collect();
+        let mut names = Names::new(&self.tracer, &mut self.symbols, has_runtime);
         for mut wait in self.tracer.waiting(now_ns) {
+            if stuck::is_long(&wait) {
+                wait.address = names.meant_by_sleeper(&wait);
+            }
             wait.from_ns = wait.from_ns.max(from_ns).min(wait.to_ns);
             cells.add(&wait, self.run.started_ns);
         }
         let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
-        let processes = self.processes(now_ns);
-        let has_runtime = processes.iter().map(|process| self.programs.has_runtime(process)).collect();
-        let mut names = Names::new(&self.tracer, &mut self.symbols, has_runtime);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
         for (key, group) in groups {
@@ -151,6 +154,8 @@ pub(super) struct Names<'a> {
     of_address: HashMap<(usize, u64), Vec<u32>>,
     /// The number in the profile of a stack of the tracer.
     known: HashMap<u32, u32>,
+    /// What sleepers have told that they wait for, by its address.
+    pub(super) told: HashMap<(usize, u64), Class>,
 }
 
 impl<'a> Names<'a> {
@@ -165,6 +170,7 @@ impl<'a> Names<'a> {
             stacks: Once::new(),
             of_address: HashMap::new(),
             known: HashMap::new(),
+            told: HashMap::new(),
         }
     }
 
@@ -192,6 +198,12 @@ impl<'a> Names<'a> {
         self.stacks.list[stack as usize].iter().map(|at| self.briefs[*at as usize].as_str())
     }
 
+    /// Whether a stack is in the library that has ondeck's locks for those of pthreads'.
+    pub(super) fn is_in_library(&self, stack: u32) -> bool {
+        let mut frames = self.stacks.list[stack as usize].iter().map(|at| &self.frames.list[*at as usize]);
+        frames.any(|frame| frame.module.starts_with("libondeck_pthread"))
+    }
+
     fn key(&mut self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
         let symbol = self.symbols.datum(modules(&mut self.modules, self.tracer, image), address);
         let numbers = &self.stacks.list[stack as usize];
@@ -206,7 +218,8 @@ impl<'a> Names<'a> {
             {
                 Class { meaning: Meaning::Wait(WaitKind::Other), ..class }
             }
-            _ => class,
+            Class { whose: Whose::Process(_), .. } => class,
+            _ => self.told.get(&(image, address)).copied().unwrap_or(class),
         };
         let at = |address| Key { image, class, spot: Where::Address(address) };
         match (class.whose, place) {

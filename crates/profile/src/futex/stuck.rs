@@ -20,7 +20,6 @@ pub(super) struct Hanging {
 impl Names<'_> {
     /// The threads that have waited for long, those first that have for longest.
     pub(super) fn hanging(&mut self, now_ns: u64) -> Vec<Hanging> {
-        let is_long = |wait: &Wait| wait.to_ns - wait.from_ns >= LONG_NS;
         let mut waits: Vec<Wait> = self.tracer.waiting(now_ns).filter(is_long).collect();
         waits.sort_by_key(|wait| (wait.from_ns, wait.thread));
         let mut hanging: Vec<Hanging> = waits.into_iter().map(|wait| self.one(&wait)).collect();
@@ -37,9 +36,10 @@ impl Names<'_> {
     fn one(&mut self, wait: &Wait) -> Hanging {
         let pid = self.tracer.images()[wait.image].pid;
         let stack = self.stack(wait.image, wait.stack);
-        let (address, class) = self.meant(wait.image, wait.address, stack);
+        let meant = self.meant_by_sleeper(wait);
+        let (address, class) = self.meant(wait.image, meant, stack);
         let places = match class.meaning {
-            _ if !self.names(stack).any(is_of_the_c_library) => &[][..],
+            _ if !self.names(stack).any(is_of_the_c_library) && !self.is_in_library(stack) => &[][..],
             Meaning::Lock(LockKind::Mutex) => &[OWNER_OF_MUTEX][..],
             // It has two words, and which of them this one is cannot be told.
             Meaning::Lock(LockKind::RwLock) => &[OWNER_OF_RWLOCK, OWNER_OF_RWLOCK - 4][..],
@@ -60,6 +60,11 @@ impl Names<'_> {
         let stuck = Stuck { process, thread, ns, stack, holder, holder_stack, state, call, ..Stuck::default() };
         Hanging { address, stuck }
     }
+}
+
+/// Whether a wait is long enough to ask who has what it is for.
+pub(super) fn is_long(wait: &Wait) -> bool {
+    wait.to_ns - wait.from_ns >= LONG_NS
 }
 
 fn is_thread(process: &std::path::Path, thread: u32) -> bool {
