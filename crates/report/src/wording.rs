@@ -142,10 +142,15 @@ pub fn broken(lock: &str, width: usize) -> String {
     lines
 }
 
-/// A name in lines of at most `width` characters: a path may have no better place to be broken at.
+/// A name in lines of at most `width` characters: broken at spaces, so that a file stays with its line. Only a word that is
+/// longer by itself is broken elsewhere: a path may have no better place.
 pub fn in_lines(name: &str, width: usize) -> String {
-    let name: Vec<char> = name.chars().collect();
-    name.chunks(width).map(String::from_iter).collect::<Vec<String>>().join("\n")
+    let words = wrap("", name, width);
+    let lines = words.lines().flat_map(|line| {
+        let line: Vec<char> = line.chars().collect();
+        line.chunks(width.max(1)).map(String::from_iter).collect::<Vec<String>>()
+    });
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 /// The text in lines of at most `width` columns where its words allow it: the first line after `mark`, the others below
@@ -240,8 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn names_are_broken_anywhere() {
+    fn names_are_broken_at_spaces_or_else_anywhere() {
         assert_eq!(in_lines("abcde", 2), "ab\ncd\ne");
+        assert_eq!(in_lines("initialised in main (sess2.cc:11)", 30), "initialised in main\n(sess2.cc:11)");
     }
 
     #[test]
