@@ -155,7 +155,7 @@ pub(crate) enum Command {
     /// with `ondeck bench --rounds 10 --out before.csv`. With 3 rounds in each file, no difference can show.
     ///
     /// The tables have the medians of both files and the change. A `~` means that the difference may be noise. For two
-    /// profiles, it covers only the noise of sampling, so repeat both recordings.
+    /// profiles, it knows only what may differ by chance within one run, so repeat both recordings.
     ///
     /// Example: ondeck compare before.csv after.csv
     Compare(CompareArgs),

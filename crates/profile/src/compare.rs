@@ -1,18 +1,25 @@
-//! Two profiles side by side: what changed, and whether that can be told from the noise of sampling.
+//! Two profiles side by side: what changed, and whether that can be told from chance.
 //!
 //! # Which locks are the same
 //! Those of the same name; of the others, those that come from the same place; of the others, those that were waited for at
 //! the same place for the longest part. Where several locks of a run have a place in common, they are one row together.
 //!
 //! # What is noise
-//! A profile is one run, so what another run of the same program would give is unknown. What is known is how far off an
-//! estimate may be that was made of samples. One acquisition in `rate` is taken, so that n of them are estimated with a
-//! variance of `rate * n`. A wait stands for as many as its length says (`weight`): one that is always recorded for itself.
-//! The sum of these is the variance of the number of waits, and with the squares of the lengths that of the sum of the
-//! lengths. That includes what chance does to a number of events that happen independently of each other. To each variance comes that of one more sample: without it, none in one run and four in the
-//! other would count as a difference. A change is stated only where it is beyond 1.96 standard deviations of the difference,
-//! which chance alone exceeds once in twenty times; else `~` stands in its place.
+//! A profile is one run, so what another run of the same program would give is unknown. Two kinds of noise are known.
+//!
+//! - *Sampling*, which `±` has: how far off an estimate may be that was made of samples. One acquisition in `rate` is taken,
+//!   so that n of them are estimated with a variance of `(rate - 1) * n`. A wait stands for as many as its length says
+//!   (`weight`), and its variance is one less. What is recorded for itself has none.
+//! - *Chance*, which comes to it: how much a number of events differs that happen independently of each other. With it, the
+//!   variance of the number of waits is the sum of their weights, and with the squares of the lengths it is that of the sum
+//!   of the lengths.
+//!
+//! To each variance comes that of one more sample: without it, none in one run and four in the other would count as a
+//! difference. A change is stated only where it is beyond 1.96 standard deviations of the difference, of both kinds, which
+//! chance alone exceeds once in twenty times; else `~` stands in its place. A figure that a few events make up, as one long
+//! wait does, is marked as such: no interval can be given for it.
 
+mod causes;
 mod pairs;
 #[cfg(test)]
 mod tests;
@@ -21,11 +28,12 @@ mod text;
 use crate::rows::is_function;
 use crate::summary::{LockSummary, Names, Noise, Path, Sites, Summary, weight};
 use pairs::{Known, pairs};
+use std::collections::BTreeMap;
 
 /// So many standard deviations to either side hold 95 % of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
-/// With fewer samples, their spread says little of their distribution.
-const ENOUGH_SAMPLES: f64 = 5.0;
+/// With fewer samples, or events, their spread says little of their distribution.
+const ENOUGH: f64 = 5.0;
 /// Whoever waits or holds longest is said to be another if its part has grown by more than this: two of nearly the same
 /// length change places by chance.
 const NOTABLE: f64 = 0.1;
@@ -54,6 +62,8 @@ struct Row {
     /// The places with the most waiting, and the most charged waiting, by the same order.
     waiters: [Option<Top>; 2],
     holders: [Option<Top>; 2],
+    /// Waiting in each second by its cause, in ns; empty where that is not known.
+    causes: [BTreeMap<String, f64>; 2],
 }
 
 /// The place with the most of something.
@@ -75,15 +85,34 @@ struct Figures {
     waits: f64,
     wait_ns: f64,
     noise: Noise,
+    /// The part of `noise` that comes from sampling.
+    sampling: Noise,
     longest_ns: Option<u64>,
 }
 
-/// A figure, and its standard deviation if there are samples enough for one.
+/// A figure, and its standard deviations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Estimate {
     value: f64,
+    /// Of sampling alone.
+    sampling: f64,
+    /// Of sampling and chance.
     deviation: f64,
-    is_of_enough: bool,
+    /// As many samples of one weight would be as uncertain.
+    samples: f64,
+    /// As many events of one size would differ as much from run to run.
+    events: f64,
+}
+
+/// How much a figure may be off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Spread {
+    /// Half the width of the interval that holds the true value of this run in 95 of 100 cases, as a part of the value.
+    Part(f64),
+    /// There are too few samples for an interval.
+    FewSamples,
+    /// A few events make it up, so that another run may differ much.
+    FewEvents,
 }
 
 /// Compares two profiles.
@@ -136,6 +165,7 @@ impl Row {
             figures: [side(0), side(1)],
             waiters: sites(|lock| &lock.waiters),
             holders: sites(|lock| &lock.holders),
+            causes: [0, 1].map(|side| causes::in_a_second(runs[side], &locks[side])),
         }
     }
 
@@ -177,8 +207,9 @@ impl Top {
 impl Figures {
     fn of(run: &Summary, locks: &[&LockSummary]) -> Figures {
         let sum = |of: fn(&LockSummary) -> f64| add(locks.iter().map(|lock| of(lock)));
-        let mut noise = Noise::default();
+        let (mut noise, mut sampling) = (Noise::default(), Noise::default());
         locks.iter().for_each(|lock| noise.add(lock.noise));
+        locks.iter().for_each(|lock| sampling.add(lock.sampling));
         Figures {
             seconds: run.seconds,
             rate: run.rate.max(1),
@@ -186,28 +217,31 @@ impl Figures {
             waits: sum(|lock| lock.waits),
             wait_ns: sum(|lock| lock.wait_ns),
             noise,
+            sampling,
             longest_ns: locks.iter().filter_map(|lock| lock.longest_ns).max(),
         }
     }
 
     /// Waiting in each second, in ns. `mean` is the mean wait of both runs.
     fn waiting(&self, mean: f64) -> Estimate {
-        let variance = self.noise.squares + (weight(mean, self.rate) * mean).powi(2);
-        self.estimate(self.wait_ns / self.seconds, variance.sqrt() / self.seconds, self.samples())
+        let weight = weight(mean, self.rate);
+        let variance = |noise: Noise, of_one: f64| noise.squares + of_one * mean * mean;
+        let variances = [variance(self.sampling, weight * (weight - 1.0)), variance(self.noise, weight * weight)];
+        self.estimate(self.wait_ns, variances, self.samples(), self.equal_waits())
     }
 
     /// Waits in each second.
     fn waits(&self, mean: f64) -> Estimate {
-        let variance = self.noise.counts + weight(mean, self.rate).powi(2);
-        self.estimate(self.waits / self.seconds, variance.sqrt() / self.seconds, self.samples())
+        let weight = weight(mean, self.rate);
+        let variances = [self.sampling.counts + weight * (weight - 1.0), self.noise.counts + weight * weight];
+        self.estimate(self.waits, variances, self.samples(), self.waits)
     }
 
     /// Acquisitions in each second.
     fn acquisitions(&self) -> Estimate {
         let rate = f64::from(self.rate);
-        let variance = rate * self.acquisitions + rate * rate;
-        let samples = self.acquisitions / rate;
-        self.estimate(self.acquisitions / self.seconds, variance.sqrt() / self.seconds, samples)
+        let variances = [rate - 1.0, rate].map(|times| times * (self.acquisitions + rate));
+        self.estimate(self.acquisitions, variances, self.acquisitions / rate, self.acquisitions)
     }
 
     /// As many samples of one weight would be as uncertain.
@@ -215,24 +249,39 @@ impl Figures {
         if self.noise.counts > 0.0 { self.waits * self.waits / self.noise.counts } else { 0.0 }
     }
 
-    /// The mean wait, in ns.
-    fn mean(&self) -> Option<Estimate> {
-        let mean = self.wait_ns / self.waits;
-        let Noise { counts, lengths, squares } = self.noise;
-        let variance = (squares - 2.0 * mean * lengths + mean * mean * counts).max(0.0) / (self.waits * self.waits);
-        (self.waits > 0.0).then(|| self.estimate(mean, variance.sqrt(), self.samples()))
+    /// So many waits of one length differ as much from run to run as these do.
+    fn equal_waits(&self) -> f64 {
+        let squares = self.noise.squares - self.sampling.squares;
+        // Of a file of an earlier version that is not known.
+        if squares > 0.0 { self.wait_ns * self.wait_ns / squares } else { f64::INFINITY }
     }
 
-    fn estimate(&self, value: f64, deviation: f64, samples: f64) -> Estimate {
-        Estimate { value, deviation, is_of_enough: samples >= ENOUGH_SAMPLES }
+    /// The mean wait, in ns.
+    fn mean(&self) -> Option<Estimate> {
+        let (waits, mean) = (self.waits, self.wait_ns / self.waits);
+        let variances = [self.sampling, self.noise].map(|Noise { counts, lengths, squares }| {
+            ((squares - 2.0 * mean * lengths + mean * mean * counts) / (waits * waits)).max(0.0)
+        });
+        let [sampling, deviation] = variances.map(f64::sqrt);
+        let (samples, events) = (self.samples(), self.equal_waits());
+        (waits > 0.0).then_some(Estimate { value: mean, sampling, deviation, samples, events })
+    }
+
+    /// In each second, of a sum over the run.
+    fn estimate(&self, sum: f64, variances: [f64; 2], samples: f64, events: f64) -> Estimate {
+        let [sampling, deviation] = variances.map(|variance| variance.max(0.0).sqrt() / self.seconds);
+        Estimate { value: sum / self.seconds, sampling, deviation, samples, events }
     }
 }
 
 impl Estimate {
-    /// Half the width of the interval that holds the true value in 95 of 100 cases, as a part of the value.
-    fn spread(&self) -> Option<f64> {
-        let spread = DEVIATIONS * self.deviation / self.value;
-        Some(spread).filter(|spread| self.is_of_enough && spread.is_finite())
+    fn spread(&self) -> Spread {
+        let part = if self.sampling > 0.0 { DEVIATIONS * self.sampling / self.value } else { 0.0 };
+        match () {
+            () if self.sampling > 0.0 && self.samples < ENOUGH || !part.is_finite() => Spread::FewSamples,
+            () if self.value > 0.0 && self.events < ENOUGH => Spread::FewEvents,
+            () => Spread::Part(part),
+        }
     }
 
     /// Whether the difference is more than noise.

@@ -65,4 +65,5 @@ pub use rows::Side;
 pub use summary::Summary;
 pub use symbols::{Module, Symbols};
 pub use terminal::table;
+pub use words::largest_cause;
 pub use wrappers::busiest;

@@ -28,13 +28,14 @@ pub(crate) use read::read;
 use crate::profile::{Lock, Profile, VERSION};
 use crate::rows::{Place, Row, Side, UNKNOWN, of_side, of_takers, with_rest};
 use crate::summary::Noise;
+use crate::words::causes;
 use flate2::Compression;
 use ondeck_report::wording::quoted;
 use prost::Message;
 use proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 /// Names and units of a sample's values.
@@ -83,6 +84,11 @@ struct LockFacts {
     squares: f64,
     /// Files of earlier versions have none.
     noise: Option<Noise>,
+    /// See [`noise`](Self::noise).
+    sampling: Option<Noise>,
+    /// How much waiting has which cause, in ns. Files of earlier versions have none.
+    #[serde(default)]
+    causes: BTreeMap<String, f64>,
 }
 
 /// The profile as a file for pprof.
@@ -334,6 +340,8 @@ fn facts(profile: &Profile) -> String {
         longest_ns: lock.longest_ns,
         squares: Noise::of(lock, 1).squares,
         noise: Some(Noise::of(lock, profile.rate)),
+        sampling: Some(Noise::of_sampling(lock, profile.rate)),
+        causes: causes(profile, &lock.causes),
     };
     let facts = Facts {
         version: u64::from(VERSION),

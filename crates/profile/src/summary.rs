@@ -2,6 +2,7 @@
 
 use crate::profile::{Lock, Profile};
 use crate::rows::{Place, Row, Side, functions, is_function, of_side};
+use crate::words::causes;
 use ondeck_report::wording::plain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -42,12 +43,16 @@ pub(crate) struct LockSummary {
     pub(crate) waits: f64,
     pub(crate) wait_ns: f64,
     pub(crate) noise: Noise,
+    /// The part of it that comes from waits that were not recorded.
+    pub(crate) sampling: Noise,
     /// `None` where it is not known.
     pub(crate) longest_ns: Option<u64>,
     /// How long it was waited where.
     pub(crate) waiters: Sites,
     /// How much waiting is charged to whom.
     pub(crate) holders: Sites,
+    /// How much waiting has which cause, in ns; empty where that is not known.
+    pub(crate) causes: BTreeMap<String, f64>,
 }
 
 /// What the noise of a lock's waits follows from: each counts as often as a sample of its length stands for.
@@ -71,15 +76,7 @@ pub(crate) fn weight(ns: f64, rate: u32) -> f64 {
 impl Noise {
     /// As far as the histogram tells. Within a bar, waits count as spread evenly.
     pub(crate) fn of(lock: &Lock, rate: u32) -> Noise {
-        let mut noise = Noise::default();
-        for bar in &lock.wait_histogram.0 {
-            let (from, to) = (bar.from as f64, bar.to as f64);
-            let mean = f64::midpoint(from, to);
-            let count = bar.count * weight(mean, rate);
-            noise.counts += count;
-            noise.lengths += count * mean;
-            noise.squares += count * (from * from + from * to + to * to) / 3.0;
-        }
+        let noise = Noise::sum(lock, |mean| weight(mean, rate));
         // Waits of the same length have the least; a histogram that has less is not of all waits.
         let mean = lock.mean_wait_ns().unwrap_or_default();
         let least = Noise { counts: lock.waits, lengths: lock.wait_ns, squares: mean * lock.wait_ns };
@@ -88,6 +85,24 @@ impl Noise {
             lengths: noise.lengths.max(least.lengths).min(f64::MAX),
             squares: noise.squares.max(least.squares).min(f64::MAX),
         }
+    }
+
+    /// What of it comes from sampling: a wait that is recorded for itself has none.
+    pub(crate) fn of_sampling(lock: &Lock, rate: u32) -> Noise {
+        Noise::sum(lock, |mean| weight(mean, rate) - 1.0)
+    }
+
+    fn sum(lock: &Lock, times: impl Fn(f64) -> f64) -> Noise {
+        let mut noise = Noise::default();
+        for bar in &lock.wait_histogram.0 {
+            let (from, to) = (bar.from as f64, bar.to as f64);
+            let mean = f64::midpoint(from, to);
+            let count = bar.count * times(mean);
+            noise.counts += count;
+            noise.lengths += count * mean;
+            noise.squares += count * (from * from + from * to + to * to) / 3.0;
+        }
+        noise
     }
 
     pub(crate) fn add(&mut self, other: Noise) {
@@ -166,9 +181,11 @@ impl Summary {
                 waits: lock.waits,
                 wait_ns: lock.wait_ns,
                 noise: Noise::of(lock, profile.rate),
+                sampling: Noise::of_sampling(lock, profile.rate),
                 longest_ns: Some(lock.longest_ns),
                 waiters,
                 holders,
+                causes: causes(profile, &lock.causes).into_iter().map(|(name, ns)| (short(&name), ns)).collect(),
             });
         }
         summary

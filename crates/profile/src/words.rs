@@ -1,7 +1,8 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
+use crate::findings::{parts, state_of};
 use crate::names::{middle, shown};
-use crate::profile::{Condition, Ended, Histogram, Lock, LockKind, Profile, Site, WaitKind};
+use crate::profile::{Cause, Condition, Ended, Histogram, Lock, LockKind, Other, Profile, Site, State, WaitKind};
 use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
@@ -125,6 +126,38 @@ pub(crate) fn others_of_all<'p>(locks: impl Iterator<Item = &'p Lock>) -> String
 
 pub(crate) const HELD_BY: &str = "held meanwhile by";
 pub(crate) const WOKEN_BY: &str = "woken by";
+
+/// The causes of waiting in a few words each, with how much waiting they are.
+pub(crate) fn causes(profile: &Profile, causes: &[Cause]) -> BTreeMap<String, f64> {
+    let mut sums = BTreeMap::new();
+    for one in causes {
+        *sums.entry(cause(profile, one)).or_default() += one.ns;
+    }
+    sums
+}
+
+fn cause(profile: &Profile, cause: &Cause) -> String {
+    let other = match cause.other {
+        Some(Other::Lock(index)) => profile.locks.get(index as usize).map(|lock| &lock.name),
+        Some(Other::Condition(index)) => profile.conditions.get(index as usize).map(|one| &one.name),
+        None => None,
+    };
+    match (cause.state, other) {
+        (State::Blocked, _) if !cause.call.is_empty() => format!("blocked in {}", shown(&cause.call)),
+        (State::OtherLock, Some(name)) => format!("waiting for {}", shown(name)),
+        (State::Free, _) => "waking the next thread".to_owned(),
+        (State::Passing, _) => "passing it on".to_owned(),
+        (state, _) => state_of(state).to_owned(),
+    }
+}
+
+/// The largest cause of the waiting for a lock, in a few words with its part of the waiting; `None` where none is known.
+pub fn largest_cause(profile: &Profile, lock: &Lock) -> Option<(String, f64)> {
+    let sums = causes(profile, &parts(lock));
+    let all: f64 = sums.values().sum();
+    let (cause, ns) = sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (all > 0.0).then(|| (cause, ns / all))
+}
 
 /// The other locks than so many, and what part of all waiting is theirs: `27 other locks: together 0.2 % of the waiting`.
 /// `None` without any.

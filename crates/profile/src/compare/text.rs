@@ -1,6 +1,6 @@
 //! A comparison as text.
 
-use super::{Comparison, Estimate, Figures, NOTABLE, Row, Top};
+use super::{Comparison, Estimate, Figures, NOTABLE, Row, Spread, Top};
 use crate::summary::{Summary, short};
 use ondeck_report::wording::{change, count, counted, duration_ns, in_lines, list, quoted, run_time, wrap};
 use ondeck_report::{Grid, wording};
@@ -74,7 +74,8 @@ impl Comparison {
 
     fn notes(&self, names: [&str; 2]) -> Vec<String> {
         let rows = || self.rows.iter().take(MOST_ROWS);
-        let mut notes: Vec<String> = rows().flat_map(Row::who).collect();
+        let mut notes: Vec<String> = rows().filter_map(Row::causes).collect();
+        notes.extend(rows().flat_map(Row::who));
         notes.extend(rows().filter_map(|row| row.known.clone()));
         for (side, name) in names.iter().enumerate() {
             let rows = &self.only[side];
@@ -98,14 +99,16 @@ impl Comparison {
 #[derive(Default)]
 struct Marks {
     same: bool,
-    too_few: bool,
+    few_samples: bool,
+    few_events: bool,
 }
 
 impl Marks {
     fn notes(&self) -> Vec<String> {
-        let same = "~  the difference may be noise of sampling (p > 0.05)";
-        let too_few = "?  fewer than 5 samples: too few for an interval";
-        [(self.same, same), (self.too_few, too_few)]
+        let same = "~    the difference may be chance (p > 0.05)";
+        let few_samples = "?    fewer than 5 samples: too few for an interval";
+        let few_events = "few  a few long waits, or few events, make this figure up: another run may differ much";
+        [(self.same, same), (self.few_samples, few_samples), (self.few_events, few_events)]
             .iter()
             .filter(|note| note.0)
             .map(|note| note.1.to_string())
@@ -137,13 +140,17 @@ impl Table {
     fn figure(&self, estimate: Option<Estimate>, marks: &mut Marks) -> String {
         let Some(estimate) = estimate else { return "-".to_string() };
         let spread = match estimate.spread() {
-            Some(spread) => format!("{:>3.0}%", spread * 100.0),
-            None => {
-                marks.too_few = true;
-                "   ?".to_string()
+            Spread::Part(part) => format!("±{:>3.0}%", part * 100.0),
+            Spread::FewSamples => {
+                marks.few_samples = true;
+                "±   ?".to_string()
+            }
+            Spread::FewEvents => {
+                marks.few_events = true;
+                "  few".to_string()
             }
         };
-        format!("{} ±{spread}", (self.text)(estimate.value))
+        format!("{} {spread}", (self.text)(estimate.value))
     }
 }
 

@@ -176,7 +176,12 @@ fn add_facts(facts: LockFacts, places: &mut Places, summary: &mut Summary) {
         let rate = f64::from(rate.max(1));
         Noise { counts: rate * lock.waits, lengths: rate * lock.wait_ns, squares: rate * facts.squares.max(0.0) }
     };
-    lock.noise.add(facts.noise.unwrap_or_else(without));
+    let noise = facts.noise.unwrap_or_else(without);
+    lock.noise.add(noise);
+    lock.sampling.add(facts.sampling.unwrap_or(if rate <= 1 { Noise::default() } else { noise }));
+    for (cause, ns) in facts.causes {
+        *lock.causes.entry(short(&cause)).or_default() += ns;
+    }
     if lock.origin.is_empty() {
         lock.origin = facts.origin.iter().map(|name| short(name)).collect();
     }
