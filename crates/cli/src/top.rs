@@ -99,26 +99,15 @@ impl Watch<'_> {
             if let Some(code) = self.source.poll() {
                 return Ok(code);
             }
+            self.source.watch(self.gap);
             let mut is_new = false;
-            match screen.wait(self.gap)? {
-                Some(Wish::Quit) => {
-                    self.has_quit |= self.meant.is_none();
-                    is_new = self.stop(SIGTERM);
-                }
-                Some(Wish::Interrupt) => is_new = self.stop(SIGINT),
-                Some(Wish::Redraw) => is_new = true,
-                Some(Wish::Scroll(lines)) => {
-                    self.first = self.first.saturating_add_signed(lines);
-                    is_new = true;
-                }
-                Some(Wish::Sort) => {
-                    history.sort_by(history.order().next());
-                    is_new = true;
-                }
-                None => {}
+            while let Some(wish) = screen.wish()? {
+                self.follow(wish, &mut history);
+                is_new = true;
             }
             if let Ok(signal @ 1..) = i32::try_from(self.signal.swap(0, Relaxed)) {
-                is_new |= self.stop(signal);
+                self.stop(signal);
+                is_new = true;
             }
             if Instant::now() >= next {
                 history.add(&shown(self.source.snapshot(), self.each_lock));
@@ -132,11 +121,23 @@ impl Watch<'_> {
         }
     }
 
-    /// The first wish is the program's to follow; the second is an order. The picture has something new to say.
-    fn stop(&mut self, signal: i32) -> bool {
+    fn follow(&mut self, wish: Wish, history: &mut History) {
+        match wish {
+            Wish::Quit => {
+                self.has_quit |= self.meant.is_none();
+                self.stop(SIGTERM);
+            }
+            Wish::Interrupt => self.stop(SIGINT),
+            Wish::Redraw => {}
+            Wish::Scroll(lines) => self.first = self.first.saturating_add_signed(lines),
+            Wish::Sort => history.sort_by(history.order().next()),
+        }
+    }
+
+    /// The first wish is the program's to follow; the second is an order.
+    fn stop(&mut self, signal: i32) {
         self.source.stop(if self.meant.is_some() { SIGKILL } else { signal });
         self.meant.get_or_insert(signal);
-        true
     }
 
     fn show(&mut self, screen: &mut dyn Screen, history: &History) -> Result<(), Exit> {

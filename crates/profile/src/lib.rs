@@ -48,7 +48,7 @@ mod wrappers;
 
 #[cfg(target_os = "linux")]
 pub use collect::{Collector, Run, is_alive, parent};
-pub use findings::{Findings, findings};
+pub use findings::{Findings, findings, hang};
 pub use flamegraph::svg as flamegraph;
 #[cfg(target_os = "linux")]
 pub use futex::FutexCollector;

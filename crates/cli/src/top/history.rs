@@ -1,6 +1,6 @@
 //! What is known of each lock: the last second, and how much was waited in each of the last sixty.
 
-use ondeck_profile::{Lock, Profile, busiest, kind_of};
+use ondeck_profile::{Lock, Profile, busiest, hang, kind_of, largest_cause};
 use ondeck_report::wording::{percent, plain};
 use std::collections::VecDeque;
 
@@ -21,6 +21,8 @@ pub(super) struct Row {
     pub(super) waiter: String,
     /// Who held it meanwhile; where only that is known, who woke them.
     pub(super) holder: String,
+    /// What that did, or why nobody had it: the largest cause with its part; `-` where it is not known.
+    pub(super) cause: String,
     /// Threads that waited, on average, in each of the last seconds; the last one at the end.
     pub(super) past: VecDeque<f64>,
 }
@@ -35,7 +37,9 @@ impl Row {
             false if lock.holders.is_empty() => format!("woken by {}", top(&lock.wakers)),
             _ => top(&lock.holders),
         };
+        let cause = largest_cause(profile, lock);
         Row {
+            cause: cause.map_or("-".to_owned(), |(cause, part)| format!("{} {}", percent(part), plain(&cause))),
             id,
             name: plain(&lock.name),
             waiting: lock.wait_ns / 1e9 / seconds,
@@ -49,8 +53,8 @@ impl Row {
 
     /// A second in which nobody waited.
     fn idle(self) -> Row {
-        let nobody = "-".to_owned();
-        Row { id: self.id, name: self.name, waiter: nobody.clone(), holder: nobody, past: self.past, ..Row::default() }
+        let [waiter, holder, cause] = [(); 3].map(|()| "-".to_owned());
+        Row { id: self.id, name: self.name, waiter, holder, cause, past: self.past, ..Row::default() }
     }
 }
 
@@ -95,6 +99,8 @@ pub(super) struct History {
     pub(super) rows: Vec<Row>,
     /// Snapshots until now.
     pub(super) n_snapshots: usize,
+    /// Who waits for whom, if threads hang.
+    pub(super) hang: Option<String>,
     order: Order,
     each_lock: bool,
 }
@@ -108,6 +114,7 @@ impl History {
     /// Adds a snapshot.
     pub(super) fn add(&mut self, profile: &Profile) {
         self.n_snapshots += 1;
+        self.hang = hang(profile).map(|hang| plain(&hang));
         let mut old = std::mem::take(&mut self.rows);
         for lock in profile.locks.iter().filter(|lock| lock.wait_ns > 0.0) {
             let pid = profile.processes.get(lock.process as usize).map_or(0, |process| process.pid);

@@ -4,6 +4,7 @@ use super::view::{self, View, figures};
 use crate::exit::Exit;
 use crate::terminal::{print, width};
 use ondeck_report::Grid;
+use ondeck_report::wording::wrap;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use std::io;
@@ -35,8 +36,8 @@ pub(super) enum Wish {
 pub(super) trait Screen {
     /// Shows what is known, after a snapshot or in another size.
     fn show(&mut self, view: &View) -> Result<(), Exit>;
-    /// Waits so long, or until somebody wants something.
-    fn wait(&mut self, time: Duration) -> Result<Option<Wish>, Exit>;
+    /// What somebody wants who has not been heard yet.
+    fn wish(&mut self) -> Result<Option<Wish>, Exit>;
 }
 
 /// A terminal, which is left as it was found.
@@ -57,11 +58,14 @@ impl Screen for Picture {
         self.0.draw(|frame| view::draw(frame, view)).map(|_| ()).map_err(failed)
     }
 
-    fn wait(&mut self, time: Duration) -> Result<Option<Wish>, Exit> {
-        if !event::poll(time).map_err(failed)? {
-            return Ok(None);
+    fn wish(&mut self) -> Result<Option<Wish>, Exit> {
+        while event::poll(Duration::ZERO).map_err(failed)? {
+            let wish = event::read().map(|event| wish(&event)).map_err(failed)?;
+            if wish.is_some() {
+                return Ok(wish);
+            }
         }
-        event::read().map(|event| wish(&event)).map_err(failed)
+        Ok(None)
     }
 }
 
@@ -98,19 +102,20 @@ impl Screen for Lists {
         if view.history.n_snapshots == 0 { Ok(()) } else { print(&list(view, width())) }
     }
 
-    fn wait(&mut self, time: Duration) -> Result<Option<Wish>, Exit> {
-        std::thread::sleep(time);
+    fn wish(&mut self) -> Result<Option<Wish>, Exit> {
         Ok(None)
     }
 }
 
 /// The locks that were waited for in the last second.
 fn list(view: &View, width: usize) -> String {
-    let head = format!("{}: {}\n", view.title, view::summary(view.history));
-    let mut grid = Grid::new(&["lock", "waiting", "waits/s", "longest", "waits most", "held meanwhile by"], 1);
+    let mut head = wrap("", &format!("{}: {}", view.title, view::summary(view.history)), width);
+    head.extend(view.history.hang.iter().map(|hang| wrap("", hang, width)));
+    let mut grid = Grid::new(&["lock", "waiting", "waits/s", "longest", "waits most", "held meanwhile by", "why"], 1);
     for lock in view.history.rows.iter().filter(|lock| lock.waiting > 0.0).take(MOST_LOCKS) {
         let [waiting, waits, longest] = figures(lock);
-        grid.row(vec![cut(&lock.name), waiting, waits, longest, cut(&lock.waiter), cut(&lock.holder)]);
+        let names = [&lock.waiter, &lock.holder, &lock.cause].map(|name| cut(name));
+        grid.row([&[cut(&lock.name), waiting, waits, longest][..], &names].concat());
     }
     if grid.is_empty() { head + "\n" } else { format!("{head}{}\n", grid.render(width)) }
 }
@@ -149,6 +154,8 @@ mod tests {
         let name = "n".repeat(50);
         history.add(&snapshot(1.0, &[("queue", 2, 1500.0, 1.5e9, 5_000_000), (&name, 3, 1.0, 1e6, 900)]));
         let view = View { title: "server (process 7)", history: &history, first: 0, footer: "" };
-        insta::assert_snapshot!(list(&view, 120));
+        insta::assert_snapshot!(list(&view, 130));
+        let narrow = list(&view, 80);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     }
 }

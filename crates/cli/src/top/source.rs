@@ -19,6 +19,8 @@ pub(super) trait Source {
     fn title(&self) -> String;
     /// Takes in what is new; called some times a second. What is watched may have ended, with an exit code.
     fn poll(&mut self) -> Option<i32>;
+    /// Lets so much time pass, and looks meanwhile at who holds locks, where that can be seen.
+    fn watch(&mut self, time: Duration);
     /// What happened since the last snapshot.
     fn snapshot(&mut self) -> Profile;
     /// What happened since the start.
@@ -80,6 +82,10 @@ impl Source for Program {
             return None;
         }
         Some(self.running.reap().map_or(1, |(status, _)| exit_code(status)))
+    }
+
+    fn watch(&mut self, time: Duration) {
+        self.collector.watch(time, now_ns);
     }
 
     fn snapshot(&mut self) -> Profile {
@@ -145,6 +151,10 @@ impl Source for Guest {
     fn poll(&mut self) -> Option<i32> {
         self.collector.take();
         (self.is_left || !is_alive(self.pid)).then_some(0)
+    }
+
+    fn watch(&mut self, time: Duration) {
+        std::thread::sleep(time);
     }
 
     fn snapshot(&mut self) -> Profile {

@@ -1,7 +1,7 @@
 //! The picture of `ondeck top`.
 
 use super::history::{History, KEPT, Row as Lock};
-use ondeck_report::wording::{count, counted, duration_ns, three_digits};
+use ondeck_report::wording::{count, counted, duration_ns, three_digits, wrap};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
@@ -10,7 +10,9 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
 use std::collections::VecDeque;
 
 /// From here on, names of functions stand beside the lock and not below.
-const WIDE: u16 = 110;
+const WIDE: u16 = 130;
+/// A hang takes so many lines at most.
+const MOST_OF_HANG: usize = 6;
 /// Columns of a figure.
 const FIGURE: u16 = 8;
 /// The least that shows a course.
@@ -31,8 +33,13 @@ pub(super) struct View<'a> {
 
 /// Draws the whole terminal.
 pub(super) fn draw(frame: &mut Frame, view: &View) {
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(1)]).areas(frame.area());
+    let width = usize::from(frame.area().width);
+    let hang = view.history.hang.as_ref().map_or(String::new(), |hang| wrap("", hang, width));
+    let hang: Vec<Line> = hang.lines().take(MOST_OF_HANG).map(Line::from).collect();
+    let heights =
+        [Constraint::Length(2), Constraint::Length(hang.len() as u16), Constraint::Min(0), Constraint::Length(1)];
+    let [head, stuck, body, foot] = Layout::vertical(heights).areas(frame.area());
+    frame.render_widget(Paragraph::new(hang).style(Style::new().fg(Color::Red)), stuck);
     let headline = Paragraph::new(headline(view)).wrap(Wrap { trim: true });
     frame.render_widget(headline.style(Style::new().add_modifier(Modifier::BOLD)), head);
     frame.render_widget(Paragraph::new(view.footer).style(Style::new().add_modifier(Modifier::DIM)), foot);
@@ -92,7 +99,7 @@ fn header(width: u16) -> Row<'static> {
     cells.push(Cell::new(format!("last {} s", seconds(width))));
     cells.push(Cell::new("lock"));
     if width >= WIDE {
-        cells.extend([Cell::new("waits most"), Cell::new("held meanwhile by")]);
+        cells.extend(["waits most", "held meanwhile by", "why"].map(Cell::new));
     }
     Row::new(cells).style(Style::new().add_modifier(Modifier::REVERSED))
 }
@@ -114,19 +121,24 @@ fn widths(width: u16) -> Vec<Constraint> {
 fn wide(view: &View, width: u16) -> Table<'static> {
     let history = view.history;
     let rows = history.rows.iter().skip(view.first).map(|lock| {
-        let names = [&lock.name, &lock.waiter, &lock.holder].map(|name| Cell::new(name.clone()));
+        let names = [&lock.name, &lock.waiter, &lock.holder, &lock.cause].map(|name| Cell::new(name.clone()));
         Row::new([common(lock, history, width), names.to_vec()].concat())
     });
-    Table::new(rows, [widths(width), vec![Constraint::Fill(1); 3]].concat())
+    Table::new(rows, [widths(width), vec![Constraint::Fill(1); 4]].concat())
 }
 
-/// Three lines for each lock.
+/// Four lines for each lock.
 fn narrow(view: &View, width: u16) -> Table<'static> {
     let history = view.history;
     let rows = history.rows.iter().skip(view.first).map(|lock| {
-        let lines = [lock.name.clone(), format!("  waits: {}", lock.waiter), format!("  holds: {}", lock.holder)];
+        let lines = [
+            lock.name.clone(),
+            format!("  waits: {}", lock.waiter),
+            format!("  holds: {}", lock.holder),
+            format!("  why: {}", lock.cause),
+        ];
         let name = Cell::new(Text::from(lines.map(Line::from).to_vec()));
-        Row::new([common(lock, history, width), vec![name]].concat()).height(3)
+        Row::new([common(lock, history, width), vec![name]].concat()).height(4)
     });
     Table::new(rows, [widths(width), vec![Constraint::Fill(1)]].concat())
 }
@@ -188,6 +200,17 @@ mod tests {
             assert!(!rest.contains("query_cache") && rest.contains("log_lock"), "{rest}");
         }
         drawn_from(99, &history(), 80, 12);
+    }
+
+    #[test]
+    fn a_hang_stands_above_the_locks() {
+        let mut history = history();
+        history.hang =
+            Some("2 threads wait for `log_lock` since 3.00 s: thread 7 has it and is blocked in read.".repeat(9));
+        for width in [80, 160] {
+            let text = drawn(&history, width, 20);
+            assert!(text.contains("thread 7 has it") && text.contains("query_cache"), "{text}");
+        }
     }
 
     #[test]

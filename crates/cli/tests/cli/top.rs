@@ -28,6 +28,8 @@ fn without_a_terminal_there_is_a_list_each_second() {
     let lists: Vec<&str> = run.stdout.matches("waiters (process ").collect();
     assert!(lists.len() >= 2, "{}", run.stdout);
     assert!(run.stdout.contains("\n held ") && run.stdout.contains("hold 100 %"), "{}", run.stdout);
+    // Without looks at the holders, it would not be known what they do.
+    assert!(run.stdout.contains(" blocked in clock_nanosleep"), "{}", run.stdout);
     assert!(run.stderr.contains("holds `held` for ") && run.stderr.contains("Threads waited "), "{}", run.stderr);
     assert!(run.stderr.ends_with(&format!("\nondeck top --output out.txt -- {program} 3000\n")), "{}", run.stderr);
 }
@@ -134,4 +136,51 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     guest.wait().unwrap();
     failed(&ondeck(&["top", "--pid", "4194999"]), 2, &[]);
     failed(&ondeck(&["top", "--pid", "1", "--lock", "ondeck"]), 2, &["--lock"]);
+}
+
+/// Two threads that wait for each other, in a process that ends after some seconds.
+const CIRCLE: &str = r"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t accounts = PTHREAD_MUTEX_INITIALIZER, totals = PTHREAD_MUTEX_INITIALIZER;
+void *deposit(void *none) { pthread_mutex_lock(&accounts); usleep(100000); pthread_mutex_lock(&totals); return none; }
+void *withdraw(void *none) { pthread_mutex_lock(&totals); usleep(100000); pthread_mutex_lock(&accounts); return none; }
+int main(void) {
+    pthread_t one, other;
+    pthread_create(&one, 0, deposit, 0);
+    pthread_create(&other, 0, withdraw, 0);
+    sleep(5);
+    _exit(0);
+}
+";
+
+#[test]
+fn who_waits_for_whom_is_said_while_a_program_hangs() {
+    let scratch = Scratch::new("top-hangs");
+    let program = crate::profiled::compiled(&scratch, "circle", CIRCLE, &[]);
+    let run = command(&words(&[], &[&program])).env("COLUMNS", "80").output().unwrap();
+    let lists = String::from_utf8(run.stdout).unwrap();
+    let plain = lists.replace('\n', " ");
+    assert!(plain.contains("Deadlock: ") && plain.contains("holds `accounts` and waits for `totals` since"), "{lists}");
+    assert!(lists.contains("100 % waiting for totals"), "{lists}");
+    assert!(lists.lines().all(|line| line.chars().count() <= 80), "{lists}");
+}
+
+/// The same of a process that hung before.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_process_that_hangs_already_is_explained() {
+    if !crate::kernel::may_trace() {
+        return;
+    }
+    let scratch = Scratch::new("top-hangs-already");
+    let program = crate::profiled::compiled(&scratch, "circle", CIRCLE, &[]);
+    let mut child = Command::new(&program).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let run = ondeck(&["top", "--pid", &child.id().to_string()]);
+    child.wait().unwrap();
+    let plain = run.stdout.replace('\n', " ");
+    for said in ["Deadlock: ", "`deposit` (circle.c:5)", "holds `accounts` and waits for `totals` since"] {
+        assert!(plain.contains(said), "{}", run.stdout);
+    }
 }
