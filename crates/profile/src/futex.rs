@@ -10,21 +10,27 @@ mod cells;
 mod damage;
 pub(crate) mod kinds;
 mod stuck;
+mod told;
 
 use crate::collect::Run;
-use crate::profile::Profile;
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
-use build::Since;
 use cells::Cells;
 use ondeck_trace::{Tracer, Wait};
+pub use told::Told;
+
+/// Makes profiles of what was [`Told`]: finds the names for them, and keeps what it has read of each file. That may take
+/// seconds for the first time.
+#[derive(Default)]
+pub struct Namer {
+    symbols: Symbols,
+    programs: Programs,
+}
 
 /// What a tracer tells, added up.
 pub struct FutexCollector {
     tracer: Tracer,
     run: Run,
-    symbols: Symbols,
-    programs: Programs,
     /// From the start.
     cells: Cells,
     /// Since the last snapshot, if there was one.
@@ -41,8 +47,6 @@ impl FutexCollector {
         FutexCollector {
             tracer,
             run,
-            symbols: Symbols::new(),
-            programs: Programs::default(),
             cells: Cells::default(),
             recent: None,
             last_snapshot_ns: None,
@@ -84,21 +88,18 @@ impl FutexCollector {
     }
 
     /// What was told until `now_ns`, with waits that go on.
-    pub fn profile(&mut self, now_ns: u64) -> Profile {
+    pub fn told(&mut self, now_ns: u64) -> Told {
         self.add_with(|tracer, each| tracer.settle(each));
-        self.build(now_ns, Since::Start)
+        Told::of(self, now_ns, None)
     }
 
-    /// What was told since the last snapshot, or since the start.
-    pub fn snapshot(&mut self, now_ns: u64) -> Profile {
+    /// What was told since the last snapshot, or since the start: the next snapshot begins here.
+    pub fn snapshot(&mut self, now_ns: u64) -> Told {
         self.add_with(|tracer, each| tracer.settle(each));
-        let mut profile = self.build(now_ns, Since::Snapshot);
-        let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
-        profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
-        profile
-            .notes
-            .push("a snapshot: it has what happened since the one before. Its timelines begin with the run".to_owned());
+        let from = self.last_snapshot_ns.unwrap_or(self.run.started_ns);
+        let told = Told::of(self, now_ns, Some(from));
+        self.last_snapshot_ns = Some(now_ns);
         self.recent = Some(Cells::default());
-        profile
+        told
     }
 }

@@ -51,7 +51,7 @@ pub use collect::{Collector, Run, is_alive, parent};
 pub use findings::{Findings, findings, hang};
 pub use flamegraph::svg as flamegraph;
 #[cfg(target_os = "linux")]
-pub use futex::FutexCollector;
+pub use futex::{FutexCollector, Namer, Told};
 #[cfg(target_os = "linux")]
 pub use group::grouped;
 pub use input::{is_profile, read_profile};

@@ -6,12 +6,14 @@ use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::{for_user, is_root, say};
-use ondeck_profile::{FutexCollector, is_alive};
+use ondeck_profile::{FutexCollector, Namer, is_alive};
 use ondeck_report::wording::quoted;
 use ondeck_trace::{Held, Refusal, Tracer};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Between two looks at the kernel's memory: on a busy CPU it is full after some tens of ms.
@@ -25,7 +27,7 @@ pub(super) fn instead(command: &[OsString]) -> String {
 
 /// Starts a program, and watches it from its first instruction on.
 pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
-    let mut outputs = Outputs::check(args)?;
+    let outputs = Outputs::check(args)?;
     let refused = |refusal: ondeck_launch::Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code());
     let command = ondeck_launch::unchanged(&args.command).map_err(refused)?;
     let name = command.get_program().to_string_lossy().into_owned();
@@ -40,10 +42,8 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     let tracer = Tracer::of_held(held.pid(), ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     let child = held.go().map_err(cannot)?;
     let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
-    let status = watched.until_the_end_of(child, &mut outputs);
-    let killed = status.0.signal().map(|_| status.1);
-    watched.finish(killed, &outputs)?;
-    match exit_code(status.0) {
+    let status = watched.until_the_end_of(child, outputs)?;
+    match exit_code(status) {
         0 => Ok(()),
         code => Err(Exit::Program(code)),
     }
@@ -51,22 +51,23 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
 
 /// Watches a process that runs already.
 pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
-    let mut outputs = Outputs::check(args)?;
+    let outputs = Outputs::check(args)?;
     let orders = Orders::of_ours()?;
-    let run = begun(command_of(pid));
     let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
+    // To attach to all threads takes a while.
+    let run = begun(command_of(pid));
     say(&match args.kernel.length {
         Some(_) => format!("watching process {pid}"),
         None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
     });
     let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let until = args.kernel.length.map(|length| Instant::now() + length);
-    watched.until(&mut outputs, |orders| {
+    let look = |orders: &mut Orders| {
         let (is_due, is_over) = orders.snapshot_and_end();
         let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid);
         (is_due, is_over.then_some(()))
-    });
-    watched.finish(None, &outputs)
+    };
+    watched.until(outputs, look, |()| None)
 }
 
 /// The room for the samples of each CPU.
@@ -109,10 +110,10 @@ struct Watched {
 }
 
 impl Watched {
-    /// How the program ended, and its number. Signals to us are the program's, but for the one for snapshots.
-    fn until_the_end_of(&mut self, mut child: Child, outputs: &mut Outputs) -> (ExitStatus, u32) {
+    /// How the program ended. Signals to us are the program's, but for the one for snapshots.
+    fn until_the_end_of(&mut self, mut child: Child, outputs: Outputs) -> Result<ExitStatus, Exit> {
         let pid = child.id();
-        let status = self.until(outputs, |orders| {
+        let look = |orders: &mut Orders| {
             let mut is_due = false;
             // A child that has been waited for is nobody whom a signal may be sent to.
             let ended = child.try_wait().unwrap_or_else(|error| {
@@ -127,32 +128,50 @@ impl Watched {
                 }
             }
             (is_due, ended)
-        });
-        (status, pid)
+        };
+        self.until(outputs, look, |status| status.signal().map(|_| pid))
     }
 
-    /// Takes what the kernel tells until the end that `look` finds; it also says whether a snapshot is wanted.
-    fn until<T>(&mut self, outputs: &mut Outputs, mut look: impl FnMut(&mut Orders) -> (bool, Option<T>)) -> T {
-        let mut next = self.every.map(|every| Instant::now() + every);
-        loop {
-            self.collector.take();
-            let (is_wanted, ended) = look(&mut self.orders);
-            if let Some(ended) = ended {
-                return ended;
+    /// Takes what the kernel tells until the end that `look` finds, which also says whether a snapshot is wanted, and writes
+    /// all that is to be written. `killed` tells of an end whether it came by a signal, and of which process.
+    ///
+    /// Names take a while, and the kernel's memory is full after some tens of ms. So a snapshot is written by another thread,
+    /// and one that becomes due meanwhile waits for that.
+    fn until<T>(
+        &mut self,
+        outputs: Outputs,
+        mut look: impl FnMut(&mut Orders) -> (bool, Option<T>),
+        killed: impl FnOnce(&T) -> Option<u32>,
+    ) -> Result<T, Exit> {
+        let names_and_outputs = Mutex::new((Namer::default(), outputs));
+        let (ended, told) = std::thread::scope(|scope| {
+            let mut writing: Option<ScopedJoinHandle<()>> = None;
+            let mut next = self.every.map(|every| Instant::now() + every);
+            let mut is_due = false;
+            loop {
+                self.collector.take();
+                let (is_wanted, ended) = look(&mut self.orders);
+                if let Some(ended) = ended {
+                    // To close thousands of events takes a while, and so do names.
+                    end_at_once()?;
+                    self.collector.take_last(killed(&ended));
+                    return Ok((ended, self.collector.told(now_ns())));
+                }
+                is_due |= is_wanted || next.is_some_and(|next| Instant::now() >= next);
+                if is_due && writing.as_ref().is_none_or(ScopedJoinHandle::is_finished) {
+                    let (told, both) = (self.collector.snapshot(now_ns()), &names_and_outputs);
+                    writing = Some(scope.spawn(move || {
+                        let (namer, outputs) = &mut *both.lock().unwrap_or_else(PoisonError::into_inner);
+                        outputs.write_snapshot(namer.profile(&told));
+                    }));
+                    is_due = false;
+                    next = self.every.map(|every| Instant::now() + every);
+                }
+                std::thread::sleep(GAP);
             }
-            if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
-                outputs.write_snapshot(self.collector.snapshot(now_ns()));
-                next = self.every.map(|every| Instant::now() + every);
-            }
-            std::thread::sleep(GAP);
-        }
-    }
-
-    fn finish(&mut self, killed: Option<u32>, outputs: &Outputs) -> Result<(), Exit> {
-        // To close thousands of events takes a while, and so do names.
-        end_at_once()?;
-        self.collector.take_last(killed);
-        outputs.write_all(self.collector.profile(now_ns()))
+        })?;
+        let (mut namer, outputs) = names_and_outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        outputs.write_all(namer.profile(&told)).map(|()| ended)
     }
 }
 

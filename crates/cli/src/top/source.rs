@@ -1,11 +1,12 @@
 //! Where the figures come from.
 
+use super::GAP_OF_KERNEL;
 use crate::args::TopArgs;
 use crate::exit::Exit;
 use crate::profile::kernel::{command_of, explain, ring_bytes};
 use crate::profile::{begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
-use ondeck_profile::{Collector, FutexCollector, Profile, is_alive};
+use ondeck_profile::{Collector, FutexCollector, Namer, Profile, is_alive};
 use ondeck_rounds::Running;
 use ondeck_trace::Tracer;
 use std::fs::File;
@@ -131,15 +132,17 @@ pub(super) struct Guest {
     name: String,
     pid: u32,
     collector: FutexCollector,
+    namer: Namer,
     is_left: bool,
 }
 
 impl Guest {
     pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Guest, Exit> {
+        let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
         let run = begun(command_of(pid));
         let name = run.command.first().cloned().unwrap_or_default();
-        let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
-        Ok(Guest { name, pid, collector: FutexCollector::new(tracer, run), is_left: false })
+        let (collector, namer) = (FutexCollector::new(tracer, run), Namer::default());
+        Ok(Guest { name, pid, collector, namer, is_left: false })
     }
 }
 
@@ -159,12 +162,22 @@ impl Source for Guest {
 
     fn snapshot(&mut self) -> Profile {
         self.collector.take();
-        self.collector.snapshot(now_ns())
+        let told = self.collector.snapshot(now_ns());
+        let Guest { collector, namer, .. } = self;
+        // Names take a while the first time, and the kernel's memory would be full.
+        std::thread::scope(|scope| {
+            let naming = scope.spawn(|| namer.profile(&told));
+            while !naming.is_finished() {
+                collector.take();
+                std::thread::sleep(GAP_OF_KERNEL);
+            }
+            naming.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     fn whole(&mut self) -> Profile {
         self.collector.take_last(None);
-        self.collector.profile(now_ns())
+        self.namer.profile(&self.collector.told(now_ns()))
     }
 
     fn quitting(&self) -> &'static str {

@@ -349,6 +349,47 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"all is done\n"[..]));
 }
 
+/// Threads that sleep for two locks some thousand times a second: the kernel's memory is full after a few tens of ms in which
+/// nobody takes what it tells.
+const BUSY: &str = r"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t locks[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+void *work(void *none) {
+    for (int i = 0;; i++) {
+        pthread_mutex_lock(&locks[i % 2]);
+        usleep(50);
+        pthread_mutex_unlock(&locks[i % 2]);
+    }
+    return none;
+}
+int main(void) {
+    pthread_t thread;
+    for (int i = 0; i < 8; i++) pthread_create(&thread, 0, work, 0);
+    sleep(20);
+    _exit(0);
+}
+";
+
+/// The first time, names take a second, as the files are read.
+#[test]
+fn nothing_is_missed_while_a_snapshot_gets_its_names() {
+    if !may_trace() {
+        return;
+    }
+    let scratch = Scratch::new("kernel-every");
+    let mut child = Command::new(compiled(&scratch, "busy", BUSY, &[])).spawn().unwrap();
+    let pid = child.id().to_string();
+    let (profile, run) = profiled(&scratch, &["--pid", &pid, "--for", "1500ms", "--every", "500ms"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (waits, lost) = (profile.locks.iter().map(|lock| lock.waits).sum::<f64>(), profile.dropped.samples);
+    println!("{} s, {waits} waits, {lost} lost", profile.seconds);
+    assert!(std::fs::exists(scratch.path("profile.0001.json")).unwrap(), "{}", run.stderr);
+    // Other tests run beside, so that not each look is in time.
+    assert!((lost as f64) < 0.1 * waits && profile.seconds < 1.9, "{} s, {lost} of {waits}", profile.seconds);
+}
+
 #[test]
 fn a_second_signal_ends_what_is_still_to_be_written() {
     if !may_trace() {

@@ -48,10 +48,10 @@ impl Names<'_> {
     pub(super) fn meant_by_sleeper(&mut self, wait: &Wait) -> u64 {
         let stack = self.stack(wait.image, wait.stack);
         let Some(by) = self.server(stack) else { return wait.address };
-        let pid = self.tracer.images()[wait.image].pid;
+        let pid = self.told.processes[wait.image].pid;
         let found = find(wait.address, by, |address| long_memory(pid, address));
         let Some((address, meaning)) = found else { return wait.address };
-        self.told.insert((wait.image, address), Class { meaning, whose: Whose::Object(0) });
+        self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: Whose::Object(0) });
         address
     }
 

@@ -1,48 +1,29 @@
 //! The profile of what was taken until now: with names, and with what is waited for.
 
-use super::FutexCollector;
 use super::cells::{Cell, Cells, FOLDED};
 use super::kinds::{self, Class, Meaning, Whose};
 use super::stuck;
+use super::{Namer, Told};
 use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::Stacks;
 use crate::names::brief;
-use crate::profile::{Condition, Dropped, Ended, Frame, Lock, LockKind, Process, Profile, VERSION, WaitKind};
-use crate::symbols::{Module, Source, Symbols};
+use crate::profile::{Condition, Dropped, Frame, Lock, LockKind, Profile, VERSION, WaitKind};
+use crate::symbols::Symbols;
 use crate::words::FROM_KERNEL;
-use ondeck_trace::{Image, Tracer};
+use ondeck_trace::Wait;
 use std::collections::{BTreeMap, HashMap};
 
-/// Which waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Since {
-    Start,
-    Snapshot,
-}
+const SNAPSHOT: &str = "a snapshot: it has what happened since the one before. Its timelines begin with the run";
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
     held, and waiting without sleep, cannot be seen";
 
-impl FutexCollector {
-    pub(super) fn build(&mut self, now_ns: u64, since: Since) -> Profile {
-        let mut cells = match since {
-            Since::Start => self.cells.clone(),
-            Since::Snapshot => self.recent.as_ref().unwrap_or(&self.cells).clone(),
-        };
-        let from_ns = match since {
-            Since::Start => self.run.started_ns,
-            Since::Snapshot => self.last_snapshot_ns.unwrap_or(self.run.started_ns),
-        };
-        let processes = self.processes(now_ns);
-        let has_runtime = processes.iter().map(|process| self.programs.has_runtime(process)).collect();
-        let mut names = Names::new(&self.tracer, &mut self.symbols, has_runtime);
-        for mut wait in self.tracer.waiting(now_ns) {
-            if stuck::is_long(&wait) {
-                wait.address = names.meant_by_sleeper(&wait);
-            }
-            wait.from_ns = wait.from_ns.max(from_ns).min(wait.to_ns);
-            cells.add(&wait, self.run.started_ns);
-        }
+impl Namer {
+    /// The profile of what was told.
+    pub fn profile(&mut self, told: &Told) -> Profile {
+        let has_runtime = told.processes.iter().map(|process| self.programs.has_runtime(process)).collect();
+        let mut names = Names::new(told, &mut self.symbols, has_runtime);
+        let cells = names.with_those_that_go_on();
         let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
@@ -52,54 +33,37 @@ impl FutexCollector {
                 Meaning::Wait(kind) => conditions.push(names.condition(&key, kind, &group)),
             }
         }
-        let hanging = names.hanging(now_ns);
+        let hanging = names.hanging();
         let (frames, stacks) = (names.frames.list, names.stacks.list);
+        let from_ns = told.snapshot_from_ns.unwrap_or(told.run.started_ns);
         let mut profile = Profile {
             version: VERSION,
-            command: self.run.command.clone(),
-            started_at: self.run.started_realtime_ns as f64 / 1e9,
-            seconds: now_ns.saturating_sub(self.run.started_ns) as f64 / 1e9,
-            cores: self.run.cores,
+            command: told.run.command.clone(),
+            started_at: told.run.started_realtime_ns as f64 / 1e9,
+            seconds: told.now_ns.saturating_sub(from_ns) as f64 / 1e9,
+            cores: told.run.cores,
             lock: FROM_KERNEL.to_owned(),
             rate: 1,
-            processes,
+            processes: told.processes.clone(),
             frames,
             stacks,
             has_locked: false,
             locks,
             conditions,
             stuck: Vec::new(),
-            dropped: Dropped { samples: self.tracer.lost(), ..Dropped::default() },
+            dropped: Dropped { samples: told.lost, ..Dropped::default() },
             notes: vec![SEES.to_owned()],
         };
         put_in_order(&mut profile);
         stuck::add(&mut profile, hanging);
         profile.notes.extend(self.programs.notes(&profile));
         profile.notes.extend(cells.remark());
-        profile.notes.extend(left_out(self.tracer.doubtful()));
-        profile.notes.extend(cut(self.tracer.cut_stacks()));
+        profile.notes.extend(left_out(told.doubtful));
+        profile.notes.extend(cut(told.cut_stacks));
         profile.notes.extend(self.symbols.remarks());
         profile.notes.extend(self.symbols.how_to_get_names());
+        profile.notes.extend(told.snapshot_from_ns.map(|_| SNAPSHOT.to_owned()));
         profile
-    }
-
-    fn processes(&self, now_ns: u64) -> Vec<Process> {
-        let since = |ns: u64| ns.saturating_sub(self.run.started_ns) as f64 / 1e9;
-        let process = |image: &Image| Process {
-            pid: image.pid,
-            parent: image.parent,
-            program: image.program.display().to_string(),
-            from: since(image.from_ns),
-            to: since(image.to_ns.unwrap_or(now_ns)),
-            // The kernel's record of an end does not say how it came.
-            ended: match image.to_ns {
-                None if !self.has_ended => Ended::Running,
-                Some(_) if self.killed != Some(image.pid) => Ended::Exit,
-                None if self.killed.is_none() => Ended::Running,
-                _ => Ended::Abruptly,
-            },
-        };
-        self.tracer.images().iter().map(process).collect()
     }
 }
 
@@ -143,35 +107,46 @@ struct Group {
 
 /// What was looked up.
 pub(super) struct Names<'a> {
-    pub(super) tracer: &'a Tracer,
+    pub(super) told: &'a Told,
     symbols: &'a mut Symbols,
     /// Whether the program of an image has a scheduler of its own.
     has_runtime: Vec<bool>,
-    modules: HashMap<usize, Vec<Module>>,
     frames: Once<Frame>,
     briefs: Vec<String>,
     stacks: Once<Vec<u32>>,
     of_address: HashMap<(usize, u64), Vec<u32>>,
-    /// The number in the profile of a stack of the tracer.
+    /// The number in the profile of a stack that was told.
     known: HashMap<u32, u32>,
     /// What sleepers have told that they wait for, by its address.
-    pub(super) told: HashMap<(usize, u64), Class>,
+    pub(super) known_by_sleepers: HashMap<(usize, u64), Class>,
 }
 
 impl<'a> Names<'a> {
-    fn new(tracer: &'a Tracer, symbols: &'a mut Symbols, has_runtime: Vec<bool>) -> Self {
+    fn new(told: &'a Told, symbols: &'a mut Symbols, has_runtime: Vec<bool>) -> Self {
         Names {
-            tracer,
+            told,
             symbols,
             has_runtime,
-            modules: HashMap::new(),
             frames: Once::new(),
             briefs: Vec::new(),
             stacks: Once::new(),
             of_address: HashMap::new(),
             known: HashMap::new(),
-            told: HashMap::new(),
+            known_by_sleepers: HashMap::new(),
         }
+    }
+
+    /// What was told, and the waits that went on.
+    fn with_those_that_go_on(&mut self) -> Cells {
+        let told = self.told;
+        let started_ns = told.run.started_ns;
+        let mut cells = told.cells.clone();
+        for wait in &told.waiting {
+            let address = if stuck::is_long(wait) { self.meant_by_sleeper(wait) } else { wait.address };
+            let from_ns = wait.from_ns.max(told.snapshot_from_ns.unwrap_or(started_ns)).min(wait.to_ns);
+            cells.add(&Wait { address, from_ns, ..*wait }, started_ns);
+        }
+        cells
     }
 
     fn group(&mut self, cells: &Cells) -> BTreeMap<Key, Group> {
@@ -205,7 +180,7 @@ impl<'a> Names<'a> {
     }
 
     fn key(&mut self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
-        let symbol = self.symbols.datum(modules(&mut self.modules, self.tracer, image), address);
+        let symbol = self.symbols.datum(self.told.modules(image), address);
         let numbers = &self.stacks.list[stack as usize];
         let frames = || numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
         let place = kinds::place(frames()).map(|at| numbers[at]);
@@ -219,7 +194,7 @@ impl<'a> Names<'a> {
                 Class { meaning: Meaning::Wait(WaitKind::Other), ..class }
             }
             Class { whose: Whose::Process(_), .. } => class,
-            _ => self.told.get(&(image, address)).copied().unwrap_or(class),
+            _ => self.known_by_sleepers.get(&(image, address)).copied().unwrap_or(class),
         };
         let at = |address| Key { image, class, spot: Where::Address(address) };
         match (class.whose, place) {
@@ -278,11 +253,10 @@ impl<'a> Names<'a> {
         if let Where::Named(name) = key.spot {
             return name.to_owned();
         }
-        if let Where::Address(_) = key.spot {
-            let modules = modules(&mut self.modules, self.tracer, key.image);
-            if let Some(symbol) = self.symbols.datum(modules, address) {
-                return symbol;
-            }
+        if let Where::Address(_) = key.spot
+            && let Some(symbol) = self.symbols.datum(self.told.modules(key.image), address)
+        {
+            return symbol;
         }
         let most = group.waiters.sites(Some).first().map(|site| site.stack);
         let numbers = most.map_or(&[][..], |stack| &self.stacks.list[stack as usize]);
@@ -300,7 +274,7 @@ impl<'a> Names<'a> {
         if let Some(known) = self.known.get(&number) {
             return *known;
         }
-        let known = self.walked(image, self.tracer.stack(number));
+        let known = self.walked(image, self.told.stack(number));
         self.known.insert(number, known);
         known
     }
@@ -323,9 +297,8 @@ impl<'a> Names<'a> {
         if let Some(known) = self.of_address.get(&(image, address)) {
             return known.clone();
         }
-        let modules = modules(&mut self.modules, self.tracer, image);
         // The address of the system call is behind its instruction, as those of calls are.
-        let frames = self.symbols.frames(modules, address, true);
+        let frames = self.symbols.frames(self.told.modules(image), address, true);
         let numbers = self.numbers(frames);
         self.of_address.insert((image, address), numbers.clone());
         numbers
@@ -333,15 +306,14 @@ impl<'a> Names<'a> {
 
     /// The function of a library by which its nameless part was reached that `inner` returns to.
     fn entered(&mut self, image: usize, inner: u64, caller: u64) -> Vec<u32> {
-        let modules = modules(&mut self.modules, self.tracer, image);
-        let frames = self.symbols.entered(modules, inner, caller);
+        let frames = self.symbols.entered(self.told.modules(image), inner, caller);
         self.numbers(frames)
     }
 
     /// A function that is gone, as its last act was a jump to that of a frame.
     fn jumper(&mut self, image: usize, reached: u32, caller: u64) -> Vec<u32> {
-        let modules = modules(&mut self.modules, self.tracer, image);
-        let frames = self.symbols.jumper(modules, &self.frames.list[reached as usize].function, caller);
+        let frames =
+            self.symbols.jumper(self.told.modules(image), &self.frames.list[reached as usize].function, caller);
         self.numbers(frames)
     }
 
@@ -358,15 +330,4 @@ fn address(key: &Key, group: &Group) -> u64 {
         Where::Address(address) => address,
         Where::Place(_) | Where::Named(_) => group.address,
     }
-}
-
-fn modules<'m>(known: &'m mut HashMap<usize, Vec<Module>>, tracer: &Tracer, image: usize) -> &'m [Module] {
-    known.entry(image).or_insert_with(|| {
-        let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
-        let module = |module: &ondeck_trace::Module| {
-            let ondeck_trace::Module { path, bias, start, end, build_id, file } = module.clone();
-            Module { path, bias, start, end, build_id, source: file.map_or_else(Source::Nowhere, Source::Open) }
-        };
-        modules.iter().map(module).collect()
-    })
 }

@@ -1,6 +1,6 @@
 //! What the kernel would never tell: whatever stands in its records, a profile comes of them.
 
-use super::FutexCollector;
+use super::{FutexCollector, Namer};
 use crate::collect::Run;
 use crate::{json, page, terminal};
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags};
@@ -226,14 +226,14 @@ proptest! {
         parts in prop::collection::vec((prop::collection::vec(record(), 0..40), time()), 1..5),
         started_ns in time(),
     ) {
-        let mut kernel = Kernel::new(started_ns, RING);
+        let (mut kernel, mut namer) = (Kernel::new(started_ns, RING), Namer::default());
         for (records, now_ns) in parts {
             records.iter().for_each(|record| kernel.tell(record));
             kernel.collector.take();
-            shown(&kernel.collector.snapshot(now_ns));
+            shown(&namer.profile(&kernel.collector.snapshot(now_ns)));
         }
         kernel.collector.take_last(None);
-        shown(&kernel.collector.profile(2_000_000_000));
+        shown(&namer.profile(&kernel.collector.told(2_000_000_000)));
     }
 
     /// Nothing of it is a record, and the kernel is anywhere.
@@ -248,6 +248,6 @@ proptest! {
             kernel.file.write_all_at(&head.to_ne_bytes(), HEAD).unwrap();
             kernel.collector.take_last(None);
         }
-        shown(&kernel.collector.profile(1));
+        shown(&Namer::default().profile(&kernel.collector.told(1)));
     }
 }

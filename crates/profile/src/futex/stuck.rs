@@ -19,8 +19,8 @@ pub(super) struct Hanging {
 
 impl Names<'_> {
     /// The threads that have waited for long, those first that have for longest.
-    pub(super) fn hanging(&mut self, now_ns: u64) -> Vec<Hanging> {
-        let mut waits: Vec<Wait> = self.tracer.waiting(now_ns).filter(is_long).collect();
+    pub(super) fn hanging(&mut self) -> Vec<Hanging> {
+        let mut waits: Vec<Wait> = self.told.waiting.iter().copied().filter(is_long).collect();
         waits.sort_by_key(|wait| (wait.from_ns, wait.thread));
         let mut hanging: Vec<Hanging> = waits.into_iter().map(|wait| self.one(&wait)).collect();
         let waiting: Vec<u32> = hanging.iter().map(|one| one.stuck.thread).collect();
@@ -34,7 +34,7 @@ impl Names<'_> {
     }
 
     fn one(&mut self, wait: &Wait) -> Hanging {
-        let pid = self.tracer.images()[wait.image].pid;
+        let pid = self.told.processes[wait.image].pid;
         let stack = self.stack(wait.image, wait.stack);
         let meant = self.meant_by_sleeper(wait);
         let (address, class) = self.meant(wait.image, meant, stack);

@@ -1,0 +1,107 @@
+//! What was told until an instant, before anything in it has a name.
+
+use super::FutexCollector;
+use super::cells::Cells;
+use crate::collect::Run;
+use crate::profile::{Ended, Process};
+use crate::symbols::{Module, Source};
+use ondeck_trace::{Image, Tracer, Wait};
+use std::collections::HashMap;
+
+/// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
+/// while the tracer goes on.
+pub struct Told {
+    pub(super) run: Run,
+    pub(super) now_ns: u64,
+    /// When it began, if that was at the last snapshot.
+    pub(super) snapshot_from_ns: Option<u64>,
+    /// Waits that were over.
+    pub(super) cells: Cells,
+    /// Waits that went on.
+    pub(super) waiting: Vec<Wait>,
+    /// By the number of the image.
+    pub(super) processes: Vec<Process>,
+    /// Of the images that have waited.
+    modules: HashMap<usize, Vec<Module>>,
+    /// The addresses of all stacks in it.
+    stacks: HashMap<u32, Vec<u64>>,
+    /// Records and waits that are missing, and stacks that are cut.
+    pub(super) lost: u64,
+    pub(super) doubtful: u64,
+    pub(super) cut_stacks: u64,
+}
+
+impl Told {
+    pub(super) fn of(collector: &FutexCollector, now_ns: u64, snapshot_from_ns: Option<u64>) -> Told {
+        let tracer = &collector.tracer;
+        let recent = collector.recent.as_ref().filter(|_| snapshot_from_ns.is_some());
+        let cells = recent.unwrap_or(&collector.cells).clone();
+        let waiting: Vec<Wait> = tracer.waiting(now_ns).collect();
+        let (mut modules, mut stacks) = (HashMap::new(), HashMap::new());
+        for (image, numbers) in spots(&cells, &waiting) {
+            modules.entry(image).or_insert_with(|| modules_of(tracer, image));
+            for number in numbers {
+                stacks.entry(number).or_insert_with(|| tracer.stack(number).to_vec());
+            }
+        }
+        Told {
+            now_ns,
+            snapshot_from_ns,
+            cells,
+            waiting,
+            processes: tracer.images().iter().map(|image| collector.process(image, now_ns)).collect(),
+            modules,
+            stacks,
+            lost: tracer.lost(),
+            doubtful: tracer.doubtful(),
+            cut_stacks: tracer.cut_stacks(),
+            run: collector.run.clone(),
+        }
+    }
+
+    pub(super) fn modules(&self, image: usize) -> &[Module] {
+        self.modules.get(&image).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn stack(&self, number: u32) -> &[u64] {
+        self.stacks.get(&number).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The images, and the stacks of each.
+fn spots(cells: &Cells, waiting: &[Wait]) -> Vec<(usize, Vec<u32>)> {
+    let of_cells = cells.iter().map(|((image, _, stack), cell)| {
+        let wakers = cell.wakers.0.keys().copied();
+        (*image, wakers.chain([*stack]).collect())
+    });
+    of_cells.chain(waiting.iter().map(|wait| (wait.image, vec![wait.stack]))).collect()
+}
+
+fn modules_of(tracer: &Tracer, image: usize) -> Vec<Module> {
+    let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
+    let module = |module: &ondeck_trace::Module| {
+        let ondeck_trace::Module { path, bias, start, end, build_id, file } = module.clone();
+        Module { path, bias, start, end, build_id, source: file.map_or_else(Source::Nowhere, Source::Open) }
+    };
+    modules.iter().map(module).collect()
+}
+
+impl FutexCollector {
+    fn process(&self, image: &Image, now_ns: u64) -> Process {
+        let since = |ns: u64| ns.saturating_sub(self.run.started_ns) as f64 / 1e9;
+        Process {
+            pid: image.pid,
+            parent: image.parent,
+            program: image.program.display().to_string(),
+            from: since(image.from_ns),
+            to: since(image.to_ns.unwrap_or(now_ns)),
+            // The kernel's record of an end does not say how it came.
+            ended: match image.to_ns {
+                None if !self.has_ended => Ended::Running,
+                Some(_) if self.killed != Some(image.pid) => Ended::Exit,
+                None if self.killed.is_none() => Ended::Running,
+                _ => Ended::Abruptly,
+            },
+        }
+    }
+}
