@@ -264,6 +264,8 @@ impl Figures {
         });
         let [sampling, deviation] = variances.map(f64::sqrt);
         let (samples, events) = (self.samples(), self.equal_waits());
+        // A few waits of nearly one length do not say how much others would differ.
+        let deviation = if samples.min(events) < ENOUGH { f64::INFINITY } else { deviation };
         (waits > 0.0).then_some(Estimate { value: mean, sampling, deviation, samples, events })
     }
 

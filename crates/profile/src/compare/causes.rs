@@ -1,6 +1,6 @@
 //! How the causes of a lock's waiting changed.
 
-use super::Row;
+use super::{Estimate, Row};
 use crate::summary::{LockSummary, Summary};
 use ondeck_report::wording::duration_ns;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,16 @@ pub(super) fn in_a_second(run: &Summary, locks: &[&LockSummary]) -> BTreeMap<Str
 }
 
 impl Row {
-    /// What changed most, where more than noise did and the causes of both are known.
+    /// What changed most, where more than noise did and the causes of both are known. Threads that do nothing but wait wait as
+    /// long in each second as before, but for shorter.
     pub(super) fn causes(&self) -> Option<String> {
-        let [Some(old), Some(new)] = self.estimates(|figures, mean| Some(figures.waiting(mean))) else { return None };
+        let waiting = self.estimates(|figures, mean| Some(figures.waiting(mean)));
+        let [Some(old), Some(new)] = waiting else { return None };
+        let differ =
+            |estimates: [Option<Estimate>; 2]| matches!(estimates, [Some(old), Some(new)] if old.differs_from(&new));
         let is_known = |side: usize| self.figures[side].wait_ns <= 0.0 || !self.causes[side].is_empty();
-        if !is_known(0) || !is_known(1) || !old.differs_from(&new) {
+        let has_changed = differ(waiting) || differ(self.estimates(|figures, _| figures.mean()));
+        if !is_known(0) || !is_known(1) || !has_changed {
             return None;
         }
         let names: BTreeSet<&String> = self.causes.iter().flat_map(BTreeMap::keys).collect();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::profile::{Bar, Cause, Origin, Profile, Site, Spot, State};
+use crate::profile::{Bar, Cause, Histogram, Origin, Profile, Site, Spot, State};
 use crate::sample::Builder;
 
 fn text(old: &Profile, new: &Profile) -> String {
@@ -86,6 +86,7 @@ fn one_long_wait_has_no_interval() {
     let text = text(&profile(3e9), &profile(2e9));
     assert_eq!(line(&text, "waiting in", "queue"), "queue 3.01 s few 2.01 s few ~");
     assert_eq!(line(&text, "waits in", "queue"), "queue 13.0 ± 0% 13.0 ± 0% ~");
+    assert_eq!(line(&text, "mean wait", "queue"), "queue 232 ms few 155 ms few ~");
     assert!(text.contains("few  a few long waits") && !text.contains("fewer than 5 samples"), "{text}");
 }
 
@@ -260,6 +261,12 @@ fn it_is_said_how_the_causes_of_a_changed_lock_changed() {
     let said = "queue, waiting in each second by cause: blocked in fdatasync 3.10 s -> 200 ms";
     assert!(text(&old, &new).contains(&format!("{said}\n")), "{}", text(&old, &new));
     assert!(!text(&old, &old).contains("by cause"), "it did not change");
+    let mut shorter = profile(3.1e9);
+    let lock = &mut shorter.locks[0];
+    (lock.waits, lock.wait_histogram) = (5000.0, Histogram(vec![Bar { from: 600_000, to: 648_000, count: 5000.0 }]));
+    lock.causes[0].call = "read".into();
+    let said_of_mean = "blocked in fdatasync 3.10 s -> 0 ns, blocked in read 0 ns -> 3.10 s";
+    assert!(text(&old, &shorter).contains(said_of_mean), "{}", text(&old, &shorter));
     let packed = |profile: &Profile| {
         use std::io::Read as _;
         let mut bytes = Vec::new();
