@@ -166,6 +166,16 @@ mod tests {
         }
     }
 
+    /// Threads waited for locks only, whose numbers stood in another place.
+    #[test]
+    fn stuck_threads_of_an_earlier_version_are_read() {
+        let text = to_json(&toy());
+        let earlier = text.replace("\"on\":{\"lock\":1}", "\"lock\":1");
+        assert_ne!(earlier, text);
+        assert_eq!(from_json(&earlier), Ok(toy()));
+        assert!(from_json(&text.replace("\"on\":{", "\"on\":{\"x")).is_err());
+    }
+
     #[test]
     fn errors_name_what_is_wrong() {
         let text = to_json(&toy());

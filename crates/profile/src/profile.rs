@@ -13,7 +13,7 @@
 //! All counts and sums are estimates of the whole from samples, without bias: a sample stands for as much as it was
 //! unlikely to be taken.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
 /// Changes with the meaning of a field; a reader refuses others.
@@ -233,6 +233,20 @@ pub enum Other {
     Condition(u32),
 }
 
+/// What a thread waits for, or the number of a lock.
+fn other_or_lock<'de, D: Deserializer<'de>>(from: D) -> Result<Other, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Lock(u32),
+        Other(Other),
+    }
+    Ok(match Form::deserialize(from)? {
+        Form::Lock(number) => Other::Lock(number),
+        Form::Other(other) => other,
+    })
+}
+
 impl Default for Other {
     fn default() -> Self {
         Other::Lock(0)
@@ -246,7 +260,8 @@ pub struct Stuck {
     pub process: u32,
     /// The kernel's number of the thread, as its process knows it.
     pub thread: u32,
-    /// What it waits for.
+    /// What it waits for. Profiles of an earlier version have the number of a lock.
+    #[serde(alias = "lock", deserialize_with = "other_or_lock")]
     pub on: Other,
     /// For how long it had waited, in ns.
     pub ns: u64,
