@@ -12,7 +12,8 @@
 //!
 //! So `delay` and `held_delay` add up to the same, by [what is charged to whom](crate::Profile): what is charged to nobody,
 //! as the lock was free, is a function in brackets. Labels: `lock` or `condition` has the name, `process` the program and its
-//! number. Comments have the command and what a reader has to know, which pprof shows. One more, behind `#`, which it does not
+//! number. Samples of `held_delay` have `cause`, why threads waited then, in the words of the JSON form; `call` is the system
+//! call of a holder that is blocked, `other` what a holder waits for that waits. Comments have the command and what a reader has to know, which pprof shows. One more, behind `#`, which it does not
 //! show, has what `compare` needs and no sample can hold. It tells nothing of samples, so that pprof may leave some out, or
 //! join files.
 
@@ -25,8 +26,8 @@ mod tests;
 
 pub(crate) use read::read;
 
-use crate::profile::{Lock, Profile, VERSION};
-use crate::rows::{Place, Row, Side, UNKNOWN, of_side, of_takers, with_rest};
+use crate::profile::{Cause, Lock, Other, Profile, VERSION};
+use crate::rows::{Place, Row, Side, UNKNOWN, charges, of_side, of_takers, with_rest};
 use crate::summary::Noise;
 use crate::words::causes;
 use flate2::Compression;
@@ -37,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Names and units of a sample's values.
 const SAMPLE_TYPES: [(&str, &str); 8] = [
@@ -58,6 +60,9 @@ const CONDITION: usize = 6;
 const LOCK: &str = "lock";
 const CONDITION_NAME: &str = "condition";
 const PROCESS: &str = "process";
+const CAUSE: &str = "cause";
+const CALL: &str = "call";
+const OTHER: &str = "other";
 /// Begins the comment that is for programs. pprof shows none that begins with the first character.
 const FOR_PROGRAMS: &str = "#ondeck-profile ";
 
@@ -100,9 +105,23 @@ pub fn write(profile: &Profile) -> Vec<u8> {
     for condition in &profile.conditions {
         let labels = writer.labels(CONDITION_NAME, &condition.name, condition.process);
         let rows = with_rest(&condition.waiters, condition.waits, condition.wait_ns);
-        writer.samples(&labels, CONDITION, &rows);
+        writer.samples(CONDITION, rows.into_iter().map(|row| (row, labels.clone())));
     }
     gzip(&writer.finish().encode_to_vec())
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Whether the word is a command that starts this file.
+fn leads_to(word: &str, program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = match word.contains('/') {
+        true => Some(PathBuf::from(word)),
+        false => std::env::split_paths(&path).map(|directory| directory.join(word)).find(|file| file.is_file()),
+    };
+    found.and_then(|file| file.canonicalize().ok()).is_some_and(|file| file == Path::new(program))
 }
 
 /// The bytes, compressed. Viewers for profiles of Firefox read such files as well.
@@ -147,14 +166,20 @@ impl<'a> Writer<'a> {
         writer
     }
 
-    /// The first module is the program, which readers take the profile to be of.
+    /// The first module is the program, which readers take the profile to be of. It has the name by which it was started:
+    /// `redis-server` is a link to `redis-check-rdb`, and both do what their name says.
     fn program(&mut self) {
         let profile = self.profile;
-        let file = |path: &'a str| path.rsplit('/').next().unwrap_or_default();
-        let programs = profile.processes.iter().map(|process| file(&process.program));
-        let is_of = |program: &str| profile.frames.iter().find(|frame| file(&frame.module) == program);
-        if let Some(frame) = programs.filter(|name| !name.is_empty()).find_map(is_of) {
-            self.mapping(&frame.module, &frame.build_id, frame.address);
+        let programs = profile.processes.iter().map(|process| process.program.as_str());
+        let frame_of = |program: &'a str| {
+            let frame = profile.frames.iter().find(|frame| file_name(&frame.module) == file_name(program))?;
+            Some((program, frame))
+        };
+        let found = programs.filter(|program| !file_name(program).is_empty()).find_map(frame_of);
+        let Some((program, frame)) = found else { return };
+        self.mapping(&frame.module, &frame.build_id, frame.address);
+        if let Some(word) = profile.command.first().filter(|word| leads_to(word, program)) {
+            self.file.mapping[0].filename = self.string(file_name(word));
         }
     }
 
@@ -172,21 +197,46 @@ impl<'a> Writer<'a> {
 
     fn lock(&mut self, lock: &'a Lock) {
         let labels = self.labels(LOCK, &lock.name, lock.process);
-        self.samples(&labels, WAITED, &of_side(lock, Side::Waiters));
-        self.samples(&labels, HELD, &of_side(lock, Side::Holders));
-        self.samples(&labels, TAKEN, &of_takers(lock));
+        let labelled = |row| (row, labels.clone());
+        self.samples(WAITED, of_side(lock, Side::Waiters).into_iter().map(labelled));
+        let with_cause = |(place, cause): (Place, Cause)| {
+            let row = Row { place, count: cause.count, ns: cause.ns };
+            (row, labels.iter().cloned().chain(self.labels_of_cause(cause)).collect())
+        };
+        let held: Vec<(Row, Vec<Label>)> = charges(lock).into_iter().map(with_cause).collect();
+        self.samples(HELD, held);
+        self.samples(TAKEN, of_takers(lock).into_iter().map(labelled));
     }
 
     fn labels(&mut self, key: &'static str, name: &'a str, process: u32) -> Vec<Label> {
         let process = self.profile.process_name(process);
-        let name = Label { key: self.string(key), str: self.string(name) };
-        vec![name, Label { key: self.string(PROCESS), str: self.string(process) }]
+        vec![self.label(key, name), self.label(PROCESS, process)]
+    }
+
+    fn label(&mut self, key: &'static str, text: impl Into<Cow<'a, str>>) -> Label {
+        Label { key: self.string(key), str: self.string(text) }
+    }
+
+    fn labels_of_cause(&mut self, cause: Cause) -> Vec<Label> {
+        let profile = self.profile;
+        let word = serde_json::to_value(cause.state).expect("a word always has a JSON form");
+        let mut labels = vec![self.label(CAUSE, word.as_str().unwrap_or_default().to_owned())];
+        if !cause.call.is_empty() {
+            labels.push(self.label(CALL, cause.call));
+        }
+        let other = match cause.other {
+            Some(Other::Lock(number)) => profile.locks.get(number as usize).map(|lock| &lock.name),
+            Some(Other::Condition(number)) => profile.conditions.get(number as usize).map(|one| &one.name),
+            None => None,
+        };
+        labels.extend(other.map(|name| self.label(OTHER, name)));
+        labels
     }
 
     /// A sample for each row, with the pair of values that begins at `column`. Rounded so that the sum is that of the rows.
-    fn samples(&mut self, labels: &[Label], column: usize, rows: &[Row]) {
+    fn samples(&mut self, column: usize, rows: impl IntoIterator<Item = (Row, Vec<Label>)>) {
         let (mut counts, mut times) = (Rounding::default(), Rounding::default());
-        for row in rows {
+        for (row, label) in rows {
             let (count, ns) = (counts.next(row.count), times.next(row.ns));
             if count == 0 && ns == 0 {
                 continue;
@@ -194,7 +244,7 @@ impl<'a> Writer<'a> {
             let mut value = vec![0; SAMPLE_TYPES.len()];
             (value[column], value[column + 1]) = (count, ns);
             let location_id = self.stack(row.place);
-            self.file.sample.push(Sample { location_id, value, label: labels.to_vec() });
+            self.file.sample.push(Sample { location_id, value, label });
         }
     }
 
