@@ -7,9 +7,10 @@
 
 pub(crate) mod tree;
 
+use crate::findings::state_of;
 use crate::names::middle;
-use crate::profile::{Lock, Profile};
-use crate::words::{WOKEN_BY, command, headline, others, percent, program};
+use crate::profile::{Profile, State};
+use crate::words::{command, headline, is_woken, percent, program};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::clean;
@@ -40,22 +41,36 @@ const MOST_TEXT: usize = 120;
 const MODULE_HUES: [usize; 5] = [1, 4, 2, 3, 6];
 const STRENGTHS: [f64; 3] = [0.26, 0.34, 0.42];
 
+/// What frames of holders are filled with, in the order of [`State::ALL`]: a hue, and its strengths on [`GROUNDS`]. They
+/// differ in lightness as well, so that also who is colour-blind can tell them apart: a test holds them to that.
+const STATES: [(usize, [f64; 2]); State::ALL.len()] = [
+    (2, [0.85, 0.45]),
+    (1, [0.8, 0.3]),
+    (3, [0.65, 0.3]),
+    (4, [0.35, 0.5]),
+    (5, [0.3, 0.45]),
+    (6, [0.5, 0.35]),
+    (7, [0.6, 0.35]),
+];
+/// What a hue is on a ground.
+type OnGround = fn(usize) -> &'static str;
+/// Light and dark.
+const GROUNDS: [(Ground, OnGround); 2] = [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
+
 /// What stands above the graphs: heading, and what the width means.
-pub(crate) fn words(side: Side) -> (&'static str, &'static str) {
+pub(crate) fn words(profile: &Profile, side: Side) -> (&'static str, &'static str) {
     match side {
         Side::Waiters => ("Who waited", "Width: how long threads waited here."),
+        Side::Holders if is_woken(profile) => {
+            ("Who woke the waiting threads", "Width: how long a wait was that ended here.")
+        }
         Side::Holders => ("Who held it meanwhile", "Width: how long others waited meanwhile."),
     }
 }
 
-/// The same for one lock, of which it may only be known who woke its waiters.
-pub(crate) fn words_of(side: Side, lock: &Lock) -> (&'static str, &'static str) {
-    match side {
-        Side::Holders if others(lock).0 == WOKEN_BY => {
-            ("Who woke the waiting threads", "Width: how long a wait was that ended here.")
-        }
-        _ => words(side),
-    }
+/// What a state's colour is called in the style sheet, where it fills frames of holders and the marks of legends.
+pub(crate) fn class_of(state: State) -> String {
+    format!("state-{}", state as u8)
 }
 
 /// A file with the graphs of all locks: waiters above, holders below.
@@ -80,9 +95,12 @@ pub fn svg(profile: &Profile) -> String {
     line(66);
     let parts = html! {
         @for (side, blocks) in &sides {
-            @let (name, meaning) = words(*side);
+            @let (name, meaning) = words(profile, *side);
             text.part x=(MARGIN) y=(line(28)) { (name) }
             text.small x=(MARGIN) y=(line(18)) { (meaning) }
+            @if let Some(parts) = blocks.first().map(Block::parts).filter(|parts| !parts.is_empty()) {
+                (legend(&parts, line(18)))
+            }
             @if is_drawn(blocks) {
                 @let top = line(8);
                 @let height = height(blocks);
@@ -110,6 +128,24 @@ pub fn svg(profile: &Profile) -> String {
     all.into_string() + "\n"
 }
 
+/// What the colours of a file mean, in a line.
+fn legend(parts: &[(State, f64)], y: u32) -> Markup {
+    /// Pixels of a mark with its space, and of a letter.
+    const MARK: usize = 34;
+    const LETTER: usize = 7;
+    let mut x = MARGIN as usize;
+    let mut mark = |state: State, part: f64| {
+        let text = format!("{} {}", state_of(state), percent(part));
+        let place = x;
+        x += MARK + LETTER * text.chars().count();
+        html! {
+            rect.(class_of(state)) x=(place) y=(y - 10) width="11" height="11" {}
+            text.small x=(place + 16) y=(y) { (text) }
+        }
+    };
+    html! { @for (state, part) in parts { (mark(*state, *part)) } }
+}
+
 /// Text of ours that an XML file may hold as it is.
 fn in_xml(text: &str) -> String {
     format!("<![CDATA[\n{text}]]>")
@@ -133,9 +169,15 @@ pub(crate) fn frames(blocks: &[Block], graphs: &Graphs) -> Markup {
         @for block in blocks {
             @let label = graphs.labels.get(block.label);
             @let narrow = if block.ns / whole < LEAST_TEXT { " narrow" } else { "" };
-            svg class={ (class(label)) (narrow) } x=(hundredths(block.from)) width=(hundredths(block.ns))
+            @let parts = block.parts();
+            svg class={ (class(label)) (narrow) (class_of_parts(&parts)) } x=(hundredths(block.from)) width=(hundredths(block.ns))
                 y=(block.level * ROW) height=(ROW - 1) {
                 title { (told(label, block, whole)) }
+                // Each reaches to the end, so that there are no gaps, and the next lies above it.
+                @for (place, (state, _)) in parts.iter().enumerate().filter(|_| parts.len() > 1) {
+                    @let from = parts[..place].iter().fold(0.0, |sum, (_, part)| sum + part);
+                    rect.(class_of(*state)) x=(hundredths(from * whole)) width="100%" height="100%" {}
+                }
                 rect width="100%" height="100%" {}
                 text x="4" y="13" { (text(label)) }
             }
@@ -151,7 +193,16 @@ pub(crate) fn text(label: &Label) -> String {
 /// Name and figures of a frame. `flame.js` says the same of those that it draws.
 fn told(label: &Label, block: &Block, whole: f64) -> String {
     let times = if block.count > 0.0 { format!(", {} times", count(block.count)) } else { String::new() };
-    clean(&format!("{}: {}, {}{times}", described(label), duration_ns(block.ns), percent(block.ns / whole)))
+    let parts = block.parts();
+    let causes = match parts.as_slice() {
+        [] => String::new(),
+        [(state, _)] => format!("; {}", state_of(*state)),
+        parts => {
+            let said = |(state, part): &(State, f64)| format!("{} {}", state_of(*state), percent(*part));
+            format!("; {}", parts.iter().map(said).collect::<Vec<String>>().join(", "))
+        }
+    };
+    clean(&format!("{}: {}, {}{times}{causes}", described(label), duration_ns(block.ns), percent(block.ns / whole)))
 }
 
 /// The whole name, and where the function is.
@@ -175,6 +226,15 @@ pub(crate) fn class(label: &Label) -> String {
     }
 }
 
+/// What a frame's class has in addition: how it is filled that is made of these states.
+fn class_of_parts(parts: &[(State, f64)]) -> String {
+    match parts {
+        [] => String::new(),
+        [(state, _)] => format!(" caused {}", class_of(*state)),
+        _ => " striped".to_owned(),
+    }
+}
+
 /// FNV-1a: short, and the same on every machine.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
@@ -182,16 +242,24 @@ fn hash(text: &str) -> u64 {
 
 /// The frames' colours. Paper is always light.
 pub(crate) fn colours() -> String {
-    let light = rules(LIGHT, |hue| HUES[hue].light);
-    let dark = rules(DARK, |hue| HUES[hue].dark);
+    let [light, dark] = [0, 1].map(rules);
     format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
 }
 
-fn rules(ground: Ground, of: fn(usize) -> &'static str) -> String {
+/// Those on one of the [`GROUNDS`].
+fn rules(at: usize) -> String {
     let mut text = String::new();
-    for (selector, fill) in fills(ground, of) {
+    for (selector, fill) in fills(at) {
         let _ = write!(text, ".f{selector}>rect{{fill:{fill}}}");
     }
+    for (state, fill) in State::ALL.into_iter().zip(states(at)) {
+        let class = class_of(state);
+        let _ = write!(text, ".{class},.f.striped>rect.{class}{{fill:{fill};background:{fill};stroke:none}}");
+        let _ = write!(text, ".f.caused.{class}>rect{{fill:{fill}}}");
+    }
+    // The last one is the edge of the whole frame.
+    text += ".f.striped>rect:last-of-type{fill:none}";
+    let (ground, of) = GROUNDS[at];
     let hit = of(0);
     let _ = write!(
         text,
@@ -201,8 +269,15 @@ fn rules(ground: Ground, of: fn(usize) -> &'static str) -> String {
     text
 }
 
-/// What each kind of frame is filled with.
-fn fills(ground: Ground, of: fn(usize) -> &'static str) -> Vec<(String, String)> {
+/// What frames of holders are filled with.
+fn states(at: usize) -> [String; State::ALL.len()] {
+    let (ground, of) = GROUNDS[at];
+    STATES.map(|(hue, strengths)| mix(of(hue), ground.card, strengths[at]))
+}
+
+/// What each kind of other frames is filled with.
+fn fills(at: usize) -> Vec<(String, String)> {
+    let (ground, of) = GROUNDS[at];
     let mut all = vec![
         (".root".to_string(), ground.grid.to_string()),
         (".wrapper".to_string(), mix(ground.muted, ground.card, 0.22)),

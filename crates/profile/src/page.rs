@@ -12,11 +12,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::findings::{Findings, findings};
+use crate::findings::{Findings, findings, state_of};
 use crate::flamegraph::tree::{Block, Detail, Graphs, Side};
 use crate::flamegraph::{self, class, described, frames, height, is_drawn};
 use crate::names::{middle, shown};
-use crate::profile::{Lock, Profile};
+use crate::profile::{Lock, Profile, State};
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -43,14 +43,17 @@ const DETAIL_OF_FIRST: Detail = Detail { least: 0.006, most_frames: 120 };
 #[derive(Serialize)]
 struct Data {
     title: String,
+    /// The names of states.
+    states: [&'static str; State::ALL.len()],
     /// What each frame says, what is written on it, and its class.
     labels: Vec<(String, String, String)>,
     /// Of each lock with a section: its waiters, its holders.
     graphs: Vec<[Vec<Place>; 2]>,
 }
 
-/// Level, number of the label, ns, count. Where a frame begins follows from those before it.
-type Place = (u32, usize, f64, f64);
+/// Level, number of the label, ns, count; the number of its state, or of each of several states, with its part in
+/// thousandths behind it. Where a frame begins follows from those before it.
+type Place = (u32, usize, f64, f64, Vec<u16>);
 
 /// The text of the page.
 pub fn page(profile: &Profile) -> String {
@@ -64,8 +67,8 @@ pub fn page(profile: &Profile) -> String {
         .first()
         .map(|(index, lock)| (*lock, Side::BOTH.map(|side| (side, graphs.one(*index, side, DETAIL_OF_FIRST)))));
     let all = Side::BOTH.map(|side| (side, graphs.all(side, DETAIL)));
-    let first = first.map_or(html! {}, |(lock, sides)| first_flames(lock, &sides, &graphs));
-    let flames = flames(&all, &graphs);
+    let first = first.map_or(html! {}, |(lock, sides)| first_flames(profile, lock, &sides, &graphs));
+    let flames = flames(profile, &all, &graphs);
     let data = data(&title, &mut graphs, &detailed);
     html! {
         (DOCTYPE)
@@ -93,7 +96,13 @@ pub fn page(profile: &Profile) -> String {
 }
 
 fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
-    let place = |block: &Block| (block.level, block.label, block.ns.round(), block.count.round());
+    let place = |block: &Block| {
+        let parts = match block.parts().as_slice() {
+            [(state, _)] => vec![*state as u16],
+            parts => parts.iter().flat_map(|(state, part)| [*state as u16, (part * 1000.0).round() as u16]).collect(),
+        };
+        (block.level, block.label, block.ns.round(), block.count.round(), parts)
+    };
     let places = |blocks: Vec<Block>| match is_drawn(&blocks) {
         true => blocks.iter().map(place).collect(),
         false => Vec::new(),
@@ -101,7 +110,12 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
     let of_lock = |index: &usize| Side::BOTH.map(|side| places(graphs.one(*index, side, DETAIL_OF_LOCK)));
     let of_locks = detailed.iter().map(of_lock).collect();
     let label = |label| (described(label), flamegraph::text(label), class(label));
-    Data { title: title.to_string(), labels: graphs.labels.all().iter().map(label).collect(), graphs: of_locks }
+    Data {
+        title: title.to_string(),
+        states: State::ALL.map(state_of),
+        labels: graphs.labels.all().iter().map(label).collect(),
+        graphs: of_locks,
+    }
 }
 
 /// The title, and what to do.
@@ -215,31 +229,31 @@ fn over_time(profile: &Profile) -> Markup {
 }
 
 /// The graphs of the lock that was waited for longest.
-fn first_flames(lock: &Lock, sides: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
-    let words = |side| flamegraph::words_of(side, lock);
+fn first_flames(profile: &Profile, lock: &Lock, sides: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
     let title = html! { "Most waiting: " (name(&middle(&lock.name, 90))) };
-    pair("first", &title, &html! {}, sides, &words, graphs)
+    pair(profile, "first", &title, &html! {}, sides, graphs)
 }
 
 /// The graphs of all locks, which are there without a script.
-fn flames(all: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
+fn flames(profile: &Profile, all: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
     let title = html! { "Flame graphs of all locks" };
     let caption = html! {
         p.caption {
         "All waiting is at the top. Below it are the locks, then the functions from the outermost inwards. Functions in "
-        "italics were inlined. Grey ones only lock."
+        "italics were inlined. Grey ones of waiting threads only lock. "
+        "Colours of holders say what the holder did."
         }
     };
-    pair("flames", &title, &caption, all, &flamegraph::words, graphs)
+    pair(profile, "flames", &title, &caption, all, graphs)
 }
 
 /// Two graphs side by side, in a section with this id.
 fn pair(
+    profile: &Profile,
     id: &str,
     title: &Markup,
     caption: &Markup,
     sides: &[(Side, Vec<Block>)],
-    words: &dyn Fn(Side) -> (&'static str, &'static str),
     graphs: &Graphs,
 ) -> Markup {
     if !sides.iter().any(|(_, blocks)| is_drawn(blocks)) {
@@ -252,7 +266,7 @@ fn pair(
             div.flames {
                 div.sides {
                     @for (side, blocks) in sides {
-                        @let (title, meaning) = words(*side);
+                        @let (title, meaning) = flamegraph::words(profile, *side);
                         @if is_drawn(blocks) {
                             div {
                                 h3 { (title) }
@@ -260,6 +274,8 @@ fn pair(
                                 svg.graph width="100%" height=(height(blocks)) role="group" aria-label=(title) {
                                     (frames(blocks, graphs))
                                 }
+                                @let parts = blocks[0].parts();
+                                @if !parts.is_empty() { (lock::legend(parts.into_iter())) }
                             }
                         }
                     }

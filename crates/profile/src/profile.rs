@@ -223,6 +223,19 @@ pub enum State {
     Unknown,
 }
 
+impl State {
+    /// All of them, each at the place of its number.
+    pub(crate) const ALL: [State; 7] = [
+        State::Computing,
+        State::Blocked,
+        State::OtherLock,
+        State::NoCore,
+        State::Free,
+        State::Passing,
+        State::Unknown,
+    ];
+}
+
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,7 +4,7 @@ use crate::findings::{Findings, findings, of_lock};
 use crate::names::{brief, lock_name, middle};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
-    conditions, kind, not_seen, nothing, other_locks, others, others_of_all, p99, percent, program, share, waited,
+    conditions, kind, not_seen, nothing, other_locks, others, others_head, p99, percent, program, share, waited,
     waiting, warnings,
 };
 use crate::wrappers::Tops;
@@ -117,13 +117,13 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
         std::iter::once(header.to_string()).chain(locks.iter().map(|(_, lock)| of(lock, most))).collect()
     };
     let waiter_of = |lock: &Lock, most: usize| part_first(&top(&lock.waiters), most);
-    let other_of = |lock: &Lock, most: usize| part_first(&top(others(lock).1), most);
+    let other_of = |lock: &Lock, most: usize| part_first(&top(others(profile, lock)), most);
     let each = (left / 3).saturating_sub(PADDING).min(MOST_NAME);
     let has_rwlock = locks.iter().any(|(_, lock)| lock.kind == LockKind::RwLock);
     if each >= if has_rwlock { LEAST_NAME_AND_ACCESS } else { LEAST_NAME } {
-        let head = others_of_all(locks.iter().map(|(_, lock)| *lock));
+        let head = others_head(profile);
         let names =
-            [named("lock", &name_of, each), named("waits most", &waiter_of, each), named(&head, &other_of, each)];
+            [named("lock", &name_of, each), named("waits most", &waiter_of, each), named(head, &other_of, each)];
         return render(&figures, &names);
     }
     let most = left.saturating_sub(PADDING).max(LEAST_NAME);
@@ -134,7 +134,7 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
         let room = width.saturating_sub(24).max(LEAST_NAME);
         let _ = writeln!(text, "{line}");
         let _ = writeln!(text, "    waits most:        {}", waiter_of(lock, room));
-        let _ = writeln!(text, "    {:<19}{}", format!("{}:", others(lock).0), other_of(lock, room));
+        let _ = writeln!(text, "    {:<19}{}", format!("{}:", others_head(profile)), other_of(lock, room));
     }
     text
 }

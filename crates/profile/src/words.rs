@@ -9,7 +9,7 @@ use crate::wrappers::Tops;
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
 use ondeck_report::wording::{count, counted, duration_ns, list, plain, quoted, run_time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What [`Profile::lock`] says of the view from the kernel.
 pub(crate) const FROM_KERNEL: &str = "futex";
@@ -109,23 +109,20 @@ pub(crate) fn kind(lock: &Lock) -> Option<&'static str> {
     }
 }
 
-/// Who kept the waiters waiting, with what stands above: who held the lock, or, where only that is known, who woke them.
-pub(crate) fn others(lock: &Lock) -> (&'static str, &[Site]) {
-    if lock.holders.is_empty() && !lock.wakers.is_empty() {
-        return (WOKEN_BY, &lock.wakers);
-    }
-    (HELD_BY, &lock.holders)
+/// Whether it is only known who woke the waiters, and not who held the locks: in the view from the kernel.
+pub(crate) fn is_woken(profile: &Profile) -> bool {
+    profile.lock == FROM_KERNEL
 }
 
-/// What stands above a column with the [`others`] of several locks. Locks of which neither is known have no say.
-pub(crate) fn others_of_all<'p>(locks: impl Iterator<Item = &'p Lock>) -> String {
-    let known = locks.filter(|lock| !lock.holders.is_empty() || !lock.wakers.is_empty());
-    let heads: BTreeSet<&str> = known.map(|lock| others(lock).0).collect();
-    if heads.is_empty() { HELD_BY.to_owned() } else { heads.into_iter().collect::<Vec<&str>>().join(" / ") }
+/// Who kept the waiters waiting: who held the lock, or, where only that is known, who woke them.
+pub(crate) fn others<'p>(profile: &Profile, lock: &'p Lock) -> &'p [Site] {
+    if is_woken(profile) { &lock.wakers } else { &lock.holders }
 }
 
-pub(crate) const HELD_BY: &str = "held meanwhile by";
-pub(crate) const WOKEN_BY: &str = "woken by";
+/// What stands above the [`others`] of locks.
+pub(crate) fn others_head(profile: &Profile) -> &'static str {
+    if is_woken(profile) { "woken by" } else { "held meanwhile by" }
+}
 
 /// The causes of waiting in a few words each, with how much waiting they are.
 pub(crate) fn causes(profile: &Profile, causes: &[Cause]) -> BTreeMap<String, f64> {

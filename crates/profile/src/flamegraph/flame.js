@@ -16,24 +16,32 @@ function flamePercent(part) {
   return `${hundredths.toFixed(hundredths < 9.95 ? 1 : 0)} %`;
 }
 
-/** Puts frames into an empty graph. A label is `[described, text, class]`, a block `[level, label, ns, count]`. */
-function drawFlame(graph, labels, blocks) {
+/** Puts frames into an empty graph. A label is `[described, text, class]`, a block `[level, label, ns, count, parts]`. Parts are a
+ * state, or some, each with its thousandths behind it. */
+function drawFlame(graph, { labels, states }, blocks) {
   const whole = blocks[0][2];
   const ends = [];
-  for (const [level, label, ns, count] of blocks) {
+  for (const [level, label, ns, count, parts] of blocks) {
     const from = level === 0 ? 0 : ends[level];
     const [described, text, kind] = labels[label];
     // Below it, the first begins where it does; beside it, the next where it ends.
     ends[level] = from + ns;
     ends[level + 1] = from;
     const place = { x: `${(from / whole) * 100}%`, width: `${(ns / whole) * 100}%`, y: level * FLAME_ROW, height: FLAME_ROW - 1 };
-    const frame = svgElement('svg', { class: kind, ...place });
+    const filled = parts.length > 1 ? ' striped' : parts.map((state) => ` caused state-${state}`).join('');
+    const frame = svgElement('svg', { class: kind + filled, ...place });
     const title = svgElement('title', {});
     const times = count > 0 ? `, ${format('count', count)} times` : '';
-    title.textContent = `${described}: ${format('ns', ns)}, ${flamePercent(ns / whole)}${times}`;
+    const causes = parts.map((part, index) => (index % 2 === 1 ? ` ${flamePercent(part / 1000)}` : `${index > 0 ? ', ' : '; '}${states[part]}`));
+    title.textContent = `${described}: ${format('ns', ns)}, ${flamePercent(ns / whole)}${times}${causes.join('')}`;
     const words = svgElement('text', { x: 4, y: 13 });
     words.textContent = text;
-    frame.append(title, svgElement('rect', { width: '100%', height: '100%' }), words);
+    frame.append(title);
+    for (let [place, part] = [1, 0]; place < parts.length; part += parts[place], place += 2) {
+      // Each reaches to the end, so that there are no gaps, and the next lies above it.
+      frame.append(svgElement('rect', { class: `state-${parts[place - 1]}`, x: `${part / 10}%`, width: '100%', height: '100%' }));
+    }
+    frame.append(svgElement('rect', { width: '100%', height: '100%' }), words);
     graph.append(frame);
   }
   graph.setAttribute('height', (Math.max(...blocks.map(([level]) => level)) + 1) * FLAME_ROW);

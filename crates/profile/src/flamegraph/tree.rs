@@ -1,13 +1,17 @@
 //! Stacks that begin alike, laid over each other.
 
 use crate::names::shown;
-use crate::profile::{Profile, Site};
-use crate::words::{others, waited};
+use crate::profile::{Profile, State};
+use crate::rows::{HANDING_ON, Place, charges};
+use crate::words::{is_woken, waited};
 use crate::wrappers::{NO_STACK, Tops};
 use std::collections::HashMap;
 
 /// Stacks go no deeper: what lies below is counted where they end. Recursion may be thousands of frames deep.
 const MOST_LEVELS: u32 = 120;
+
+/// Where nobody has the lock.
+const FREE: &str = "(free: a woken thread did not run yet)";
 
 /// What a frame of the picture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +56,21 @@ pub(crate) struct Block {
     pub(crate) ns: f64,
     /// How many waits, or holds, it stands for.
     pub(crate) count: f64,
+    /// What of it is in each [`State`], in ns; nothing where that is not asked.
+    pub(crate) causes: Causes,
+}
+
+/// Times by [`State`], as in [`State::ALL`].
+pub(crate) type Causes = [f64; State::ALL.len()];
+
+impl Block {
+    /// Its states as parts of all of them. Parts that nobody could see are left out.
+    pub(crate) fn parts(&self) -> Vec<(State, f64)> {
+        const LEAST: f64 = 0.005;
+        let all: f64 = self.causes.iter().sum();
+        let parts = State::ALL.into_iter().zip(self.causes).map(|(state, ns)| (state, ns / all));
+        parts.filter(|(_, part)| *part >= LEAST).collect()
+    }
 }
 
 /// All labels of one or more graphs, each once.
@@ -112,34 +131,43 @@ struct Node {
     label: usize,
     ns: f64,
     count: f64,
+    causes: Causes,
     children: Vec<usize>,
+}
+
+impl Node {
+    fn new(label: usize) -> Node {
+        Node { label, ns: 0.0, count: 0.0, causes: Causes::default(), children: Vec::new() }
+    }
+
+    fn grow(&mut self, ns: f64, count: f64, causes: &Causes) {
+        self.ns += ns;
+        self.count += count;
+        self.causes.iter_mut().zip(causes).for_each(|(sum, ns)| *sum += ns);
+    }
 }
 
 impl Tree {
     fn new(root: usize) -> Tree {
-        let root = Node { label: root, ns: 0.0, count: 0.0, children: Vec::new() };
-        Tree { nodes: vec![root], children: HashMap::new() }
+        Tree { nodes: vec![Node::new(root)], children: HashMap::new() }
     }
 
     /// Adds an amount to a path that begins below the root.
-    fn add(&mut self, path: impl Iterator<Item = usize>, ns: f64, count: f64) {
+    fn add(&mut self, path: impl Iterator<Item = usize>, ns: f64, count: f64, state: Option<State>) {
+        let mut causes = Causes::default();
+        state.into_iter().for_each(|state| causes[state as usize] = ns);
         let mut at = 0;
-        self.grow(at, ns, count);
+        self.nodes[at].grow(ns, count, &causes);
         for label in path.take(MOST_LEVELS as usize) {
             let next = self.nodes.len();
             let child = *self.children.entry((at, label)).or_insert(next);
             if child == next {
-                self.nodes.push(Node { label, ns: 0.0, count: 0.0, children: Vec::new() });
+                self.nodes.push(Node::new(label));
                 self.nodes[at].children.push(child);
             }
-            self.grow(child, ns, count);
+            self.nodes[child].grow(ns, count, &causes);
             at = child;
         }
-    }
-
-    fn grow(&mut self, node: usize, ns: f64, count: f64) {
-        self.nodes[node].ns += ns;
-        self.nodes[node].count += count;
     }
 
     /// How wide a frame is at least, in ns: so that there are not too many.
@@ -157,8 +185,8 @@ impl Tree {
         let mut blocks = Vec::new();
         let mut open = vec![(0usize, 0u32, 0.0)];
         while let Some((node, level, from)) = open.pop() {
-            let Node { label, ns, count, .. } = self.nodes[node];
-            blocks.push(Block { label, level, from, ns, count });
+            let Node { label, ns, count, causes, .. } = self.nodes[node];
+            blocks.push(Block { label, level, from, ns, count, causes });
             let mut children = std::mem::take(&mut self.nodes[node].children);
             let by_width = |one: &usize, other: &usize| {
                 let (one, other) = (&self.nodes[*one], &self.nodes[*other]);
@@ -168,17 +196,19 @@ impl Tree {
             children.sort_by(by_width);
             let wide = children.partition_point(|child| self.nodes[*child].ns >= least);
             let narrow = children.split_off(wide);
-            let sum = |of: fn(&Node) -> f64| narrow.iter().map(|child| of(&self.nodes[*child])).sum::<f64>();
-            let (rest_ns, rest_count) = (sum(|node| node.ns), sum(|node| node.count));
+            let mut rest = Node::new(0);
+            for child in narrow.iter().map(|child| &self.nodes[*child]) {
+                rest.grow(child.ns, child.count, &child.causes);
+            }
             let mut at = from;
             let mut below: Vec<(usize, u32, f64)> = Vec::new();
             for child in children {
                 below.push((child, level + 1, at));
                 at += self.nodes[child].ns;
             }
-            if rest_ns >= least && rest_ns > 0.0 {
-                let label = labels.plain(&format!("({} narrower)", narrow.len()), Kind::Rest);
-                self.nodes.push(Node { label, ns: rest_ns, count: rest_count, children: Vec::new() });
+            if rest.ns >= least && rest.ns > 0.0 {
+                rest.label = labels.plain(&format!("({} narrower)", narrow.len()), Kind::Rest);
+                self.nodes.push(rest);
                 below.push((self.nodes.len() - 1, level + 1, at));
             }
             open.extend(below.into_iter().rev());
@@ -207,13 +237,6 @@ pub(crate) enum Side {
 
 impl Side {
     pub(crate) const BOTH: [Side; 2] = [Side::Waiters, Side::Holders];
-
-    fn sites(self, lock: &crate::profile::Lock) -> &[Site] {
-        match self {
-            Side::Waiters => &lock.waiters,
-            Side::Holders => others(lock).1,
-        }
-    }
 }
 
 /// Builds graphs of one profile.
@@ -249,19 +272,34 @@ impl<'p> Graphs<'p> {
 
     fn add(&mut self, tree: &mut Tree, lock: usize, side: Side, above: Option<usize>) {
         let lock = &self.profile.locks[lock];
-        for site in side.sites(lock).iter().filter(|site| site.ns > 0.0) {
-            let frames: Vec<u32> = self.tops.stack(site.stack).rev().collect();
-            let mut path: Vec<usize> =
-                frames.iter().map(|frame| self.labels.frame(self.tops, self.profile, *frame)).collect();
-            if path.is_empty() {
-                path.push(self.labels.plain(NO_STACK, Kind::Rest));
+        let sites = match side {
+            Side::Holders if !is_woken(self.profile) => {
+                for (place, cause) in charges(lock).into_iter().filter(|(_, cause)| cause.ns > 0.0) {
+                    let path = match place {
+                        Place::Stack(stack) => self.path(stack),
+                        Place::Without(HANDING_ON) => vec![self.labels.plain(FREE, Kind::Rest)],
+                        Place::Without(_) => continue,
+                    };
+                    tree.add(above.into_iter().chain(path), cause.ns, cause.count, Some(cause.state));
+                }
+                return;
             }
-            tree.add(above.into_iter().chain(path), site.ns, site.count);
+            Side::Holders => &lock.wakers,
+            Side::Waiters => &lock.waiters,
+        };
+        for site in sites.iter().filter(|site| site.ns > 0.0) {
+            let path = self.path(site.stack);
+            tree.add(above.into_iter().chain(path), site.ns, site.count, None);
         }
-        if side == Side::Holders && lock.handing_on_ns > 0.0 {
-            let free = self.labels.plain("(free: a woken thread did not run yet)", Kind::Rest);
-            tree.add(above.into_iter().chain([free]), lock.handing_on_ns, 0.0);
+    }
+
+    /// The labels of a stack from the outermost function on; never none.
+    fn path(&mut self, stack: u32) -> Vec<usize> {
+        let frames: Vec<u32> = self.tops.stack(stack).rev().collect();
+        if frames.is_empty() {
+            return vec![self.labels.plain(NO_STACK, Kind::Rest)];
         }
+        frames.iter().map(|frame| self.labels.frame(self.tops, self.profile, *frame)).collect()
     }
 }
 
@@ -313,7 +351,7 @@ mod tests {
         let small = |n| crate::Lock {
             name: format!("small {n}"),
             wait_ns: 1000.0,
-            waiters: vec![Site { stack: 0, count: 1.0, ns: 1000.0 }],
+            waiters: vec![crate::Site { stack: 0, count: 1.0, ns: 1000.0 }],
             ..lock.clone()
         };
         profile.locks.extend((0..20).map(small));

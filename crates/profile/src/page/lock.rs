@@ -4,8 +4,10 @@ use super::charts::{self, histogram, table};
 use super::stacks::{self, Manner};
 use super::{MOST_DETAILS, OPEN, name, prose};
 use crate::findings::{of_lock, parts, state_of};
+use crate::flamegraph::tree::Side;
+use crate::flamegraph::{class_of, words};
 use crate::profile::{Lock, Profile, Spot, State};
-use crate::words::{WOKEN_BY, acquisitions, kind, others, p99, percent, share, waited};
+use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, waited};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::{Intervals, intervals_in_page};
@@ -30,13 +32,18 @@ fn states(lock: &Lock) -> Markup {
     html! {
         @if !sums.is_empty() {
             div.states aria-hidden="true" {
-                @for (state, ns) in &sums { span.(format!("state-{}", *state as u8)) style={ "flex-grow:" (format!("{:.4}", ns / all)) } {} }
+                @for (state, ns) in &sums { span.(class_of(*state)) style={ "flex-grow:" (format!("{:.4}", ns / all)) } {} }
             }
-            p.states-said {
-                @for (state, ns) in &sums {
-                    span { i.(format!("state-{}", *state as u8)) {} (state_of(*state)) " " (percent(ns / all)) } " "
-                }
-            }
+            (legend(sums.iter().map(|(state, ns)| (*state, ns / all))))
+        }
+    }
+}
+
+/// States with their colours and parts.
+pub(super) fn legend(parts: impl Iterator<Item = (State, f64)>) -> Markup {
+    html! {
+        p.states-said {
+            @for (state, part) in parts { span { b.(class_of(state)) {} (state_of(state)) " " (percent(part)) } " " }
         }
     }
 }
@@ -63,9 +70,8 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Ma
 }
 
 fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences: &[String]) -> Markup {
-    let (is_woken, others) = (others(lock).0 == WOKEN_BY, others(lock).1);
-    let (who, what) =
-        if is_woken { ("Who woke the waiting threads", "wake-up") } else { ("Who holds it meanwhile", "hold") };
+    let [waiters, holders] = Side::BOTH.map(|side| words(profile, side).0);
+    let what = if is_woken(profile) { "wake-up" } else { "hold" };
     let most = STACKS[usize::from(place >= FIRST)];
     html! {
         details.lock id={ "lock-" (place) } open[place < OPEN] {
@@ -78,18 +84,18 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences:
             (origin(profile, tops, lock))
             div.sides {
                 div {
-                    h4 { "Who waits" }
+                    h4 { (waiters) }
                     (stacks::list(profile, tops, &lock.waiters, &Manner { what: "wait", most, whole: lock.wait_ns }))
                 }
                 div {
-                    h4 { (who) }
-                    (stacks::list(profile, tops, others, &Manner { what, most, whole: lock.wait_ns }))
+                    h4 { (holders) }
+                    (stacks::list(profile, tops, others(profile, lock), &Manner { what, most, whole: lock.wait_ns }))
                     @if let Some(free) = handing_on(lock) { p.note { (free) } }
                 }
             }
             div.sides {
                 (chart("Waits by length", histogram(&lock.wait_histogram, "waits", WAITING)))
-                (chart("Holds by length", histogram(&lock.hold_histogram, "holds", HOLDING)))
+                @if !is_woken(profile) { (chart("Holds by length", histogram(&lock.hold_histogram, "holds", HOLDING))) }
             }
             @if let Some(timeline) = charts::of_lock(profile, &lock.timeline, WAITING) {
                 h4 { "Waiting over time" }
@@ -98,7 +104,7 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences:
                 }
             }
             // Filled by the script when it is opened, as most are never looked at.
-            details.data.flames-of data-lock=(place) data-others=(who) hidden { summary { "Flame graphs" } }
+            details.data.flames-of data-lock=(place) data-others=(holders) hidden { summary { "Flame graphs" } }
         }
     }
 }
@@ -112,7 +118,7 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
         ("p99", time(p99(&lock.wait_histogram, lock.longest_ns))),
         ("longest", duration_ns(lock.longest_ns as f64)),
         ("acquisitions", acquisitions(lock)),
-        ("held", duration_ns(lock.hold_ns)),
+        ("held", time((lock.hold_ns > 0.0).then_some(lock.hold_ns))),
         ("mean hold", time(lock.mean_hold_ns())),
         ("most waiting", lock.most_waiting.to_string()),
         ("threads", lock.threads.to_string()),

@@ -49,8 +49,11 @@ function flamesOf(box) {
     const graphs = report.graphs[box.dataset.lock].flatMap((blocks, side) => {
       if (blocks.length === 0) return [];
       const graph = svgElement('svg', { class: 'graph', width: '100%', role: 'group', 'aria-label': titles[side] });
-      inner.append(element('h4', {}, titles[side]), graph);
-      drawFlame(graph, report.labels, blocks);
+      inner.append(element('h4', {}, titles[side]));
+      inner.append(graph);
+      const legend = box.closest('.lock').querySelector('.states-said');
+      if (legend && blocks[0][4].length > 0) inner.append(legend.cloneNode(true));
+      drawFlame(graph, report, blocks);
       return [graph];
     });
     if (graphs.length > 0) startFlames(graphs, bar);

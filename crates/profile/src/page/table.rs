@@ -3,7 +3,7 @@
 use super::name;
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
-use crate::words::{self, HELD_BY, acquisitions, kind, others, p99, percent, share};
+use crate::words::{self, acquisitions, kind, others, p99, percent, share};
 use crate::wrappers::Tops;
 use maud::{Markup, html};
 use ondeck_report::wording::{count, counted, duration_ns};
@@ -18,7 +18,7 @@ const MOST_NAME: usize = 60;
 const MOST_FUNCTION: usize = 48;
 
 /// What stands above the columns, and whether they are sorted as numbers, the largest first.
-const COLUMNS: [(&str, bool); 11] = [
+const COLUMNS: [(&str, bool); 10] = [
     ("lock", false),
     ("share", true),
     ("waits", true),
@@ -29,7 +29,6 @@ const COLUMNS: [(&str, bool); 11] = [
     ("mean hold", true),
     ("most waiting", true),
     ("waits most", false),
-    (HELD_BY, false),
 ];
 
 /// What a cell says, and what it is sorted by.
@@ -44,7 +43,6 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize], n_matter
     });
     let n_waited = words::waited(profile).len();
     let (idle, first) = (all.len() - n_waited, n_matter.clamp(ROWS_AT_FIRST.0, ROWS_AT_FIRST.1));
-    let others = words::others_of_all(profile.locks.iter());
     if all.is_empty() {
         return html! {};
     }
@@ -59,8 +57,8 @@ pub(super) fn locks(profile: &Profile, tops: &Tops, detailed: &[usize], n_matter
             }
             div.scroll.sortable data-first=(first) tabindex="0" role="region" aria-label="Data: locks" {
                 table {
-                    thead { tr { @for (name, is_number) in COLUMNS {
-                        th scope="col" data-number[is_number] aria-sort=[(name == "share").then_some("descending")] { @if name == HELD_BY { (others) } @else { (name) } }
+                    thead { tr { @for (name, is_number) in COLUMNS.into_iter().chain([(words::others_head(profile), false)]) {
+                        th scope="col" data-number[is_number] aria-sort=[(name == "share").then_some("descending")] { (name) }
                     } } }
                     tbody {
                         @for (index, lock) in all.iter().take(MOST_ROWS) {
@@ -102,7 +100,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
                     @if column == 0 { (bar(share(profile, lock.wait_ns))) span.beside { (text) } } @else { (text) }
                 }
             }
-            @for sites in [&lock.waiters, others(lock).1] { (function(tops, sites)) }
+            @for sites in [lock.waiters.as_slice(), others(profile, lock)] { (function(tops, sites)) }
         }
     }
 }

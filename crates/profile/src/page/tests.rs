@@ -53,7 +53,7 @@ fn what_matters_is_there_without_a_script() {
         "<h1>Waiting for locks in mariadbd</h1>",
         "<p class=\"verdict\"><code class=\"name\"><bdi>Query_cache::unlock</bdi></code> (sql_cache.cc:674) holds <code ",
         "for 21.9 us at a time: 86 % of the waiting. Make it shorter.</p></header>",
-        "<i class=\"state-6\"></i>held 86 %</span>",
+        "<b class=\"state-6\"></b>held 86 %</span>",
         "Threads waited 12.0 s for locks in 4.0 s.",
         "<h3>Who held it meanwhile</h3>",
         "<li>12 samples were dropped",
@@ -197,13 +197,25 @@ fn the_graphs_of_a_lock_are_in_the_data() {
 #[test]
 fn who_woke_stands_where_nobody_is_known_to_hold() {
     let mut profile = made_up::server();
-    profile.locks[0].wakers = std::mem::take(&mut profile.locks[0].holders);
+    profile.lock = words::FROM_KERNEL.to_owned();
+    profile.locks.iter_mut().for_each(|lock| lock.wakers = std::mem::take(&mut lock.holders));
+    // Who ended its waits is not known.
+    profile.locks[1].wakers.clear();
     profile.locks[0].kind = crate::LockKind::RwLock;
     let text = markup(&page(&profile));
-    for expected in ["<h3>Who woke the waiting threads</h3>", "<small>rwlock</small>", "held meanwhile by / woken by"] {
+    for expected in ["<h3>Who woke the waiting threads</h3>", "<small>rwlock</small>", ">woken by</th>"] {
         assert!(text.contains(expected), "{expected} is missing in {text}");
     }
-    assert!(!markup(&page(&made_up::server())).contains("woke the waiting"));
+    for wrong in ["it meanwhile", "held meanwhile", "Holds by length"] {
+        assert!(!text.contains(wrong), "{wrong} stands in {text}");
+    }
+    let held = markup(&page(&made_up::server()));
+    assert!(!held.contains("woke the waiting") && !held.contains("woken by"));
+    let heads =
+        ["<h3>Who held it meanwhile</h3>", "<h4>Who held it meanwhile</h4>", "data-others=\"Who held it meanwhile\""];
+    for expected in heads {
+        assert!(held.contains(expected), "{expected} is missing in {held}");
+    }
 }
 
 /// All of them, folded, and the one command among the warnings.

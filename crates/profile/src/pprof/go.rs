@@ -109,6 +109,10 @@ fn pprof_knows_callers_lines_and_labels() {
     has(&["-list=push"], &["ROUTINE ======================== push in src/server.c", ". 2ms 4:line_4();"]);
     let counts = ["Total 1118 of 1118", "1100 (98.39%): queue.mutex+8", "1115 (99.73%): server (100)"];
     has(&["-tags", "-sample_index=contentions"], &counts);
+    let causes = ["2.10ms (80.69%): other-lock", "2.10ms (80.69%): LOGGER"];
+    has(&["-tags", "-sample_index=held_delay"], &causes);
+    let focus = ["-top", "-nodefraction=0", "-sample_index=held_delay", "-tagfocus=cause=other-lock"];
+    has(&focus, &["80.69% of 2602.50us total"]);
     has(&["-top", "-tagfocus=lock=LOGGER"], &["500us, 19.21% of 2602.50us total", "<log::File as log::Sink>::write"]);
     let mapping = "1: 0x0/0x1051/0x0 /usr/bin/server 00112233445566778899aabbccddeeff00112233 [FN][FL][LN][IN]";
     has(

@@ -62,18 +62,19 @@ fn where_nothing_matters_little_is_said() {
 fn kinds_that_are_not_the_usual_one_are_named() {
     let mut profile = made_up::server();
     profile.locks[0].kind = LockKind::RwLock;
-    profile.locks[1].wakers = std::mem::take(&mut profile.locks[1].holders);
     profile.conditions[1].kind = WaitKind::Semaphore;
     let wide = table(&profile, 160);
     assert!(wide.contains("query_cache+0x18, rwlock"), "{wide}");
-    assert!(wide.contains("held meanwhile by / woken by"), "{wide}");
+    assert!(wide.contains("  held meanwhile by") && !wide.contains("woken by"), "{wide}");
     assert!(wide.contains("22.8 s of waiting on 1 condition variable and 1 semaphore (600 waits)"), "{wide}");
     // Names with what they do need more room than these.
     assert!(table(&profile, 135).contains("\n    waits most:  "));
     let narrow = table(&profile, 80);
     assert!(narrow.contains("    held meanwhile by: Query_cache::unlock 100 %"), "{narrow}");
+    profile.lock = FROM_KERNEL.to_owned();
+    profile.locks.iter_mut().for_each(|lock| lock.wakers = std::mem::take(&mut lock.holders));
+    let narrow = table(&profile, 80);
     assert!(narrow.contains("    woken by:          log_t::append_prepare 100 %"), "{narrow}");
-    profile.locks[0].wakers = std::mem::take(&mut profile.locks[0].holders);
     let wide = table(&profile, 160);
     assert!(wide.contains("  woken by") && !wide.contains("held meanwhile by"), "{wide}");
 }
