@@ -8,6 +8,7 @@ mod build;
 mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
+mod gone;
 pub(crate) mod kinds;
 mod stuck;
 mod told;

@@ -5,6 +5,7 @@
 //! | `profile` | what a run told, as everything that is shown is formed of |
 //! | `collect` | from recordings to a profile, while the program runs |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
+//! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
 //! | `symbols` | names for addresses |
 //! | `runtimes` | programs whose tasks wait without a thread |
@@ -17,6 +18,8 @@
 //! | `page` | the page |
 //! | `findings` | why threads waited, and what to do first |
 
+#[cfg(target_os = "linux")]
+mod anonymous;
 #[cfg(target_os = "linux")]
 mod collect;
 pub mod compare;

@@ -93,6 +93,8 @@ pub(crate) fn brief(function: &str) -> String {
     let function: String = plain(function).chars().take(MOST_READ).collect();
     let mut stripped = String::new();
     let mut rest = as_rust(function.trim()).replace("(anonymous namespace)", "{anonymous}");
+    // Between a method and a lambda in it.
+    rest = rest.replace(" const::{", "::{");
     // Libraries put their versions into names: std::__1::mutex, std::__cxx11::string.
     for version in ["std::__1::", "std::__cxx11::"] {
         rest = rest.replace(version, "std::");

@@ -89,6 +89,7 @@ const BEGINNINGS: &[&str] = &[
     "std::__shared_timed_mutex_base::",
     "std::shared_lock::",
     "__glibcxx_rwlock_",
+    "std::__glibcxx_rwlock_",
     "std::counting_semaphore::",
     "std::__semaphore_impl::",
     "std::call_once",
@@ -122,6 +123,10 @@ const BEGINNINGS: &[&str] = &[
     "std::sync::mpsc::",
     "std::sync::rwlock::",
     "std::thread::park",
+    "std::thread::JoinInner::",
+    "std::thread::JoinHandle::",
+    "std::thread::lifecycle::JoinInner::",
+    "std::thread::join_handle::",
     "std::sys::",
     "std::sys_common::",
     "parking_lot::",
@@ -137,6 +142,15 @@ const BEGINNINGS: &[&str] = &[
     "runtime.stopm",
     // Libraries that programs take their mutexes from.
     "boost::mutex::",
+    "boost::timed_mutex::",
+    "boost::recursive_mutex::",
+    "boost::recursive_timed_mutex::",
+    "boost::shared_mutex::",
+    "boost::posix::pthread_",
+    "boost::pthread::",
+    "boost::shared_lock::",
+    "boost::upgrade_lock::",
+    "boost::condition_variable_any::",
     "boost::lock_guard::",
     "boost::unique_lock::",
     "boost::condition_variable::",
@@ -228,14 +242,27 @@ const LIBRARIES: &[&str] = &[
 /// Packages of Rust that lock and do nothing else.
 const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-locks", "ondeck-record"];
 
-/// Files of Rust's standard library by a part of their paths, and those of their functions that only lock; all, where none is
-/// named.
-const STANDARD: &[(&str, &[&str])] = &[
-    ("library/std/src/sync/", &[]),
-    ("library/std/src/sys/", &[]),
-    ("library/std/src/thread/", &["park", "park_timeout"]),
-    ("library/core/src/ptr/", &["drop_in_place"]),
-    ("library/core/src/mem/", &["drop"]),
+/// What functions of classes that only lock are called, in lower case and without `_`; beside what makes and destroys them.
+const LOCKING: &[&str] = &[
+    "lock",
+    "unlock",
+    "trylock",
+    "lockslow",
+    "unlockslow",
+    "lockshared",
+    "unlockshared",
+    "trylockshared",
+    "sharedlock",
+    "sharedunlock",
+    "readlock",
+    "readunlock",
+    "writelock",
+    "writeunlock",
+    "acquire",
+    "release",
+    "enter",
+    "leave",
+    "drop",
 ];
 
 /// Headers whose functions only lock: ours, and those of C++ libraries below a directory [`OF_CPP`]. A function that is made
@@ -279,8 +306,8 @@ impl<'p> Tops<'p> {
 
     /// The innermost frame that is no wrapper; the innermost of all if there is no other, `None` of an empty stack.
     pub(crate) fn top(&self, stack: u32) -> Option<u32> {
-        let mut frames = self.stack(stack);
-        frames.clone().find(|frame| !self.is_wrapper(*frame)).or_else(|| frames.next())
+        let frame = |number: &u32| &self.profile.frames[*number as usize];
+        top(self.stack(stack), |number| self.is_wrapper(*number), |number| is_below(frame(number)))
     }
 
     /// Whose sites have the most time together, by the short name of their [`top`](Self::top), and which part of all
@@ -312,18 +339,63 @@ pub fn busiest(profile: &Profile, sites: &[Site]) -> Option<(String, f64)> {
     Tops::new(profile).busiest(sites)
 }
 
+/// The innermost of a stack's frames that is no wrapper. Where that is not of the program, as what starts threads, or where all
+/// are wrappers, the outermost of the wrappers that are; the innermost of all where none is.
+pub(crate) fn top<F: Copy>(
+    frames: impl DoubleEndedIterator<Item = F> + Clone,
+    is_wrapper: impl Fn(&F) -> bool,
+    is_below: impl Fn(&F) -> bool,
+) -> Option<F> {
+    let found = frames.clone().find(|frame| !is_wrapper(frame));
+    if found.is_some_and(|frame| !is_below(&frame)) {
+        return found;
+    }
+    let wrappers = frames.clone().take_while(|frame| is_wrapper(frame));
+    let own = wrappers.filter(|frame| !is_below(frame)).last();
+    own.or(found).or_else(|| frames.clone().next())
+}
+
 pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
     }
     let is_known = BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning));
-    let is_of_library = || is_of_standard_library(&frame.file, brief) || is_of_header(&frame.file);
-    is_known || is_of_locks(&frame.file) || !brief.contains("::") && is_of_library()
+    let is_of_header = frame.is_inlined && !brief.contains("::") && is_of_header(&frame.file);
+    let is_of_library = is_of_locks(&frame.file) || is_of_standard_library(frame, brief) || is_of_header;
+    is_known || is_of_library || is_of_a_guard(frame, brief)
 }
 
-/// The same of Rust's standard library, of functions without a path.
-fn is_of_standard_library(file: &str, brief: &str) -> bool {
-    STANDARD.iter().any(|(part, names)| file.contains(part) && (names.is_empty() || names.contains(&brief)))
+/// Whether a function is of a standard library by its source file. Only of an inlined function, which may have no path, is
+/// that enough: the last line of a program's function may be one of a header.
+fn is_of_standard_library(frame: &Frame, brief: &str) -> bool {
+    let is_rust = frame.file.split_once("/library/").is_some_and(|(source, _)| {
+        source.starts_with("/rustc/") || source.contains("/rustc-") || source.ends_with("/rustlib/src/rust")
+    });
+    let is_library = is_rust || frame.file.contains("/include/c++/");
+    is_library
+        && match brief.split_once("::") {
+            Some(("std" | "core" | "alloc" | "__gnu_cxx", _)) => true,
+            // Of a parameter or a type, as `F::call_once`: packages and namespaces are written in small letters.
+            Some((root, _)) => {
+                frame.is_inlined && root.starts_with(|first: char| !first.is_lowercase() && first != '_')
+            }
+            None => frame.is_inlined,
+        }
+}
+
+/// Whether a function locks or unlocks for a class of the program that does nothing else, by both names: `Lock::~Lock`,
+/// `app::Mutex::unlock`. Where the class is not known, as the function was inlined, by its own: `lock`.
+fn is_of_a_guard(frame: &Frame, brief: &str) -> bool {
+    let mut parts = brief.rsplit("::").map(|part| part.to_lowercase().replace('_', ""));
+    let Some(function) = parts.next() else { return false };
+    let Some(class) = parts.next() else {
+        return frame.is_inlined && function.contains("lock") && LOCKING.contains(&function.as_str());
+    };
+    let is_one_of = |words: &[&str]| words.iter().any(|word| class.ends_with(word));
+    let is_guard =
+        is_one_of(&["lock", "locker", "mutex", "guard", "criticalsection"]) && !is_one_of(&["block", "clock"]);
+    let is_made = function.strip_prefix('~').unwrap_or(&function) == class;
+    is_guard && (is_made || LOCKING.contains(&function.as_str()))
 }
 
 /// The same of C++'s, and of ours.
@@ -379,6 +451,13 @@ mod tests {
             ("rocksdb::port::Mutex::Lock()", "librocksdb.so.7.8"),
             ("kyotocabinet::Mutex::Mutex()", "libkyotocabinet.so.16"),
             ("inline_mysql_mutex_lock(mysql_mutex_t*, char const*, unsigned int)", "mariadbd"),
+            ("boost::posix::pthread_mutex_unlock(pthread_mutex_t*)", "app"),
+            ("std::__glibcxx_rwlock_unlock(pthread_rwlock_t*)", "app"),
+            ("app::Mutex::lock", "app"),
+            ("<app::SpinGuard<T> as core::ops::drop::Drop>::drop", "app"),
+            ("Lock::Lock(std::mutex&)", "app"),
+            ("app::ScopedLocker<int>::~ScopedLocker()", "app"),
+            ("CriticalSection::Enter()", "app"),
         ] {
             assert!(judged(function, module), "{function}");
         }
@@ -388,8 +467,11 @@ mod tests {
             ("app+0x1234", "app"),
             ("malloc", "libc.so.6"),
             ("std::vector<int>::push_back(int)", "app"),
-            ("app::Mutex::lock", "app"),
             ("rocksdb::MutexLocker::work()", "app"),
+            ("LockManager::acquire()", "app"),
+            ("Block::~Block()", "app"),
+            ("Clock::lock()", "app"),
+            ("lock", "app"),
         ] {
             assert!(!judged(function, module), "{function}");
         }
@@ -411,52 +493,57 @@ mod tests {
 
     /// As with `debug = "line-tables-only"`.
     #[test]
-    fn functions_without_a_path_are_known_by_their_files() {
-        let rust = "/rustc/00ff/library";
-        let judged = |function: &str, file: &str| {
-            let file = format!("{rust}/{file}");
-            let frame = Frame { function: function.into(), file, is_named: true, ..Frame::default() };
-            is_wrapper(&frame, &brief(function))
+    fn inlined_functions_are_known_by_their_files() {
+        let judged = |function: &str, file: &str, is_inlined: bool| {
+            let (function, file) = (function.to_owned(), file.to_owned());
+            let frame = Frame { function, file, is_inlined, is_named: true, ..Frame::default() };
+            is_wrapper(&frame, &brief(&frame.function))
         };
         for (function, file) in [
-            ("lock<u64>", "std/src/sync/poison/mutex.rs"),
-            ("unlock", "std/src/sys/sync/mutex/futex.rs"),
-            ("drop<u64>", "std/src/sync/poison/mutex.rs"),
-            ("drop_in_place<lock_api::mutex::MutexGuard<RawMutex, u64>>", "core/src/ptr/mod.rs"),
-            ("drop<std::sync::poison::mutex::MutexGuard<u64>>", "core/src/mem/mod.rs"),
-            ("park", "std/src/thread/functions.rs"),
+            ("lock<u64>", "/rustc/00ff/library/std/src/sync/poison/mutex.rs"),
+            ("unlock", "/rustc/00ff/library/std/src/sys/sync/mutex/futex.rs"),
+            ("join<()>", "/rustc/00ff/library/std/src/thread/join_handle.rs"),
+            ("drop_in_place<u64>", "/usr/src/rustc-1.63.0/library/core/src/ptr/mod.rs"),
+            ("drop<u64>", "/home/x/.rustup/toolchains/y/lib/rustlib/src/rust/library/core/src/mem/mod.rs"),
+            ("F::call_once<fn()>", "/rustc/00ff/library/core/src/ops/function.rs"),
+            ("core::mem::replace::<u64>", "/rustc/00ff/library/core/src/mem/mod.rs"),
+            ("__invoke<main()::<lambda()> >", "/usr/include/c++/12/bits/invoke.h"),
         ] {
-            assert!(judged(function, file), "{function}");
+            assert!(judged(function, file, true), "{function}");
         }
         for (function, file) in [
-            ("replace<u64>", "core/src/mem/mod.rs"),
-            ("app::drop_in_place", "core/src/ptr/mod.rs"),
-            ("call_once<fn()>", "core/src/ops/function.rs"),
-            ("{closure#0}<()>", "std/src/thread/scoped.rs"),
+            ("app::work", "/rustc/00ff/library/core/src/ptr/mod.rs"),
+            ("drop", "src/main.rs"),
+            ("replace", "/w/library/core/src/lib.rs"),
+            ("space::work()", "/usr/include/c++/12/bits/std_mutex.h"),
         ] {
-            assert!(!judged(function, file), "{function}");
+            assert!(!judged(function, file, true), "{function}");
         }
-        let own = Frame { function: "lock".into(), file: "src/main.rs".into(), is_named: true, ..Frame::default() };
-        assert!(!is_wrapper(&own, "lock"));
+        let file = "/usr/include/c++/12/bits/std_mutex.h";
+        assert!(judged("try_lock<u64>", "src/main.rs", true), "whose is not known");
+        assert!(!judged("lock", "src/main.rs", false));
+        assert!(!judged("work()", file, false), "its last line is another function's");
+        assert!(judged("std::thread::_State_impl<int>::_M_run()", file, false));
     }
 
     /// As a wait with a lambda for its condition.
     #[test]
     fn functions_of_headers_are_known_by_their_files() {
         let judged = |function: &str, file: &str| {
-            let frame = Frame { function: function.into(), file: file.into(), is_named: true, ..Frame::default() };
+            let frame = Frame {
+                function: function.into(),
+                file: file.into(),
+                is_inlined: true,
+                is_named: true,
+                ..Frame::default()
+            };
             is_wrapper(&frame, &brief(function))
         };
         let wait = "wait<consume()::<lambda()> >";
         for file in ["/usr/include/ondeck.hpp", "/usr/include/c++/14/condition_variable", "/lib/c++/v1/mutex"] {
             assert!(judged(wait, file), "{file}");
         }
-        for (function, file) in [
-            (wait, "/src/mutex"),
-            (wait, "/src/ondeck.cpp"),
-            ("operator()", "/usr/include/c++/14/functional"),
-            ("app::wait", "/src/ondeck.hpp"),
-        ] {
+        for (function, file) in [(wait, "/src/mutex"), (wait, "/src/ondeck.cpp"), ("app::wait", "/src/ondeck.hpp")] {
             assert!(!judged(function, file), "{function} in {file}");
         }
     }

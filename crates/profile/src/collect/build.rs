@@ -14,7 +14,7 @@ use crate::profile::{
     Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
 };
 use crate::symbols::{Module, Source, Symbols};
-use crate::wrappers::{READING, WRITING, is_wrapper};
+use crate::wrappers::{READING, WRITING, is_below, is_wrapper, top};
 use ondeck_record::layout::kind;
 use ondeck_record::read::{self, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -452,8 +452,9 @@ impl<'a> Builder<'a> {
         }
         let Some(origin) = origin else { return format!("{address:#x}") };
         let numbers = &self.stacks.list[origin.stack as usize];
-        let frames = || numbers.iter().map(|number| &self.frames.list[*number as usize]);
-        let Some(frame) = frames().find(|frame| !is_wrapper(frame, &brief(&frame.function))).or(frames().next()) else {
+        let frames = numbers.iter().map(|number| &self.frames.list[*number as usize]);
+        let Some(frame) = top(frames, |frame| is_wrapper(frame, &brief(&frame.function)), |frame| is_below(frame))
+        else {
             return format!("{address:#x}");
         };
         let verb = match origin.spot {

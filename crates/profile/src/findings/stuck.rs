@@ -137,8 +137,7 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
 fn of_program(profile: &Profile, tops: &Tops, stack: u32) -> Option<u32> {
     profile.stacks[stack as usize].iter().copied().find(|number| {
         let frame = &profile.frames[*number as usize];
-        let is_inlined_from_std = frame.file.contains("/include/c++/") || frame.file.starts_with("/rustc/");
-        frame.is_named && !is_below(frame) && !is_inlined_from_std && !tops.is_wrapper(*number)
+        frame.is_named && !is_below(frame) && !tops.is_wrapper(*number)
     })
 }
 

@@ -1,13 +1,15 @@
 //! The profile of what was taken until now: with names, and with what is waited for.
 
 use super::cells::{Cell, Cells, FOLDED};
+use super::gone::Callees;
 use super::kinds::{self, Class, Meaning, Whose};
 use super::stuck;
 use super::{Namer, Told};
+use crate::anonymous;
 use crate::collect::build::{Once, put_in_order};
 use crate::collect::totals::Stacks;
 use crate::names::brief;
-use crate::profile::{Condition, Dropped, Frame, Lock, LockKind, Profile, VERSION, WaitKind};
+use crate::profile::{Condition, Dropped, Frame, Lock, LockKind, Profile, Site, VERSION, WaitKind};
 use crate::symbols::Symbols;
 use crate::words::FROM_KERNEL;
 use ondeck_trace::Wait;
@@ -226,10 +228,19 @@ impl<'a> Names<'a> {
             most_waiting: *most_waiting,
             threads: threads.len() as u32,
             waiters: group.waiters.sites(Some),
-            wakers: wakers.sites(Some),
+            wakers: self.wakers(&group.waiters, wakers),
             timeline: over_time.timeline(slice_ns),
             ..Lock::default()
         }
+    }
+
+    /// Who has woken the waiters, with functions that are gone from the stacks.
+    fn wakers(&mut self, waiters: &Stacks<u32>, wakers: &Stacks<u32>) -> Vec<Site> {
+        let list = &self.stacks.list;
+        let callees = Callees::new(&self.frames.list, waiters.0.keys().map(|stack| list[*stack as usize].as_slice()));
+        let whole = |stack: &u32| Some((*stack, callees.whole(&list[*stack as usize])?));
+        let whole: HashMap<u32, Vec<u32>> = wakers.0.keys().filter_map(whole).collect();
+        wakers.sites(|stack| Some(whole.get(&stack).map_or(stack, |frames| self.stacks.number(frames.clone()))))
     }
 
     fn condition(&mut self, key: &Key, kind: WaitKind, group: &Group) -> Condition {
@@ -289,6 +300,10 @@ impl<'a> Names<'a> {
                 true => self.jumper(image, reached, *caller),
                 false => self.entered(image, *address, *caller),
             });
+        }
+        let frames: Vec<&Frame> = numbers.iter().map(|at| &self.frames.list[*at as usize]).collect();
+        for (at, frame) in anonymous::named(&frames) {
+            numbers[at] = self.numbers(vec![frame])[0];
         }
         self.stacks.number(numbers)
     }

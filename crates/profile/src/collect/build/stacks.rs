@@ -1,6 +1,7 @@
 //! Stacks of a recording as those of a profile: with names, and with functions that are gone from them.
 
 use super::{Builder, Image};
+use crate::anonymous;
 use crate::collect::totals::Totals;
 use crate::names::brief;
 use crate::profile::Frame;
@@ -34,6 +35,10 @@ impl Builder<'_> {
         }
         if is_walked && !is_found && frames.iter().all(|frame| is_below(&self.frames.list[*frame as usize])) {
             frames.insert(0, self.unknown(image, addresses[0]));
+        }
+        let list: Vec<&Frame> = frames.iter().map(|number| &self.frames.list[*number as usize]).collect();
+        for (at, frame) in anonymous::named(&list) {
+            frames[at] = self.frames.number(frame);
         }
         let known = self.stacks.number(frames);
         // What was called there is known of one lock, and not of all.
