@@ -332,7 +332,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.number
     }
 }

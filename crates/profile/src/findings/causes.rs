@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 /// A function whose usual hold is shorter does not hold for long by itself: in a long hold it had no core, or was
 /// interrupted.
 const SHORT_NS: f64 = 20e3;
+/// Fewer samples do not say how long holds usually are.
+const FEWEST: f64 = 5.0;
 /// A longest hold that is so many times the mean would make a few samples of usual holds seem long.
 const KEPT: f64 = 0.99;
 
@@ -79,7 +81,7 @@ pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
 /// The causes of a lock's waiting, the largest first.
 pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
     let lock = &profile.locks[index];
-    let usual = Usual::of(lock, tops);
+    let usual = Usual::of(lock, tops, profile.rate);
     let is_crowded = threads(lock) > profile.cores.max(1);
     let mut sums: BTreeMap<(What, &str, &str), Why> = BTreeMap::new();
     let parts = parts(lock);
@@ -166,7 +168,7 @@ struct Usual<'a> {
 }
 
 impl<'a> Usual<'a> {
-    fn of(lock: &Lock, tops: &'a Tops) -> Usual<'a> {
+    fn of(lock: &Lock, tops: &'a Tops, rate: u32) -> Usual<'a> {
         let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
         for Site { stack, count, ns } in &lock.takers {
             let Some(frame) = tops.top(*stack) else { continue };
@@ -175,7 +177,8 @@ impl<'a> Usual<'a> {
         }
         let samples: f64 = sums.values().map(|(count, _)| count).sum();
         // A function with a few of many acquisitions is known by a sample or two, or by none.
-        let often = sums.iter().filter(|(_, (count, _))| *count > 0.05 * samples);
+        let fewest = FEWEST * f64::from(rate);
+        let often = sums.iter().filter(|(_, (count, _))| *count > 0.05 * samples && *count >= fewest);
         let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
         Usual { means, most_ns: lock.hold_histogram.quantile(KEPT) }
     }

@@ -2,6 +2,7 @@
 
 use super::{Builder, Image};
 use crate::anonymous;
+use crate::collect::Stack;
 use crate::collect::totals::Totals;
 use crate::names::brief;
 use crate::profile::Frame;
@@ -53,13 +54,14 @@ impl Builder<'_> {
     pub(super) fn find_callees(&mut self, image: &mut Image, totals: &Totals) -> Result<(), Unreadable> {
         image.callees.clear();
         let numbers = totals.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
-        let stacks = numbers.into_iter().map(|number| image.recording.contents.stack(number));
-        let stacks = stacks.collect::<Result<Vec<Vec<u64>>, Unreadable>>()?;
-        let inner: BTreeSet<u64> = stacks.iter().filter_map(|stack| stack.first().copied()).collect();
+        let stack = |number| Ok((number, image.recording.contents.stack(number)?));
+        let stacks = numbers.into_iter().map(stack).collect::<Result<BTreeMap<u32, Vec<u64>>, Unreadable>>()?;
+        let inner: BTreeSet<u64> = stacks.values().filter_map(|stack| stack.first().copied()).collect();
         // What locks by itself is more likely to unlock by itself than what calls it.
-        let direct = stacks.iter().filter_map(|stack| stack.first_chunk::<2>());
-        let by_others = stacks.iter().flat_map(|stack| stack.array_windows::<2>().skip(1));
-        for pairs in [direct.collect::<Vec<&[u64; 2]>>(), by_others.collect()] {
+        let locking = totals.waiters.0.keys().chain(totals.takers.0.keys()).map(Stack::number);
+        let direct = locking.filter_map(|number| stacks.get(&number)?.first_chunk::<2>());
+        let all = stacks.values().flat_map(|stack| stack.array_windows::<2>());
+        for pairs in [direct.collect::<Vec<&[u64; 2]>>(), all.collect()] {
             let mut found: BTreeMap<u64, Option<Vec<u32>>> = BTreeMap::new();
             for [called, caller] in pairs.into_iter().filter(|pair| inner.contains(&pair[1])) {
                 let called = self.without_wrappers(image, *called);
