@@ -74,6 +74,10 @@ impl FutexCollector {
         let FutexCollector { tracer, run, cells, recent, last_snapshot_ns, .. } = self;
         call(tracer, &mut |wait| {
             let since = |ns: u64| Wait { from_ns: wait.from_ns.max(ns).min(wait.to_ns), ..wait };
+            // One that was over before the start may be told later.
+            if wait.to_ns <= run.started_ns {
+                return;
+            }
             // One that began before is only counted from the start on.
             cells.add(&since(run.started_ns), run.started_ns);
             // What was before the last snapshot, it has shown as a wait that goes on.

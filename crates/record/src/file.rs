@@ -2,7 +2,7 @@
 
 use crate::layout::{Header, Lock, MAGIC, Module, Name, Part, Slot, Waiter};
 use crate::recording::{CURRENT, PAGE};
-use crate::{memory, modules, named};
+use crate::{layout, memory, modules, named};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::Release;
 use ondeck_platform::kernel;
@@ -35,6 +35,11 @@ impl Wish {
 
     /// What the environment asks for; `None` if that is nothing.
     pub fn of_environment() -> Option<Self> {
+        // A program with more rights than who has started it writes no files for them.
+        // SAFETY: only reads what the kernel has told this process.
+        if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+            return None;
+        }
         let directory = kernel::variable(Self::DIRECTORY)?.to_bytes();
         if directory.is_empty() || directory.len() >= Self::LONGEST {
             return None;
@@ -78,6 +83,12 @@ fn lay_out(header: &mut Header, length: u64) {
 /// Begins to record this process, as `wish` says, if it does not yet. `lock` is the name of the lock that answers. False if
 /// there is no file; then nothing is recorded. To be called by one thread at a time.
 pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
+    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
+    let wiped = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
+    // Where it is refused, the library's handler of forks does the same. A program that records itself has none.
+    if wiped.is_err() && source == layout::source::PROGRAM {
+        return false;
+    }
     let length = wish.max_mb << 20;
     let Some(place) = create(wish, length) else { return false };
     if !memory::begin(place as usize) {
@@ -87,9 +98,6 @@ pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     let header = unsafe { &mut *place.cast::<Header>() };
     fill(header, wish, lock, length);
     header.source = source;
-    // Where it is refused, a handler of forks does the same.
-    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
-    let _ = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
     // SAFETY: our mapping.
     let _ = unsafe { kernel::advise(place, length as usize, libc::MADV_DONTFORK) };
     header.magic.store(MAGIC, Release);

@@ -35,6 +35,7 @@ impl Holds {
 
     /// Forgets the newest hold of that lock, and gives it. Who reads a lock twice ends the inner reading first.
     pub(crate) fn take(&self, address: u64) -> Option<Hold> {
+        self.forget_parents();
         let n = self.n.get() as usize;
         let at = self.list[..n].iter().rposition(|hold| hold.get().address == address)?;
         let hold = self.list[at].get();
@@ -42,8 +43,21 @@ impl Holds {
             self.list[next - 1].set(self.list[next].get());
         }
         self.n.set(n as u32 - 1);
-        // What a parent's thread held is nobody's here.
-        if hold.generation == account::generation() { Some(hold) } else { self.take(address) }
+        Some(hold)
+    }
+
+    /// What a parent's thread held is nobody's here, and nobody ends it.
+    fn forget_parents(&self) {
+        let generation = account::generation();
+        let mut kept = 0;
+        for at in 0..self.n.get() as usize {
+            let hold = self.list[at].get();
+            if hold.generation == generation {
+                self.list[kept].set(hold);
+                kept += 1;
+            }
+        }
+        self.n.set(kept as u32);
     }
 
     pub(crate) fn remember(&self, hold: Hold) {

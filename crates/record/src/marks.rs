@@ -53,7 +53,9 @@ impl Marks {
             (kind::SEEN, walk::stack(recording))
         };
         let number = locks::add(recording, address, kind, origin);
-        let next = number << Tag::NUMBER_AT | generation | tag & (Tag::HOT | Tag::NEXT);
+        // What a parent's waiters have asked for is nothing here.
+        let asked = if is_ours { tag & (Tag::HOT | Tag::NEXT) } else { 0 };
+        let next = number << Tag::NUMBER_AT | generation | asked;
         // If another thread has been faster, our entry stays without samples, which readers leave out. It fails if a flag
         // has changed, too: then the other's is the number next time.
         if self.tag.compare_exchange(tag, next, AcqRel, Relaxed).is_err() {

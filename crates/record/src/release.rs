@@ -27,7 +27,9 @@ impl Marks {
         }
         let (number, lock) = self.lock(recording, address)?;
         let now = now_ns();
-        let charged = (asks && is_charged(lock, now)).then(|| {
+        // Who waited has given up.
+        let is_over = waiting::number(lock.waiting.load(Relaxed)) == 0;
+        let charged = (asks && (is_over || is_charged(lock, now))).then(|| {
             let charged = charge(lock, now, self.has(Tag::HOT));
             self.cool(lock, charged.is_long);
             held(lock, charged)

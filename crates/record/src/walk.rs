@@ -162,8 +162,12 @@ fn registers() -> (u64, UnwindRegsNative, u64) {
     (address, UnwindRegsNative::new(link, pointer, frame), pointer)
 }
 
-/// Without the frames of the library that this is in; all of them if it is in the program itself.
+/// Without the frames of the library that this is in; all of them if it is in the program itself. Where it is a part of
+/// somebody's file, who entered it has told where, and the rest of that file is theirs.
 fn beyond_us(addresses: &[u64]) -> &[u64] {
+    if thread::own().entry.get() != 0 {
+        return addresses;
+    }
     let Some(own) = addresses.first().and_then(|first| modules::library_of(*first)) else { return addresses };
     let first = addresses.iter().position(|address| !own.contains(address)).unwrap_or(addresses.len());
     &addresses[first..]

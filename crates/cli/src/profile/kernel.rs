@@ -6,7 +6,7 @@ use super::{begun, exit_code, now_ns, pass_on};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::{for_user, is_root, say};
-use ondeck_profile::{FutexCollector, Namer, is_alive};
+use ondeck_profile::{FutexCollector, Namer, Told, is_alive};
 use ondeck_report::wording::quoted;
 use ondeck_trace::{Held, Refusal, Tracer};
 use std::ffi::OsString;
@@ -151,19 +151,26 @@ impl Watched {
             loop {
                 self.collector.take();
                 let (is_wanted, ended) = look(&mut self.orders);
+                is_due |= is_wanted || next.is_some_and(|next| Instant::now() >= next);
                 if let Some(ended) = ended {
                     // To close thousands of events takes a while, and so do names.
                     end_at_once()?;
                     self.collector.take_last(killed(&ended));
+                    let last_snapshot = is_due.then(|| self.collector.snapshot(now_ns()));
+                    writing.map(finish);
+                    last_snapshot.map(|told| write_snapshot(&names_and_outputs, &told));
                     return Ok((ended, self.collector.told(now_ns())));
                 }
-                is_due |= is_wanted || next.is_some_and(|next| Instant::now() >= next);
                 if is_due && writing.as_ref().is_none_or(ScopedJoinHandle::is_finished) {
+                    writing.take().map(finish);
                     let (told, both) = (self.collector.snapshot(now_ns()), &names_and_outputs);
-                    writing = Some(scope.spawn(move || {
-                        let (namer, outputs) = &mut *both.lock().unwrap_or_else(PoisonError::into_inner);
-                        outputs.write_snapshot(namer.profile(&told));
-                    }));
+                    let builder = std::thread::Builder::new().stack_size(STACK_OF_NAMER);
+                    match builder.spawn_scoped(scope, move || write_snapshot(both, &told)) {
+                        Ok(handle) => writing = Some(handle),
+                        Err(error) => {
+                            say(&format!("warning: no snapshot is written: there is no thread for it: {error}"))
+                        }
+                    }
                     is_due = false;
                     next = self.every.map(|every| Instant::now() + every);
                 }
@@ -172,6 +179,23 @@ impl Watched {
         })?;
         let (mut namer, outputs) = names_and_outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
         outputs.write_all(namer.profile(&told)).map(|()| ended)
+    }
+}
+
+/// As the main thread has: debug information may be nested deeply.
+const STACK_OF_NAMER: usize = 8 << 20;
+
+fn write_snapshot(names_and_outputs: &Mutex<(Namer, Outputs)>, told: &Told) {
+    let (namer, outputs) = &mut *names_and_outputs.lock().unwrap_or_else(PoisonError::into_inner);
+    // One that does not come to its end leaves nothing half done for the next.
+    let mut named = std::mem::take(namer);
+    outputs.write_snapshot(named.profile(told));
+    *namer = named;
+}
+
+fn finish(writing: ScopedJoinHandle<()>) {
+    if writing.join().is_err() {
+        say("warning: a snapshot could not be written");
     }
 }
 

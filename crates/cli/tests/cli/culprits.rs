@@ -3,33 +3,57 @@
 
 use crate::common::{Scratch, ondeck};
 use crate::library::library;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The case of `culprits.cpp`, and what is said of it, in this order.
-const CULPRITS: [(&str, &[&str]); 21] = [
-    ("rare", &["`rebuild`", "holds `cache` for ", "ms at a time", "Make it shorter"]),
-    ("always", &["`render`", "holds `cache` for ", "Make it shorter"]),
-    ("sleeper", &["`flush`", "holds `journal` for ", "blocked in clock_nanosleep"]),
-    ("reply", &["`ask`", "holds `registry` for ", "blocked in read"]),
-    ("chain", &["`serve`", "holds `queue` while it waits for `index_lock`, which `compact`", "Begin with `compact`"]),
-    ("deep", &["holds `queue` while it waits for ", "`config`, which `reload`", "blocked in clock_nanosleep"]),
-    ("hot", &["`stats`", " of the waiting"]),
-    ("crowd", &["`cache`", " share ", "Use fewer threads, or more cores"]),
-    ("twins", &["holds `", "Make it shorter."]),
-    ("kinds", &["locks first used in `transfer"]),
-    ("readers", &["`rewrite`", "holds `table` for ", "Make it shorter"]),
-    ("once", &["`load`", "holds `config` once, for ", "blocked in clock_nanosleep"]),
-    ("calm", &["No lock holds this program back"]),
-    ("circle", &["Deadlock: ", "holds `", "and waits for `"]),
-    ("join", &["`collect`", "holds `results` for ", "blocked in pthread_join"]),
-    ("shard", &["`put`", "holds `shards[3].lock` for ", "Make it shorter"]),
-    ("again", &["Deadlock: `add`", " locks `totals`, which it holds already"]),
-    ("lost", &["2 threads wait for the condition variable `ready_now`", "in `wait_for_it`", "not seen to be notified"]),
-    ("herd", &["threads are woken for each `notify_all`", "in `produce`", "Use `notify_one`"]),
-    ("tries", &["threads tried to lock `registry`", "in vain in `ask_again`"]),
-    ("stuck", &["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"]),
+/// The program, its case, and what is said of it, in this order.
+const CULPRITS: [(Program, &str, &[&str]); 27] = [
+    (Cpp, "rare", &["`rebuild`", "holds `cache` for ", "ms at a time", "Make it shorter"]),
+    (Cpp, "always", &["`render`", "holds `cache` for ", "Make it shorter"]),
+    (Cpp, "sleeper", &["`flush`", "holds `journal` for ", "blocked in clock_nanosleep"]),
+    (Cpp, "reply", &["`ask`", "holds `registry` for ", "blocked in read"]),
+    (
+        Cpp,
+        "chain",
+        &["`serve`", "holds `queue` while it waits for `index_lock`, which `compact`", "Begin with `compact`"],
+    ),
+    (Cpp, "deep", &["holds `queue` while it waits for ", "`config`, which `reload`", "blocked in clock_nanosleep"]),
+    (Cpp, "hot", &["`stats`", " of the waiting"]),
+    (Cpp, "crowd", &["`cache`", " share ", "Use fewer threads, or more cores"]),
+    (Cpp, "twins", &["holds `", "Make it shorter."]),
+    (Cpp, "kinds", &["locks first used in `transfer"]),
+    (Cpp, "readers", &["`rewrite`", "holds `table` for ", "Make it shorter"]),
+    (Cpp, "once", &["`load`", "holds `config` once, for ", "blocked in clock_nanosleep"]),
+    (Cpp, "calm", &["No lock holds this program back"]),
+    (Cpp, "circle", &["Deadlock: ", "holds `", "and waits for `"]),
+    (Cpp, "join", &["`collect`", "holds `results` for ", "blocked in pthread_join"]),
+    (Cpp, "shard", &["`put`", "holds `shards[3].lock` for ", "Make it shorter"]),
+    (Cpp, "again", &["Deadlock: `add`", " locks `totals`, which it holds already"]),
+    (
+        Cpp,
+        "lost",
+        &["2 threads wait for the condition variable `ready_now`", "`wait_for_it`", "not seen to be notified"],
+    ),
+    (Cpp, "herd", &["threads are woken for each `notify_all`", "in `produce`", "Use `notify_one`"]),
+    (Cpp, "tries", &["threads tried to lock `registry`", "in vain in `ask_again`"]),
+    (Cpp, "stuck", &["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"]),
+    (C, "outbox", &["`reply`", "holds `outbox` for ", "blocked in write"]),
+    (C, "table", &["`dump`", "holds `table` for ", "Make it shorter"]),
+    (C, "accounts", &["`book`", "holds ", "made in `main", "Make it shorter"]),
+    (Rust, "sweep", &["sweep`", "holds `culprits::SESSIONS` for ", "Make it shorter"]),
+    (Rust, "settings", &["reload`", "holds `culprits::SETTINGS` for ", "blocked in clock_nanosleep"]),
+    (Python, "threads", &["Threads wait for `GIL`"]),
 ];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    Cpp,
+    C,
+    Rust,
+    Python,
+}
+use Program::{C, Cpp, Python, Rust};
 
 /// Cases that hang until they are killed.
 const HANGING: [&str; 4] = ["circle", "again", "lost", "stuck"];
@@ -37,15 +61,20 @@ const HANGING: [&str; 4] = ["circle", "again", "lost", "stuck"];
 #[test]
 fn the_first_paragraph_names_cause_lock_and_function() {
     let scratch = Scratch::new("culprits");
-    let program = compiled(&scratch);
+    let programs = [Cpp, C, Rust, Python].map(|program| (program, program.made(&scratch)));
     let mut wrong = String::new();
-    for (case, expected) in CULPRITS {
-        let hanging = ["timeout", "-s", "KILL", "2", &program, case];
+    for (program, case, expected) in CULPRITS {
+        let (_, Some(made)) = programs.iter().find(|(which, _)| *which == program).unwrap() else {
+            eprintln!("SKIPPED: {case}, as this machine has no {program:?}");
+            continue;
+        };
+        let hanging: Vec<&str> =
+            ["timeout", "-s", "KILL", "2"].into_iter().chain(made.iter().map(String::as_str)).chain([case]).collect();
         let words = if HANGING.contains(&case) { &hanging[..] } else { &hanging[4..] };
         // What else runs on the machine may be what matters most, for once.
         let said = first_paragraph(words);
         if !says(&said, expected) && !says(&first_paragraph(words), expected) {
-            wrong += &format!("{case}: not {expected:?} in {said}\n");
+            wrong += &format!("{program:?}, {case}: not {expected:?} in {said}\n");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -58,7 +87,7 @@ fn a_process_that_hangs_already_is_told_of() {
         return;
     }
     let scratch = Scratch::new("culprits-attached");
-    let program = compiled(&scratch);
+    let program = Cpp.made(&scratch).unwrap().remove(0);
     let circle = ["Deadlock: ", "holds `", "and waits for `"];
     let stuck = ["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"];
     let lost = ["2 threads wait for the condition variable `ready_now`", "since"];
@@ -79,12 +108,41 @@ fn a_process_that_hangs_already_is_told_of() {
     }
 }
 
-fn compiled(scratch: &Scratch) -> String {
-    let program = scratch.path("culprits");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/culprits.cpp");
-    let flags = ["-std=c++17", "-g", "-O2", "-pthread", "-o", &program, source];
-    assert!(Command::new("c++").args(flags).status().unwrap().success());
-    program
+impl Program {
+    /// How it is started; `None` if there is no interpreter for it.
+    fn made(self, scratch: &Scratch) -> Option<Vec<String>> {
+        let source = |name: &str| format!("{}/tests/cli/{name}", env!("CARGO_MANIFEST_DIR"));
+        let compiled = |compiler: &str, flags: &[&str], name: &str| {
+            let program = scratch.path(&name.replace('.', "-"));
+            let mut compiler = Command::new(compiler);
+            compiler.args(flags).args(["-g", "-O2", "-pthread", "-o", &program, &source(name)]);
+            assert!(compiler.status().unwrap().success());
+            Some(vec![program])
+        };
+        match self {
+            Cpp => compiled("c++", &["-std=c++17"], "culprits.cpp"),
+            C => compiled("cc", &[], "culprits.c"),
+            Rust => Some(vec![example()]),
+            Python => {
+                let has_python = Command::new("/usr/bin/python3").arg("-V").output().is_ok();
+                has_python.then(|| vec!["/usr/bin/python3".to_owned(), source("culprits.py")])
+            }
+        }
+    }
+}
+
+/// As its users would build it: with optimisation.
+fn example() -> String {
+    // Beside what else is built: the tests hold no lock of cargo's.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--features", "record", "--example", "culprits", "--target-dir"])
+        .arg(&target)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ondeck"))
+        .status()
+        .unwrap();
+    assert!(status.success(), "the program cannot be built");
+    target.join("release/examples/culprits").to_str().unwrap().to_owned()
 }
 
 /// Whether these words are in a text in their order.

@@ -225,8 +225,8 @@ fn a_lock_with_a_third_of_the_waiting_is_named_too() {
     let small = lock("c", &[cause(State::Computing, 3, 300.0, 400.0)], &[]);
     said(
         vec![a, b, small],
-        "`f1` (a.c:11) holds `a` for 400 us at a time: 100 % of the waiting. Make it shorter. Also: `f2` (a.c:12) holds `b` for \
-         400 us at a time: 100 % of the waiting. Make it shorter.",
+        "`f1` (a.c:11) holds `a` for 400 us at a time: 100 % of the waiting for it. Make it shorter. Also: `f2` (a.c:12) holds \
+         `b` for 400 us at a time: 100 % of the waiting for it. Make it shorter.",
     );
 }
 

@@ -45,7 +45,10 @@ pub(crate) fn state_of(state: State) -> &'static str {
 pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) -> Said {
     let lock = &profile.locks[index];
     let name = lock_name(lock);
-    let (function, share) = (function(profile, tops, why), percent(why.part));
+    let function = function(profile, tops, why);
+    // Where it is not nearly all there is, whose waiting is meant.
+    let is_nearly_all = lock.wait_ns >= NEARLY_ALL * profile.wait_ns();
+    let share = format!("{} of the waiting{}", percent(why.part), if is_nearly_all { "" } else { " for it" });
     let holds = format!("{function} holds {name}");
     let each = match why.is_one_event() {
         true => format!("once, for {}", duration_ns(why.each_ns)),
@@ -57,13 +60,13 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
             let without = without_core(profile, lock, why);
             match why.blocked > 0.0 {
                 true => format!(
-                    "{holds} {each}: {share} of the waiting, {} of that while it {}{without}. Make it shorter, and do the call \
+                    "{holds} {each}: {share}, {} of that while it {}{without}. Make it shorter, and do the call \
                      outside of the section.",
                     percent(why.blocked),
                     sleeps(why),
                 ),
                 false => {
-                    format!("{holds} {each}: {share} of the waiting{without}. {}.", shorter(profile, lock, why))
+                    format!("{holds} {each}: {share}{without}. {}.", shorter(profile, lock, why))
                 }
             }
         }
@@ -71,17 +74,17 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
         What::Blocked if why.call == "futex" => {
             said.tries = can_be_tried(profile, lock);
             format!(
-                "{holds} {each} while it is blocked in futex, as in a notification: {share} of the waiting. Notify outside of the section."
+                "{holds} {each} while it is blocked in futex, as in a notification: {share}. Notify outside of the section."
             )
         }
         What::Blocked => {
-            format!("{holds} {each} while it {}: {share} of the waiting. Do that outside of the section.", sleeps(why))
+            format!("{holds} {each} while it {}: {share}. Do that outside of the section.", sleeps(why))
         }
         What::Waits(other) => {
             let chain = Chain::follow(profile, tops, other, index);
             said.names.extend(&chain.names);
             let (text, advice) = (&chain.text, chain.advice());
-            format!("{holds} while it waits for {text}: {share} of the waiting for {name}. {advice}")
+            format!("{holds} while it waits for {text}: {} of the waiting for {name}. {advice}", percent(why.part))
         }
         What::Cores => {
             let (threads, cores) = (counted(threads(lock) as usize, "thread"), counted(profile.cores as usize, "core"));
@@ -89,10 +92,10 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
                 true => format!("{threads} have {cores}. {LOOK_ELSEWHERE}"),
                 false => format!("{threads} share {cores}. Use fewer threads, or more cores"),
             };
-            format!("Holders of {name} lose their core, or the next has none yet: {share} of the waiting. {advice}.")
+            format!("Holders of {name} lose their core, or the next has none yet: {share}. {advice}.")
         }
         What::Free => format!(
-            "{name} is free for {share} of the waiting, but the thread woken for it does not run yet. \
+            "{name} is free for {share}, but the thread woken for it does not run yet. \
              {LOOK_ELSEWHERE}."
         ),
         What::Passing => {
@@ -103,6 +106,8 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
     said
 }
 
+/// A lock with this part of all waiting needs no word to say whose waiting is meant.
+const NEARLY_ALL: f64 = 0.9;
 /// Where a lock's threads have no core although there are enough cores for them.
 const LOOK_ELSEWHERE: &str = "Look for what else uses the cores: other threads, other programs, or a limit on CPU time";
 
@@ -141,10 +146,7 @@ fn passing(profile: &Profile, tops: &Tops, lock: &Lock, name: &str, share: &str,
         Some(ns) => format!("Sections under {name} are short ({}), and", duration_ns(ns)),
         None => format!("{name} is held briefly, and"),
     };
-    let want = format!(
-        "{held} {} want them: {share} of the waiting is for passing it on",
-        counted(threads(lock) as usize, "thread")
-    );
+    let want = format!("{held} {} want them: {share} is for passing it on", counted(threads(lock) as usize, "thread"));
     if tries {
         return format!("{want}.");
     }

@@ -82,7 +82,8 @@ fn of_several_readers_the_one_that_stays_is_charged() {
         let marks = &Marks::default();
         read(marks, true);
         let (writer, came) = when(|| marks.wait_for_one_of_several(LOCK, Writing).unwrap());
-        pass(1000);
+        // Longer than the first walk of a thread takes on a busy machine.
+        pass(50_000);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..5 {

@@ -80,7 +80,10 @@ fn a_file_system_that_was_full_for_a_while_has_room_again() {
 fn a_child_that_is_told_records_nothing() {
     in_its_own_process("surroundings::a_child_that_is_told_records_nothing", 1, |_| {
         refuse(libc::MADV_WIPEONFORK, libc::EINVAL);
-        start(Exact);
+        let wish = Wish::of_environment().unwrap();
+        ondeck_record::ask_loader();
+        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Program), "nobody would tell its child");
+        assert!(ondeck_record::start(&wish, "a lock", Exact, Source::Library));
         // SAFETY: the child only does what follows.
         let child = unsafe { libc::fork() };
         if child == 0 {
