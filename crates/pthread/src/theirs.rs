@@ -136,8 +136,8 @@ unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn
     if answer != EBUSY {
         return taken(here, Some(marks), answer);
     }
-    // Its owner, again: an error, or for ever.
-    if here.is_mine() {
+    // Its owner again, and an error.
+    if here.refuses_its_owner() && here.is_mine() {
         return act();
     }
     wait_for(here, marks, act)

@@ -23,13 +23,16 @@ impl Marks {
     #[cold]
     #[inline(never)]
     fn tried_with_a_look(&self, recording: &Recording, address: u64) {
-        let (is_looked_at, left) = chance::count(own().tries.get(), recording.rate);
+        /// Who sleeps between two tries makes few of them.
+        const MOST: u64 = 100;
+        let rate = recording.rate.min(MOST);
+        let (is_looked_at, left) = chance::count(own().tries.get(), rate);
         own().tries.set(left);
         if !is_looked_at {
             return;
         }
         if let Some((lock, _)) = self.lock(recording, address) {
-            let (stack, weight) = (walk::stack(recording), recording.rate as f64);
+            let (stack, weight) = (walk::stack(recording), rate as f64);
             push(recording, Sample { event: event::TRIED, lock, stack, at: now_ns(), ns: 0, weight, lengths: [0; 2] });
         }
     }

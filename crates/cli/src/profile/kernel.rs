@@ -158,7 +158,9 @@ impl Watched {
                     self.collector.take_last(killed(&ended));
                     let last_snapshot = is_due.then(|| self.collector.snapshot(now_ns()));
                     writing.map(finish);
-                    last_snapshot.map(|told| write_snapshot(&names_and_outputs, &told));
+                    if let Some(told) = last_snapshot {
+                        write_snapshot(&names_and_outputs, &told);
+                    }
                     return Ok((ended, self.collector.told(now_ns())));
                 }
                 if is_due && writing.as_ref().is_none_or(ScopedJoinHandle::is_finished) {

@@ -4,7 +4,7 @@
 use super::texts::{heaviest, place, quoted_name};
 use crate::profile::{Condition, Other, Profile, WaitKind};
 use crate::wrappers::Tops;
-use ondeck_report::wording::{count, duration_ns, percent, three_digits};
+use ondeck_report::wording::{count, duration_ns, percent};
 
 /// To put a thread to sleep, wake it and run it for nothing takes about so long.
 const EACH_NS: f64 = 10e3;
@@ -31,9 +31,8 @@ fn text(profile: &Profile, tops: &Tops, condition: &Condition, notified: f64) ->
     let by = heaviest(profile, tops, &condition.notifiers, |site| site.count);
     let by = by.map_or(String::new(), |function| format!(" in {function}"));
     format!(
-        "About {} threads are woken for each `notify_all` of {}{by}, and {} of the {} go back to sleep at once. Use \
+        "About {woken:.0} threads are woken for each `notify_all` of {}{by}, and {} of the {} go back to sleep at once. Use \
          `notify_one`, or wake as many as there is work for.",
-        three_digits(woken.round()),
         quoted_name(&condition.name),
         percent((condition.again / condition.waits).min(1.0)),
         count(condition.waits),

@@ -6,7 +6,7 @@ use crate::wrappers::Tops;
 use ondeck_report::wording::count;
 
 /// So many tries in vain for each time that somebody had the lock: a thread that turns to something else instead tries once.
-const MATTERS: f64 = 4.0;
+const MATTERS: f64 = 2.0;
 /// Fewer in a second are no loop.
 const FEWEST: f64 = 100.0;
 

@@ -101,6 +101,11 @@ impl Mutex {
         self.shape.load(Relaxed) as u32 & WHOSE == RECURSIVE && self.count.load(Relaxed) > 1
     }
 
+    /// Whether one of the C library's refuses to be locked again by its owner. Others let it wait for ever.
+    pub(crate) fn refuses_its_owner(&self) -> bool {
+        self.shape.load(Relaxed) as u32 & WHOSE == ERRORCHECK
+    }
+
     /// Whether one of the C library's refuses what its owner may do.
     pub(crate) fn refuses_others(&self) -> bool {
         matches!(self.shape.load(Relaxed) as u32 & WHOSE, RECURSIVE | ERRORCHECK) && !self.is_mine()
