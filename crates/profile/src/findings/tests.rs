@@ -346,7 +346,7 @@ fn threads_that_are_woken_for_nothing_are_told_of() {
     let of = |condition: Condition| findings(&Profile { conditions: vec![condition], ..program() }).verdict;
     assert_eq!(
         of(herd.clone()),
-        "About 16.0 threads are woken for each `notify_all` of `filled` in `f3` (a.c:13), and 94 % of the 160 k go back to \
+        "About 16 threads are woken for each `notify_all` of `filled` in `f3` (a.c:13), and 94 % of the 160 k go back to \
          sleep at once. Use `notify_one`, or wake as many as there is work for."
     );
     // One at a time; work for all; too seldom to matter.
