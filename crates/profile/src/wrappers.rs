@@ -504,7 +504,7 @@ mod tests {
             ("unlock", "/rustc/00ff/library/std/src/sys/sync/mutex/futex.rs"),
             ("join<()>", "/rustc/00ff/library/std/src/thread/join_handle.rs"),
             ("drop_in_place<u64>", "/usr/src/rustc-1.63.0/library/core/src/ptr/mod.rs"),
-            ("drop<u64>", "/home/x/.rustup/toolchains/y/lib/rustlib/src/rust/library/core/src/mem/mod.rs"),
+            ("drop<u64>", "/opt/.rustup/toolchains/y/lib/rustlib/src/rust/library/core/src/mem/mod.rs"),
             ("F::call_once<fn()>", "/rustc/00ff/library/core/src/ops/function.rs"),
             ("core::mem::replace::<u64>", "/rustc/00ff/library/core/src/mem/mod.rs"),
             ("__invoke<main()::<lambda()> >", "/usr/include/c++/12/bits/invoke.h"),
