@@ -45,7 +45,8 @@ fn what_the_program_sends_to_its_group_reaches_it_once_and_ends_nobody() {
         let output = command.output().unwrap();
         let texts = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!((output.status.code(), &*texts.0), (Some(7), ""), "{command:?}: {}", texts.1);
-        assert!(texts.1.contains("No lock"), "{command:?}: {}", texts.1);
+        let has_list = texts.1.contains("No lock") || texts.1.contains("No thread slept for a lock");
+        assert!(has_list, "{command:?}: {}", texts.1);
     }
 }
 
