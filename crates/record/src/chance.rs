@@ -2,6 +2,7 @@
 
 use crate::memory::now_ns;
 use crate::thread::own;
+use core::cell::Cell;
 
 /// The next of the thread's numbers (xorshift64*, Vigna 2016).
 fn next() -> u64 {
@@ -34,7 +35,7 @@ pub(crate) fn gap(rate: u64) -> u32 {
 
 /// One more, of which `left` were still to be passed over before the next that is looked at, and that one; 0 if nobody has
 /// counted yet. Whether it is looked at, and what is left then.
-pub(crate) fn count(left: u32, rate: u64) -> (bool, u32) {
+fn counted(left: u32, rate: u64) -> (bool, u32) {
     // A gap is of those that are passed over; of the first one of all, this one is the first.
     match left {
         0 => match gap(rate) {
@@ -44,6 +45,13 @@ pub(crate) fn count(left: u32, rate: u64) -> (bool, u32) {
         1 => (true, gap(rate) + 1),
         left => (false, left - 1),
     }
+}
+
+/// The same, of a count that a thread keeps: whether this one is looked at.
+pub(crate) fn count(left: &Cell<u32>, rate: u64) -> bool {
+    let (is_looked_at, next) = counted(left.get(), rate);
+    left.set(next);
+    is_looked_at
 }
 
 /// From which amount on one is recorded, drawn before it is known: so that one of at least `whole` always is, and a smaller
@@ -88,12 +96,12 @@ mod tests {
 
     #[test]
     fn events_are_counted_down_to_the_one_that_is_looked_at() {
-        assert_eq!((count(5, 10), count(2, 10)), ((false, 4), (false, 1)));
-        let (is_looked_at, left) = count(1, 10);
+        assert_eq!((counted(5, 10), counted(2, 10)), ((false, 4), (false, 1)));
+        let (is_looked_at, left) = counted(1, 10);
         assert!(is_looked_at && left > 0);
         // A gap that is too large for the counter is cut, so that there is a next one.
         own().chance.set(1);
-        assert_eq!(count(1, 1 << 50), (true, u32::MAX));
+        assert_eq!(counted(1, 1 << 50), (true, u32::MAX));
     }
 
     #[test]

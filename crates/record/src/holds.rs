@@ -23,9 +23,7 @@ impl Hold {
 impl Holds {
     /// Counts an acquisition: whether it is looked at.
     pub(crate) fn count(&self, recording: &Recording) -> bool {
-        let (is_looked_at, next) = chance::count(self.left.get(), recording.rate);
-        self.left.set(next);
-        is_looked_at
+        chance::count(&self.left, recording.rate)
     }
 
     /// Whether it remembers a hold of that lock.

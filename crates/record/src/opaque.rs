@@ -112,9 +112,7 @@ fn notify_with_a_look(recording: &Recording, address: u64, is_all: bool) {
     /// Those are seldom, and a few tell enough.
     const MOST: u64 = 100;
     let rate = recording.rate.min(MOST);
-    let (is_looked_at, left) = chance::count(own().notices.get(), rate);
-    own().notices.set(left);
-    if !is_looked_at {
+    if !chance::count(&own().notices, rate) {
         return;
     }
     let stack = walk::stack(recording);

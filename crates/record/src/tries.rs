@@ -26,9 +26,7 @@ impl Marks {
         /// Who sleeps between two tries makes few of them.
         const MOST: u64 = 100;
         let rate = recording.rate.min(MOST);
-        let (is_looked_at, left) = chance::count(own().tries.get(), rate);
-        own().tries.set(left);
-        if !is_looked_at {
+        if !chance::count(&own().tries, rate) {
             return;
         }
         if let Some((lock, _)) = self.lock(recording, address) {

@@ -69,6 +69,29 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Threads of a process that sleep for a lock or the like.
+pub(crate) fn n_in_futex(process: u32) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs, on Linux");
+    let calls = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default());
+    let futex = format!("{} ", libc::SYS_futex);
+    calls.filter(|call| call.starts_with(&futex)).count()
+}
+
+/// An example of another package, as its users would build it: with optimisation, and recording.
+pub(crate) fn recording_example(package: &str, name: &str) -> String {
+    // Beside what else is built: the tests hold no lock of cargo's.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--features", "record", "--example", name, "--target-dir"])
+        .arg(&target)
+        // A package's name may be another one's too.
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package))
+        .status()
+        .unwrap();
+    assert!(status.success(), "the program cannot be built");
+    target.join("release/examples").join(name).to_str().unwrap().to_owned()
+}
+
 /// Whether the program takes these signals itself by now: before, they would end it.
 pub(crate) fn takes(child: &Child, signals: &[i32]) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs, on Linux");

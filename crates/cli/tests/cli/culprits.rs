@@ -1,11 +1,9 @@
 //! Programs with a known culprit: the first paragraph of the list names cause, lock and function.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Scratch, ondeck};
+use crate::common::{Scratch, n_in_futex, ondeck, recording_example, until};
 use crate::library::library;
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// The program, its case, and what is said of it, in this order.
 const CULPRITS: [(Program, &str, &[&str]); 27] = [
@@ -91,14 +89,16 @@ fn a_process_that_hangs_already_is_told_of() {
     let circle = ["Deadlock: ", "holds `", "and waits for `"];
     let stuck = ["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"];
     let lost = ["2 threads wait for the condition variable `ready_now`", "since"];
-    let cases = [("circle", &circle[..]), ("stuck", &stuck), ("lost", &lost)];
+    // With the main thread, which waits for the end of the others.
+    let cases = [("circle", 4, &circle[..]), ("stuck", 4, &stuck), ("lost", 3, &lost)];
     // With the C library's locks, and with ondeck's, whose threads sleep on words of their own.
-    for (preloaded, (case, expected)) in ["", library()].into_iter().flat_map(|library| cases.map(|it| (library, it))) {
+    for (preloaded, (case, n_waiting, expected)) in
+        ["", library()].into_iter().flat_map(|library| cases.map(|it| (library, it)))
+    {
         let mut hangs = Command::new(&program);
         let mut hangs = hangs.arg(case).env("LD_PRELOAD", preloaded).stdout(Stdio::null()).spawn().unwrap();
         let pid = hangs.id().to_string();
-        // All of its threads that will wait do.
-        std::thread::sleep(Duration::from_secs(1));
+        until("all of its threads that will wait do", || n_in_futex(hangs.id()) >= n_waiting);
         let run = ondeck(&["profile", "--pid", &pid, "--for", "1200ms"]);
         hangs.kill().unwrap();
         hangs.wait().unwrap();
@@ -122,27 +122,13 @@ impl Program {
         match self {
             Cpp => compiled("c++", &["-std=c++17"], "culprits.cpp"),
             C => compiled("cc", &[], "culprits.c"),
-            Rust => Some(vec![example()]),
+            Rust => Some(vec![recording_example("ondeck", "culprits")]),
             Python => {
                 let has_python = Command::new("/usr/bin/python3").arg("-V").output().is_ok();
                 has_python.then(|| vec!["/usr/bin/python3".to_owned(), source("culprits.py")])
             }
         }
     }
-}
-
-/// As its users would build it: with optimisation.
-fn example() -> String {
-    // Beside what else is built: the tests hold no lock of cargo's.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--features", "record", "--example", "culprits", "--target-dir"])
-        .arg(&target)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ondeck"))
-        .status()
-        .unwrap();
-    assert!(status.success(), "the program cannot be built");
-    target.join("release/examples/culprits").to_str().unwrap().to_owned()
 }
 
 /// Whether these words are in a text in their order.

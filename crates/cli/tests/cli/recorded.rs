@@ -1,29 +1,11 @@
 //! `ondeck profile` with a program whose own mutexes record: what it says of a run is what the program has measured itself.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Scratch, ondeck};
+use crate::common::{Scratch, ondeck, recording_example};
 use crate::library::library;
 use ondeck_profile::{Lock, Profile, Site, json};
-use std::path::Path;
-use std::process::Command;
 
 const ROUNDS: f64 = 10.0;
-
-/// As its users would build it: with optimisation.
-fn program() -> String {
-    // Beside what else is built: the tests hold no lock of cargo's.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--features", "record"])
-        .args(["--example", "recorded", "--target-dir"])
-        .arg(&target)
-        // More than one package has its name.
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../parking_lot"))
-        .status()
-        .unwrap();
-    assert!(status.success(), "the program cannot be built");
-    target.join("release/examples/recorded").to_str().unwrap().to_owned()
-}
 
 fn lock<'p>(profile: &'p Profile, name: &str) -> &'p Lock {
     let mut found = profile.locks.iter().filter(|lock| lock.name.contains(name));
@@ -68,7 +50,7 @@ fn is_within(what: &str, found: f64, [least, most]: [f64; 2]) {
 fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
     let scratch = Scratch::new("recorded");
     let out = scratch.path("profile.json");
-    let program = program();
+    let program = recording_example("parking_lot", "recorded");
     let arguments =
         ["profile", "--library", library(), "--rate", "1", "--format", "json", "--out", &out, "--", &program];
     let run = ondeck(&arguments);

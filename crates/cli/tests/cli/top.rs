@@ -1,7 +1,7 @@
 //! `ondeck top`: lists without a terminal, a picture and keys with one, and an end that leaves nothing behind.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{self, Scratch, command, failed, ondeck, takes, until};
+use crate::common::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
 use crate::library::library;
 use crate::profiled::waiters;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -176,7 +176,7 @@ fn a_process_that_hangs_already_is_explained() {
     let scratch = Scratch::new("top-hangs-already");
     let program = crate::profiled::compiled(&scratch, "circle", CIRCLE, &[]);
     let mut child = Command::new(&program).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    until("both threads wait", || n_in_futex(child.id()) == 2);
     let run = ondeck(&["top", "--pid", &child.id().to_string()]);
     child.wait().unwrap();
     let plain = run.stdout.replace('\n', " ");
