@@ -4,7 +4,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::common::{Run, Scratch, command, failed, ondeck, refused, signal, takes, until};
-use crate::profiled::compiled;
+use crate::profiled::{HEADERS, compiled};
 use ondeck_profile::{LockKind, Profile, WaitKind};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -231,12 +231,12 @@ fn what_is_waited_for_has_the_name_of_the_whole_object() {
         return;
     }
     let scratch = Scratch::new("kernel-objects");
-    let text = "#include <pthread.h>\n#include <unistd.h>\nstatic pthread_barrier_t both;\n\
+    let text = "#include <pthread.h>\n#include \"sleepers.h\"\nstatic pthread_barrier_t both;\n\
         static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;\n\
         static void *comes_first(void *unused) {\n\
         pthread_barrier_wait(&both); pthread_rwlock_rdlock(&shared); pthread_rwlock_unlock(&shared); return unused;\n}\n\
         int main(void) {\npthread_t thread;\npthread_barrier_init(&both, NULL, 2);\npthread_rwlock_wrlock(&shared);\n\
-        pthread_create(&thread, NULL, comes_first, NULL);\nusleep(20000);\npthread_barrier_wait(&both);\nusleep(20000);\n\
+        pthread_create(&thread, NULL, comes_first, NULL);\nuntil_in_futex(1);\npthread_barrier_wait(&both);\nusleep(20000);\nuntil_in_futex(1);\n\
         pthread_rwlock_unlock(&shared);\nreturn pthread_join(thread, NULL);\n}\n";
     let program = compiled(&scratch, "objects", text, &[]);
     let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
@@ -256,12 +256,12 @@ fn who_waits_for_an_atomic_waits_for_no_lock() {
         return;
     }
     let scratch = Scratch::new("kernel-atomic");
-    let text = "#include <atomic>\n#include <semaphore>\n#include <thread>\n#include <unistd.h>\n\
+    let text = "#include <atomic>\n#include <semaphore>\n#include <thread>\n#include \"sleepers.h\"\n\
         std::atomic<int> changed{0};\nstd::counting_semaphore<4> permits{0};\nvoid change() { changed.wait(0); }\n\
-        void take() { permits.acquire(); }\nint main() {\nstd::thread one(change), other(take);\nusleep(30000);\n\
+        void take() { permits.acquire(); }\nint main() {\nstd::thread one(change), other(take);\nuntil_in_futex(2);\nusleep(20000);\n\
         changed = 1;\nchanged.notify_all();\npermits.release();\none.join();\nother.join();\n}\n";
     let (source, program) = (scratch.write("atomic.cpp", text), scratch.path("atomic"));
-    built("g++", &["-std=c++20", "-g", "-pthread", "-o", &program, &source]);
+    built("g++", &["-std=c++20", "-g", "-pthread", HEADERS, "-o", &program, &source]);
     let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for (name, kind) in [("changed", WaitKind::Other), ("permits", WaitKind::Semaphore)] {

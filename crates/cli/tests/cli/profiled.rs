@@ -43,11 +43,14 @@ pub(crate) fn waiters(scratch: &Scratch) -> String {
     compiled(scratch, "waiters", WAITERS, &[])
 }
 
+/// Where `sleepers.h` is.
+pub(crate) const HEADERS: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/tests/cli");
+
 /// A program of this name from its source in C.
 #[track_caller]
 pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
     let (source, program) = (scratch.write(&format!("{name}.c"), source), scratch.path(name));
-    let usual = ["-g", "-O1", "-pthread", "-o", &program, &source];
+    let usual = ["-g", "-O1", "-pthread", HEADERS, "-o", &program, &source];
     assert!(Command::new("cc").args(usual).args(flags).status().unwrap().success());
     program
 }
@@ -278,17 +281,20 @@ fn a_process_lives_on_without_its_first_thread() {
 }
 
 /// Ten accounts with a mutex each, one after the other, and an array of three mutexes; each is waited for once.
-const ACCOUNTS: &str = r"
+const ACCOUNTS: &str = r#"
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include "sleepers.h"
 #define APART __attribute__((noinline))
 struct account { long balance; pthread_mutex_t mutex; };
 static pthread_mutex_t shards[3];
+static int n_transfers;
 APART static void *transfer(void *mutex)
 {
     pthread_mutex_lock(mutex);
-    usleep(2000);
+    // The first of two: until the other one waits, and main for both.
+    if (n_transfers++ % 2 == 0)
+        until_in_futex(2);
     pthread_mutex_unlock(mutex);
     return NULL;
 }
@@ -318,7 +324,7 @@ int main(void)
         use(&shards[i]);
     return 0;
 }
-";
+"#;
 
 #[test]
 fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
@@ -334,7 +340,7 @@ fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
         names.sort();
         names
     };
-    assert_eq!(names(&[]), ["10 locks made in open_account (accounts.c:26)", "3 locks of shards[]"]);
+    assert_eq!(names(&[]), ["10 locks made in open_account (accounts.c:29)", "3 locks of shards[]"]);
     let each = names(&["--each-lock"]);
     assert_eq!((each.len(), each.last().map(String::as_str)), (13, Some("shards[2]")), "{each:?}");
 }

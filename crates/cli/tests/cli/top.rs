@@ -142,11 +142,13 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
 const CIRCLE: &str = r"
 #include <pthread.h>
 #include <unistd.h>
+static pthread_barrier_t both;
 static pthread_mutex_t accounts = PTHREAD_MUTEX_INITIALIZER, totals = PTHREAD_MUTEX_INITIALIZER;
-void *deposit(void *none) { pthread_mutex_lock(&accounts); usleep(100000); pthread_mutex_lock(&totals); return none; }
-void *withdraw(void *none) { pthread_mutex_lock(&totals); usleep(100000); pthread_mutex_lock(&accounts); return none; }
+void *deposit(void *none) { pthread_mutex_lock(&accounts); pthread_barrier_wait(&both); pthread_mutex_lock(&totals); return none; }
+void *withdraw(void *none) { pthread_mutex_lock(&totals); pthread_barrier_wait(&both); pthread_mutex_lock(&accounts); return none; }
 int main(void) {
     pthread_t one, other;
+    pthread_barrier_init(&both, 0, 2);
     pthread_create(&one, 0, deposit, 0);
     pthread_create(&other, 0, withdraw, 0);
     sleep(5);
@@ -180,7 +182,7 @@ fn a_process_that_hangs_already_is_explained() {
     let run = ondeck(&["top", "--pid", &child.id().to_string()]);
     child.wait().unwrap();
     let plain = run.stdout.replace('\n', " ");
-    for said in ["Deadlock: ", "`deposit` (circle.c:5)", "holds `accounts` and waits for `totals` since"] {
+    for said in ["Deadlock: ", "`deposit` (circle.c:6)", "holds `accounts` and waits for `totals` since"] {
         assert!(plain.contains(said), "{}", run.stdout);
     }
 }
