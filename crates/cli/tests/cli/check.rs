@@ -108,6 +108,13 @@ fn a_calibration_may_be_given() {
 
 #[test]
 fn an_interrupted_check_prints_what_it_has() {
+    let is_part = |shown: &str| shown.contains("\nBy how much the simulated figure is") && shown.contains("\n solo ");
+    // On a busy machine more of the time goes into what comes before.
+    assert!([200, 400, 800].into_iter().any(|ticks| is_part(&interrupted_check(ticks))));
+}
+
+/// What a check prints that is interrupted after so much work.
+fn interrupted_check(ticks: u64) -> String {
     let scratch = Scratch::new("check-stop");
     let (rows, given) = (scratch.path("rows.csv"), scratch.path("given.json"));
     let machine = calibration().1.to_str().unwrap();
@@ -117,15 +124,15 @@ fn an_interrupted_check_prints_what_it_has() {
     let more = ["--rounds", "1", "--seeds", "10000", "--machine", machine, "--out", &rows, "--contribute", &given];
     let mut child =
         command(&[&words[..], &more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("two seconds of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 200);
+    until("seconds of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= ticks);
     signal(&child, libc::SIGINT);
     let (mut shown, mut said) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(shown.starts_with("The run ended early, so this is a part of it.\n"), "{shown}");
-    assert!(shown.contains("\nBy how much the simulated figure is") && shown.contains("\n solo "), "{shown}");
     assert_eq!(scratch.names(), ["rows.csv.partial", "rows.csv.partial.fingerprint.json"]);
+    shown
 }
 
 #[test]

@@ -65,21 +65,24 @@ pub(crate) fn leads_to(profile: &Profile, stack: u32, word: &str) -> bool {
 const RUST: &str = r#"
 use std::sync::{mpsc, Condvar, Mutex, RwLock};
 use std::{thread, time::Duration};
+static BEGUN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 static HELD: Mutex<u64> = Mutex::new(0);
 static SHARED: RwLock<u64> = RwLock::new(0);
 static READY: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+fn begin() { BEGUN.fetch_add(1, std::sync::atomic::Ordering::Relaxed); }
 #[inline(never)]
 fn lock_it() { for _ in 0..40 { let mut held = HELD.lock().unwrap(); thread::sleep(Duration::from_millis(2)); *held += 1; } }
 #[inline(never)]
 fn write_it() { for _ in 0..20 { let mut shared = SHARED.write().unwrap(); thread::sleep(Duration::from_millis(2)); *shared += 1; } }
 #[inline(never)]
-fn wait_for_it() { let mut ready = READY.0.lock().unwrap(); while !*ready { ready = READY.1.wait(ready).unwrap(); } }
+fn wait_for_it() { begin(); let mut ready = READY.0.lock().unwrap(); while !*ready { ready = READY.1.wait(ready).unwrap(); } }
 #[inline(never)]
-fn receive_it(from: mpsc::Receiver<u32>) -> u32 { from.iter().sum() }
+fn receive_it(from: mpsc::Receiver<u32>) -> u32 { begin(); from.iter().sum() }
 fn main() {
     let (to, from) = mpsc::channel();
     let mut threads: Vec<_> = [lock_it, lock_it, write_it, write_it, wait_for_it].map(thread::spawn).into();
     let receiver = thread::spawn(move || receive_it(from));
+    while BEGUN.load(std::sync::atomic::Ordering::Relaxed) < 2 { thread::yield_now(); }
     for n in 0..10 { thread::sleep(Duration::from_millis(10)); to.send(n).unwrap(); }
     drop(to);
     *READY.0.lock().unwrap() = true;
