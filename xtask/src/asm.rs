@@ -1,7 +1,7 @@
 //! Machine code of the fast paths: how many locked instructions an uncontended acquire and release cost.
 //!
 //! A fast path that grows a second locked instruction, or a call, costs several nanoseconds on every use and no test
-//! fails. So the machine code of one function per fast path (`crates/locks/examples/fast_paths.rs`) is read and
+//! fails. So the machine code of one function per fast path (`lab/lineage/examples/fast_paths.rs`) is read and
 //! counted along the way that an uncontended caller takes: straight on at every conditional jump, up to the return.
 
 use crate::command::{cargo, succeed};
@@ -76,7 +76,7 @@ fn compile(root: &Path) -> Result<String, String> {
     let file = root.join("target/asm/fast_paths.s");
     std::fs::create_dir_all(root.join("target/asm")).at("target/asm")?;
     let mut rustc = cargo(root);
-    rustc.args(["rustc", "--quiet", "--release", "--package", "ondeck-locks", "--features", "yardsticks"]);
+    rustc.args(["rustc", "--quiet", "--release", "--package", "ondeck-lineage"]);
     // One unit, or the listing comes in parts.
     rustc.args(["--example", "fast_paths", "--", "-C", "codegen-units=1", "--emit"]);
     succeed(rustc.arg(format!("asm={}", file.display())))?;

@@ -36,8 +36,8 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 
 /// Path and text of every page and picture as it should be.
 fn pages(root: &Path) -> Result<BTreeMap<String, String>, String> {
-    let tests = names::read(&root.join("crates/conformance"))?;
-    let configs = models::load(&root.join("spec"))?;
+    let tests = names::read(&root.join("proof/conformance"))?;
+    let configs = models::load(&root.join("proof/spec"))?;
     Ok(BTreeMap::from([
         (lineage::PATH.to_owned(), lineage::page(root)?),
         (promises::PATH.to_owned(), promises::page(&tests, &configs)?),

@@ -37,7 +37,7 @@ enum Tool {
     /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
     /// [--machine NAME]
     Matrix(Words),
-    /// The TLA+ models of spec/, each with the outcome that it must have
+    /// The TLA+ models of proof/spec/, each with the outcome that it must have
     Models {
         /// Only those of this module, or these
         #[arg(long = "module", value_name = "NAME", value_delimiter = ',')]

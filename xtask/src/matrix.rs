@@ -3,10 +3,10 @@
 
 use crate::docs::table::{code, or_dash, table};
 use crate::scaling;
-use ondeck_lab::world::Simulated;
-use ondeck_lab::{lock, simulate};
 use ondeck_report::row::Row;
 use ondeck_report::stats::{geometric_mean, median};
+use ondeck_workloads::world::Simulated;
+use ondeck_workloads::{lock, simulate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -173,7 +173,7 @@ fn worst<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ondeck_lab::workload::WorkloadSpec;
+    use ondeck_workloads::workload::WorkloadSpec;
 
     fn row(machine: &str, threads: u32, lock: &str, ops_per_s: f64) -> Row {
         let (workload, cpus) = ("sections/cs20-out0".into(), Some(2.0));

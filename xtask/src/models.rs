@@ -1,7 +1,7 @@
-//! `cargo xtask models`: runs the TLA+ models of `spec/` through TLC and demands of each what its configuration expects.
+//! `cargo xtask models`: runs the TLA+ models of `proof/spec/` through TLC and demands of each what its configuration expects.
 //!
 //! A configuration that expects a fault is as good a test as one that expects none: it shows that the model can notice
-//! that fault. `spec/README.md` has the conventions.
+//! that fault. `proof/spec/README.md` has the conventions.
 
 pub(crate) mod config;
 mod tlc;
@@ -18,10 +18,10 @@ const MOST_AT_ONCE: usize = 2;
 
 /// Runs the models of these modules, or of all; with `is_gate` only those that the gate asks for.
 pub(crate) fn run(root: &Path, modules: &[String], is_gate: bool) -> Result<(), String> {
-    let spec = root.join("spec");
+    let spec = root.join("proof/spec");
     let all = load(&spec)?;
     if let Some(name) = modules.iter().find(|name| all.iter().all(|config| config.module != **name)) {
-        return Err(format!("--module {name}: there is no spec/{name}.toml"));
+        return Err(format!("--module {name}: there is no proof/spec/{name}.toml"));
     }
     let is_chosen = |c: &&Config| (modules.is_empty() || modules.contains(&c.module)) && (!is_gate || c.gate);
     let chosen: Vec<&Config> = all.iter().filter(is_chosen).collect();

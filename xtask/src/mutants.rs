@@ -1,6 +1,6 @@
 //! `cargo xtask mutants`: breaks each lock one edit at a time and demands that a named test notices.
 //!
-//! `crates/conformance/mutants/<lock>.toml` lists the edits: what to find (it must occur exactly once), what to put in
+//! `proof/conformance/mutants/<lock>.toml` lists the edits: what to find (it must occur exactly once), what to put in
 //! its place, and the rung (test target and filter) that must fail. Failing is anything but success: a panic, the
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 /// How long all rungs of a test target together may run while nothing is broken.
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(600);
 /// A file for each lock.
-const LISTS: &str = "crates/conformance/mutants";
+const LISTS: &str = "proof/conformance/mutants";
 
 /// A file of edits.
 #[derive(Deserialize)]
@@ -129,7 +129,7 @@ impl Nursery {
         let home = root.join("target/mutants");
         let nursery = Nursery { work: home.join("work"), target: home.join("target") };
         std::fs::create_dir_all(&nursery.work).at(&nursery.work)?;
-        for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
+        for part in ["Cargo.toml", "Cargo.lock", "crates", "tool", "lab", "proof", "xtask"] {
             mirror(&root.join(part), &nursery.work.join(part), &[])?;
         }
         Ok(nursery)
@@ -153,7 +153,7 @@ impl Nursery {
         let mut words = rung.split_whitespace();
         let target = words.next().ok_or("an empty rung")?;
         let mut test = Command::new(self.build(target)?);
-        test.args(words).arg("--nocapture").current_dir(self.work.join("crates/conformance"));
+        test.args(words).arg("--nocapture").current_dir(self.work.join("proof/conformance"));
         test.env("RUST_BACKTRACE", "0").env("ONDECK_LONG", "1");
         let (output, in_time) = within(&mut test, patience)?;
         let text = text(&output);
@@ -195,7 +195,7 @@ mod tests {
         for mutant in &mutants {
             mutant.edited(root).unwrap();
             let target = mutant.rung.split(' ').next().unwrap();
-            let test = root.join(format!("crates/conformance/tests/{target}/main.rs"));
+            let test = root.join(format!("proof/conformance/tests/{target}/main.rs"));
             assert!(test.is_file(), "{}: {}: no test {target}", mutant.lock, mutant.name);
         }
     }

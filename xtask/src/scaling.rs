@@ -7,10 +7,10 @@
 //! promise itself, also with `--write`.
 
 use crate::command;
-use ondeck_lab::simulate::{self, Machine};
-use ondeck_lab::{lock, tuning};
 use ondeck_report::output;
 use ondeck_report::row::Row;
+use ondeck_workloads::simulate::{self, Machine};
+use ondeck_workloads::{lock, tuning};
 use std::path::Path;
 use std::process::Stdio;
 

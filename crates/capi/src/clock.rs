@@ -1,7 +1,7 @@
 //! Points of the clocks that a caller may name, on the platform's clock.
 
 use libc::{clockid_t, timespec};
-use ondeck_platform::{Hardware, Platform};
+use ondeck_core::{Hardware, Platform};
 use std::ffi::c_int;
 
 const NS_PER_S: i128 = 1_000_000_000;

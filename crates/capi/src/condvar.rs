@@ -5,7 +5,7 @@ use crate::clock::{Deadline, in_ns};
 use crate::mutex::Mutex;
 use crate::recorded::{self, Machine};
 use libc::{EINVAL, ETIMEDOUT, timespec};
-use ondeck_locks::ondeck::RawCondvar;
+use ondeck_core::ondeck::RawCondvar;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 

@@ -17,7 +17,7 @@ mod monitor;
 mod mutex;
 
 // The operations of the crate `ondeck`, compiled once more: its feature `record` would be on for all that is built with this.
-ondeck_platform::where_recordable! {
+ondeck_core::where_recordable! {
     {
         #[path = "../../ondeck/src/recorded.rs"]
         mod recorded;

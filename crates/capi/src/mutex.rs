@@ -4,8 +4,8 @@ use crate::clock::{Deadline, in_ns};
 use crate::recorded::{self, Machine};
 use crate::{OK, misused};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, timespec};
-use ondeck_locks::RawLock;
-use ondeck_locks::ondeck::RawOndeck;
+use ondeck_core::RawLock;
+use ondeck_core::ondeck::RawOndeck;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 

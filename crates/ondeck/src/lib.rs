@@ -170,7 +170,7 @@ mod recorded;
 mod spin_wait;
 
 #[cfg(feature = "record")]
-ondeck_platform::where_recordable! {
+ondeck_core::where_recordable! {
     { mod recorded; }
     else {
         #[path = "unrecorded.rs"]
@@ -368,7 +368,7 @@ macro_rules! policy {
 /// *TOTAL.lock() += 1;
 /// ```
 pub mod throughput {
-    use ondeck_locks::ondeck::Throughput;
+    use ondeck_core::ondeck::Throughput;
 
     policy!(Throughput, "throughput");
 }
@@ -387,7 +387,7 @@ pub mod throughput {
 /// REQUESTS.lock().push(1);
 /// ```
 pub mod low_latency {
-    use ondeck_locks::ondeck::LowLatency;
+    use ondeck_core::ondeck::LowLatency;
 
     policy!(LowLatency, "low_latency");
 }

@@ -21,7 +21,7 @@ use crate::RawMutex;
 use crate::raw::{deadline_at, deadline_in};
 use crate::recorded;
 use ::lock_api_04::{self as v04, GuardNoSend};
-use ondeck_locks::ondeck::Policy;
+use ondeck_core::ondeck::Policy;
 use std::time::{Duration, Instant};
 
 /// [`crate::Mutex`] with the wrapper of `lock_api` 0.4.

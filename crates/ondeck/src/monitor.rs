@@ -3,18 +3,18 @@
 mod pool;
 
 use crate::raw::{deadline_at, deadline_in};
-use ondeck_locks::RawLock;
-use ondeck_platform::Hardware;
+use ondeck_core::Hardware;
+use ondeck_core::RawLock;
 use pool::Slabs;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-pub use ondeck_locks::NotHeld;
+pub use ondeck_core::NotHeld;
 
-type Entered = ondeck_locks::monitor::Entered<Hardware>;
-type Raw = ondeck_locks::monitor::RawOndeckMonitor<Hardware, Slabs>;
+type Entered = ondeck_core::monitor::Entered<Hardware>;
+type Raw = ondeck_core::monitor::RawOndeckMonitor<Hardware, Slabs>;
 
 /// A lock that its holder may enter again, and in which threads can wait for each other.
 ///

@@ -2,8 +2,8 @@
 
 use crate::recorded::{self, Machine};
 use lock_api::GuardNoSend;
-use ondeck_locks::ondeck::{Balanced, Policy, RawCondvar as Waiters, RawOndeck};
-use ondeck_platform::{Hardware, Platform};
+use ondeck_core::ondeck::{Balanced, Policy, RawCondvar as Waiters, RawOndeck};
+use ondeck_core::{Hardware, Platform};
 use std::fmt;
 use std::time::{Duration, Instant};
 

@@ -4,9 +4,9 @@
 //! recorded stacks do not show. The libraries for C and C++ compile this file too (`crates/capi`).
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use ondeck_locks::RawLock;
-use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
-use ondeck_platform::{Hardware, Platform, StaticPlatform, Step, Waited};
+use ondeck_core::RawLock;
+use ondeck_core::ondeck::{Policy, RawCondvar, RawOndeck};
+use ondeck_core::{Hardware, Platform, StaticPlatform, Step, Waited};
 use ondeck_record::{Opaque, bare};
 
 /// The platform that the locks run on.
@@ -220,7 +220,7 @@ static END: extern "C" fn() = {
 pub(crate) struct Recorded;
 
 impl Platform for Recorded {
-    ondeck_platform::as_on_hardware! {
+    ondeck_core::as_on_hardware! {
         types, pause, yield_now, now_ns, ticks, ns_to_ticks, thread_id, thread_index, current_core,
         parallelism, may_spin, memory_nodes, atomics_may_be_far, is_running
     }

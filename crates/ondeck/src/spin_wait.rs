@@ -1,8 +1,8 @@
 //! Waiting for a state that another thread leaves soon.
 
-use ondeck_platform::Hardware;
+use ondeck_core::Hardware;
 
-pub use ondeck_locks::spin_wait::{Nap, SpinPolicy};
+pub use ondeck_core::spin_wait::{Nap, SpinPolicy};
 
 /// A thread's wait for something that another thread does soon.
 ///
@@ -63,4 +63,4 @@ pub use ondeck_locks::spin_wait::{Nap, SpinPolicy};
 ///
 /// # Fairness
 /// None, as it is not a lock. A thread sees the state if it looks at the right moment.
-pub type SpinWait = ondeck_locks::SpinWait<Hardware>;
+pub type SpinWait = ondeck_core::SpinWait<Hardware>;

@@ -1,8 +1,8 @@
 //! The operations of the locks in a build that records nothing: each calls the lock directly.
 
-use ondeck_locks::ondeck::{Policy, RawCondvar, RawOndeck};
-use ondeck_locks::{RawLock, RawTimedLock};
-use ondeck_platform::Hardware;
+use ondeck_core::Hardware;
+use ondeck_core::ondeck::{Policy, RawCondvar, RawOndeck};
+use ondeck_core::{RawLock, RawTimedLock};
 
 /// The platform that the locks run on.
 pub(crate) type Machine = Hardware;

@@ -75,7 +75,7 @@ fn recording() -> Option<&'static Recording> {
 #[cold]
 #[inline(never)]
 fn start() -> Option<&'static Recording> {
-    let pid = ondeck_platform::kernel::process();
+    let pid = ondeck_core::kernel::process();
     let before = STARTED_BY.load(Relaxed);
     // Another thread is at it, or it has failed.
     if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {

@@ -5,7 +5,7 @@ use crate::recording::{CURRENT, PAGE};
 use crate::{layout, memory, modules, named};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::Release;
-use ondeck_platform::kernel;
+use ondeck_core::kernel;
 
 pub(crate) use crate::recording::{current, forget};
 

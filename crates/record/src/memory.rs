@@ -2,7 +2,7 @@
 
 use crate::thread::own;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use ondeck_platform::kernel;
+use ondeck_core::kernel;
 
 /// The monotonic clock in ns, whatever the program takes for it.
 pub(crate) use kernel::monotonic_ns as now_ns;

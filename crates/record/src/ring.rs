@@ -2,7 +2,7 @@
 //! dropped, and nobody waits.
 //!
 //! # Steps
-//! `spec/record_ring.tla` is a model of this and of `Reader::take`: each sample that is taken is what one thread
+//! `proof/spec/record_ring.tla` is a model of this and of `Reader::take`: each sample that is taken is what one thread
 //! wrote, none is taken twice, and none that is finished is lost, wherever the process ends. Comments in the code name the steps.
 //!
 //! | step | what it does |

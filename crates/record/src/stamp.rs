@@ -3,7 +3,7 @@
 
 use crate::layout::Stamp;
 use core::ffi::{CStr, c_char};
-use ondeck_platform::kernel;
+use ondeck_core::kernel;
 
 pub(crate) const UNKNOWN: Stamp = Stamp { device: 0, number: 0, size: 0, modified_ns: 0 };
 

@@ -4,7 +4,7 @@
 use crate::account::Wait;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
-use ondeck_platform::kernel;
+use ondeck_core::kernel;
 
 /// Of one thread.
 #[repr(C)]

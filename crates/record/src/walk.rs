@@ -14,7 +14,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
-use ondeck_platform::{Hardware, Platform as _};
+use ondeck_core::{Hardware, Platform as _};
 
 type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 

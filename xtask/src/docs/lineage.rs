@@ -2,7 +2,7 @@
 
 use super::between_markers;
 use super::table::{table, yes_or_no};
-use ondeck_locks::{Entry, LOCKS};
+use ondeck_lineage::{Entry, LOCKS};
 use std::fs;
 use std::path::Path;
 
@@ -22,7 +22,10 @@ pub(super) fn page(root: &Path) -> Result<String, String> {
 
 fn locks() -> String {
     table(LOCKS)
-        .column("lock", |lock| format!("[`{}`](../crates/locks/src/{}.rs)", lock.name, lock.name.replace('-', "_")))
+        .column("lock", |lock| {
+            let home = if lock.name == "ondeck" { "crates/core" } else { "lab/lineage" };
+            format!("[`{}`](../{home}/src/{}.rs)", lock.name, lock.name.replace('-', "_"))
+        })
         .column("awake", |lock| lock.awake)
         .column("woken", |lock| lock.woken)
         .column("may bypass a waiter", |lock| lock.promises.bypass)

@@ -16,7 +16,7 @@ const FIGURE: &str = "mutex-contention-relative";
 pub(super) fn picture(root: &Path) -> Result<String, String> {
     let Inputs { sources, .. } = Inputs::read(&[root.join(DATA)]).map_err(|error| error.to_string())?;
     // The order of locks: that of the table, then other projects'.
-    let locks = ondeck_locks::LOCKS.iter().map(|entry| entry.name.to_string()).collect();
+    let locks = ondeck_lineage::LOCKS.iter().map(|entry| entry.name.to_string()).collect();
     let charts = figures(&sources, &Catalogue { locks, ..Catalogue::default() }).figures;
     let chart = charts.iter().find(|chart| chart.id == FIGURE);
     chart.map(svg).ok_or_else(|| format!("{DATA}: has no chart {FIGURE}"))

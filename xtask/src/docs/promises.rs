@@ -2,7 +2,7 @@
 
 use super::table::{code, table};
 use crate::models::config::Config;
-use ondeck_locks::{Entry, LOCKS};
+use ondeck_lineage::{Entry, LOCKS};
 use std::collections::BTreeSet;
 
 pub(super) const PATH: &str = "docs/promises.md";
@@ -97,7 +97,7 @@ const OF_ONE_LOCK: [(&str, &str); 2] =
 const HEAD: &str = "\
 # Which lock promises what, and which test checks it
 
-`cargo xtask docs` writes this page from the table of locks, the tests of `crates/conformance` and the models of `spec/`.
+`cargo xtask docs` writes this page from the table of locks, the tests of `proof/conformance` and the models of `proof/spec/`.
 Each section is one promise, and each row one lock. [How the tests are tested](mutants.md) shows whether such a test would
 notice a fault.
 

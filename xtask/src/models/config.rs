@@ -1,4 +1,4 @@
-//! The configurations of the models: what a `spec/<module>.toml` says, and the rules that it must follow.
+//! The configurations of the models: what a `proof/spec/<module>.toml` says, and the rules that it must follow.
 
 use crate::files::At;
 use serde::Deserialize;

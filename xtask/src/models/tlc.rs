@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a run may take. Those that are meant to be small take a sixth of it; see spec/README.md.
+/// How long a run may take. Those that are meant to be small take a sixth of it; see proof/spec/README.md.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What starts fastest: most runs are short, and long ones take no more time than with the second compiler. Then one worker

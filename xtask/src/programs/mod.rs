@@ -18,10 +18,10 @@ use crate::command::{cargo, metadata, succeed};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use list::{PROGRAMS, Program, Run, Sample, Setting};
-use ondeck_lab::this_machine;
 use ondeck_report::stats::median;
 use ondeck_report::wording::count;
 use ondeck_rounds::order;
+use ondeck_workloads::this_machine;
 use place::Place;
 use process::Locks;
 use std::iter;
@@ -116,7 +116,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
 /// Builds the library, and the command if that is asked for, as they are released; says where they are.
 fn build(root: &Path, with_command: bool) -> Result<PathBuf, String> {
     let mut cargo = cargo(root);
-    cargo.args(["build", "--quiet", "--release", "--package", "ondeck-pthread"]);
+    cargo.args(["build", "--quiet", "--release", "--package", "ondeck-preload"]);
     succeed(cargo.args(if with_command { &["--package", "ondeck-cli"][..] } else { &[] }))?;
     let metadata = metadata(root)?;
     let target = metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;

@@ -37,7 +37,7 @@ impl Place {
         let directory = parent.join(format!("{NAME}{}-{name}", std::process::id()));
         fs::create_dir(&directory).at(&directory)?;
         let place = Place { directory, is_short };
-        symlink(root.join("testprograms/programs"), place.file(SOURCES)).at(SOURCES)?;
+        symlink(root.join("proof/testprograms/programs"), place.file(SOURCES)).at(SOURCES)?;
         Ok(place)
     }
 

@@ -12,12 +12,12 @@ use super::{File, fault, spec};
 use std::collections::BTreeSet;
 
 /// Where the algorithms live.
-const HOME: &str = "crates/locks/src/";
+const HOMES: [&str; 2] = ["crates/core/src/", "lab/lineage/src/"];
 /// What tells an algorithm from the files beside it.
 const MARKER: &str = "\n//! # State word";
 /// Where the tests are that headers name after the word "conformance".
-const TESTS: &str = "crates/conformance/";
-/// After this a header names files below `HOME` that it shares with other algorithms.
+const TESTS: &str = "proof/conformance/";
+/// After this a header names files beside its own that it shares with other algorithms.
 const SHARED: &str = "Shared code:";
 
 /// An algorithm: the file with the header, then those of the directory of the same name, then those that the header
@@ -51,8 +51,13 @@ impl<'a> Algorithm<'a> {
     }
 }
 
+/// A path below one of the homes, from there.
+fn at_home(path: &str) -> Option<&str> {
+    HOMES.iter().find_map(|home| path.strip_prefix(home))
+}
+
 pub(super) fn algorithms(files: &[File]) -> Vec<Algorithm<'_>> {
-    let mains = files.iter().filter(|file| file.path.starts_with(HOME) && file.text.contains(MARKER));
+    let mains = files.iter().filter(|file| at_home(&file.path).is_some() && file.text.contains(MARKER));
     mains.map(|main| algorithm(main, files)).collect()
 }
 
@@ -63,11 +68,12 @@ fn algorithm<'a>(main: &'a File, files: &'a [File]) -> Algorithm<'a> {
     let text = header.text();
     let shared = quoted_after(&text, SHARED);
     let is_part = |file: &&File| file.path.starts_with(&directory) && !file.path.ends_with("/tests.rs");
-    let is_shared = |file: &&File| file.path.strip_prefix(HOME).is_some_and(|name| shared.contains(&name));
+    let is_shared = |file: &&File| at_home(&file.path).is_some_and(|name| shared.contains(&name));
     let rest = files.iter().filter(|file| is_part(file) || is_shared(file));
     let parts =
         [main].into_iter().chain(rest).map(|file| Part { path: &file.path, lines: lines(&file.text) }).collect();
-    Algorithm { name: stem[HOME.len()..].replace('_', "-"), header, parts }
+    let name = at_home(stem).unwrap_or(stem).replace('_', "-");
+    Algorithm { name, header, parts }
 }
 
 pub(super) fn check(files: &[File]) -> Vec<String> {
@@ -107,7 +113,7 @@ fn check_sections(algorithm: &Algorithm<'_>) -> Vec<String> {
 /// Every file that the header shares is there.
 fn check_shared(algorithm: &Algorithm<'_>) -> Vec<String> {
     let text = algorithm.header.text();
-    let is_there = |name: &&str| algorithm.parts.iter().any(|part| part.path.strip_prefix(HOME) == Some(name));
+    let is_there = |name: &&str| algorithm.parts.iter().any(|part| at_home(part.path) == Some(name));
     let missing = quoted_after(&text, SHARED).into_iter().filter(|name| !is_there(name));
     missing.map(|name| algorithm.fault(0, &format!("there is no file `{name}` to share"))).collect()
 }

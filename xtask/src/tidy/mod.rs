@@ -37,12 +37,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     Err(format!("{}\ntidy: {} faults; STYLE.md has the reason of each rule", faults.join("\n"), faults.len()))
 }
 
-/// The Rust files and the modules of `spec/`, in order of path.
+/// The Rust files and the modules of `proof/spec/`, in order of path.
 fn read_tree(root: &Path) -> Result<Vec<File>, String> {
     let mut files = Vec::new();
-    for (directory, ending) in [("crates", ".rs"), ("spec", ".tla"), ("xtask", ".rs")] {
+    for directory in ["crates", "tool", "lab", "proof", "xtask"] {
         for path in below(root, directory, &|name| name == "target")? {
-            if path.ends_with(ending) {
+            if path.ends_with(".rs") || path.ends_with(".tla") {
                 files.push(File { text: read(&root.join(&path))?, path });
             }
         }

@@ -1,4 +1,4 @@
-//! Code beside the locks that has a model in `spec/`: the steps of its header, the comments where they happen, and the actions
+//! Code beside the locks that has a model in `proof/spec/`: the steps of its header, the comments where they happen, and the actions
 //! of the module have the same names.
 //!
 //! The header has a section `Steps` that names the module and has a row for each step. A comment `module: step, step` says where
@@ -24,10 +24,10 @@ fn check_file(file: &File, files: &[File]) -> Vec<String> {
     let fault = |text: String| fault(&file.path, 0, &text);
     let text = section.text();
     let before = text.split_once(".tla").map(|(before, _)| before);
-    let Some((_, module)) = before.and_then(|before| before.rsplit_once("spec/")) else {
-        return vec![fault(format!("the section `{SECTION}` names no spec/MODULE.tla"))];
+    let Some((_, module)) = before.and_then(|before| before.rsplit_once("proof/spec/")) else {
+        return vec![fault(format!("the section `{SECTION}` names no proof/spec/MODULE.tla"))];
     };
-    let path = format!("spec/{module}.tla");
+    let path = format!("proof/spec/{module}.tla");
     let Some(model) = files.iter().find(|file| file.path == path) else {
         return vec![fault(format!("{path} is missing"))];
     };
@@ -47,7 +47,7 @@ fn check_file(file: &File, files: &[File]) -> Vec<String> {
 fn marked<'a>(module: &str, files: &'a [File]) -> BTreeSet<&'a str> {
     let start = format!("// {module}: ");
     let mut found = BTreeSet::new();
-    for file in files.iter().filter(|file| file.path.starts_with("crates/") && file.text.contains(&start)) {
+    for file in files.iter().filter(|file| !file.path.starts_with("xtask/") && file.text.contains(&start)) {
         let names = all_lines(&file.text).filter_map(|line| line.comment.strip_prefix(&start));
         found.extend(names.flat_map(|names| names.split(", ")));
     }
@@ -72,13 +72,13 @@ mod tests {
     use super::super::tests::file;
     use super::*;
 
-    const CODE: &str = "//! A flip.\n//!\n//! # Steps\n//! `spec/flip.tla` has it.\n//!\n//! | step | what |\n//! |---|---|\n\
+    const CODE: &str = "//! A flip.\n//!\n//! # Steps\n//! `proof/spec/flip.tla` has it.\n//!\n//! | step | what |\n//! |---|---|\n\
         //! | `turn` | it turns |\n\nfn f() {\n    g(); // flip: turn\n}\n";
     const MODEL: &str =
         "\\* of the program: push\nvars == <<a>>\nIsUp == a = 1\nturn(t) ==\n  a' = 1\npush == a' = 0\n";
 
     fn faults(code: &str, model: &str) -> Vec<String> {
-        check(&[file("crates/c/src/flip.rs", code), file("spec/flip.tla", model)])
+        check(&[file("crates/c/src/flip.rs", code), file("proof/spec/flip.tla", model)])
     }
 
     fn one_fault(code: &str, model: &str, part: &str) {
@@ -90,15 +90,15 @@ mod tests {
     fn header_code_and_module_have_the_same_steps() {
         assert_eq!(faults(CODE, MODEL), [""; 0]);
         one_fault(CODE, &MODEL.replace("turn", "Turn"), "`turn` is no action");
-        one_fault(CODE, &MODEL.replace("of the program", "by nobody"), "`push` of spec/flip.tla has no row");
+        one_fault(CODE, &MODEL.replace("of the program", "by nobody"), "`push` of proof/spec/flip.tla has no row");
         one_fault(&CODE.replace("// flip: turn", ""), MODEL, "`turn` happens nowhere");
         one_fault(&CODE.replace("// flip: turn", "// flip: turn, fall"), MODEL, "`fall` is named by a comment");
     }
 
     #[test]
     fn the_section_names_a_module_that_is_there() {
-        one_fault(&CODE.replace("spec/flip.tla", "A model"), MODEL, "names no spec/MODULE.tla");
-        one_fault(&CODE.replace("spec/flip.tla", "spec/flop.tla"), MODEL, "spec/flop.tla is missing");
+        one_fault(&CODE.replace("proof/spec/flip.tla", "A model"), MODEL, "names no proof/spec/MODULE.tla");
+        one_fault(&CODE.replace("proof/spec/flip.tla", "proof/spec/flop.tla"), MODEL, "proof/spec/flop.tla is missing");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Header and model say the same by name: every step is an action of the module in `spec/`, and every property that the
+//! Header and model say the same by name: every step is an action of the module in `proof/spec/`, and every property that the
 //! header calls as a witness is there.
 
 use super::anatomy::Algorithm;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<String> {
     let module = algorithm.name.replace('-', "_");
-    let path = format!("spec/{module}.tla");
+    let path = format!("proof/spec/{module}.tla");
     let text = algorithm.header.text();
     let witnesses = quoted_after(&text, "TLA+");
     let modules = with_extended(&module, files);
@@ -38,9 +38,9 @@ pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<String> {
     faults
 }
 
-/// The text of a module, then those of the modules of `spec/` that it extends; nothing without the module.
+/// The text of a module, then those of the modules of `proof/spec/` that it extends; nothing without the module.
 fn with_extended<'a>(module: &str, files: &'a [File]) -> Vec<&'a str> {
-    let path = format!("spec/{module}.tla");
+    let path = format!("proof/spec/{module}.tla");
     let Some(file) = files.iter().find(|file| file.path == path) else { return Vec::new() };
     let lists =
         file.text.lines().filter_map(|line| line.split_once("EXTENDS ").or_else(|| line.split_once("INSTANCE ")));

@@ -4,8 +4,8 @@
 //! cost is bounded: at most about twice as many objects exist as were in use at one time, with 64 bytes each.
 
 use crate::Mutex;
-use ondeck_locks::monitor::{Pool, Side};
-use ondeck_platform::Hardware;
+use ondeck_core::Hardware;
+use ondeck_core::monitor::{Pool, Side};
 use std::sync::OnceLock;
 
 type Slab = &'static [Side<Hardware>];

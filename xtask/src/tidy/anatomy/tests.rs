@@ -58,8 +58,8 @@ mod tests {
 
 /// The faults of a file beside the named test and `others`.
 fn faults_beside(text: &str, others: &[(&str, &str)]) -> Vec<String> {
-    let mut files = vec![file("crates/locks/src/flip.rs", text)];
-    files.push(file("crates/conformance/tests/a.rs", "fn the_matrix() {}"));
+    let mut files = vec![file("lab/lineage/src/flip.rs", text)];
+    files.push(file("proof/conformance/tests/a.rs", "fn the_matrix() {}"));
     files.extend(others.iter().map(|(path, text)| file(path, text)));
     check(&files)
 }
@@ -84,7 +84,7 @@ fn gives(from: &str, to: &str, say: &[&str]) {
 
 #[test]
 fn the_good_file_passes_and_files_beside_the_algorithms_are_left_alone() {
-    has_faults(GOOD, &[("crates/locks/src/raw.rs", "//! Raw.\nx.load(Acquire);\n")], &[]);
+    has_faults(GOOD, &[("crates/core/src/raw.rs", "//! Raw.\nx.load(Acquire);\n")], &[]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_function_that_is_handed_its_ordering_acts_for_its_callers() {
 fn a_file_of_the_directory_counts_as_the_algorithm() {
     let without = with("const GRAB: Step = Step { lock: \"flip\", name: \"grab\" };\n", "");
     let more = "const GRAB: Step =\n    Step { lock: \"flip\", name: \"grab\" };\nx.load(Acquire);\n";
-    has_faults(&without, &[("crates/locks/src/flip/more.rs", more)], &["flip/more.rs:3: this ordering names no edge"]);
+    has_faults(&without, &[("lab/lineage/src/flip/more.rs", more)], &["flip/more.rs:3: this ordering names no edge"]);
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn a_file_that_is_shared_counts_as_the_algorithm() {
     has_faults(&shares, &[], &["there is no file `base/a.rs` to share"]);
     let without = shares.replace("    P::step(GRAB);\n    self.word.swap(1, Acquire) == 0 // E1\n", "");
     let shared = "fn acquire(&self) {\n    P::step(V::GRAB);\n    self.word.swap(1, Acquire); // E1\n}\n";
-    has_faults(&without, &[("crates/locks/src/base/a.rs", shared)], &[]);
+    has_faults(&without, &[("lab/lineage/src/base/a.rs", shared)], &[]);
     let unlabelled = ["base/a.rs:3: this ordering names no edge", "E1 has no acquiring end"];
-    has_faults(&without, &[("crates/locks/src/base/a.rs", &shared.replace(" // E1", ""))], &unlabelled);
+    has_faults(&without, &[("lab/lineage/src/base/a.rs", &shared.replace(" // E1", ""))], &unlabelled);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn modelled(path: &str, model: &str, say: &[&str]) {
 
 #[test]
 fn steps_are_actions_of_the_model_or_left_out_with_a_reason() {
-    let path = "spec/flip.tla";
+    let path = "proof/spec/flip.tla";
     modelled(path, MODEL, &[]);
     let without = MODEL.replace("vacate", "leave");
     modelled(path, &without, &["step `vacate` has neither"]);
@@ -180,16 +180,20 @@ fn steps_are_actions_of_the_model_or_left_out_with_a_reason() {
     modelled(path, &format!("{MODEL}\\* not modelled: vacate: it is a store\n"), &["has an action after all"]);
     modelled(path, &format!("{MODEL}\\* not modelled: sing: it is no bird\n"), &["is no step"]);
     modelled(path, &MODEL.replace("Exclusion", "Inclusion"), &["no TLA+ `Exclusion`"]);
-    modelled("spec/flop.tla", MODEL, &["no spec/flip.tla with TLA+ `Exclusion`"]);
+    modelled("proof/spec/flop.tla", MODEL, &["no proof/spec/flip.tla with TLA+ `Exclusion`"]);
 }
 
 #[test]
 fn a_model_may_extend_another() {
     let variant = "---- MODULE flip ----\nEXTENDS Naturals, base\n====\n";
-    has_faults(GOOD, &[("spec/flip.tla", variant), ("spec/base.tla", MODEL)], &[]);
+    has_faults(GOOD, &[("proof/spec/flip.tla", variant), ("proof/spec/base.tla", MODEL)], &[]);
 }
 
 #[test]
 fn locks_that_sleep_have_a_model() {
-    gives("const GRAB", "const ENTRY: Entry = Entry { sleeps: true };\nconst GRAB", &["spec/flip.tla is missing"]);
+    gives(
+        "const GRAB",
+        "const ENTRY: Entry = Entry { sleeps: true };\nconst GRAB",
+        &["proof/spec/flip.tla is missing"],
+    );
 }

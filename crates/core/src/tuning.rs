@@ -1,0 +1,29 @@
+//! How an algorithm gets its constants.
+
+/// A choice of constants for an algorithm, as a type. `C` is the struct of the algorithm's constants.
+///
+/// As the choice is a type, it costs no memory in the lock and no load on its paths. One program can also use the same
+/// lock with several choices: a model checker chooses shorter spinning, and a simulator tries many values.
+///
+/// # Example
+///
+/// ```
+/// use ondeck_core::monitor::Tuning;
+/// use ondeck_core::{Defaults, Tuned};
+///
+/// struct DeflatesAtOnce;
+///
+/// impl Tuned<Tuning> for DeflatesAtOnce {
+///     const TUNING: Tuning = Tuning { calm_exits: 1, ..<Defaults as Tuned<Tuning>>::TUNING };
+/// }
+///
+/// assert!(DeflatesAtOnce::TUNING.calm_exits < <Defaults as Tuned<Tuning>>::TUNING.calm_exits);
+/// ```
+pub trait Tuned<C>: Send + Sync + 'static {
+    /// The constants.
+    const TUNING: C;
+}
+
+/// The default constants of each algorithm. The file of each algorithm says where they come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults;

@@ -1,0 +1,151 @@
+//! The quickest look at every lock of the table: does it exclude, does it end, is nothing left behind? What it promises
+//! beyond that is tested by the conformance crate.
+
+use ondeck_core::Hardware;
+use ondeck_lineage::*;
+use std::cell::UnsafeCell;
+use std::collections::BTreeSet;
+
+/// Threads that count, and how far each does.
+type Crowd = (u64, u64);
+
+const CROWD: Crowd = (4, 20_000);
+/// For locks that are `unyielding`: with more threads than cores each pass takes a time slice.
+const PAIR: Crowd = (2, 300);
+
+/// A number that only the lock protects.
+struct Counter<L> {
+    lock: L,
+    count: UnsafeCell<u64>,
+}
+
+// SAFETY: the number is accessed while the lock is held only; whether that is enough is what is tested.
+unsafe impl<L: RawLock> Sync for Counter<L> {}
+
+impl<L: RawLock> Counter<L> {
+    fn increment(&self) {
+        self.lock.acquire();
+        // SAFETY: the lock is held, so nobody else has a reference, if the lock is right.
+        unsafe { *self.count.get() += 1 };
+        // SAFETY: acquired above, by this thread.
+        unsafe { self.lock.release() };
+    }
+}
+
+/// Several threads count together.
+struct CountTogether(Crowd);
+
+impl Visit for CountTogether {
+    type Out = ();
+
+    fn visit<L: RawLock>(self) {
+        let (n_threads, n_increments) = self.0;
+        let mut counter = Counter { lock: L::new(), count: UnsafeCell::new(0) };
+        std::thread::scope(|scope| {
+            for _ in 0..n_threads {
+                scope.spawn(|| (0..n_increments).for_each(|_| counter.increment()));
+            }
+        });
+        assert_eq!(*counter.count.get_mut(), n_threads * n_increments, "{} lost updates", L::ENTRY.name);
+        assert!(counter.lock.is_at_rest(), "{} left something behind", L::ENTRY.name);
+    }
+}
+
+/// One thread looks at all answers that need no second one.
+struct UseAlone;
+
+impl Visit for UseAlone {
+    type Out = ();
+
+    fn visit<L: RawLock>(self) {
+        let name = L::ENTRY.name;
+        let lock = L::new();
+        assert!(lock.is_at_rest(), "{name} is not born free");
+        assert!(lock.try_acquire(), "{name} is not free");
+        let again = lock.try_acquire();
+        assert_eq!(again, L::ENTRY.promises.reentrant, "{name} is taken twice by one thread, or refused to its holder");
+        if again {
+            // SAFETY: acquired a second time above, by this thread.
+            unsafe { lock.release() };
+        }
+        assert!(!lock.is_at_rest(), "{name} does not know that it is held");
+        assert_ne!(lock.shows_sleeper(), Some(true), "{name} sees a sleeper");
+        // SAFETY: acquired above, by this thread.
+        unsafe { lock.release() };
+        lock.acquire();
+        // SAFETY: acquired above, by this thread.
+        unsafe { lock.release() };
+        assert!(lock.is_at_rest(), "{name} left something behind");
+    }
+}
+
+/// Releases a lock that nobody holds.
+#[cfg(debug_assertions)]
+struct ReleaseFree;
+
+#[cfg(debug_assertions)]
+impl Visit for ReleaseFree {
+    type Out = ();
+
+    fn visit<L: RawLock>(self) {
+        let outcome = std::panic::catch_unwind(|| {
+            let lock = L::new();
+            // SAFETY: deliberately broken. Nobody else knows the lock, and the assertion that is tested here comes
+            // before the lock follows any address.
+            unsafe { lock.release() };
+        });
+        assert!(outcome.is_err(), "{} lets itself be released while free", L::ENTRY.name);
+    }
+}
+
+/// What a lock's type says of itself.
+struct Look;
+
+impl Visit for Look {
+    type Out = (ondeck_lineage::Entry, usize);
+
+    fn visit<L: RawLock>(self) -> Self::Out {
+        (L::ENTRY, size_of::<L>())
+    }
+}
+
+#[test]
+fn every_lock_works_alone() {
+    for entry in LOCKS {
+        with_lock::<Hardware, _>(entry.name, UseAlone).expect(entry.name);
+    }
+}
+
+#[test]
+fn every_lock_counts_right_and_comes_to_rest() {
+    macro_rules! by_crowd {
+        ($file:ident, $lock:ident) => {
+            CountTogether(CROWD).visit::<$lock<Hardware>>();
+        };
+    }
+    macro_rules! by_pair {
+        ($file:ident, $lock:ident) => {
+            CountTogether(PAIR).visit::<$lock<Hardware>>();
+        };
+    }
+    for_each_lock!(by_crowd, not_unyielding);
+    for_each_lock!(by_pair, unyielding);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn misuse_is_caught() {
+    for entry in LOCKS {
+        with_lock::<Hardware, _>(entry.name, ReleaseFree).expect(entry.name);
+    }
+}
+
+#[test]
+fn the_table_and_the_types_agree() {
+    for entry in LOCKS {
+        assert_eq!(with_lock::<Hardware, _>(entry.name, Look), Some((*entry, entry.bytes)));
+    }
+    let names: BTreeSet<&str> = LOCKS.iter().map(|entry| entry.name).collect();
+    assert_eq!(names.len(), LOCKS.len(), "two locks of one name");
+    assert!(with_lock::<Hardware, _>("no such lock", Look).is_none());
+}

@@ -1,0 +1,297 @@
+//! From events to what is drawn: slices with both ends, arrows, instants, counts.
+
+use super::life::{Being, Life};
+use ondeck_core::Step;
+use ondeck_report::trace::Place;
+use ondeck_sim::machine::Machine;
+use ondeck_sim::timeline::{Event, What};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// Picoseconds as nanoseconds. Rounding keeps the order of times.
+pub(super) fn ns(ps: u64) -> u64 {
+    (ps + 500) / 1000
+}
+
+/// A row of the viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Track {
+    /// A hardware thread.
+    Cpu(u32),
+    /// A thread.
+    Thread(u32),
+}
+
+/// Something to write.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) at_ns: u64,
+    pub(super) what: Drawn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Drawn {
+    Slice {
+        track: Track,
+        name: Name,
+        for_ns: u64,
+    },
+    /// An arrow begins within the slice of this name that is there at this time.
+    From {
+        track: Track,
+        name: Name,
+        id: u64,
+    },
+    /// The arrow with the same name and number ends within the slice that is there.
+    To {
+        track: Track,
+        name: Name,
+        id: u64,
+    },
+    Instant {
+        thread: u32,
+        step: Step,
+    },
+    Counts(Counts),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// The thread that runs on a hardware thread.
+    Thread(u32),
+    /// What a thread is at.
+    Life(Life),
+    Pauses,
+    Wake,
+    /// A line that a core waits for.
+    Fetch(u32),
+    /// A line that a core gives away, or gets.
+    Line(u32),
+}
+
+/// How many threads are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) awake: u32,
+    pub(super) dugout: u32,
+    /// Ready to run, without a CPU.
+    pub(super) ready: u32,
+}
+
+/// A thread, and since when it is at what it is at.
+#[derive(Clone, Copy, Debug)]
+struct Actor {
+    life: Life,
+    since_ns: u64,
+    /// When its last pauses ended.
+    paused_ns: u64,
+    /// Where it has run last.
+    cpu: u32,
+}
+
+/// What a hardware thread does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seat {
+    /// The thread that runs.
+    taken_by: Option<u32>,
+    /// Since when it runs, or nobody does.
+    since_ns: u64,
+    /// When the last line came.
+    fetched_ns: u64,
+}
+
+/// Where a line was last seen to go.
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    cpu: u32,
+    since_ns: u64,
+}
+
+pub(super) struct Draft<'a> {
+    machine: &'a Machine,
+    entries: Vec<Entry>,
+    actors: Vec<Actor>,
+    seats: Vec<Seat>,
+    homes: HashMap<u32, Home>,
+    counts: Counts,
+    n_arrows: u64,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(machine: &'a Machine) -> Self {
+        Draft {
+            machine,
+            entries: Vec::new(),
+            actors: Vec::new(),
+            seats: vec![Seat::default(); machine.cpus.len()],
+            homes: HashMap::new(),
+            counts: Counts::default(),
+            n_arrows: 0,
+        }
+    }
+
+    /// The next event.
+    pub(super) fn take(&mut self, event: &Event) {
+        let (now, thread) = (ns(event.at_ps), event.thread);
+        let n = self.actors.len().max(thread as usize + 1);
+        self.actors.resize(n, Actor { life: Life::NOT_BEGUN, since_ns: now, paused_ns: now, cpu: 0 });
+        match event.what {
+            What::Paused { for_ps } => self.paused(thread, ns(event.at_ps.saturating_sub(for_ps)), now),
+            What::LineMoved { line, from_core, asked_ps, .. } => {
+                self.line_moved(thread, line, from_core, ns(asked_ps), now);
+            }
+            What::Step(step) => self.push(now, Drawn::Instant { thread, step }),
+            What::Woken { by: Some(by) } => {
+                self.change(thread, &event.what, now);
+                self.woken(thread, by, now);
+            }
+            _ => self.change(thread, &event.what, now),
+        }
+    }
+
+    /// Everything, in the order in which it is written, with what is still going on ended.
+    pub(super) fn finish(mut self, end_ns: u64) -> Vec<Entry> {
+        for thread in 0..self.actors.len() as u32 {
+            self.end_life(thread, end_ns);
+        }
+        for cpu in 0..self.seats.len() as u32 {
+            self.leave(cpu, end_ns);
+        }
+        self.entries.sort_by_key(|entry| (entry.at_ns, entry.what.rank()));
+        self.entries
+    }
+
+    fn push(&mut self, at_ns: u64, what: Drawn) {
+        self.entries.push(Entry { at_ns, what });
+    }
+
+    /// Slices without extent are left out: a viewer cannot show them.
+    fn slice(&mut self, track: Track, name: Name, from_ns: u64, to_ns: u64) {
+        if from_ns < to_ns {
+            self.push(from_ns, Drawn::Slice { track, name, for_ns: to_ns - from_ns });
+        }
+    }
+
+    fn change(&mut self, thread: u32, what: &What, now: u64) {
+        let before = self.actors[thread as usize];
+        let life = before.life.after(what);
+        if life == before.life {
+            return;
+        }
+        if life.being != before.life.being {
+            if let Being::Running { cpu } = before.life.being {
+                self.leave(cpu, now);
+            }
+            if let Being::Running { cpu } = life.being {
+                self.leave(cpu, now);
+                self.seats[cpu as usize] = Seat { taken_by: Some(thread), since_ns: now, ..self.seats[cpu as usize] };
+            }
+        }
+        self.end_life(thread, now);
+        let cpu = if let Being::Running { cpu } = life.being { cpu } else { before.cpu };
+        self.actors[thread as usize] = Actor { life, since_ns: now, cpu, ..before };
+        self.count(before.life, life, now);
+    }
+
+    fn end_life(&mut self, thread: u32, now: u64) {
+        let Actor { life, since_ns, .. } = self.actors[thread as usize];
+        if life.place().is_some() {
+            self.slice(Track::Thread(thread), Name::Life(life), since_ns, now);
+        }
+    }
+
+    fn leave(&mut self, cpu: u32, now: u64) {
+        let seat = self.seats[cpu as usize];
+        if let Some(thread) = seat.taken_by {
+            self.slice(Track::Cpu(cpu), Name::Thread(thread), seat.since_ns, now);
+            self.seats[cpu as usize] = Seat { taken_by: None, since_ns: now, ..seat };
+        }
+    }
+
+    fn count(&mut self, before: Life, after: Life, now: u64) {
+        let of = |life: Life| Counts {
+            awake: u32::from(life.place() == Some(Place::Awake)),
+            dugout: u32::from(life.place() == Some(Place::Dugout)),
+            ready: u32::from(life.being == Being::Ready),
+        };
+        let (less, more) = (of(before), of(after));
+        if less == more {
+            return;
+        }
+        self.counts.awake = self.counts.awake + more.awake - less.awake;
+        self.counts.dugout = self.counts.dugout + more.dugout - less.dugout;
+        self.counts.ready = self.counts.ready + more.ready - less.ready;
+        self.push(now, Drawn::Counts(self.counts));
+    }
+
+    fn paused(&mut self, thread: u32, from_ns: u64, now: u64) {
+        // What began before the thread was at what it is at would stick out of its slice.
+        let actor = &mut self.actors[thread as usize];
+        let from_ns = from_ns.max(actor.since_ns).max(actor.paused_ns);
+        actor.paused_ns = now;
+        self.slice(Track::Thread(thread), Name::Pauses, from_ns, now);
+    }
+
+    /// An arrow from the waker to the slice that has just begun.
+    fn woken(&mut self, thread: u32, by: u32, now: u64) {
+        let (from, to) = (Track::Thread(by), Track::Thread(thread));
+        self.slice(from, Name::Wake, now, now + 1);
+        let id = self.arrow();
+        self.push(now, Drawn::From { track: from, name: Name::Wake, id });
+        self.push(now, Drawn::To { track: to, name: Name::Wake, id });
+    }
+
+    /// The wait for the line, and an arrow from the hardware thread that had it. Arrows need slices to begin and end in;
+    /// these last for a nanosecond, so that none of them can overlap another slice in part.
+    fn line_moved(&mut self, thread: u32, line: u32, from_core: u32, asked_ns: u64, now: u64) {
+        let cpu = self.actors[thread as usize].cpu;
+        let seat = self.seats[cpu as usize];
+        let arrival = now.saturating_sub(1);
+        // Stores are under way while their thread goes on: of waits that overlap, the later one begins when the earlier
+        // one ends, and none sticks out of the slice that it is in.
+        let asked_ns = asked_ns.max(seat.fetched_ns).max(seat.since_ns);
+        self.slice(Track::Cpu(cpu), Name::Fetch(line), asked_ns, now);
+        self.seats[cpu as usize].fetched_ns = now;
+        let (giver, had_since) = self.giver(line, from_core);
+        let departure = had_since.max(asked_ns).min(arrival);
+        let id = self.arrow();
+        for (cpu, at, is_end) in [(giver, departure, false), (cpu, arrival, true)] {
+            let (track, name) = (Track::Cpu(cpu), Name::Line(line));
+            self.slice(track, name, at, at + 1);
+            self.push(at, if is_end { Drawn::To { track, name, id } } else { Drawn::From { track, name, id } });
+        }
+        self.homes.insert(line, Home { cpu, since_ns: now });
+    }
+
+    /// The hardware thread of the core that had the line, and since when. Where it was not seen to get there, it is the
+    /// first of the core.
+    fn giver(&self, line: u32, core: u32) -> (u32, u64) {
+        let is_of_core = |cpu: u32| self.machine.cpus[cpu as usize].core == core;
+        match self.homes.get(&line) {
+            Some(home) if is_of_core(home.cpu) => (home.cpu, home.since_ns),
+            _ => {
+                let first = (0..self.machine.cpus.len() as u32).find(|cpu| is_of_core(*cpu));
+                (first.expect("each core has a hardware thread"), 0)
+            }
+        }
+    }
+
+    fn arrow(&mut self) -> u64 {
+        self.n_arrows += 1;
+        self.n_arrows
+    }
+}
+
+impl Drawn {
+    /// What is written first of what begins at one time: slices, those that last longer before those within them, and
+    /// only then what needs a slice to be there.
+    fn rank(&self) -> (u8, Reverse<u64>) {
+        match self {
+            Drawn::Slice { for_ns, .. } => (0, Reverse(*for_ns)),
+            Drawn::From { .. } => (1, Reverse(0)),
+            Drawn::To { .. } => (2, Reverse(0)),
+            Drawn::Instant { .. } => (3, Reverse(0)),
+            Drawn::Counts(_) => (4, Reverse(0)),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What the threads do with the lock. Each workload is written once, over a lock and a world.
+//!
+//! Every workload with a lock counts, with plain loads and stores under it, what its threads count for themselves; at the
+//! end the two must agree, or the lock let two threads in at once. `gc-wait` compares policies of waiting without one.
+
+mod aim7;
+mod chan_contended;
+mod gc_wait;
+mod handoff;
+mod lock_bench;
+mod monitor;
+mod monitor_try_enter;
+mod mutex_capture;
+mod mutex_contention;
+mod sections;
+mod solo;
+mod spec;
+mod spike;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use spec::{Data, Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
+
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
+use crate::world::{Simulated, World};
+use ondeck_lineage::SpinPolicy;
+use ondeck_report::row::Row;
+
+/// Measures lock `L` in the workload `spec`.
+pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    let one = |row: Result<Row, End>| row.map(|row| vec![row]);
+    match spec.kind {
+        Kind::Solo => one(solo::run::<L, W>(conditions)),
+        Kind::MutexContention => one(mutex_contention::run::<L, W>(conditions)),
+        Kind::MutexCapture => one(mutex_capture::run::<L, W>(conditions)),
+        Kind::HandoffFast => one(handoff::run::<L, W>(conditions, handoff::Hold::Short)),
+        Kind::HandoffSlow => one(handoff::run::<L, W>(conditions, handoff::Hold::UntilAsleep)),
+        Kind::ChanContended => one(chan_contended::run::<L, W>(conditions)),
+        Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out, spec.data)),
+        Kind::Spike => spike::run::<L, W>(conditions),
+        Kind::LockBench => one(lock_bench::run::<L, W>(conditions, spec.locks)),
+        Kind::MonitorThroughput => one(monitor::run::<L, W, monitor::Every>(conditions)),
+        Kind::MonitorLatency => one(monitor::run::<L, W, monitor::Passes>(conditions)),
+        Kind::MonitorTryEnter => monitor_try_enter::run::<L, W>(conditions),
+        Kind::Aim7 => unreachable!("it is for the simulator, which runs it by `run_simulated`"),
+        Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
+    }
+}
+
+/// As [`run`], with what is not for hardware.
+pub(crate) fn run_simulated<L: BenchLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    match spec.kind {
+        Kind::Aim7 => aim7::run::<L, Simulated>(conditions).map(|row| vec![row]),
+        _ => run::<L, Simulated>(spec, conditions),
+    }
+}
+
+/// Measures a policy of waiting in the workload without a lock.
+pub(crate) fn run_wait<W: World>(policy: SpinPolicy, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    gc_wait::run::<W>(conditions, policy)
+}

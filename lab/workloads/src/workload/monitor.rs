@@ -1,0 +1,143 @@
+//! `monitor-throughput` and `monitor-latency`, after the program that dotnet/coreclr PR 14216 was measured with: short
+//! work inside the lock and about as much outside, of random length.
+//!
+//! The work is the original's: a full barrier, a Fibonacci number computed naively, and its addition to one word that all
+//! threads share and nobody guards. The second workload counts an acquisition only if another thread made the one
+//! before; the original's source is not public, and this is what its authors say that it is about.
+
+use crate::bench_lock::BenchLock;
+use crate::conditions::{Conditions, End};
+use crate::measure::{Job, Meter, measure};
+use crate::random::Random;
+use crate::world::{Alone, World};
+use ondeck_core::Atomic;
+use ondeck_report::row::Row;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The least number that is computed, and how many there are from it on: 4 to 9, that is 9 to 109 calls.
+const LEAST: u32 = 4;
+const CHOICES: u32 = 6;
+
+/// Which acquisitions are operations.
+pub(crate) trait Counting: Send + Sync + 'static {
+    /// Of so many turns, this many of which followed another thread's.
+    fn counted(turns: u64, passes: u64) -> u64;
+}
+
+/// All of them.
+pub(crate) struct Every;
+
+impl Counting for Every {
+    fn counted(turns: u64, _passes: u64) -> u64 {
+        turns
+    }
+}
+
+/// Those that follow another thread's.
+pub(crate) struct Passes;
+
+impl Counting for Passes {
+    fn counted(_turns: u64, passes: u64) -> u64 {
+        passes
+    }
+}
+
+struct Monitor<L, W: World, C> {
+    lock: Alone<L>,
+    data: Alone<Data<W>>,
+    counting: PhantomData<C>,
+}
+
+/// One line, which the original writes too, inside and outside.
+struct Data<W: World> {
+    /// What the original adds its numbers to. Written by all threads at once, so it means nothing.
+    sum: W::U64,
+    /// Acquisitions, and the number of the thread that made the last one, from 1; guarded.
+    count: W::U64,
+    last: W::U64,
+}
+
+struct Mine {
+    me: u64,
+    random: Random,
+    /// Acquisitions that followed another thread's.
+    passes: u64,
+}
+
+impl<L: BenchLock, W: World, C: Counting> Monitor<L, W, C> {
+    #[inline(always)]
+    fn work(&self, number: u32) {
+        W::barrier();
+        let sum = &self.data.0.sum;
+        sum.store(sum.load(Relaxed).wrapping_add(u64::from(W::fib(number))), Relaxed);
+    }
+
+    /// Everything inside; gives whether another thread was inside before.
+    #[inline(always)]
+    fn section(&self, me: u64, number: u32) -> bool {
+        let data = &self.data.0;
+        let count = data.count.load(Relaxed);
+        self.work(number);
+        data.count.store(count + 1, Relaxed);
+        let is_pass = data.last.load(Relaxed) != me;
+        data.last.store(me, Relaxed);
+        is_pass
+    }
+}
+
+impl<L: BenchLock, W: World, C: Counting> Job for Monitor<L, W, C> {
+    type Local = Mine;
+
+    fn local(&self, me: u32) -> Mine {
+        Mine { me: u64::from(me) + 1, random: Random::of_thread::<W>(me), passes: 0 }
+    }
+
+    #[inline(always)]
+    fn turn<M: Meter>(&self, mine: &mut Mine, meter: &mut M) {
+        let mut draw = || LEAST + mine.random.below(CHOICES);
+        let (inside, outside) = (draw(), draw());
+        let is_pass = meter.around(|| self.lock.0.with(|| self.section(mine.me, inside)));
+        mine.passes += u64::from(is_pass);
+        self.work(outside);
+    }
+
+    #[inline(always)]
+    fn counted(mine: &Mine, turns: u64) -> u64 {
+        C::counted(turns, mine.passes)
+    }
+
+    fn updates(&self) -> u64 {
+        self.data.0.count.load(Relaxed)
+    }
+}
+
+pub(crate) fn run<L: BenchLock, W: World, C: Counting>(conditions: &Conditions) -> Result<Row, End> {
+    let data = Data { sum: W::U64::new(0), count: W::U64::new(0), last: W::U64::new(0) };
+    let job = Monitor::<L, W, C> { lock: Alone(L::new()), data: Alone(data), counting: PhantomData };
+    measure::<W, _>(conditions, Arc::new(job), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Bare;
+    use crate::peers::Std;
+    use ondeck_core::Hardware;
+
+    #[test]
+    fn a_pass_is_an_acquisition_after_another_threads() {
+        let data = Data::<Hardware> { sum: Atomic::new(0), count: Atomic::new(0), last: Atomic::new(0) };
+        let job =
+            Monitor::<Std, Hardware, Passes> { lock: Alone(Std::new()), data: Alone(data), counting: PhantomData };
+        let (mut one, mut two) = (job.local(0), job.local(1));
+        for turns in [3, 2, 1] {
+            (0..turns).for_each(|_| job.turn(&mut one, &mut Bare));
+            job.turn(&mut two, &mut Bare);
+        }
+        assert_eq!((one.passes, two.passes, job.updates()), (3, 3, 9));
+        assert_eq!(Monitor::<Std, Hardware, Passes>::counted(&one, 6), 3);
+        assert_eq!(Monitor::<Std, Hardware, Every>::counted(&one, 6), 6);
+    }
+}

@@ -1,0 +1,298 @@
+//! Every workload with good locks, and with locks that fail in each of the ways that must be found out.
+
+use super::*;
+use crate::failure::Failure;
+use crate::peers::Std;
+use ondeck_core::Hardware;
+use std::hint::spin_loop;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A test-and-set lock that yields now and then, so that tests end on one core too.
+struct Tas(AtomicBool);
+
+impl BenchLock for Tas {
+    fn new() -> Self {
+        Tas(AtomicBool::new(false))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let mut tries = 0u32;
+        while self.0.swap(true, Acquire) {
+            tries += 1;
+            if tries.is_multiple_of(100) { thread::yield_now() } else { spin_loop() }
+        }
+        let result = section();
+        self.0.store(false, Release);
+        result
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        if self.0.swap(true, Acquire) {
+            return None;
+        }
+        let result = section();
+        self.0.store(false, Release);
+        Some(result)
+    }
+}
+
+/// Lets everybody in.
+pub(crate) struct Broken;
+
+impl BenchLock for Broken {
+    fn new() -> Self {
+        Broken
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        section()
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(section())
+    }
+}
+
+/// How many acquisitions the two locks below grant before they fail.
+const GRANTED: u64 = 50;
+
+/// Stops granting: everybody sleeps for good.
+struct Dead(Std, AtomicU64);
+
+impl BenchLock for Dead {
+    fn new() -> Self {
+        Dead(Std::new(), AtomicU64::new(0))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        while self.1.fetch_add(1, Relaxed) >= GRANTED {
+            thread::park();
+        }
+        self.0.with(section)
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(self.with(section))
+    }
+}
+
+/// Forgets one waiter and serves all others.
+struct Forgetful(Std, AtomicU64);
+
+impl BenchLock for Forgetful {
+    fn new() -> Self {
+        Forgetful(Std::new(), AtomicU64::new(0))
+    }
+
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        if self.1.fetch_add(1, Relaxed) == GRANTED {
+            loop {
+                thread::park();
+            }
+        }
+        self.0.with(section)
+    }
+
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        Some(self.with(section))
+    }
+}
+
+/// Held by whoever measures: tests that share the cores would have each other's threads fail to move.
+static CORES: Mutex<()> = Mutex::new(());
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// How long a test waits for what must come sooner or later, whatever else runs on the machine.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Measures with windows that grow until every row has counted something: on a busy machine the threads may not run at all in
+/// a short one.
+fn measure<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Result<Vec<Row>, End> {
+    let begin = Instant::now();
+    let mut ms = 20;
+    loop {
+        let rows = measure_for::<L>(spec, threads, ms, 60_000)?;
+        if rows.iter().all(|row| row.ops > Some(0) || row.ops.is_none()) {
+            return Ok(rows);
+        }
+        assert!(begin.elapsed() < LONGEST, "{spec}: waited {LONGEST:?} for a window with operations: {rows:?}");
+        ms *= 2;
+    }
+}
+
+/// Measures with a window that is too long to be waited for: the lock must fail, and must be given up for it.
+fn measure_until_stuck<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Failure {
+    match measure_for::<L>(spec, threads, 60_000, 200) {
+        Err(End::Failed(failure @ Failure::Stuck { .. })) => failure,
+        other => panic!("{spec}: {other:?}"),
+    }
+}
+
+fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience_ms: u64) -> Result<Vec<Row>, End> {
+    let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let workload = spec.to_string();
+    let conditions = Conditions {
+        platform: Hardware::NAME,
+        machine: "test",
+        workload: &workload,
+        lock: "lock-under-test",
+        threads,
+        round: 3,
+        window_ns: ms * 1_000_000,
+        most_warm_ups: 1,
+        cores: &Hardware::cores(),
+        patience_ns: patience_ms * 1_000_000,
+        stop: &NEVER,
+    };
+    if spec.compares_waits() {
+        return run_wait::<Hardware>(SpinPolicy::STATUS_WAIT, &conditions);
+    }
+    run::<L, Hardware>(&spec, &conditions)
+}
+
+/// All workloads with a lock, small, at a number of threads that makes them contended where they can be; `sections` with all
+/// that they can work on.
+fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
+    let is_here = |info: &&WorkloadInfo| info.kind != Kind::GcWait && !info.simulated_only;
+    let small = |info: &WorkloadInfo| {
+        let spec = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(info.kind) };
+        (spec, 4.clamp(info.min_threads, info.max_threads))
+    };
+    let sections = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(Kind::Sections) };
+    let with_data = [Data::None, Data::Near, Data::Far].map(|data| (WorkloadSpec { data, ..sections }, 4));
+    WORKLOADS.iter().filter(is_here).map(small).chain(with_data)
+}
+
+fn good_lock<L: BenchLock>() {
+    for (spec, threads) in all() {
+        let rows = measure::<L>(spec, threads).unwrap_or_else(|end| panic!("{spec}: {end:?}"));
+        assert_eq!(rows.len(), spec.rows(L::HAS_FAT_FORM), "{spec}");
+        for row in rows {
+            assert!(row.workload.starts_with(&spec.to_string()), "{row:?}");
+            assert_eq!((row.round, row.lock.as_str(), row.platform.as_str()), (3, "lock-under-test", "hardware"));
+            assert!(row.ops.unwrap() > 0 && row.ns_per_op.unwrap() > 0.0, "{row:?}");
+            assert!(row.seconds >= 0.02 && row.cpus.is_some() && row.ctx_switches_per_s.is_some(), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn every_workload_runs_with_std() {
+    good_lock::<Std>();
+}
+
+#[test]
+fn every_workload_runs_with_test_and_set() {
+    good_lock::<Tas>();
+}
+
+#[test]
+fn waits_and_shares_are_where_they_belong() {
+    for (spec, threads) in all() {
+        for row in measure::<Std>(spec, threads).unwrap() {
+            let handoff = matches!(spec.kind, Kind::HandoffFast | Kind::HandoffSlow);
+            let timed = !matches!(spec.kind, Kind::Solo | Kind::Spike | Kind::MonitorTryEnter);
+            assert_eq!(row.wait_max_ns.is_some() && row.wait_p50_ns <= row.wait_max_ns, timed, "{row:?}");
+            assert_eq!(row.starve_max_ns.is_some(), timed && !handoff, "{row:?}");
+            assert_eq!(row.jain.is_some(), !handoff, "{row:?}");
+            assert_eq!(row.ops_per_s.is_some(), !handoff, "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_lets_everybody_in_is_found_out() {
+    // Nothing can overlap in `solo`, and in `handoff-fast` the giver is as good as gone when the taker comes.
+    let blind = |spec: &WorkloadSpec| matches!(spec.kind, Kind::Solo | Kind::HandoffFast);
+    for (spec, threads) in all().filter(|(spec, _)| !blind(spec)) {
+        // On one core it takes a preemption at the right moment, so it may take many attempts.
+        let begin = Instant::now();
+        let found = loop {
+            match measure::<Broken>(spec, threads) {
+                Ok(_) => assert!(begin.elapsed() < LONGEST, "{spec}: waited {LONGEST:?} for a lost update"),
+                Err(end) => break end,
+            }
+        };
+        let End::Failed(failure @ Failure::LostUpdate { .. }) = found else { panic!("{spec}: {found:?}") };
+        let text = failure.to_string();
+        assert!(text.contains("lock-under-test") && text.contains(&spec.to_string()), "{text}");
+    }
+}
+
+#[test]
+fn a_dead_lock_does_not_hang_the_run() {
+    for (spec, threads) in all() {
+        let text = measure_until_stuck::<Dead>(spec, threads).to_string();
+        assert!(text.contains("lock-under-test is stuck") && text.contains("operations done"), "{text}");
+    }
+}
+
+#[test]
+fn a_forgotten_waiter_is_missed_at_the_end() {
+    let (spec, begin) = (WorkloadSpec::new(Kind::Sections), Instant::now());
+    // On a busy machine others may take longer to come back, or the lock may not come to forget anybody.
+    for turn in 0.. {
+        let end = measure_for::<Forgetful>(spec, 4, 20 << turn, 200 << turn);
+        let text = match end {
+            Err(End::Failed(failure @ Failure::Stuck { .. })) => failure.to_string(),
+            Ok(_) => "nobody is missed".to_owned(),
+            other => panic!("{other:?}"),
+        };
+        if text.contains("1 of 4 threads did not come back") {
+            break;
+        }
+        assert!(begin.elapsed() < LONGEST, "waited {LONGEST:?} for the three others to come back: {text}");
+    }
+}
+
+#[test]
+fn a_lock_with_a_larger_form_is_tried_in_it_too() {
+    /// Counts how often it was made fat, which the workload asks for before its second row.
+    struct Inflated(Std);
+
+    static INFLATIONS: AtomicU64 = AtomicU64::new(0);
+
+    impl BenchLock for Inflated {
+        const HAS_FAT_FORM: bool = true;
+
+        fn new() -> Self {
+            Inflated(Std::new())
+        }
+
+        fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+            self.0.with(section)
+        }
+
+        fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+            self.0.try_with(section)
+        }
+
+        fn make_fat(&self) {
+            INFLATIONS.fetch_add(1, Relaxed);
+        }
+    }
+
+    let rows = measure_for::<Inflated>(WorkloadSpec::new(Kind::MonitorTryEnter), 1, 20, 60_000).unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
+    assert_eq!(names, ["monitor-try-enter/thin", "monitor-try-enter/fat", "monitor-try-enter/locked"]);
+    assert_eq!(INFLATIONS.load(Relaxed), 1);
+}
+
+#[test]
+fn waits_without_a_lock_have_their_percentiles_and_their_histogram() {
+    for threads in [2, 5] {
+        let rows = measure::<Std>(WorkloadSpec::new(Kind::GcWait), threads).unwrap();
+        let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
+        assert_eq!(names, ["gc-wait/status", "gc-wait/scan"]);
+        for row in rows {
+            assert!(row.ops.unwrap() > 0 && row.ns_per_op > Some(0.0), "{row:?}");
+            assert!(row.wait_p50_ns <= row.wait_p99_ns && row.wait_p99_ns <= row.wait_max_ns, "{row:?}");
+            assert_eq!(row.waits.unwrap().by_powers().iter().sum::<u64>(), row.ops.unwrap());
+            assert!(row.cpus.is_some() && row.jain.is_none() && row.ops_per_s.is_none());
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The promises of the flagship's condition variable, generic over the world.
+
+#[cfg(feature = "models")]
+use crate::steps::contain;
+use crate::world::{Guarded, Job, World};
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Relaxed},
+};
+use ondeck_core::{Atomic, Platform};
+use ondeck_lineage::RawLock;
+use ondeck_lineage::ondeck::{RawCondvar, RawOndeck, Waiter};
+use std::sync::Arc;
+
+/// A count of things to take, and the threads' own account of what happened.
+struct Shelf<W: World> {
+    lock: RawOndeck<W::Platform>,
+    filled: RawCondvar<W::Platform>,
+    things: W::Cell,
+    /// Outsiders that have joined, and the one who puts for all.
+    arrived: <W::Platform as Platform>::U64,
+    notified: AtomicU64,
+    returned: AtomicU64,
+}
+
+impl<W: World> Shelf<W> {
+    fn new() -> Arc<Self> {
+        Arc::new(Shelf {
+            lock: RawOndeck::new(),
+            filled: RawCondvar::new(),
+            things: W::Cell::new(0),
+            arrived: Atomic::new(0),
+            notified: AtomicU64::new(0),
+            returned: AtomicU64::new(0),
+        })
+    }
+
+    /// Waits for a thing and takes it; gives up when the deadline has come.
+    fn take(&self, deadline_ns: Option<u64>) {
+        self.lock.acquire();
+        // SAFETY: just acquired.
+        while unsafe { self.things.update(|things| things) } == 0 {
+            // SAFETY: held; `wait` returns with it held.
+            if !unsafe { self.filled.wait(&self.lock, deadline_ns) } {
+                break;
+            }
+            self.returned.fetch_add(1, Relaxed);
+        }
+        // SAFETY: held.
+        unsafe { self.things.update(|things| things.saturating_sub(1)) };
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+    }
+
+    /// Puts one thing and notifies, with the lock held or just released.
+    fn put(&self, holds_while_notifying: bool) {
+        self.lock.acquire();
+        // SAFETY: just acquired.
+        unsafe { self.things.update(|things| things + 1) };
+        if holds_while_notifying {
+            self.notified.fetch_add(u64::from(self.filled.notify_one()), Relaxed);
+        }
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+        if !holds_while_notifying {
+            self.notified.fetch_add(u64::from(self.filled.notify_one()), Relaxed);
+        }
+    }
+
+    /// Puts as many as all could want, and notifies all.
+    fn flood(&self, things: u64) {
+        self.lock.acquire();
+        // SAFETY: just acquired.
+        unsafe { self.things.update(|had| had + things) };
+        self.notified.fetch_add(self.filled.notify_all() as u64, Relaxed);
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+    }
+
+    /// Waits for the last of `all` to arrive without holding the lock, and takes a thing.
+    fn take_from_outside(&self, all: u64) {
+        let waiter = Waiter::new(None);
+        // SAFETY: fresh, made without a mutex, and `sleep` returns below.
+        unsafe { self.filled.join(&waiter) };
+        self.arrive(all);
+        let is_notified = self.filled.sleep(&waiter, |word, waiting| W::Platform::wait_on(word, waiting, None));
+        assert!(is_notified, "a wait without a deadline has ended");
+        self.returned.fetch_add(1, Relaxed);
+        waiter.reacquire(&self.lock, is_notified);
+        // SAFETY: just acquired.
+        unsafe { self.things.update(|things| things.checked_sub(1).expect("put before the last has arrived")) };
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+    }
+
+    /// Puts `things`, and arrives as one of `all`, with the lock held or just released.
+    fn fill(&self, things: u64, all: u64, holds_while_notifying: bool) {
+        self.lock.acquire();
+        // SAFETY: just acquired.
+        unsafe { self.things.update(|had| had + things) };
+        if holds_while_notifying {
+            self.arrive(all);
+        }
+        // SAFETY: held.
+        unsafe { self.lock.release() };
+        if !holds_while_notifying {
+            self.arrive(all);
+        }
+    }
+
+    /// The last of `all` notifies everybody: who checks nothing under the lock must not be notified before it has joined.
+    fn arrive(&self, all: u64) {
+        if self.arrived.fetch_add(1, AcqRel) + 1 == all {
+            self.notified.fetch_add(self.filled.notify_all() as u64, Relaxed);
+        }
+    }
+
+    fn assert_rests(&self) {
+        let (notified, returned) = (self.notified.load(Relaxed), self.returned.load(Relaxed));
+        assert_eq!(notified, returned, "notifications sent and notifications that ended a wait");
+        assert!(self.lock.is_at_rest(), "a flag is left in the lock");
+        assert_eq!(self.filled.notify_all(), 0, "somebody is left in the list");
+    }
+}
+
+fn play<W: World>(shelf: Arc<Shelf<W>>, jobs: Vec<Job>) {
+    W::run(jobs);
+    shelf.assert_rests();
+}
+
+/// As many takers as things, put one by one: every taker gets one, so no notification is lost, and each ends one wait.
+pub fn wakes_all_and_loses_none<W: World>(takers: usize, holds_while_notifying: bool) {
+    let shelf = Shelf::<W>::new();
+    let taker = |_| {
+        let shelf = shelf.clone();
+        Box::new(move || shelf.take(None)) as Job
+    };
+    let mut jobs: Vec<Job> = (0..takers).map(taker).collect();
+    let putting = shelf.clone();
+    jobs.push(Box::new(move || (0..takers).for_each(|_| putting.put(holds_while_notifying))));
+    play(shelf, jobs);
+}
+
+/// The same, and nobody is woken while the notifier holds the lock: a waiter that is notified then is pushed. Which steps
+/// were taken is known in the modelled worlds alone.
+#[cfg(feature = "models")]
+pub fn wakes_nobody_into_the_lock<W: World>(takers: usize) {
+    wakes_all_and_loses_none::<W>(takers, true);
+    assert!(!contain(&["invite"]), "a waiter is woken that can only wait for its notifier");
+}
+
+/// The same with one notification for all.
+pub fn wakes_all_at_once<W: World>(takers: usize) {
+    let shelf = Shelf::<W>::new();
+    let taker = |_| {
+        let shelf = shelf.clone();
+        Box::new(move || shelf.take(None)) as Job
+    };
+    let mut jobs: Vec<Job> = (0..takers).map(taker).collect();
+    let flooding = shelf.clone();
+    jobs.push(Box::new(move || flooding.flood(takers as u64)));
+    play(shelf, jobs);
+}
+
+/// Takers with a deadline beside takers without: a notification is never spent on a wait that reports a timeout.
+pub fn timeouts_race_with_notifications<W: World>(timed: usize, patient: usize, deadline_ns: u64) {
+    let shelf = Shelf::<W>::new();
+    let taker = |index: usize| {
+        let shelf = shelf.clone();
+        Box::new(move || shelf.take((index < timed).then_some(deadline_ns))) as Job
+    };
+    let mut jobs: Vec<Job> = (0..timed + patient).map(taker).collect();
+    let putting = shelf.clone();
+    jobs.push(Box::new(move || (0..timed + patient).for_each(|_| putting.put(true))));
+    play(shelf, jobs);
+}
+
+/// Outsiders, which do not hold the lock when they begin to wait, beside takers. All are notified at once, perhaps while
+/// somebody releases the lock who has not heard of the outsiders. They acquire the lock by themselves.
+pub fn outsiders_acquire_by_themselves<W: World>(takers: usize, outsiders: usize, holds_while_notifying: bool) {
+    let shelf = Shelf::<W>::new();
+    let (things, all) = ((takers + outsiders) as u64, outsiders as u64 + 1);
+    let waiter = |index: usize| {
+        let shelf = shelf.clone();
+        Box::new(move || if index < takers { shelf.take(None) } else { shelf.take_from_outside(all) }) as Job
+    };
+    let mut jobs: Vec<Job> = (0..takers + outsiders).map(waiter).collect();
+    let filling = shelf.clone();
+    jobs.push(Box::new(move || filling.fill(things, all, holds_while_notifying)));
+    play(shelf, jobs);
+}

@@ -1,0 +1,181 @@
+//! Fair releases of the flagship, which the trait of all locks does not have: they keep the promises, and they do what they
+//! are for.
+//!
+//! The models and their constants are those of `loom_ondeck.rs` and `schedule.rs`.
+
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::{Guarded, Job, LoomPlatform, LoomWorld, Model, Schedule, SchedulePlatform, Time};
+use ondeck_conformance::{ScheduleWorld, World};
+use ondeck_core::Platform;
+use ondeck_lineage::{Entry, RawLock, RawOndeck, RawTimedLock};
+use std::sync::Arc;
+
+/// Who releases fairly: everybody, or every second thread.
+const ALL: u32 = 1;
+const SOME: u32 = 2;
+
+/// The flagship, released fairly by every `N`-th thread.
+struct Fair<P: Platform, const N: u32>(RawOndeck<P>);
+
+impl<P: Platform, const N: u32> RawLock for Fair<P, N> {
+    type Platform = P;
+    const ENTRY: Entry = <RawOndeck<P> as RawLock>::ENTRY;
+
+    fn new() -> Self {
+        Fair(RawOndeck::new())
+    }
+
+    fn try_acquire(&self) -> bool {
+        self.0.try_acquire()
+    }
+
+    fn acquire(&self) {
+        self.0.acquire();
+    }
+
+    unsafe fn release(&self) {
+        let is_fair = P::thread_index().is_some_and(|index| index.get().is_multiple_of(N));
+        if is_fair {
+            // SAFETY: as the caller says.
+            unsafe { self.0.release_fair() };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.0.release() };
+        }
+    }
+
+    fn shows_sleeper(&self) -> Option<bool> {
+        self.0.shows_sleeper()
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.0.is_at_rest()
+    }
+}
+
+impl<P: Platform, const N: u32> RawTimedLock for Fair<P, N> {
+    fn try_acquire_until(&self, deadline_ns: u64) -> bool {
+        self.0.try_acquire_until(deadline_ns)
+    }
+}
+
+/// A lock that is released fairly while somebody waits is had by somebody else first.
+fn is_given_away<W: World>(waiters: usize) {
+    let shared = Arc::new((RawOndeck::<W::Platform>::new(), <W::Cell as Guarded>::new(0)));
+    let count = |shared: &(RawOndeck<W::Platform>, W::Cell)| {
+        let mut count = 0;
+        // SAFETY: acquired by the caller.
+        unsafe {
+            shared.1.update(|before| {
+                count = before;
+                before + 1
+            });
+        }
+        count
+    };
+    shared.0.acquire();
+    let mine = shared.clone();
+    let holder = move || {
+        while !mine.0.is_contended() {
+            W::Platform::yield_now();
+        }
+        // SAFETY: acquired before the threads were started.
+        unsafe { mine.0.release_fair() };
+        if mine.0.try_acquire() {
+            assert!(count(&mine) > 0, "the thread that gave the lock away is the first to have it again");
+            // SAFETY: acquired above.
+            unsafe { mine.0.release() };
+        }
+    };
+    let wait = |_| {
+        let shared = shared.clone();
+        Box::new(move || {
+            shared.0.acquire();
+            count(&shared);
+            // SAFETY: acquired above.
+            unsafe { shared.0.release() };
+        }) as Job
+    };
+    let mut jobs: Vec<Job> = vec![Box::new(holder)];
+    jobs.extend((0..waiters).map(wait));
+    W::run(jobs);
+    assert!(shared.0.is_at_rest());
+}
+
+mod small {
+    use super::*;
+
+    type Lock<const N: u32> = Fair<LoomPlatform, N>;
+
+    const MODEL: Model = Model::new();
+    const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
+    const DEADLINE_NS: u64 = Model::deadline_ns();
+
+    #[test]
+    fn mutual_exclusion() {
+        MODEL.reaching(&["nap", "pass"]).check(|| exclusion::<LoomWorld, Lock<ALL>>(2, 2));
+        SPINNING.reaching(&["pass"]).check(|| exclusion::<LoomWorld, Lock<ALL>>(2, 2));
+    }
+
+    #[test]
+    fn every_waiter_finishes() {
+        let model = MODEL.preemptions(1).reaching(&["pass_on", "show_up"]);
+        model.check(|| exclusion::<LoomWorld, Lock<ALL>>(3, 1));
+        model.check(|| exclusion::<LoomWorld, Lock<SOME>>(3, 1));
+        SPINNING.reaching(&["pass_on", "accept"]).check(|| exclusion::<LoomWorld, Lock<SOME>>(3, 1));
+    }
+
+    #[test]
+    fn tries_disturb_nobody() {
+        MODEL.preemptions(2).reaching(&["pass"]).check(|| tries::<LoomWorld, Lock<ALL>>(3, 1));
+    }
+
+    #[test]
+    fn deadlines() {
+        let model = MODEL.expiring().preemptions(1).reaching(&["pass", "leave"]);
+        model.check(|| timed::<LoomWorld, Lock<ALL>>(3, 2, 1, DEADLINE_NS));
+        model.check(|| timed::<LoomWorld, Lock<SOME>>(3, 2, 1, DEADLINE_NS));
+    }
+
+    #[test]
+    fn free_after_release() {
+        MODEL.preemptions(1).reaching(&["pass"]).check(|| freeing::<LoomWorld, Lock<ALL>>(3));
+        MODEL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock<ALL>>(3, DEADLINE_NS));
+    }
+
+    #[test]
+    fn the_lock_is_given_away() {
+        MODEL.preemptions(1).reaching(&["pass"]).check(|| is_given_away::<LoomWorld>(1));
+    }
+}
+
+mod broad {
+    use super::*;
+
+    type Lock<const N: u32> = Fair<SchedulePlatform, N>;
+
+    const SEARCH: Schedule = Schedule { executions: 5_000 };
+    /// A deadline in the middle of what the random clock passes through in one execution.
+    const DEADLINE_NS: u64 = 1 << 20;
+
+    fn keeps_its_promises<const N: u32>() {
+        SEARCH.check(|| exclusion::<ScheduleWorld, Lock<N>>(5, 3));
+        SEARCH.check(|| timed::<ScheduleWorld, Lock<N>>(6, 4, 2, DEADLINE_NS));
+        SEARCH.check(|| freeing_timed::<ScheduleWorld, Lock<N>>(6, DEADLINE_NS));
+    }
+
+    #[test]
+    fn with_fair_releases() {
+        keeps_its_promises::<ALL>();
+    }
+
+    #[test]
+    fn with_some_fair_releases() {
+        keeps_its_promises::<SOME>();
+    }
+
+    #[test]
+    fn the_lock_is_given_away() {
+        SEARCH.check(|| is_given_away::<ScheduleWorld>(5));
+    }
+}

@@ -1,0 +1,97 @@
+//! The flagship in words without room for its counter: with two bits of it, and with none, so that a state word of
+//! another time is met in a few acquisitions. What every compare-exchange then does is said in the header of
+//! `ondeck.rs`, under "An equal word".
+//!
+//! The constants are those of `loom_ondeck.rs`.
+
+use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed};
+use ondeck_conformance::{
+    LoomWorld, Model, NO_COUNT, NarrowWorld, Schedule, ScheduleWorld, TWO_BITS, Time, Unyielding, World,
+};
+use ondeck_lineage::RawOndeck;
+
+const MODEL: Model = Model::new();
+const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
+const SEARCH: Schedule = Schedule { executions: 5_000 };
+const DEADLINE_NS: u64 = Model::deadline_ns();
+/// A deadline in the middle of what the random clock passes through in one execution.
+const SOON_NS: u64 = 1 << 20;
+
+macro_rules! models {
+    ($name:ident, $cut:ident) => {
+        mod $name {
+            use super::*;
+
+            type Here = NarrowWorld<LoomWorld, $cut>;
+            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
+
+            #[test]
+            fn mutual_exclusion() {
+                MODEL.reaching(&["nap", "rouse"]).check(|| exclusion::<Here, Lock>(2, 2));
+                MODEL.preemptions(2).reaching(&["nap", "rouse"]).check(|| exclusion::<Here, Lock>(2, 4));
+            }
+
+            #[test]
+            fn every_waiter_finishes() {
+                MODEL.preemptions(2).reaching(&["call_up"]).check(|| exclusion::<Here, Lock>(3, 1));
+                SPINNING.reaching(&["pass_on", "accept"]).check(|| exclusion::<Here, Lock>(3, 1));
+            }
+
+            #[test]
+            fn deadlines() {
+                let model = MODEL.expiring().preemptions(1).reaching(&["leave", "latch", "detach"]);
+                model.check(|| timed::<Here, Lock>(3, 2, 1, DEADLINE_NS));
+                SPINNING.expiring().reaching(&["pass", "leave"]).check(|| timed::<Here, Lock>(2, 1, 2, DEADLINE_NS));
+            }
+
+            #[test]
+            fn free_after_release() {
+                MODEL.preemptions(1).reaching(&["call_up"]).check(|| freeing::<Here, Lock>(3));
+                MODEL.expiring().preemptions(1).check(|| freeing_timed::<Here, Lock>(3, DEADLINE_NS));
+            }
+
+            #[test]
+            fn condvar() {
+                MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_and_loses_none::<Here>(2, true));
+                MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_at_once::<Here>(2));
+                let timed = MODEL.expiring().preemptions(2).reaching(&["withdraw", "enlist"]);
+                timed.check(|| timeouts_race_with_notifications::<Here>(1, 0, DEADLINE_NS));
+            }
+        }
+    };
+}
+
+models!(two_bits, TWO_BITS);
+models!(no_count, NO_COUNT);
+
+macro_rules! schedules {
+    ($name:ident, $cut:ident) => {
+        mod $name {
+            use super::*;
+
+            type Here = NarrowWorld<ScheduleWorld, $cut>;
+            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
+
+            #[test]
+            fn exclusion_and_deadlines() {
+                SEARCH.check(|| exclusion::<Here, Lock>(5, 5));
+                SEARCH.check(|| timed::<Here, Lock>(6, 4, 3, SOON_NS));
+                SEARCH.check(|| freeing_timed::<Here, Lock>(6, SOON_NS));
+            }
+
+            #[test]
+            fn condvar() {
+                SEARCH.check(|| wakes_all_and_loses_none::<Here>(4, true));
+                SEARCH.check(|| timeouts_race_with_notifications::<Here>(3, 2, SOON_NS));
+            }
+        }
+    };
+}
+
+mod broad {
+    use super::*;
+
+    schedules!(two_bits, TWO_BITS);
+    schedules!(no_count, NO_COUNT);
+}

@@ -1,0 +1,37 @@
+//! `ondeck bench`.
+
+use crate::args::BenchArgs;
+use crate::deliver::{Destination, command, several};
+use crate::exit::Exit;
+use crate::plan::{Stage, notes, plan};
+use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
+use ondeck_report::output::{Format, Results};
+use ondeck_report::wording::run_time;
+use ondeck_workloads::driver;
+use ondeck_workloads::plan::{Outcome, Plan};
+use ondeck_workloads::this_machine;
+
+pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
+    let out = Destination::new(&args.run, Format::Csv)?;
+    let mut plan = plan(args).map_err(Exit::Usage)?;
+    let fingerprint = this_machine::fingerprint();
+    let mut earlier = out.earlier(&fingerprint)?;
+    plan.earlier = std::mem::take(&mut earlier.rows);
+    driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
+    say(&opening(&plan));
+    notes(&args.run, Stage::hardware().cpus, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
+    let mut display = Display::new();
+    let outcome = driver::run(&plan, stop_on_signal(), &mut |progress| display.show(progress));
+    let (Outcome { rows, .. }, warnings, failure) = finished(display, outcome);
+    let end = end_of_run(failure);
+    let warnings = earlier.warnings_with(warnings);
+    let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
+    out.deliver(&plan.points, &results, end.is_ok())?;
+    end
+}
+
+/// What is about to happen, and how long it takes.
+fn opening(plan: &Plan) -> String {
+    let (points, rounds) = (several(plan.points.len(), "measurement"), several(plan.rounds as usize, "round"));
+    format!("{points} of {} s, {rounds}: about {}", driver::seconds(plan), run_time(driver::planned_seconds(plan)))
+}

@@ -1,0 +1,207 @@
+//! Where results go: files, a page, standard output. `bench` and `sim` do the same with them.
+
+use crate::args::{FormatArg, RunArgs};
+use crate::exit::Exit;
+use crate::plan::out_file;
+use crate::terminal::{as_typed, print, say, width};
+use ondeck_report::board::Board;
+use ondeck_report::catalogue::Catalogue;
+use ondeck_report::document::Document;
+use ondeck_report::fingerprint::Fingerprint;
+use ondeck_report::html::page;
+use ondeck_report::inputs::Source;
+use ondeck_report::output::{Earlier, Format, OutFile, Results};
+use ondeck_report::wording::quoted;
+use ondeck_report::{self as report, Kept};
+use ondeck_workloads::catalogue;
+use ondeck_workloads::plan::Point;
+use std::path::Path;
+
+/// Where the results go, known to be writable before anything is measured.
+pub(crate) struct Destination<'a> {
+    file: Option<(&'a Path, OutFile)>,
+    page: Option<(&'a Path, OutFile)>,
+    format: Option<FormatArg>,
+    /// What CSV is written as: with a header, or to follow a file that has one.
+    csv: Format,
+    /// Whether what an interrupted run has left is gone on from.
+    resume: bool,
+}
+
+impl<'a> Destination<'a> {
+    pub(crate) fn new(args: &'a RunArgs, csv: Format) -> Result<Self, Exit> {
+        let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
+        let file = out_file(args).map_err(Exit::Usage)?.map(check).transpose();
+        let mut file = file.map_err(|what| Exit::Usage(format!("--out: {what}")))?;
+        let page = args.report.as_deref().map(check).transpose();
+        let page = page.map_err(|what| Exit::Usage(format!("--report: {what}")))?;
+        if let (Some((_, results)), Some((path, _))) = (&file, &page)
+            && results.is(path)
+        {
+            return Err(Exit::Usage(format!(
+                "--report and --out both name {}; each needs its own file",
+                path.display()
+            )));
+        }
+        let mut format = args.format;
+        let is_asked_for = file.as_ref().is_some_and(|(_, file)| file.is_stdout());
+        if is_asked_for {
+            // As without a file, but in the format that a file gets.
+            (file, format) = (None, format.or(Some(FormatArg::Csv)));
+        }
+        let destination = Destination { file, page, format, csv, resume: args.resume };
+        if destination.has_page_on_stdout() && (is_asked_for || destination.is_for_program()) {
+            let what = "--report - and the results both go to standard output; use --out FILE for the results";
+            return Err(Exit::Usage(what.to_string()));
+        }
+        destination.check_left()?;
+        Ok(destination)
+    }
+
+    /// What an interrupted run has left is neither lost nor taken for granted.
+    fn check_left(&self) -> Result<(), Exit> {
+        let file = self.file.as_ref().map(|(_, file)| file).filter(|file| file.is_regular());
+        if self.resume && file.is_none() {
+            let what = "--resume needs --out FILE: it finishes the interrupted run that should have written that file";
+            return Err(Exit::Usage(what.to_string()));
+        }
+        match file.and_then(OutFile::left) {
+            Some(left) if !self.resume => Err(Exit::Usage(format!(
+                "--out: {} has rows of an interrupted run, which would be lost; use --resume to finish that run, or remove \
+                 that file",
+                left.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What an interrupted run of this command on the machine `now` has left, if it is to be gone on from.
+    pub(crate) fn earlier(&self, now: &Fingerprint) -> Result<Earlier, Exit> {
+        let Some((path, file)) = self.file.as_ref().filter(|_| self.resume) else { return Ok(Earlier::default()) };
+        if file.left().is_none() {
+            say(&format!("--resume: {} has no interrupted run, so this one begins from the start", path.display()));
+        }
+        file.earlier(now, &command()).map_err(|what| Exit::Usage(format!("--resume: {what}")))
+    }
+
+    /// Whether CSV goes to standard output, where nothing else can say what it is.
+    pub(crate) fn is_bare_csv(&self) -> bool {
+        self.file.is_none() && self.format == Some(FormatArg::Csv)
+    }
+
+    /// Whether a program gets the results from standard output.
+    fn is_for_program(&self) -> bool {
+        self.is_bare_csv() || (self.file.is_none() && self.format == Some(FormatArg::Json))
+    }
+
+    fn has_page_on_stdout(&self) -> bool {
+        self.page.as_ref().is_some_and(|(_, page)| page.is_stdout())
+    }
+
+    /// Shows something to a person: where the table is, or on standard error if nothing is to stand beside what goes to
+    /// standard output.
+    pub(crate) fn show(&self, text: &str) -> Result<(), Exit> {
+        if self.is_for_program() || self.has_page_on_stdout() {
+            say(as_typed(text).trim_end());
+            return Ok(());
+        }
+        print(&as_typed(text))
+    }
+
+    /// Writes all that was asked for; of a run that is not whole, what does not take the place of a whole.
+    pub(crate) fn deliver(&self, points: &[Point], results: &Results, is_whole: bool) -> Result<(), Exit> {
+        if results.rows.is_empty() && !is_whole {
+            say("nothing was finished, so nothing is written");
+            return Ok(());
+        }
+        match &self.file {
+            Some((path, file)) if is_whole || !file.is_regular() => self.write(path, file, points, results)?,
+            Some((path, file)) => self.keep(path, file, points, results)?,
+            None => self.write_to_stdout(points, results)?,
+        }
+        let Some((path, file)) = &self.page else { return Ok(()) };
+        let is_kept = self.file.as_ref().is_some_and(|(_, file)| file.is_regular());
+        if !is_whole && (is_kept || (file.is_regular() && path.exists())) {
+            say(&format!("no page is written to {}: the run is not complete", path.display()));
+            return Ok(());
+        }
+        let date = results.fingerprint.as_ref().map(|fingerprint| fingerprint.date.clone());
+        let label = date.filter(|date| !date.is_empty()).unwrap_or("this run".to_string());
+        let source = Source { label, results: results.clone(), notes: Vec::new() };
+        file.replace(page(&Document::new(&[source], &[], &catalogue())).as_bytes()).map_err(Exit::Failed)?;
+        if !file.is_stdout() {
+            say(&format!("a page with charts written to {}", path.display()));
+        }
+        Ok(())
+    }
+
+    fn write_to_stdout(&self, points: &[Point], results: &Results) -> Result<(), Exit> {
+        let text = match self.format {
+            Some(FormatArg::Csv) => results.to_text(self.csv),
+            Some(FormatArg::Json) => results.to_text(Format::Json),
+            Some(FormatArg::Table) | None => return self.show(&summary(points, results, Kept::Nowhere, width())),
+        };
+        // A table has them below.
+        results.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+        print(&text)
+    }
+
+    /// What the file holds; `None` if that is a table.
+    fn format_in(&self, path: &Path) -> Option<Format> {
+        match self.format {
+            Some(FormatArg::Table) => None,
+            Some(FormatArg::Csv) => Some(self.csv),
+            Some(FormatArg::Json) => Some(Format::Json),
+            None => Some(Format::of_extension(path).filter(|format| *format != Format::Csv).unwrap_or(self.csv)),
+        }
+    }
+
+    /// Writes the file, then the table.
+    fn write(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
+        let (name, format) = (path.display().to_string(), self.format_in(path));
+        let kept = if format.is_some() && file.is_regular() { Kept::File(&name) } else { Kept::Nowhere };
+        let written = match format {
+            // A file is as wide as it likes.
+            None => file.replace(summary(points, results, kept, usize::MAX).as_bytes()),
+            Some(format) => results.write(file, format),
+        };
+        let written = written.and_then(|()| file.forget()).map_err(Exit::Failed);
+        // Also what could not be kept: it may have taken long.
+        self.show(&summary(points, results, if written.is_ok() { kept } else { Kept::Nowhere }, width()))?;
+        written?;
+        say(&format!("\n{} written to {name}", several(results.rows.len(), "row")));
+        Ok(())
+    }
+
+    /// Keeps what is finished beside the file, then shows it.
+    fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
+        let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed);
+        self.show(&summary(points, results, if left.is_ok() { Kept::Partial } else { Kept::Nowhere }, width()))?;
+        let left = left?;
+        let (n, left) = (several(results.rows.len(), "row"), left.display());
+        let whole = if path.exists() { "is unchanged" } else { "was not written" };
+        let path = path.display();
+        say(&format!("\n{n} written to {left}; {path} {whole}"));
+        Ok(())
+    }
+}
+
+/// The text for a person.
+fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> String {
+    let workloads = points.iter().map(|point| point.workload.to_string()).collect();
+    let locks = points.iter().map(|point| point.lock.to_string()).collect();
+    let board = Board::new(&results.rows, &Catalogue { workloads, locks, ..catalogue() });
+    let board = board.on_simulated(results.simulated_cpus());
+    report::summary(&board, results, kept, width)
+}
+
+/// The command line, as it could be typed again for the whole: what goes on from a part is the same command.
+pub(crate) fn command() -> String {
+    let words = std::env::args().skip(1).filter(|word| word != "--resume");
+    std::iter::once("ondeck".to_string()).chain(words.map(|word| quoted(&word))).collect::<Vec<String>>().join(" ")
+}
+
+/// So many of them.
+pub(crate) fn several(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

@@ -1,0 +1,61 @@
+//! `ondeck list`: what there is, one line each; in a terminal, more where one is too narrow.
+
+use crate::args::What;
+use crate::exit::Exit;
+use crate::terminal::{known_width, print};
+use ondeck_report::Grid;
+use ondeck_report::wording::wrap;
+use ondeck_workloads::lock::locks;
+use ondeck_workloads::simulate::{Machine, built_in_machines, origins};
+use ondeck_workloads::this_machine;
+use ondeck_workloads::workload::WORKLOADS;
+
+pub(crate) fn run(what: What, sources: bool) -> Result<(), Exit> {
+    if sources && !matches!(what, What::Machines) {
+        return Err(Exit::Usage(
+            "--sources works with `ondeck list machines` only: locks and workloads have no figures".into(),
+        ));
+    }
+    let lines = match what {
+        What::Machines if sources => machine_sources(),
+        What::Locks => aligned(locks().iter().map(|lock| (lock.name, lock.idea))),
+        What::Workloads => aligned(WORKLOADS.iter().map(|workload| (workload.name, workload.about))),
+        What::Machines => machines(),
+    };
+    print(&lines)
+}
+
+/// Those of the program, then this one, then all others.
+fn machines() -> String {
+    let mut rows: Vec<(String, String)> = built_in_machines()
+        .into_iter()
+        .map(|machine| (machine.name, format!("{:>4} CPUs  {}", machine.cpus.len(), machine.about)))
+        .collect();
+    let here = this_machine::fingerprint();
+    let about = format!("{:>4} CPUs  this machine, measured anew in a few seconds: {}", here.cpus_online, here.line());
+    rows.push(("here".into(), about));
+    rows.push(("FILE.toml".into(), "           any other; `ondeck calibrate --out FILE.toml` writes one".into()));
+    aligned(rows.iter().map(|(name, about)| (name.as_str(), about.as_str())))
+}
+
+/// How much of each machine of the program is known from where.
+fn machine_sources() -> String {
+    let origins = |machine: &Machine| origins(&machine.name).unwrap_or_default();
+    let machines = built_in_machines();
+    let kinds: Vec<&str> = machines.first().map(origins).into_iter().flatten().map(|(origin, _)| origin).collect();
+    let mut grid = Grid::new(&[&["machine"], &kinds[..], &["figures"]].concat(), 1);
+    for machine in &machines {
+        let counts: Vec<usize> = origins(machine).into_iter().map(|(_, n)| n).collect();
+        let all: usize = counts.iter().sum();
+        let cells = counts.into_iter().chain([all]).map(|n| n.to_string());
+        grid.row(std::iter::once(machine.name.clone()).chain(cells).collect());
+    }
+    let width = known_width().unwrap_or(usize::MAX);
+    grid.render(width) + &wrap("", "docs/machines.md says what each kind of source means.", width)
+}
+
+fn aligned<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
+    let most = known_width().unwrap_or(usize::MAX);
+    let width = lines.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
+    lines.map(|(name, about)| wrap(&format!("{name:width$}  "), about, most)).collect()
+}

@@ -1,0 +1,94 @@
+//! The program `ondeck`: words and flags. What they do is in `ondeck-workloads`.
+//!
+//! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
+//! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
+//! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run`, `ondeck profile` and `ondeck top` give their program's; 126 if
+//! that cannot be run, 127 if there is none. `ondeck profile --try` gives 1 if only ondeck's locks make it fail.
+
+mod args;
+mod bench;
+mod calibrate;
+mod check;
+mod choice;
+mod compare;
+mod deliver;
+mod demo;
+mod exit;
+mod here;
+mod list;
+mod plan;
+mod profile;
+mod report;
+mod run;
+mod shell;
+mod sim;
+mod terminal;
+mod top;
+
+use args::{Cli, Command};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use exit::Exit;
+
+/// Who started us may have had no interest in the ends of its children, and we inherit that. Then we would never hear how a
+/// program ended that we run.
+fn hear_of_children() {
+    // SAFETY: takes numbers only, and there is no other thread yet.
+    #[cfg(unix)]
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+}
+
+fn main() {
+    hear_of_children();
+    let done = match Cli::try_parse() {
+        Ok(cli) => match cli.command {
+            Command::Bench(args) => bench::run(&args),
+            Command::Sim(args) => sim::run(&args),
+            Command::Run(args) => run::run(&args),
+            Command::Profile(args) => profile::run(&args),
+            Command::Top(args) => top::run(&args),
+            Command::List { what, sources } => list::run(what, sources),
+            Command::Calibrate(args) => calibrate::run(&args),
+            Command::Check(args) => check::run(&args),
+            Command::Compare(args) => compare::run(&args),
+            Command::Report(args) => report::run(&args),
+            Command::Demo { library } => demo::run(library.as_deref()),
+            Command::DemoServer => demo::serve(),
+            Command::Completions { shell } => shell::completions(shell),
+            Command::Man { directory } => shell::man(&directory),
+        },
+        Err(error) => Err(explain(&error)),
+    };
+    // Leaving this way rather than by returning: threads of a lock that hangs cannot be ended otherwise.
+    std::process::exit(exit::code(done));
+}
+
+/// Help and version as clap prints them; errors in one line, with what is accepted instead of the usage.
+fn explain(error: &clap::Error) -> Exit {
+    let hint = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        ErrorKind::InvalidSubcommand => {
+            let command = Cli::command();
+            let names: Vec<&str> = command
+                .get_subcommands()
+                .filter(|command| !command.is_hide_set())
+                .map(clap::Command::get_name)
+                .collect();
+            format!("; accepted: {}", names.join(", "))
+        }
+        ErrorKind::UnknownArgument => "; --help names what is accepted".to_string(),
+        _ => String::new(),
+    };
+    Exit::Usage(one_line(&error.render().to_string()) + &hint)
+}
+
+fn one_line(rendered: &str) -> String {
+    let is_usage = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more information");
+    let lines = rendered.lines().map(str::trim).take_while(|line| !is_usage(line)).filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<&str>>().join("; ");
+    line.trim_start_matches("error: ").to_string()
+}

@@ -1,0 +1,215 @@
+//! What we know of the terminal, and how we write to it.
+
+use crate::exit::Exit;
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use ondeck_report::output::FAILED;
+use ondeck_workloads::plan::{Cut, Outcome, Progress};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::time::{Duration, Instant};
+
+/// Columns of a table where there is no terminal to ask.
+const WIDTH_OF_A_PIPE: usize = 120;
+
+/// Columns of the terminal.
+pub(crate) fn width() -> usize {
+    known_width().unwrap_or(WIDTH_OF_A_PIPE)
+}
+
+/// The same, if there is a terminal or the environment says how wide it is.
+pub(crate) fn known_width() -> Option<usize> {
+    let asked = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    asked.or_else(told).filter(|width| *width > 0)
+}
+
+/// Writes to standard output. A reader that has gone (`ondeck bench | head`) is no failure of ours.
+pub(crate) fn print(text: &str) -> Result<(), Exit> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Exit::BrokenPipe),
+        Err(error) => Err(Exit::Failed(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+/// Commands that are told to be typed begin with `ondeck`: with the program's path in its place, if it was called by one.
+pub(crate) fn as_typed(text: &str) -> String {
+    let typed = std::env::args().next().filter(|typed| typed.contains('/'));
+    let text = for_user(text);
+    typed.map_or(text.clone(), |typed| with_path(&text, &typed))
+}
+
+/// Without `sudo` before our commands if the user is root: containers often have none.
+pub(crate) fn for_user(text: &str) -> String {
+    if is_root() { as_root(text) } else { text.to_owned() }
+}
+
+pub(crate) fn is_root() -> bool {
+    // SAFETY: always may be called.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// What the program's own command may have stays.
+fn as_root(text: &str) -> String {
+    const OURS: [&str; 7] = ["ondeck", "apt-get", "dnf", "pacman", "zypper", "sysctl", "mount"];
+    OURS.iter().fold(text.to_owned(), |text, word| text.replace(&format!("sudo {word} "), &format!("{word} ")))
+}
+
+fn with_path(text: &str, path: &str) -> String {
+    /// What may be told to be typed.
+    const COMMANDS: [&str; 7] = ["bench", "sim", "run", "profile", "top", "report", "compare"];
+    let in_place = |line: &str| {
+        let rest = line.trim_start().strip_prefix("ondeck ")?;
+        COMMANDS.contains(&rest.split_whitespace().next()?).then(|| {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            format!("{indent}{path} {rest}")
+        })
+    };
+    text.split_inclusive('\n').map(|line| in_place(line).unwrap_or(line.to_owned())).collect()
+}
+
+/// Writes a line to standard error, for things that are not results. Nobody is left to be told if that fails.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A bar on standard error; invisible if that is not a terminal.
+pub(crate) fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}{left}  {wide_msg}");
+    let style = style.expect("a constant template is right or wrong on every machine");
+    bar.with_style(style.with_key("left", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+        if let Some(left) = left(state.pos(), state.len().unwrap_or(0), state.elapsed()) {
+            let _ = write!(text, ", {} left", HumanDuration(left));
+        }
+    }))
+}
+
+/// How long the rest takes, once so much is done that its mean says something: rows differ, and come in an order drawn anew.
+fn left(done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
+    const ENOUGH: f64 = 0.1;
+    let part = done as f64 / total.max(1) as f64;
+    (part >= ENOUGH && done > 1).then(|| elapsed.mul_f64(1.0 / part - 1.0))
+}
+
+/// What a run shows of itself while it goes on, and the warnings that it has given.
+pub(crate) struct Display {
+    bar: ProgressBar,
+    warnings: Vec<String>,
+}
+
+impl Display {
+    pub(crate) fn new() -> Self {
+        Display { bar: progress_bar(), warnings: Vec::new() }
+    }
+
+    pub(crate) fn show(&mut self, progress: Progress) {
+        match progress {
+            Progress::Row { row, done, total } => {
+                self.bar.set_length(total as u64);
+                self.bar.set_position(done as u64);
+                let warnings = if self.warnings.is_empty() { "" } else { "; there are warnings" };
+                self.bar.set_message(format!("{}, {} threads, {}{warnings}", row.workload, row.threads, row.lock));
+            }
+            // They are told once, at the end, with the figures that they are about.
+            Progress::Warning(warning) => self.warnings.push(warning),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Vec<String> {
+        self.bar.finish_and_clear();
+        self.warnings
+    }
+}
+
+/// Signals that come so soon after the first are part of it.
+const AT_ONCE: Duration = Duration::from_millis(300);
+
+/// Set by the first signal that wants an end.
+static STOP: AtomicBool = AtomicBool::new(false);
+/// Which signal that was.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// True from the first Ctrl-C or SIGTERM on; the second ends the process.
+pub(crate) fn stop_on_signal() -> &'static AtomicBool {
+    match Signals::new([SIGINT, SIGTERM]) {
+        Ok(signals) => drop(std::thread::spawn(move || heed(signals))),
+        Err(error) => say(&format!("warning: Ctrl-C will lose the finished rows: {error}")),
+    }
+    &STOP
+}
+
+/// Sleeps until there is a signal, for as long as the process lives.
+fn heed(mut signals: Signals) {
+    let mut first: Option<Instant> = None;
+    for signal in signals.forever() {
+        match first.map(|first| first.elapsed()) {
+            // `timeout` and others signal a process and its group: that is one wish.
+            Some(elapsed) if elapsed < AT_ONCE => continue,
+            Some(_) => std::process::exit(128 + signal),
+            None => first = Some(Instant::now()),
+        }
+        SIGNAL.store(signal, Relaxed);
+        // Whoever sees the flag in `end_of_run` is to see which signal it was.
+        STOP.store(true, Release);
+        say("stopping: finished measurements are kept. Press Ctrl-C again to end at once.");
+    }
+}
+
+/// What a run has given, be it complete or not; what was warned of; and what ended it early, other than the user.
+pub(crate) fn finished(display: Display, end: Result<Outcome, Cut>) -> (Outcome, Vec<String>, Option<String>) {
+    let mut warnings = display.finish();
+    match end {
+        Ok(outcome) => (outcome, warnings, None),
+        Err(Cut { failure, replay, rows }) => {
+            let text = failure.to_string();
+            // The rows will be read without the exit code.
+            warnings.push(format!("{FAILED}: {}", text.lines().next().unwrap_or_default()));
+            let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
+            (Outcome { rows, timeline: None }, warnings, Some(text + &replay))
+        }
+    }
+}
+
+/// How a run ended that has failed, or has not.
+pub(crate) fn end_of_run(failure: Option<String>) -> Result<(), Exit> {
+    match failure {
+        Some(failure) => Err(Exit::Failed(failure)),
+        None if STOP.load(Acquire) => Err(Exit::Interrupted(SIGNAL.load(Relaxed))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_typed_begins_as_it_was_typed() {
+        let text =
+            "Next, run more rounds:\nondeck bench --rounds 10\n  ondeck run -- ./server\n ondeck  1.00\nondeck bench";
+        let typed = "Next, run more rounds:\n./o bench --rounds 10\n  ./o run -- ./server\n ondeck  1.00\n./o bench";
+        assert_eq!(with_path(text, "./o"), typed);
+    }
+
+    #[test]
+    fn root_needs_no_sudo_and_keeps_that_of_the_program() {
+        let text = "Mount them: sudo mount -t tracefs\n  sudo ondeck profile --futex -- sudo -u nobody ./server";
+        assert_eq!(as_root(text), "Mount them: mount -t tracefs\n  ondeck profile --futex -- sudo -u nobody ./server");
+    }
+
+    #[test]
+    fn nothing_is_said_of_the_end_before_a_tenth_is_done() {
+        let left = |done, total| left(done, total, Duration::from_secs(6));
+        assert_eq!([left(0, 0), left(0, 100), left(1, 1), left(9, 100)], [None; 4]);
+        assert_eq!(left(10, 100), Some(Duration::from_secs(54)));
+        assert_eq!(left(60, 100), Some(Duration::from_secs(4)));
+        assert_eq!(left(100, 100), Some(Duration::ZERO));
+    }
+}

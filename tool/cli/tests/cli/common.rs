@@ -1,0 +1,163 @@
+//! Running the program as its users do.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// What a run left.
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The program with its arguments, in an environment without surprises.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ondeck"));
+    // As from PATH: what it prints does not depend on where it is.
+    command.arg0("ondeck").args(arguments).env_remove("COLUMNS").stdin(Stdio::null());
+    // Beside other tests no moment is quiet.
+    command.env("ONDECK_PATIENCE_S", "0");
+    command
+}
+
+/// The words of a command line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Runs the program to its end.
+pub(crate) fn ondeck(arguments: &[&str]) -> Run {
+    let output = command(arguments).output().expect("the program can be started");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is text");
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// The run has failed with this code, and its one line has all the words.
+#[track_caller]
+pub(crate) fn failed(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(code), 1), "{}", run.stderr);
+    for word in words {
+        assert!(run.stderr.contains(word), "no {word:?} in: {}", run.stderr);
+    }
+}
+
+/// The same, and nothing was printed.
+#[track_caller]
+pub(crate) fn refused(run: &Run, code: i32, words: &[&str]) {
+    failed(run, code, words);
+    assert_eq!(run.stdout, "");
+}
+
+/// Sends a signal to a program that was not waited for.
+#[track_caller]
+pub(crate) fn signal(child: &Child, signal: i32) {
+    // SAFETY: takes numbers only; it is our child, which was not waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+}
+
+/// Waits for what comes sooner or later, whatever else runs on the machine.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    const LONGEST: Duration = Duration::from_secs(120);
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < LONGEST, "waited {LONGEST:?} for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Threads of a process that sleep for a lock or the like.
+pub(crate) fn n_in_futex(process: u32) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs, on Linux");
+    let calls = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default());
+    let futex = format!("{} ", libc::SYS_futex);
+    calls.filter(|call| call.starts_with(&futex)).count()
+}
+
+/// An example of another package, as its users would build it: with optimisation, and recording.
+pub(crate) fn recording_example(package: &str, name: &str) -> String {
+    // Beside what else is built: the tests hold no lock of cargo's.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--features", "record", "--example", name, "--target-dir"])
+        .arg(&target)
+        // A package's name may be another one's too.
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").join(package))
+        .status()
+        .unwrap();
+    assert!(status.success(), "the program cannot be built");
+    target.join("release/examples").join(name).to_str().unwrap().to_owned()
+}
+
+/// Whether the program takes these signals itself by now: before, they would end it.
+pub(crate) fn takes(child: &Child, signals: &[i32]) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs, on Linux");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("has a line for it");
+    let mask = u64::from_str_radix(mask.trim(), 16).expect("a mask");
+    signals.iter().all(|signal| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Hundredths of a second that the program has computed.
+pub(crate) fn worked(child: &Child) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs, on Linux");
+    let (_, rest) = stat.rsplit_once(')').expect("the name is in brackets");
+    rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
+}
+
+/// This machine's calibration, made once for all tests: the run that made it, and the file.
+pub(crate) fn calibration() -> &'static (Run, PathBuf) {
+    static CALIBRATION: OnceLock<(Run, PathBuf)> = OnceLock::new();
+    CALIBRATION.get_or_init(|| {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("here.toml");
+        let _ = std::fs::remove_file(&file);
+        let run = ondeck(&["calibrate", "--out", file.to_str().expect("a path of plain characters")]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        (run, file)
+    })
+}
+
+/// A directory of its own for one test, removed afterwards.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new(name: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("ondeck-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).expect("the temporary directory can be written");
+        Scratch(directory)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("a path of plain characters").to_string()
+    }
+
+    /// Writes a file and gives its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("the temporary directory can be written");
+        path
+    }
+
+    /// Names of all files, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        Scratch::names_in(self.0.to_str().expect("a path of plain characters"))
+    }
+
+    /// Names of all files of a directory, sorted.
+    pub(crate) fn names_in(directory: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).expect("the directory exists");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

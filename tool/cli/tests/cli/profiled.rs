@@ -1,0 +1,523 @@
+//! `ondeck profile`: the program is its own, what was asked for is written, and what cannot be is said in one line.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::common::{self, Run, Scratch, command, ondeck, signal, takes, until};
+use crate::library::library;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// `ondeck profile` with the library, and what it is to run.
+fn profile(arguments: &[&str]) -> Run {
+    ondeck(&[&["profile", "--library", library()], arguments].concat())
+}
+
+/// Three threads that wait for each other for as many ms as the argument says.
+const WAITERS: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static int ms;
+static void *hold(void *unused)
+{
+    for (int i = 0; i < ms / 6; i++) {
+        pthread_mutex_lock(&held);
+        usleep(2000);
+        pthread_mutex_unlock(&held);
+    }
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    pthread_t threads[3];
+    ms = argc > 1 ? atoi(argv[1]) : 60;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, hold, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return 7;
+}
+";
+
+pub(crate) fn waiters(scratch: &Scratch) -> String {
+    compiled(scratch, "waiters", WAITERS, &[])
+}
+
+/// Where `sleepers.h` is.
+pub(crate) const HEADERS: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/tests/cli");
+
+/// A program of this name from its source in C.
+#[track_caller]
+pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
+    let (source, program) = (scratch.write(&format!("{name}.c"), source), scratch.path(name));
+    let usual = ["-g", "-O1", "-pthread", HEADERS, "-o", &program, &source];
+    assert!(Command::new("cc").args(usual).args(flags).status().unwrap().success());
+    program
+}
+
+/// One that needs no library, if this system has what such programs need.
+pub(crate) fn static_program(scratch: &Scratch) -> Option<String> {
+    let (source, program) = (scratch.write("static.c", "int main(void) { return 0; }"), scratch.path("static"));
+    let built = Command::new("cc").args(["-static", "-o", &program, &source]).stderr(Stdio::null()).status();
+    built.is_ok_and(|status| status.success()).then_some(program)
+}
+
+/// Tasks wait without a thread, and so without a lock that is recorded.
+#[test]
+fn where_tasks_wait_it_is_not_said_that_no_lock_matters() {
+    let scratch = Scratch::new("tasks");
+    let text = "#include <pthread.h>\nstatic pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
+        void _ZN5tokio7runtime4park(void) { pthread_mutex_lock(&held); pthread_mutex_unlock(&held); }\n\
+        int main(void) { _ZN5tokio7runtime4park(); return 7; }\n";
+    let run = profile(&["--rate", "1", "--", &compiled(&scratch, "tasks", text, &[])]);
+    assert_eq!(run.code, Some(7), "{}", run.stderr);
+    let says = |words: &str| run.stderr.contains(words);
+    assert!(says("Only what whole threads wait for was seen") && !says("No lock holds"), "{}", run.stderr);
+    assert!(says("note: locks between tokio's tasks are not seen") && says("\n  tokio-console\n"), "{}", run.stderr);
+}
+
+/// More processes, one after the other, than files may be open. Of each what it recorded is there, and none leaves a file.
+#[test]
+fn there_may_be_more_processes_than_open_files() {
+    let scratch = Scratch::new("many");
+    let program = waiters(&scratch);
+    let out = scratch.path("profile.json");
+    let line = format!(
+        "ulimit -n 48; exec {} profile --library {} --rate 1 --format json --out {out} -- \
+         sh -c 'for i in $(seq 100); do {program} 12; done; ls $ONDECK_RECORD | wc -l'",
+        env!("CARGO_BIN_EXE_ondeck"),
+        library(),
+    );
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    let of_program = |process: &&ondeck_profile::Process| process.program == program;
+    assert_eq!(profile.processes.iter().filter(of_program).count(), 100, "{text}");
+    assert_eq!((profile.dropped.processes, profile.locks.len()), (0, 100), "{:?}", profile.notes);
+    for lock in &profile.locks {
+        assert!(lock.name.starts_with("held") && !lock.takers.is_empty() && lock.origin.is_some(), "{lock:?}");
+    }
+    let left: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+    assert!((1..20).contains(&left), "{left} files while it ran");
+}
+
+#[test]
+fn status_output_and_input_are_the_programs_own() {
+    let run = profile(&["--", "sh", "-c", "echo own; exit 42"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(42), "own\n"), "{}", run.stderr);
+    assert_eq!(profile(&["--", "sh", "-c", "kill -TERM $$"]).code, Some(128 + 15));
+    let run = profile(&["--format", "json", "true"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stdout.starts_with("{\"version\":1") && run.stdout.contains("no call of the C library"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn all_that_was_asked_for_is_written() {
+    let scratch = Scratch::new("profiled-files");
+    let program = waiters(&scratch);
+    let files = ["a.pb.gz", "a.html", "a.svg", "a.folded", "a.firefox.json", "a.json"].map(|name| scratch.path(name));
+    let [pprof, page, picture, folded, firefox, json] = &files;
+    let flags = ["--output", pprof, "--report", page, "--flamegraph", picture, "--folded", folded];
+    let more = ["--firefox", firefox, "--format", "json", "--out", json, "--no-prediction", "--", &program];
+    let run = profile(&[&flags[..], &more[..]].concat());
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "", ""));
+    for (file, words) in
+        files.iter().zip([&[][..], &["held", "hold"], &["<svg", "held"], &["held;"], &["held"], &["held"]])
+    {
+        let content = std::fs::read(file).unwrap();
+        assert!(content.len() > 20, "{file}");
+        let text = String::from_utf8_lossy(&content);
+        assert!(words.iter().all(|word| text.contains(word)), "{file}");
+    }
+    let compared = ondeck(&["compare", pprof, json]);
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    assert!(compared.stdout.contains("held"), "{}", compared.stdout);
+}
+
+/// Each section lasts 2 ms, and two of three threads wait for it at any time.
+#[test]
+fn the_first_line_says_what_to_do() {
+    let scratch = Scratch::new("profiled-verdict");
+    let program = waiters(&scratch);
+    let run = profile(&["--rate", "1", "--", &program, "300"]);
+    let first: String = run.stderr.lines().take_while(|line| !line.is_empty()).collect::<Vec<&str>>().join(" ");
+    for words in
+        ["waiters: `hold` (waiters.c:", "holds `held` for ", "at a time while it is blocked in clock_nanosleep: "]
+    {
+        assert!(first.contains(words), "{words:?} is missing in: {}", run.stderr);
+    }
+    assert!(run.stderr.contains("\nheld\n- `hold` (waiters.c:"), "{}", run.stderr);
+    let quiet = profile(&["--", "sort", "/dev/null"]);
+    assert!(quiet.stderr.starts_with("sort: No lock "), "{}", quiet.stderr);
+}
+
+#[test]
+fn snapshots_are_written_in_time_and_on_demand() {
+    let scratch = Scratch::new("profiled-snapshots");
+    let (program, json) = (waiters(&scratch), scratch.path("a.json"));
+    let flags = ["profile", "--library", library(), "--format", "json", "--out", &json, "--no-prediction"];
+    for more in [&["--every", "100ms"][..], &[]] {
+        let mut child = command(&[&flags, more, &["--", &program, "120000"]].concat()).spawn().unwrap();
+        until("its handlers", || takes(&child, &[libc::SIGUSR2, libc::SIGTERM]));
+        // The first may be of a program that has not waited yet.
+        let (mut number, mut snapshot) = (0, String::new());
+        until("a snapshot with a wait", || {
+            number += 1;
+            if more.is_empty() {
+                signal(&child, libc::SIGUSR2);
+            }
+            let file = scratch.path(&format!("a.{number:04}.json"));
+            until("the next snapshot", || Path::new(&file).is_file());
+            snapshot = std::fs::read_to_string(&file).unwrap();
+            snapshot.contains("\"held\"")
+        });
+        assert!(snapshot.contains("\"ended\":\"running\"") && snapshot.contains("a snapshot"), "{snapshot}");
+        // What is sent to us is meant for the program.
+        signal(&child, libc::SIGTERM);
+        assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+        let whole = std::fs::read_to_string(&json).unwrap();
+        assert!(whole.contains("\"ended\":\"abruptly\"") && whole.contains("\"held\""), "{whole}");
+        for number in 1..10_000 {
+            let _ = std::fs::remove_file(scratch.path(&format!("a.{number:04}.json")));
+        }
+    }
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], code: i32, words: &[&str]) {
+    common::refused(&profile(arguments), code, words);
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_the_program_starts() {
+    let scratch = Scratch::new("profiled-refused");
+    if let Some(fixed) = static_program(&scratch) {
+        refused(&["--", &fixed], 126, &["static"]);
+    }
+    refused(&["--", "no-such-program"], 127, &["no-such-program"]);
+    refused(&["--lock", "std-port", "true"], 2, &["--lock std-port", "glibc, ondeck"]);
+    refused(&["--every", "7", "true"], 2, &["--every", "10s"]);
+    refused(&["--rate", "0", "true"], 2, &["--rate"]);
+    refused(&["--max-mb", "0", "true"], 2, &["--max-mb"]);
+    refused(&["-o", "/no/such/directory/a.pb.gz", "true"], 2, &["--output", "/no/such/directory"]);
+    let one = scratch.path("one");
+    refused(&["-o", &one, "--report", &one, "true"], 2, &["one", "two outputs"]);
+    refused(&[], 2, &["PROGRAM"]);
+}
+
+#[test]
+fn recordings_are_gone_afterwards() {
+    let scratch = Scratch::new("profiled-gone");
+    let listing = scratch.path("listing");
+    let run = profile(&[
+        "--",
+        "sh",
+        "-c",
+        &format!("ls -d \"$ONDECK_RECORD\" >{listing}; ls \"$ONDECK_RECORD\" >>{listing}"),
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let listing = std::fs::read_to_string(listing).unwrap();
+    let (directory, files) = listing.split_once('\n').unwrap();
+    assert!(files.contains(".ondeck") && !Path::new(directory).exists(), "{listing}");
+}
+
+#[test]
+fn probes_are_named_on_demand() {
+    let run = profile(&["--usdt", "true"]);
+    assert!(run.stderr.contains("ondeck:contended") && run.stderr.contains("bpftrace -p"), "{}", run.stderr);
+    let notes = Command::new("readelf").args(["-n", library()]).stdout(Stdio::piped()).output().unwrap();
+    let notes = String::from_utf8_lossy(&notes.stdout).into_owned();
+    for name in ["contended", "acquired", "release", "wake"] {
+        assert!(notes.contains(&format!("Name: {name}")), "{notes}");
+    }
+}
+
+/// As a daemon starts us that ignores the ends of its children.
+#[test]
+fn the_end_of_the_program_is_heard_though_it_is_ignored_by_who_started_us() {
+    use std::os::unix::process::CommandExt;
+    let mut profile = command(&["profile", "--library", library(), "--no-prediction", "--", "sh", "-c", "exit 3"]);
+    let ignore = || {
+        // SAFETY: takes numbers only.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: it only makes a call that a forked child may make.
+    unsafe { profile.pre_exec(ignore) };
+    assert_eq!(profile.output().unwrap().status.code(), Some(3));
+}
+
+/// The threads of this program wait for each other after its first one has ended: for 0.7 s, of which most is seen only if
+/// the process does not count as ended with that one.
+const LEFT_BY_THE_FIRST: &str = "#include <pthread.h>\n#include <unistd.h>\n\
+    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
+    static pthread_barrier_t both;\n\
+    static void *hold(void *unused) {\n\
+        pthread_barrier_wait(&both);\n\
+        for (int i = 0; i < 70; i++) { pthread_mutex_lock(&held); usleep(5000); pthread_mutex_unlock(&held); }\n\
+        return unused;\n}\n\
+    int main(void) {\n\
+        pthread_t one, other;\n\
+        pthread_barrier_init(&both, NULL, 2);\n\
+        pthread_create(&one, NULL, hold, NULL);\n        pthread_create(&other, NULL, hold, NULL);\n\
+        pthread_exit(NULL);\n}\n";
+
+#[test]
+fn a_process_lives_on_without_its_first_thread() {
+    let scratch = Scratch::new("profiled-first-thread");
+    let program = compiled(&scratch, "left", LEFT_BY_THE_FIRST, &[]);
+    let run = profile(&["--rate", "1", "--format", "json", "--no-prediction", "--", &program]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = ondeck_profile::json::from_json(&run.stdout).unwrap();
+    let waited: f64 = profile.locks.iter().filter(|lock| lock.name == "held").map(|lock| lock.wait_ns).sum();
+    // Until the first one is done, 0.35 s at least, one holds it and the other waits or waits for a core. Of a recording that
+    // ends with the first thread there would be next to nothing.
+    assert!(waited > 0.1e9, "{waited} ns");
+}
+
+/// Ten accounts with a mutex each, one after the other, and an array of three mutexes; each is waited for once.
+const ACCOUNTS: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include "sleepers.h"
+#define APART __attribute__((noinline))
+struct account { long balance; pthread_mutex_t mutex; };
+static pthread_mutex_t shards[3];
+static int n_transfers;
+APART static void *transfer(void *mutex)
+{
+    pthread_mutex_lock(mutex);
+    // The first of two: until the other one waits, and main for both.
+    if (n_transfers++ % 2 == 0)
+        until_in_futex(2);
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+APART static void use(pthread_mutex_t *mutex)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, transfer, mutex);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+APART static struct account *open_account(void)
+{
+    struct account *account = malloc(sizeof *account);
+    pthread_mutex_init(&account->mutex, NULL);
+    return account;
+}
+int main(void)
+{
+    for (int i = 0; i < 10; i++) {
+        struct account *account = open_account();
+        use(&account->mutex);
+        pthread_mutex_destroy(&account->mutex);
+        free(account);
+    }
+    for (int i = 0; i < 3; i++)
+        use(&shards[i]);
+    return 0;
+}
+"#;
+
+#[test]
+fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
+    let scratch = Scratch::new("accounts");
+    let program = compiled(&scratch, "accounts", ACCOUNTS, &[]);
+    let out = scratch.path("profile.json");
+    let names = |more: &[&str]| {
+        let flags = ["--rate", "1", "--format", "json", "--out", &out, "--no-prediction"];
+        assert_eq!(profile(&[&flags, more, &["--", &program]].concat()).code, Some(0));
+        let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+        let of_program = |name: &&String| name.contains("open_account") || name.contains("shards");
+        let mut names: Vec<String> = profile.locks.iter().map(|lock| &lock.name).filter(of_program).cloned().collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&[]), ["10 locks made in open_account (accounts.c:29)", "3 locks of shards[]"]);
+    let each = names(&["--each-lock"]);
+    assert_eq!((each.len(), each.last().map(String::as_str)), (13, Some("shards[2]")), "{each:?}");
+}
+
+/// Functions whose last act is the unlock: optimised, it is a jump, and they are not on the stack any more. One is called by
+/// its name, one by another's last act, one through a pointer; and two through one pointer.
+const JUMPERS: &str = r"
+#include <pthread.h>
+#include <unistd.h>
+#define APART __attribute__((noinline))
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+#define HOLDS(name, lock, ms) \
+    APART static void name(void) { pthread_mutex_lock(&lock); usleep(1000 * ms); pthread_mutex_unlock(&lock); }
+HOLDS(named, mutex, 2)
+HOLDS(inner, mutex, 3)
+HOLDS(pointed, mutex, 4)
+HOLDS(first, other, 9)
+HOLDS(second, other, 9)
+static volatile int n;
+APART static void outer(void) { n++; inner(); }
+static void (*volatile pointer)(void) = pointed;
+static void (*volatile both[2])(void) = { first, second };
+APART static void *works(void *argument)
+{
+    for (int i = 0; i < 20; i++) {
+        named();
+        outer();
+        pointer();
+        both[i & 1]();
+    }
+    return argument;
+}
+int main(void)
+{
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, works, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+";
+
+#[test]
+fn who_leaves_the_lock_by_a_jump_is_named_and_nobody_instead() {
+    let scratch = Scratch::new("jumpers");
+    let (program, out) = (compiled(&scratch, "jumpers", JUMPERS, &["-O2"]), scratch.path("profile.json"));
+    // By the default rate, of most holds only the unlock is known.
+    let flags = ["--format", "json", "--out", &out, "--no-prediction", "--", &program];
+    assert_eq!(profile(&flags).code, Some(0));
+    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    let names = |lock: &str| {
+        let lock = profile.locks.iter().find(|one| one.name == lock).expect("it was used");
+        let of = |site: &ondeck_profile::Site| ondeck_profile::busiest(&profile, &[*site]).unwrap_or_default().0;
+        lock.holders.iter().map(of).collect::<std::collections::BTreeSet<String>>()
+    };
+    assert_eq!(names("mutex"), ["inner", "named", "pointed"].map(str::to_owned).into());
+    let unknown = "[unknown, called by works]";
+    let of_two = names("other");
+    assert!(of_two.iter().all(|name| ["first", "second", unknown].contains(&name.as_str())), "{of_two:?}");
+}
+
+/// The header needs no library, and the program none.
+#[test]
+fn locks_have_the_names_that_the_program_gives_them() {
+    let scratch = Scratch::new("named");
+    let source = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "ondeck.h"
+static void *use(void *lock) {
+    for (int i = 0; i < 20; i++) { pthread_mutex_lock(lock); usleep(1000); pthread_mutex_unlock(lock); usleep(100); }
+    return 0;
+}
+static void all_use(pthread_mutex_t *lock) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(threads + i, 0, use, lock);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+}
+int main(void) {
+    pthread_mutex_t *locks = calloc(2, sizeof *locks);
+    ondeck_name(locks, "cache");
+    ondeck_name(locks + 1, "journal");
+    all_use(locks);
+    if (fork() == 0) { all_use(locks + 1); exit(0); }
+    wait(0);
+}
+"#;
+    let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include");
+    let program = compiled(&scratch, "named", source, &[headers]);
+    assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
+    let out = scratch.path("named.json");
+    assert_eq!(profile(&["--format", "json", "--out", &out, "--", &program]).code, Some(0));
+    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    let mut names: Vec<String> = profile.locks.into_iter().map(|lock| lock.name).collect();
+    names.sort();
+    assert_eq!(names, ["cache", "journal"]);
+}
+
+/// Containers often have no `sudo`, and root needs none.
+#[test]
+fn root_is_told_nothing_of_sudo() {
+    let scratch = Scratch::new("profiled-root");
+    let (list, page) = (scratch.path("list.txt"), scratch.path("page.html"));
+    let run = profile(&["--out", &list, "--report", &page, "--", "true"]);
+    let printed = profile(&["--", "true"]);
+    assert_eq!((run.code, printed.code), (Some(0), Some(0)), "{}", run.stderr);
+    // SAFETY: always may be called.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let texts = [list, page].map(|file| std::fs::read_to_string(file).unwrap());
+    for text in [&texts[0], &texts[1], &printed.stderr] {
+        assert!(text.contains("ondeck profile --futex -- true"), "{text}");
+        assert_eq!(text.contains("sudo"), !is_root, "{text}");
+    }
+}
+
+/// As many calls as the first argument says, of the kind of lock that the second names; nobody waits.
+const FEW: &str = r"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutex_t mutex;
+    pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_spinlock_t spin;
+    pthread_mutexattr_init(&attributes);
+    if (argv[2][0] == 'r')
+        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&mutex, &attributes);
+    pthread_spin_init(&spin, 0);
+    for (int n = atoi(argv[1]); n > 0; n--) {
+        if (argv[2][0] == 's') {
+            pthread_spin_lock(&spin);
+            pthread_spin_unlock(&spin);
+        } else if (argv[2][0] == 'w') {
+            pthread_rwlock_wrlock(&shared);
+            pthread_rwlock_unlock(&shared);
+        } else {
+            pthread_mutex_lock(&mutex);
+            pthread_mutex_unlock(&mutex);
+        }
+    }
+    return 0;
+}
+";
+
+#[test]
+fn calls_of_which_none_was_recorded_are_told_of() {
+    let scratch = Scratch::new("profiled-few");
+    let program = compiled(&scratch, "few", FEW, &[]);
+    let list = |rate: &str, n: &str, kind: &str, lock: &str| {
+        let run = profile(&["--lock", lock, "--rate", rate, "--", &program, n, kind]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run.stderr
+    };
+    for (kind, lock) in
+        [("mutex", "glibc"), ("mutex", "ondeck"), ("robust", "glibc"), ("wrlock", "glibc"), ("spin", "glibc")]
+    {
+        for n in ["1", "100", "400"] {
+            let text = list("1000000000", n, kind, lock);
+            let first = text.lines().next().unwrap_or_default();
+            assert!(
+                first.starts_with("few: Lock calls were made in ") && first.contains("1000000000"),
+                "{kind}: {text}"
+            );
+            assert!(
+                text.contains(&format!("--rate 1 -- {program} {n} {kind}")) && !text.contains("seen"),
+                "{kind}: {text}"
+            );
+        }
+        // One in 1000 of 400 may be among them or not.
+        assert!(!list("1000", "400", kind, lock).contains("No lock calls"));
+    }
+    assert!(list("1", "400", "mutex", "glibc").contains("no thread waited in 400 acquisitions of 1 lock"));
+    assert!(list("1", "0", "mutex", "glibc").starts_with("few: No lock calls were seen in "));
+}

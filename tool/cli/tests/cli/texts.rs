@@ -1,0 +1,93 @@
+//! What the program prints, whole: output is documentation. Only what does not depend on the machine is printed by the
+//! program here; the rest is in the tests of `ondeck-workloads`, with a made-up machine.
+
+use crate::common::{command, ondeck};
+use insta::assert_snapshot;
+
+const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/report/testdata/toy-before.csv");
+const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/report/testdata/toy-after.csv");
+
+/// Standard output in 100 columns.
+fn text(arguments: &[&str]) -> String {
+    text_in("100", arguments)
+}
+
+fn text_in(columns: &str, arguments: &[&str]) -> String {
+    let output = command(arguments).env("COLUMNS", columns).output().expect("the program can be started");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("all output is text")
+}
+
+/// All but a command, which stands in a line of its own to be copied.
+#[test]
+fn everything_fits_a_terminal_of_80_columns() {
+    let long =
+        "ondeck,ondeck[throughput+look_ns=100+poll_max_ns=4000],go-tristate-futex,go-spinbit-futex,pthread-adaptive";
+    let simulated = "ondeck,ondeck[throughput+look_ns=100+poll_max_ns=4000],go-tristate-futex,linux-mutex-patch1";
+    let bench = ["bench", "--seconds", "0.005", "--rounds", "1", "--workload", "solo,sections/cs20-out60,gc-wait"];
+    let sim =
+        ["sim", "--machine", "i7-13700h", "--seconds", "0.0005", "--explain", "--workload", "sections/cs20-out60"];
+    for arguments in [
+        &["--help"][..],
+        &["bench", "--help"],
+        &["bench", "-h"],
+        &["sim", "--help"],
+        &["sim", "-h"],
+        &["list", "--help"],
+        &["profile", "--help"],
+        &["top", "--help"],
+        &["calibrate", "--help"],
+        &["report", "--help"],
+        &["compare", "--help"],
+        &["list", "locks"],
+        &["list", "workloads"],
+        &["list", "machines"],
+        &["list", "machines", "--sources"],
+        &["compare", BEFORE, AFTER],
+        &[&bench[..], &["--threads", "1,3", "--lock", long]].concat(),
+        &[&sim[..], &["--threads", "1,20", "--lock", simulated]].concat(),
+    ] {
+        for line in text_in("80", arguments).lines().filter(|line| !line.starts_with("ondeck ")) {
+            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn list_locks() {
+    assert_snapshot!(ondeck(&["list", "locks"]).stdout);
+}
+
+#[test]
+fn list_workloads() {
+    assert_snapshot!(ondeck(&["list", "workloads"]).stdout);
+}
+
+/// What `here` is differs from machine to machine.
+#[test]
+fn list_machines() {
+    let text = ondeck(&["list", "machines"]).stdout;
+    let (here, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("here "));
+    assert!(matches!(here[..], [line] if line.contains("this machine, measured anew")), "{here:?}");
+    assert_snapshot!(others.join("\n"));
+}
+
+#[test]
+fn list_machines_with_their_sources() {
+    assert_snapshot!(ondeck(&["list", "machines", "--sources"]).stdout);
+}
+
+#[test]
+fn compare() {
+    assert_snapshot!(text(&["compare", BEFORE, AFTER]));
+}
+
+#[test]
+fn report_of_one_file() {
+    assert_snapshot!(text(&["report", BEFORE, "--markdown"]));
+}
+
+#[test]
+fn report_of_two_files() {
+    assert_snapshot!(text(&["report", BEFORE, AFTER, "--markdown"]));
+}

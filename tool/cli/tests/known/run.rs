@@ -1,0 +1,112 @@
+//! Building the programs, and running them with and without the recorder.
+
+use crate::library::library;
+use crate::truth::Truth;
+use ondeck_profile::Profile;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// Who answers the program's calls.
+pub(crate) const LOCKS: [&str; 2] = ["glibc", "ondeck"];
+
+/// Where the programs are, built.
+fn programs() -> &'static Path {
+    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known");
+        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/testprograms/known/build");
+        let status = Command::new(build).arg(&directory).status().unwrap();
+        assert!(status.success(), "the programs cannot be built");
+        directory
+    })
+}
+
+/// The names of all programs.
+pub(crate) fn names() -> Vec<String> {
+    let entries = programs().read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.filter(|name| !name.ends_with(".so")).collect();
+    names.sort();
+    names
+}
+
+/// A directory for what one run leaves; it stays until the next one, to be looked at.
+struct Ground(PathBuf);
+
+impl Ground {
+    fn new(name: &str) -> Self {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known-runs").join(name);
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        Ground(directory)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn truths(&self) -> Vec<Truth> {
+        let mut truths = Vec::new();
+        for entry in self.0.read_dir().unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_name().to_str().unwrap().starts_with("truth.") {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                let truth: Truth = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+                truths.push(truth);
+            }
+        }
+        truths
+    }
+}
+
+fn output_text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A program without the recorder: what it knows of itself.
+pub(crate) fn run_alone(name: &str, argument: Option<&str>) -> Vec<Truth> {
+    let ground = Ground::new(&format!("{name}-alone"));
+    let output = Command::new(programs().join(name)).arg(ground.path("truth")).args(argument).output().unwrap();
+    let truths = ground.truths();
+    assert!(!truths.is_empty(), "{name}: it wrote nothing of itself: {}", output_text(&output));
+    truths
+}
+
+/// What a profiled run left.
+pub(crate) struct Profiled {
+    pub(crate) profile: Profile,
+    pub(crate) truths: Vec<Truth>,
+    /// The program with its path, and its arguments.
+    pub(crate) command: Vec<String>,
+}
+
+/// A program under the recorder. `rate` is the default without.
+pub(crate) fn run_profiled(
+    name: &str,
+    argument: Option<&str>,
+    lock: &str,
+    rate: Option<u32>,
+) -> Result<Profiled, String> {
+    let ground = Ground::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
+    let out = ground.path("profile.json");
+    let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), ground.path("truth")];
+    command.extend(argument.map(str::to_owned));
+    let mut ondeck = Command::new(env!("CARGO_BIN_EXE_ondeck"));
+    ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "--format", "json", "--out", &out]);
+    if let Some(rate) = rate {
+        ondeck.args(["--rate", &rate.to_string()]);
+    }
+    let output = ondeck.arg("--").args(&command).stdin(Stdio::null()).output().unwrap();
+    let text = output_text(&output);
+    // Those with an argument do not end well.
+    if argument.is_none() && !output.status.success() {
+        return Err(format!("{}: {text}", output.status));
+    }
+    let json = std::fs::read_to_string(&out).map_err(|error| format!("no profile: {error}: {text}"))?;
+    let profile: Profile = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+    let truths = ground.truths();
+    if truths.is_empty() {
+        return Err(format!("it wrote nothing of itself: {text}"));
+    }
+    Ok(Profiled { profile, truths, command })
+}

@@ -1,0 +1,123 @@
+//! What a thread waits for that sleeps in one of ondeck's locks: such a thread mostly sleeps on a word of its own.
+//!
+//! The lock or the condition variable is found from the word by the process's memory, as long as the thread sleeps:
+//!
+//! - Who is on deck naps on the upper half of the lock's word. The word says so itself: it is locked, a seat is taken, and who
+//!   sits there naps. The words of other locks, and pointers, have other bits there.
+//! - A sleeper in the dugout, and a waiter of a condition variable, sleep on a word of their node. A label lies behind that.
+//!   `dugout.rs` of ondeck's locks says why nothing else is taken for one.
+//!
+//! Both are asked only of a thread whose stack is in ondeck's code, and that has waited for long. One whose stack is too far
+//! away for the lock's word has no node. It sleeps for a moment at a time, so the kernel shows short waits.
+//!
+//! In a program that has its locks by ondeck's library, a thread waits for the mutex around the lock, which also says who has
+//! it. In another program it waits for the lock itself.
+
+use super::build::Names;
+use super::kinds::{Class, Meaning, Whose};
+use crate::collect::holders::long_memory;
+use crate::profile::{LockKind, WaitKind};
+use ondeck_trace::Wait;
+
+/// The bits in which the words of a label differ, as `dugout.rs` has it.
+const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;
+/// In the address of a label: it is a condition variable's.
+const CONDITION: u64 = 1;
+/// The alignment of a node, and where in it a thread sleeps.
+const NODE: u64 = 512;
+const GRANT: u64 = 24;
+/// From that word to the label.
+const LABEL: u64 = 16;
+/// Bits of a lock's word, as `state.rs` of ondeck's has them: DECK, NAPPING and LOCKED, and one that is never set.
+const NAPS: u64 = 1 << 44 | 1 << 49 | 1 << 62;
+const NEVER: u64 = 1 << 63;
+/// Where a mutex of pthreads' has the lock.
+const RAW: u64 = 24;
+
+/// Who serves the lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The library, in a mutex of pthreads'.
+    Library,
+    Program,
+}
+
+impl Names<'_> {
+    /// Where a thread that still sleeps waits for what: the address of a lock or of a condition variable. For a wait that is not
+    /// ondeck's, the address that the kernel tells.
+    pub(super) fn meant_by_sleeper(&mut self, wait: &Wait) -> u64 {
+        let stack = self.stack(wait.image, wait.stack);
+        let Some(by) = self.server(stack) else { return wait.address };
+        let pid = self.told.processes[wait.image].pid;
+        let found = find(wait.address, by, |address| long_memory(pid, address));
+        let Some((address, meaning)) = found else { return wait.address };
+        self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: Whose::Object(0) });
+        address
+    }
+
+    fn server(&self, stack: u32) -> Option<By> {
+        let is_ours = |name: &str| name.contains("ondeck_lineage::") || name.contains("ondeck_core::");
+        if self.is_in_library(stack) {
+            Some(By::Library)
+        } else {
+            self.names(stack).any(is_ours).then_some(By::Program)
+        }
+    }
+}
+
+/// What a word is for on which a thread sleeps in ondeck's code.
+fn find(word: u64, by: By, read: impl Fn(u64) -> Option<u64>) -> Option<(u64, Meaning)> {
+    let mutex =
+        |lock: u64| (if by == By::Library { lock.wrapping_sub(RAW) } else { lock }, Meaning::Lock(LockKind::Mutex));
+    if word % 8 == 4 {
+        let lock = word - 4;
+        return (read(lock)? & (NAPS | NEVER) == NAPS).then(|| mutex(lock));
+    }
+    if word % NODE != GRANT {
+        return None;
+    }
+    let what = read(word + LABEL)?;
+    match what ^ read(word + LABEL + 8)? {
+        MAGIC if what & CONDITION != 0 => Some((what & !CONDITION, Meaning::Wait(WaitKind::Condition))),
+        MAGIC => Some(mutex(what)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORD: u64 = 0x7000 + GRANT;
+
+    fn labelled(word: u64, by: By, [what, check]: [u64; 2]) -> Option<(u64, Meaning)> {
+        find(word, by, |address| Some(if address == word + LABEL { what } else { check }))
+    }
+
+    #[test]
+    fn only_labels_of_sleepers_are_taken_for_locks() {
+        let is_lock = |found, address| assert_eq!(found, Some((address, Meaning::Lock(LockKind::Mutex))));
+        let label = |what: u64| [what, what ^ MAGIC];
+        is_lock(labelled(WORD, By::Program, label(0x5018)), 0x5018);
+        is_lock(labelled(WORD, By::Library, label(0x5018)), 0x5000);
+        for by in [By::Library, By::Program] {
+            let condition = Some((0x5030, Meaning::Wait(WaitKind::Condition)));
+            assert_eq!(labelled(WORD, by, label(0x5030 | CONDITION)), condition);
+            assert_eq!(labelled(WORD + 8, by, label(0x5018)), None, "another word");
+            assert_eq!(labelled(WORD, by, [0; 2]), None, "a new node");
+            assert_eq!(labelled(WORD, by, [0x5018, 0x5030 ^ MAGIC]), None, "half of a new label");
+            assert_eq!(find(WORD, by, |_| None), None, "the process is gone");
+        }
+    }
+
+    #[test]
+    fn a_nap_is_told_from_other_sleep_between_multiples_of_eight() {
+        let found = |by, state: u64| find(0x501c, by, |address| (address == 0x5018).then_some(state));
+        let is_lock = |found, address| assert_eq!(found, Some((address, Meaning::Lock(LockKind::Mutex))));
+        is_lock(found(By::Program, NAPS | 77), 0x5018);
+        is_lock(found(By::Library, NAPS | 77), 0x5000);
+        for other in [0, 2, 1 << 62, 0x7fff_1234_5678, NAPS | NEVER] {
+            assert_eq!(found(By::Library, other), None, "{other:x}");
+        }
+    }
+}

@@ -1,0 +1,590 @@
+//! Frames that stand between a program and its lock and say nothing of either: who waits is whoever called them.
+//!
+//! A name counts if its short form begins with one of [`BEGINNINGS`]; a function whose name is not known, if it is in
+//! one of [`LIBRARIES`]. The lists are here and nowhere else: a frame that is missing shows up as the top of many stacks.
+
+use crate::names::brief;
+use crate::profile::{Frame, Profile, Site};
+use std::collections::HashMap;
+
+/// Whether a frame is of a library that a program stands on, and not its own.
+pub(crate) fn is_below(frame: &Frame) -> bool {
+    const BELOW: [&str; 6] = ["libc.", "libc-", "ld-", "libpthread", "libstdc++", "libondeck"];
+    let file = frame.module.rsplit('/').next().unwrap_or_default();
+    BELOW.iter().any(|library| file.starts_with(library))
+}
+
+/// Frames that no function has: what the stack wants, or has, a lock for readers and writers for.
+pub(crate) const READING: &str = "(reading)";
+pub(crate) const WRITING: &str = "(writing)";
+
+/// In the place of a function that is gone from the stack, as its last act was a jump.
+pub(crate) const UNKNOWN: &str = "[unknown]";
+
+/// How the short names of such functions begin.
+const BEGINNINGS: &[&str] = &[
+    READING,
+    WRITING,
+    // The C library, with the names that its parts give each other, and C11.
+    "pthread_mutex_",
+    "__pthread_mutex_",
+    "___pthread_mutex_",
+    "__GI___pthread_mutex_",
+    "pthread_cond_",
+    "__pthread_cond_",
+    "___pthread_cond_",
+    "__lll_",
+    "__GI___lll_",
+    "lll_",
+    "futex_",
+    "__futex_",
+    "__GI___futex_",
+    "mtx_",
+    "cnd_",
+    "syscall",
+    "pthread_rwlock_",
+    "__pthread_rwlock_",
+    "___pthread_rwlock_",
+    "pthread_barrier_",
+    "pthread_once",
+    "__pthread_once",
+    "pthread_join",
+    "pthread_timedjoin_np",
+    "__pthread_clockjoin",
+    "sem_wait",
+    "sem_timedwait",
+    "sem_clockwait",
+    "__new_sem_wait",
+    "sem_post",
+    "__new_sem_post",
+    "do_futex_wait",
+    // musl.
+    "__lock",
+    "__timedwait",
+    "__syscall_cp",
+    "__wait",
+    // C++: libstdc++ and libc++.
+    "__gthread_",
+    "__gthrw_",
+    "std::mutex::",
+    "std::timed_mutex::",
+    "std::recursive_mutex::",
+    "std::recursive_timed_mutex::",
+    "std::__mutex_base::",
+    "std::__recursive_mutex_base::",
+    "std::__timed_mutex_impl::",
+    "std::__libcpp_mutex_",
+    "std::__libcpp_recursive_mutex_",
+    "std::__libcpp_condvar_",
+    "std::lock_guard::",
+    "std::unique_lock::",
+    "std::scoped_lock::",
+    "std::lock",
+    "std::try_lock",
+    "std::__detail::__lock_impl",
+    "std::__detail::__try_lock_impl",
+    "std::shared_mutex::",
+    "std::shared_timed_mutex::",
+    "std::__shared_mutex_pthread::",
+    "std::__shared_timed_mutex_base::",
+    "std::shared_lock::",
+    "__glibcxx_rwlock_",
+    "std::__glibcxx_rwlock_",
+    "std::counting_semaphore::",
+    "std::__semaphore_impl::",
+    "std::call_once",
+    "std::__detail::__platform_wait",
+    "std::__detail::__wait",
+    "std::__detail::__timed_wait",
+    "std::__atomic_wait",
+    "std::__atomic_base::wait",
+    "std::__atomic_semaphore::",
+    "std::__tree_barrier::",
+    "std::__libcpp_atomic_wait",
+    "std::__libcpp_platform_wait_on_address",
+    "std::__cxx_atomic_wait",
+    "std::atomic::wait",
+    "std::atomic_flag::wait",
+    "std::barrier::",
+    "std::latch::",
+    "std::thread::join",
+    "std::condition_variable::",
+    "std::condition_variable_any::",
+    "std::_V2::condition_variable_any::",
+    "std::__condvar::",
+    // Rust: the standard library, whose modules have moved over time, parking_lot, and what drops a guard.
+    "std::sync::mutex::",
+    "std::sync::poison::",
+    "std::sync::condvar::",
+    "std::sync::once",
+    "std::sync::barrier::",
+    "std::sync::lazy_lock::",
+    "std::sync::mpmc::",
+    "std::sync::mpsc::",
+    "std::sync::rwlock::",
+    "std::thread::park",
+    "std::thread::JoinInner::",
+    "std::thread::JoinHandle::",
+    "std::thread::lifecycle::JoinInner::",
+    "std::thread::join_handle::",
+    "std::sys::",
+    "std::sys_common::",
+    "parking_lot::",
+    "parking_lot_core::",
+    "lock_api::",
+    "core::ptr::drop_in_place",
+    "core::mem::drop",
+    // Go's runtime.
+    "runtime.futex",
+    "runtime.notesleep",
+    "runtime.notetsleep",
+    "runtime.mPark",
+    "runtime.stopm",
+    // Libraries that programs take their mutexes from.
+    "boost::mutex::",
+    "boost::timed_mutex::",
+    "boost::recursive_mutex::",
+    "boost::recursive_timed_mutex::",
+    "boost::shared_mutex::",
+    "boost::posix::pthread_",
+    "boost::pthread::",
+    "boost::shared_lock::",
+    "boost::upgrade_lock::",
+    "boost::condition_variable_any::",
+    "boost::lock_guard::",
+    "boost::unique_lock::",
+    "boost::condition_variable::",
+    "absl::Mutex::",
+    "absl::MutexLock::",
+    "absl::ReaderMutexLock::",
+    "absl::WriterMutexLock::",
+    "absl::CondVar::",
+    "absl::base_internal::SpinLock",
+    "absl::synchronization_internal::",
+    "AbslInternal",
+    "nsync_",
+    "nsync::nsync_",
+    "folly::SharedMutex",
+    "folly::MicroLock",
+    "folly::Baton::",
+    "folly::SaturatingSemaphore::",
+    "folly::ParkingLot::",
+    "folly::parking_lot_detail::",
+    "folly::detail::futex",
+    "folly::detail::distributed_mutex::",
+    "folly::detail::MemoryIdler::",
+    "WTF::ParkingLot::",
+    "WTF::Lock",
+    "WTF::WordLock",
+    "WTF::Condition::",
+    "g_mutex_",
+    "g_cond_",
+    "uv_mutex_",
+    "uv_cond_",
+    "apr_thread_mutex_",
+    "apr_thread_cond_",
+    "rocksdb::port::Mutex::",
+    "rocksdb::port::CondVar::",
+    "rocksdb::MutexLock::",
+    "kyotocabinet::Mutex::",
+    "kyotocabinet::CondVar::",
+    "v8::base::Mutex::",
+    "v8::base::RecursiveMutex::",
+    "v8::base::ConditionVariable::",
+    // CPython.
+    "take_gil",
+    "drop_gil",
+    "PyCOND_TIMEDWAIT",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "_PyThreadState_Attach",
+    "_PyThreadState_Detach",
+    "PyThread_acquire_lock",
+    "PyThread_release_lock",
+    "acquire_timed",
+    "_PyMutex_Lock",
+    "PyMutex_Lock",
+    "_PySemaphore_",
+    // MySQL and MariaDB.
+    "inline_mysql_mutex_",
+    "inline_mysql_cond_",
+    "psi_mutex_",
+    "psi_cond_",
+    "safe_mutex_",
+    "safe_cond_",
+    "os_event",
+    "sync_array_",
+    "PolicyMutex::",
+    "TTASEventMutex::",
+    "rw_lock_s_lock",
+    "rw_lock_x_lock",
+    "rw_lock_sx_lock",
+    "pfs_rw_lock_",
+    "srw_mutex_impl::",
+    "ssux_lock_impl::",
+    // Ours.
+    "ondeck_",
+    "ondeck::",
+];
+
+/// How the files of libraries begin that have such functions.
+const LIBRARIES: &[&str] = &[
+    "libc.so",
+    "libc-",
+    "libpthread",
+    "libstdc++.so",
+    "libondeck",
+    "libabsl_synchronization.so",
+    "libabsl_base.so",
+    "libnsync.so",
+];
+
+/// Packages of Rust that lock and do nothing else.
+const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-lineage", "ondeck-record"];
+
+/// What functions of classes that only lock are called, in lower case and without `_`; beside what makes and destroys them.
+const LOCKING: &[&str] = &[
+    "lock",
+    "unlock",
+    "trylock",
+    "lockslow",
+    "unlockslow",
+    "lockshared",
+    "unlockshared",
+    "trylockshared",
+    "sharedlock",
+    "sharedunlock",
+    "readlock",
+    "readunlock",
+    "writelock",
+    "writeunlock",
+    "acquire",
+    "release",
+    "enter",
+    "leave",
+    "drop",
+];
+
+/// Headers whose functions only lock: ours, and those of C++ libraries below a directory [`OF_CPP`]. A function that is made
+/// for a type of another function's own is inlined without a path.
+const HEADERS: &[&str] =
+    &["condition_variable", "condition_variable.h", "mutex", "shared_mutex", "std_mutex.h", "unique_lock.h"];
+const OF_CPP: &str = "/c++/";
+const OUR_HEADER: &str = "ondeck.hpp";
+
+/// What is known of each frame of a profile, found out once: there are more stacks than frames.
+pub(crate) struct Tops<'p> {
+    profile: &'p Profile,
+    briefs: Vec<String>,
+    wrappers: Vec<bool>,
+}
+
+impl<'p> Tops<'p> {
+    /// Looks at all frames.
+    pub(crate) fn new(profile: &'p Profile) -> Tops<'p> {
+        let briefs: Vec<String> = profile.frames.iter().map(|frame| brief(&frame.function)).collect();
+        let wrappers = profile.frames.iter().zip(&briefs).map(|(frame, brief)| is_wrapper(frame, brief)).collect();
+        Tops { profile, briefs, wrappers }
+    }
+
+    /// The short name of a frame.
+    pub(crate) fn brief(&self, frame: u32) -> &str {
+        self.briefs.get(frame as usize).map_or("", String::as_str)
+    }
+
+    /// Whether the frame is there only because somebody locks.
+    pub(crate) fn is_wrapper(&self, frame: u32) -> bool {
+        self.wrappers.get(frame as usize).copied().unwrap_or(false)
+    }
+
+    /// The numbers of a stack's frames, the innermost first; those that no frame has are left out.
+    pub(crate) fn stack(&self, stack: u32) -> impl DoubleEndedIterator<Item = u32> + Clone + use<'p> {
+        let numbers = self.profile.stacks.get(stack as usize).map_or(&[][..], Vec::as_slice);
+        let n_frames = self.profile.frames.len();
+        numbers.iter().copied().filter(move |number| (*number as usize) < n_frames)
+    }
+
+    /// The innermost frame that is no wrapper; the innermost of all if there is no other, `None` of an empty stack.
+    pub(crate) fn top(&self, stack: u32) -> Option<u32> {
+        let frame = |number: &u32| &self.profile.frames[*number as usize];
+        top(self.stack(stack), |number| self.is_wrapper(*number), |number| is_below(frame(number)))
+    }
+
+    /// Whose sites have the most time together, by the short name of their [`top`](Self::top), and which part of all
+    /// that is.
+    pub(crate) fn busiest(&self, sites: &[Site]) -> Option<(String, f64)> {
+        let mut sums: HashMap<(&str, &str), f64> = HashMap::new();
+        for site in sites {
+            let name = self.top(site.stack).map_or(NO_STACK, |frame| self.brief(frame));
+            *sums.entry((name, self.access(site.stack).unwrap_or(""))).or_default() += site.ns;
+        }
+        let whole: f64 = sites.iter().map(|site| site.ns).sum();
+        // The first by name of those that are alike, so that it is the same each time.
+        let ((name, access), ns) =
+            sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?;
+        let access = if access.is_empty() { String::new() } else { format!(" {access}") };
+        Some((format!("{name}{access}"), if whole > 0.0 { ns / whole } else { 0.0 }))
+    }
+
+    /// What a stack wants, or has, a lock for readers and writers for: [`READING`] or [`WRITING`].
+    pub(crate) fn access(&self, stack: u32) -> Option<&'static str> {
+        let brief = self.brief(self.stack(stack).next()?);
+        [READING, WRITING].into_iter().find(|access| *access == brief)
+    }
+}
+
+/// Whose sites of a lock have the most time together, by a short name of the function, and which part of all that is; `None`
+/// without sites. Functions that only lock are left out: it is who called them.
+pub fn busiest(profile: &Profile, sites: &[Site]) -> Option<(String, f64)> {
+    Tops::new(profile).busiest(sites)
+}
+
+/// The innermost of a stack's frames that is no wrapper. Where that is not of the program, as what starts threads, or where all
+/// are wrappers, the outermost of the wrappers that are; the innermost of all where none is.
+pub(crate) fn top<F: Copy>(
+    frames: impl DoubleEndedIterator<Item = F> + Clone,
+    is_wrapper: impl Fn(&F) -> bool,
+    is_below: impl Fn(&F) -> bool,
+) -> Option<F> {
+    let found = frames.clone().find(|frame| !is_wrapper(frame));
+    if found.is_some_and(|frame| !is_below(&frame)) {
+        return found;
+    }
+    let wrappers = frames.clone().take_while(|frame| is_wrapper(frame));
+    let own = wrappers.filter(|frame| !is_below(frame)).last();
+    own.or(found).or_else(|| frames.clone().next())
+}
+
+pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
+    if !frame.is_named {
+        return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
+    }
+    let is_known = BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning));
+    let is_of_header = frame.is_inlined && !brief.contains("::") && is_of_header(&frame.file);
+    let is_of_library = is_of_locks(&frame.file) || is_of_standard_library(frame, brief) || is_of_header;
+    is_known || is_of_library || is_of_a_guard(frame, brief)
+}
+
+/// Whether a function is of a standard library by its source file. Only of an inlined function, which may have no path, is
+/// that enough: the last line of a program's function may be one of a header.
+fn is_of_standard_library(frame: &Frame, brief: &str) -> bool {
+    let is_rust = frame.file.split_once("/library/").is_some_and(|(source, _)| {
+        source.starts_with("/rustc/") || source.contains("/rustc-") || source.ends_with("/rustlib/src/rust")
+    });
+    let is_library = is_rust || frame.file.contains("/include/c++/");
+    is_library
+        && match brief.split_once("::") {
+            Some(("std" | "core" | "alloc" | "__gnu_cxx", _)) => true,
+            // Of a parameter or a type, as `F::call_once`: packages and namespaces are written in small letters.
+            Some((root, _)) => {
+                frame.is_inlined && root.starts_with(|first: char| !first.is_lowercase() && first != '_')
+            }
+            None => frame.is_inlined,
+        }
+}
+
+/// Whether a function locks or unlocks for a class of the program that does nothing else, by both names: `Lock::~Lock`,
+/// `app::Mutex::unlock`. Where the class is not known, as the function was inlined, by its own: `lock`.
+fn is_of_a_guard(frame: &Frame, brief: &str) -> bool {
+    let mut parts = brief.rsplit("::").map(|part| part.to_lowercase().replace('_', ""));
+    let Some(function) = parts.next() else { return false };
+    let Some(class) = parts.next() else {
+        return frame.is_inlined && function.contains("lock") && LOCKING.contains(&function.as_str());
+    };
+    let is_one_of = |words: &[&str]| words.iter().any(|word| class.ends_with(word));
+    let is_guard =
+        is_one_of(&["lock", "locker", "mutex", "guard", "criticalsection"]) && !is_one_of(&["block", "clock"]);
+    let is_made = function.strip_prefix('~').unwrap_or(&function) == class;
+    is_guard && (is_made || LOCKING.contains(&function.as_str()))
+}
+
+/// The same of C++'s, and of ours.
+fn is_of_header(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or_default();
+    name == OUR_HEADER || file.contains(OF_CPP) && HEADERS.contains(&name)
+}
+
+/// Whether a source file is of a package of locks. Where a program has tables of lines only, names of functions that were
+/// inlined do not tell whose they are.
+fn is_of_locks(file: &str) -> bool {
+    let mut parts = file.rsplit('/').skip_while(|part| *part != "src").skip(1);
+    let Some(package) = parts.next() else { return false };
+    PACKAGES.iter().any(|name| {
+        let version = package.strip_prefix(name);
+        version.is_some_and(|rest| {
+            rest.is_empty()
+                || rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        })
+    })
+}
+
+/// What stands in the place of an empty stack.
+pub(crate) const NO_STACK: &str = "(no stack)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(function: &str, module: &str) -> bool {
+        let frame = Frame {
+            function: function.into(),
+            module: module.into(),
+            is_named: !function.contains("+0x"),
+            ..Frame::default()
+        };
+        is_wrapper(&frame, &brief(function))
+    }
+
+    #[test]
+    fn locking_is_told_from_what_locks() {
+        for (function, module) in [
+            ("std::mutex::lock()", "app"),
+            ("std::lock_guard<std::mutex>::lock_guard(std::mutex&)", "app"),
+            ("void std::lock<std::mutex, std::mutex>(std::mutex&, std::mutex&)", "app"),
+            ("__gthread_mutex_lock(pthread_mutex_t*)", "app"),
+            ("pthread_mutex_lock", "libc.so.6"),
+            ("libc.so.6+0x8f2a1", "libc.so.6"),
+            ("std::sys::sync::mutex::pthread::Mutex::lock", "app"),
+            ("<std::sync::poison::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop", "app"),
+            ("core::ptr::drop_in_place<std::sync::poison::mutex::MutexGuard<u64>>", "app"),
+            ("<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock", "app"),
+            ("rocksdb::port::Mutex::Lock()", "librocksdb.so.7.8"),
+            ("kyotocabinet::Mutex::Mutex()", "libkyotocabinet.so.16"),
+            ("inline_mysql_mutex_lock(mysql_mutex_t*, char const*, unsigned int)", "mariadbd"),
+            ("boost::posix::pthread_mutex_unlock(pthread_mutex_t*)", "app"),
+            ("std::__glibcxx_rwlock_unlock(pthread_rwlock_t*)", "app"),
+            ("app::Mutex::lock", "app"),
+            ("<app::SpinGuard<T> as core::ops::drop::Drop>::drop", "app"),
+            ("Lock::Lock(std::mutex&)", "app"),
+            ("app::ScopedLocker<int>::~ScopedLocker()", "app"),
+            ("CriticalSection::Enter()", "app"),
+        ] {
+            assert!(judged(function, module), "{function}");
+        }
+        for (function, module) in [
+            ("main", "app"),
+            ("row_lock_table(row_prebuilt_t*)", "mariadbd"),
+            ("app+0x1234", "app"),
+            ("malloc", "libc.so.6"),
+            ("std::vector<int>::push_back(int)", "app"),
+            ("rocksdb::MutexLocker::work()", "app"),
+            ("LockManager::acquire()", "app"),
+            ("Block::~Block()", "app"),
+            ("Clock::lock()", "app"),
+            ("lock", "app"),
+        ] {
+            assert!(!judged(function, module), "{function}");
+        }
+    }
+
+    #[test]
+    fn files_of_packages_of_locks_are_known() {
+        for file in [
+            "/r/src/x-1/lock_api-0.5.0/src/mutex.rs",
+            "/w/crates/ondeck/src/raw.rs",
+            "ondeck-0.1.0/src/poison/mutex.rs",
+        ] {
+            assert!(is_of_locks(file), "{file}");
+        }
+        for file in ["", "app/src/main.rs", "/w/ondeck-client/src/raw.rs", "ondeck/tests/raw.rs", "src/lib.rs"] {
+            assert!(!is_of_locks(file), "{file}");
+        }
+    }
+
+    /// As with `debug = "line-tables-only"`.
+    #[test]
+    fn inlined_functions_are_known_by_their_files() {
+        let judged = |function: &str, file: &str, is_inlined: bool| {
+            let (function, file) = (function.to_owned(), file.to_owned());
+            let frame = Frame { function, file, is_inlined, is_named: true, ..Frame::default() };
+            is_wrapper(&frame, &brief(&frame.function))
+        };
+        for (function, file) in [
+            ("lock<u64>", "/rustc/00ff/library/std/src/sync/poison/mutex.rs"),
+            ("unlock", "/rustc/00ff/library/std/src/sys/sync/mutex/futex.rs"),
+            ("join<()>", "/rustc/00ff/library/std/src/thread/join_handle.rs"),
+            ("drop_in_place<u64>", "/usr/src/rustc-1.63.0/library/core/src/ptr/mod.rs"),
+            ("drop<u64>", "/opt/.rustup/toolchains/y/lib/rustlib/src/rust/library/core/src/mem/mod.rs"),
+            ("F::call_once<fn()>", "/rustc/00ff/library/core/src/ops/function.rs"),
+            ("core::mem::replace::<u64>", "/rustc/00ff/library/core/src/mem/mod.rs"),
+            ("__invoke<main()::<lambda()> >", "/usr/include/c++/12/bits/invoke.h"),
+        ] {
+            assert!(judged(function, file, true), "{function}");
+        }
+        for (function, file) in [
+            ("app::work", "/rustc/00ff/library/core/src/ptr/mod.rs"),
+            ("drop", "src/main.rs"),
+            ("replace", "/w/library/core/src/lib.rs"),
+            ("space::work()", "/usr/include/c++/12/bits/std_mutex.h"),
+        ] {
+            assert!(!judged(function, file, true), "{function}");
+        }
+        let file = "/usr/include/c++/12/bits/std_mutex.h";
+        assert!(judged("try_lock<u64>", "src/main.rs", true), "whose is not known");
+        assert!(!judged("lock", "src/main.rs", false));
+        assert!(!judged("work()", file, false), "its last line is another function's");
+        assert!(judged("std::thread::_State_impl<int>::_M_run()", file, false));
+    }
+
+    /// As a wait with a lambda for its condition.
+    #[test]
+    fn functions_of_headers_are_known_by_their_files() {
+        let judged = |function: &str, file: &str| {
+            let frame = Frame {
+                function: function.into(),
+                file: file.into(),
+                is_inlined: true,
+                is_named: true,
+                ..Frame::default()
+            };
+            is_wrapper(&frame, &brief(function))
+        };
+        let wait = "wait<consume()::<lambda()> >";
+        for file in ["/usr/include/ondeck.hpp", "/usr/include/c++/14/condition_variable", "/lib/c++/v1/mutex"] {
+            assert!(judged(wait, file), "{file}");
+        }
+        for (function, file) in [(wait, "/src/mutex"), (wait, "/src/ondeck.cpp"), ("app::wait", "/src/ondeck.hpp")] {
+            assert!(!judged(function, file), "{function} in {file}");
+        }
+    }
+
+    /// One function may do both, and is two then.
+    #[test]
+    fn readers_are_told_from_writers() {
+        let mut profile = crate::made_up::small();
+        let serve = profile.stacks[0].clone();
+        for access in [READING, WRITING] {
+            let frame = Frame { function: access.into(), is_named: true, ..Frame::default() };
+            profile.frames.push(frame);
+            let number = profile.frames.len() as u32 - 1;
+            profile.stacks.push(std::iter::once(number).chain(serve.iter().copied()).collect());
+        }
+        let (reading, writing) = (profile.stacks.len() as u32 - 2, profile.stacks.len() as u32 - 1);
+        let tops = Tops::new(&profile);
+        assert_eq!([reading, writing].map(|stack| tops.access(stack)), [Some(READING), Some(WRITING)]);
+        assert_eq!(tops.top(reading).map(|frame| tops.brief(frame)), Some("serve"));
+        let site = |stack, ns| Site { stack, count: 1.0, ns };
+        let (name, share) = tops.busiest(&[site(writing, 30.0), site(reading, 60.0), site(0, 10.0)]).unwrap();
+        assert_eq!((name.as_str(), share), ("serve (reading)", 0.6));
+    }
+
+    #[test]
+    fn the_top_is_the_first_that_is_no_wrapper() {
+        let profile = crate::made_up::small();
+        let tops = Tops::new(&profile);
+        let name = |stack| tops.top(stack).map(|frame| tops.brief(frame));
+        assert_eq!([0, 1, 2, 99].map(name), [Some("serve"), Some("pthread_mutex_unlock"), None, None]);
+    }
+
+    #[test]
+    fn stacks_with_the_same_top_are_taken_together() {
+        let profile = crate::made_up::small();
+        let tops = Tops::new(&profile);
+        let site = |stack, ns| Site { stack, count: 1.0, ns };
+        let (name, share) = tops.busiest(&[site(2, 40.0), site(0, 30.0), site(3, 30.0)]).unwrap();
+        assert_eq!((name.as_str(), share), ("serve", 0.6));
+        assert_eq!(tops.access(0), None);
+        assert_eq!(tops.busiest(&[]), None);
+        assert_eq!(tops.busiest(&[site(2, 0.0)]), Some((NO_STACK.to_string(), 0.0)));
+    }
+}
