@@ -1,6 +1,7 @@
 //! The workspace's own tools, `cargo xtask NAME`: what no stock tool checks.
 //!
-//! Each is also a step of `.ci/run`, and there is no other list of steps.
+//! Who changes this project runs them, and so do `.ci/run` and `.ci/nightly`. Begin with `Tool`, the list of them; each has a
+//! file of its name.
 
 mod asm;
 mod command;

@@ -1,4 +1,8 @@
-//! The functions of `include/ondeck.h`, which documents them. `include/ondeck.hpp` is the interface for C++.
+//! ondeck's locks for C and C++: the functions of `include/ondeck.h`, which documents them. `include/ondeck.hpp` is the
+//! interface for C++.
+//!
+//! Nobody uses this crate from Rust. In C the types to start with are `ondeck_mutex_t`, `ondeck_cond_t` and
+//! `ondeck_monitor_t`.
 //!
 //! The objects are the raw locks themselves. C sees words of their size, and an object of zeros is a free one.
 //!

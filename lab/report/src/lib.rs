@@ -1,5 +1,8 @@
 //! What is made of rows: files, comparisons, tables, findings, charts and pages.
 //!
+//! Whoever measures uses it: `workloads`, the tools and the program `ondeck`. Begin with [`Row`](row::Row);
+//! [`Board`](board::Board), rows as they are compared; [`Document`](document::Document), a report before it has a form.
+//!
 //! Knows nothing of what runs locks. A [`Row`](row::Row) is what one lock did in one workload at one number of threads in
 //! one round; whoever measures gives rows, and data flows one way from there:
 //!

@@ -1,5 +1,8 @@
 //! A simulated many-core machine that locks run on, unchanged and reproducibly.
 //!
+//! `workloads` runs locks on it for `ondeck sim`, and `conformance` tests them on it. Begin with [`Machine`](machine::Machine), what
+//! is simulated; [`run`]; [`Outcome`], what came out.
+//!
 //! [`Simulated`] is a [`Platform`](ondeck_core::Platform): a lock that is written over the seam runs on it as it
 //! stands. Its threads are coroutines in one thread of the system; its time is an integer that only the cost of what
 //! they do moves on. What is modelled: cache lines with owners, sharers and one request at a time; distances between

@@ -1,4 +1,7 @@
-//! Measures locks: workloads, drivers, the simulated machine, calibration.
+//! Measures locks, on this machine and on simulated ones: workloads, drivers, calibration.
+//!
+//! The program `ondeck` uses it for `bench`, `sim`, `check` and `calibrate`. Begin with [`Plan`](plan::Plan), what is to be measured;
+//! [`WorkloadSpec`](workload::WorkloadSpec), what the threads do; [`LockSpec`](lock::LockSpec), with which lock.
 //!
 //! [`driver::run`] carries out a plan and gives rows. A row is what one lock did in one workload at one thread count in
 //! one round. The workloads are in [`workload`]; what they need of a lock is in [`bench_lock`], and what they need of an

@@ -1,9 +1,11 @@
 //! The promises of ondeck's locks, as tests that are generic over the lock and over the world it runs in.
 //!
+//! Only its own tests use it. Begin with [`World`], a place where locks run; [`properties`]; [`specimen`], the lock with faults.
+//!
 //! A property ([`properties`]) is written once. A [`World`] runs it: [`HardwareWorld`] on this machine's threads,
 //! `LoomWorld` under every schedule and every weak-memory outcome that loom can tell apart, `ScheduleWorld` under
-//! thousands of random schedules with more threads; `NarrowWorld` is one of them with shorter words. `README.md` of this crate says how to reproduce a failure; the test
-//! files say which lock must keep which promise.
+//! thousands of random schedules with more threads; `NarrowWorld` is one of them with shorter words. `README.md` of
+//! this crate says how to reproduce a failure; the test files say which lock must keep which promise.
 //!
 //! A test that cannot fail is decoration, so there are two checks of the checks: [`specimen`] holds a lock with
 //! switchable faults, each of which a named property must notice, and `cargo xtask mutants` breaks the real locks one

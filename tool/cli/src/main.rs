@@ -1,4 +1,6 @@
-//! The program `ondeck`: words and flags. What they do is in `ondeck-workloads`.
+//! The program `ondeck`: words and flags. What they do is in the other crates of `tool/` and `lab/`.
+//!
+//! People run it. Begin with `args`, the words; each command has a file of its name.
 //!
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is

@@ -1,6 +1,9 @@
 //! Starts unmodified programs with ondeck's locks in place of the C library's: finds the library, judges the program, and
 //! becomes it.
 //!
+//! The program `ondeck` uses it for `run` and `profile`. Begin with [`Launch`], what is to be started; [`Recording`], what is
+//! written down of it; [`Refusal`], why it is not.
+//!
 //! The program takes the place of the caller, so signals, exit status, standard input and terminal are its own.
 
 #[cfg(target_os = "linux")]

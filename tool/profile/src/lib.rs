@@ -1,5 +1,8 @@
 //! Which lock hurts in a program: from the recordings that the recorder leaves to profiles, pages and advice.
 //!
+//! The program `ondeck` uses it for `profile`, `top`, `report` and `compare`. Begin with [`Profile`], what a run told;
+//! [`Lock`], a lock in it; [`Findings`], why threads waited and what to do first.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of |

@@ -1,5 +1,8 @@
 //! Runs commands in turn, in rounds, and says which of two kinds was faster.
 //!
+//! `ondeck profile --try` and `cargo xtask programs` use it. Begin with [`Running`], a command under way; [`Round`], one time of
+//! each kind; [`Compared`], what comes out.
+//!
 //! A machine changes more between two runs than most programs gain by another lock. So the kinds take turns, each comes
 //! first in some round, and one kind runs twice in each round: then it is known how much its own runs differ.
 //!

@@ -1,6 +1,9 @@
 //! What the kernel tells of a process's futex calls: which thread slept on which address, from which stack, how long, and who
 //! woke it.
 //!
+//! `ondeck profile --futex`, `--pid` and `ondeck top` use it. Begin with [`Tracer`], which follows a process; [`Wait`], one sleep of
+//! a thread; [`Refusal`], why the kernel does not tell.
+//!
 //! Every lock whose waiters sleep does it by a futex, whatever language and library it comes from, so this sees all of
 //! them, also in static programs and in processes that run already. It sees nothing of what happens without a system call:
 //! who holds a lock, how often it is acquired, who waits awake.
