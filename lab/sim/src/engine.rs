@@ -11,13 +11,15 @@ mod access;
 mod ahead;
 mod balance;
 mod check;
+mod cpu;
 mod eevdf;
 mod futex;
 mod idle;
 mod kernel;
 mod lines;
 mod preempt;
-mod random;
+pub(crate) mod random;
+mod recently;
 mod report;
 mod schedule;
 mod thread;
@@ -25,21 +27,20 @@ mod times;
 mod turns;
 mod value;
 
-pub(crate) use access::Begun;
 pub(crate) use thread::Phase;
-pub(crate) use value::{Kind, Op};
+pub(crate) use value::{Begun, Kind, Op};
 
+use crate::explain::Spent;
 use crate::machine::Machine;
+use crate::outcome::{Failure, Options, Outcome};
 use crate::timeline::{Event, Timeline, What};
-use crate::{Failure, Options, Spent};
 use corosensei::stack::DefaultStack;
-use futex::Bucket;
+use cpu::CpuState;
 use lines::Lines;
 use random::{Purpose, Random};
-use schedule::CpuState;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use thread::{Request, Stack, Switch, Thread};
+use thread::{Bucket, Request, Stack, Switch, Thread};
 use times::{NEVER, Times};
 
 /// The observer's thread.
@@ -210,7 +211,7 @@ impl Engine {
             n_busy: 0,
             n_ready: 0,
             memory_nodes: machine.memory_nodes(),
-            placement: Random::new(options.seed, Purpose::Placement, 0),
+            placement: Random::of(options.seed, Purpose::Placement, 0),
             seed: options.seed,
             spent: Spent::default(),
             cpu_ps: 0,
@@ -333,11 +334,7 @@ fn text_of(payload: Box<dyn Any + Send>) -> String {
 }
 
 /// Runs `root` as the observer until it returns.
-pub(crate) fn run<R>(
-    machine: &Machine,
-    options: &Options,
-    root: impl FnOnce() -> R,
-) -> Result<crate::Outcome<R>, Failure> {
+pub(crate) fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
     assert!(Here::find().is_none(), "a run cannot be started from within a run");
     let mut engine = Box::new(Engine::new(machine, options));
     let here = Here(&raw mut *engine);
@@ -401,13 +398,13 @@ impl Engine {
         self.threads[thread as usize].stack
     }
 
-    fn outcome<R>(mut self: Box<Self>, value: R) -> crate::Outcome<R> {
+    fn outcome<R>(mut self: Box<Self>, value: R) -> Outcome<R> {
         let timeline = self.timeline.take().map(|mut timeline| {
             timeline.threads = self.threads.len() as u32 - 1;
             timeline.events.sort_by_key(|event| event.at_ps);
             timeline
         });
         let (trace_hash, virtual_ps, atomics) = (self.hash, self.now - START_PS, self.atomics);
-        crate::Outcome { value, trace_hash, virtual_ps, atomics, timeline }
+        Outcome { value, trace_hash, virtual_ps, atomics, timeline }
     }
 }

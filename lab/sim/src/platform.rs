@@ -1,8 +1,8 @@
 //! The seam on the simulated machine.
 
-use crate::Spent;
 use crate::atomics::{SimPtr, SimU32, SimU64};
 use crate::engine::Here;
+use crate::explain::Spent;
 use crate::timeline::{Mark, What};
 use ondeck_core::{Platform, Running, Step, ThreadId, Waited};
 use std::num::NonZeroU32;

@@ -5,11 +5,9 @@
 //! machine with neighbours they differ more than the median.
 
 mod kernel;
-mod machine_file;
+pub mod machine_file;
 mod measures;
 mod ways;
-
-pub use machine_file::machine_file;
 
 use crate::pace::{Pace, Taken};
 use crate::world::World;

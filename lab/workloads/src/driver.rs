@@ -9,12 +9,12 @@ use crate::earlier;
 use crate::noise::Noise;
 use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point, Progress};
 use crate::points;
-use crate::random::Random;
 use crate::this_machine;
 use crate::workload::{self, WorkloadSpec};
 use crate::world::World;
 use ondeck_core::Hardware;
 use ondeck_report::row::Row;
+use ondeck_sim::Random;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How long nothing may move before a lock is said to be stuck.

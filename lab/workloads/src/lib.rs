@@ -22,7 +22,6 @@ mod pace;
 mod peers;
 pub mod plan;
 mod points;
-mod random;
 pub mod simulate;
 pub mod this_machine;
 pub mod tuning;

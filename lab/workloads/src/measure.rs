@@ -31,10 +31,7 @@ pub(crate) trait Job: Send + Sync + 'static {
 
     /// What is counted of `turns` turns; all of them, unless the workload tells some apart.
     #[inline(always)]
-    fn counted(_local: &Self::Local, turns: u64) -> u64
-    where
-        Self: Sized,
-    {
+    fn counted(&self, _local: &Self::Local, turns: u64) -> u64 {
         turns
     }
 
@@ -361,7 +358,7 @@ fn turn_while<W: World, J: Job, M: Meter>(
     while stage.phase() == phase {
         job.turn(local, meter);
         n += 1;
-        counter.store(J::counted(local, n), Relaxed);
+        counter.store(job.counted(local, n), Relaxed);
     }
     *turns = n;
 }

@@ -1,7 +1,8 @@
 //! The locks that the family is compared with, each used as its own users would use it.
 
 use crate::bench_lock::BenchLock;
-use crate::world::{SidesPerRun, Simulated};
+use crate::world::Simulated;
+use crate::world::simulated::SidesPerRun;
 use ondeck_lineage::{RawLock, RawOndeckMonitor};
 use std::cell::UnsafeCell;
 

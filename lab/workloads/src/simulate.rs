@@ -67,7 +67,7 @@ pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
 /// This machine as it is measured now; `cores` as in [`machine::find`].
 fn machine_here(cores: Option<u32>) -> Result<Machine, String> {
     let calibration = calibrate(&AtomicBool::new(false), &mut |_, _, _| ())?;
-    let machine = machine_of_text(&machine_file(&calibration, &this_machine::fingerprint()))?;
+    let machine = machine_of_text(&machine_file::text(&calibration, &this_machine::fingerprint()))?;
     cores.map_or(Ok(machine.clone()), |n| machine.with_cores(n))
 }
 

@@ -5,15 +5,13 @@
 //! atomics of [`Platform`], so that a simulated machine charges for it. What the measuring does (counting operations,
 //! knowing when to stop) does not: it uses ordinary atomics and is free of charge there.
 
-mod simulated;
-
-pub(crate) use simulated::{SidesPerRun, run};
+pub(crate) mod simulated;
 
 pub use ondeck_core::Hardware;
 pub use ondeck_sim::Simulated;
 
 use ondeck_core::{Atomic, Platform, Waited};
-use ondeck_sim::Spent;
+use ondeck_sim::{Random, Spent};
 use std::hint::black_box;
 use std::mem;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -101,6 +99,12 @@ pub trait World: Platform {
     /// workload draw the same numbers each time.
     fn seed() -> Option<u64> {
         None
+    }
+
+    /// What thread number `me` of a workload draws.
+    fn random(me: u32) -> Random {
+        let seed = Self::seed().map_or(0, |seed| Random::new(seed).next());
+        Random::new(seed ^ u64::from(me))
     }
 
     /// Where the time of all threads has gone so far; `None` where it cannot be known.
@@ -288,5 +292,13 @@ mod tests {
         let core = Hardware::cores()[0];
         let thread = Hardware::start_thread(Some(core), Box::new(|| ())).unwrap();
         Hardware::join(thread);
+    }
+
+    #[test]
+    fn threads_draw_the_same_each_time_where_there_is_no_seed() {
+        for me in [0, 3] {
+            let (mut of_thread, mut plain) = (Hardware::random(me), Random::new(me.into()));
+            assert_eq!(of_thread.next(), plain.next());
+        }
     }
 }

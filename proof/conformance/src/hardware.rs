@@ -65,23 +65,19 @@ impl World for HardwareWorld {
     }
 }
 
-/// A generator of pseudo-random numbers (xorshift64*): one per thread, no shared state.
+/// A stream of random numbers: one per thread, no shared state.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(ondeck_sim::Random);
 
 impl Random {
-    /// A generator that starts from `seed`.
+    /// The stream of `seed`.
     pub fn new(seed: u64) -> Self {
-        // Any odd constant far from zero will do: the state must not be zero.
-        Random((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        Random(ondeck_sim::Random::new(seed))
     }
 
     /// A number from 0 to `bound - 1`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
+        self.0.next() % bound
     }
 }
 

@@ -16,7 +16,9 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
     let calibration = calibration(stop_on_signal())?;
     let end = end_of_run(None);
     let written = match (&out, end.is_ok()) {
-        (Some(out), true) => out.replace(machine_file(&calibration, &fingerprint).as_bytes()).map_err(Exit::Failed),
+        (Some(out), true) => {
+            out.replace(machine_file::text(&calibration, &fingerprint).as_bytes()).map_err(Exit::Failed)
+        }
         _ => Ok(()),
     };
     let table = format!("{}\n{}", wrap("", &fingerprint.line(), width()), calibration.table(width()));

@@ -111,7 +111,7 @@ fn this_one(fingerprint: &Fingerprint, stop: &AtomicBool) -> Result<Subject, Exi
         say("interrupted before anything was compared");
         return Err(end);
     }
-    let text = machine_file(&calibration, fingerprint);
+    let text = machine_file::text(&calibration, fingerprint);
     let machine = simulate::machine_of_text(&text).map_err(Exit::Failed)?;
     Ok(Subject { machine, words: HERE.to_owned(), text })
 }

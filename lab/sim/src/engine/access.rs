@@ -4,20 +4,10 @@ use super::ahead::{Missed, Start};
 use super::lines::{Access, NONE, Way};
 use super::random::mix;
 use super::thread::{Made, Phase, Request, What};
-use super::value::{Kind, Op};
+use super::value::{Begun, Kind, Op};
 use super::{Engine, OBSERVER};
 use crate::machine::Memory;
 use crate::timeline;
-
-/// How an operation has begun.
-pub(crate) enum Begun {
-    /// It is done; the value from before.
-    Done(u64),
-    /// It cannot begin yet: the thread switches, and tries again.
-    Later,
-    /// It is under way: the thread switches, and finds the value from before as its result.
-    Asked,
-}
 
 impl Engine {
     /// Begins an operation of the running thread.

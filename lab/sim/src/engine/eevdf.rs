@@ -20,7 +20,7 @@
 //! lengths, buddies, and that a thread which moves keeps what is left of its slice (PLACE_REL_DEADLINE).
 
 use super::Engine;
-use super::schedule::FIRST_VRUNTIME;
+use super::cpu::FIRST_VRUNTIME;
 use super::thread::Phase;
 use crate::machine::{Eevdf, Policy};
 

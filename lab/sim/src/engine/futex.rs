@@ -5,23 +5,10 @@
 //! run. Whoever takes a bucket brings its line to its core, and keeps it for a while.
 
 use super::lines::{Access, Way};
-use super::thread::{Phase, Place, Request, What};
+use super::thread::{Phase, Place, Request, Sleeper, What};
 use super::times::NEVER;
 use super::{Engine, OBSERVER, value};
 use crate::timeline;
-use std::collections::VecDeque;
-
-/// Sleepers, in the order in which they came.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Bucket {
-    sleepers: VecDeque<Sleeper>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Sleeper {
-    thread: u32,
-    address: u64,
-}
 
 /// Where the lines of buckets lie: at addresses that no word has.
 const BUCKETS_AT: u64 = 1 << 60;

@@ -1,7 +1,7 @@
 //! How a thread loses its CPU to another one, and how it keeps it for a while.
 
 use super::Engine;
-use super::schedule::Loss;
+use super::cpu::Loss;
 use super::thread::{NO_CPU, Phase};
 use super::times::NEVER;
 

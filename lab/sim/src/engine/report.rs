@@ -3,7 +3,7 @@
 use super::futex::NO_BUCKET;
 use super::thread::{Made, Phase, Thread};
 use super::{Engine, OBSERVER, START_PS, value};
-use crate::Failure;
+use crate::outcome::Failure;
 use std::fmt::Write;
 
 /// Most threads that are told of one by one.

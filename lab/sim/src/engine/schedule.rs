@@ -1,89 +1,11 @@
 //! Who is on which CPU: queues, slices, placement of woken threads.
 
+use super::cpu::Loss;
 use super::thread::{NO_CPU, Phase};
 use super::times::NEVER;
 use super::{Engine, OBSERVER};
-use crate::machine::{CoreKind, Machine, Policy};
+use crate::machine::{CoreKind, Policy};
 use crate::timeline::What;
-
-/// What threads have had is counted from here on: far enough from 0 that a lead never has to be cut there.
-pub(super) const FIRST_VRUNTIME: u64 = 1 << 60;
-
-/// Why a thread is to lose its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
-    /// It has had its slice: it goes behind all that wait.
-    SliceOver,
-    /// Another one is to go first: under [`Policy::Quantum`] it is the next after that, with what is left of its slice.
-    Preempted,
-}
-
-/// A hardware thread, as the scheduler sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct CpuState {
-    pub(crate) core: u32,
-    pub(crate) kind: u32,
-    pub(super) node: u32,
-    pub(super) rank: u32,
-    /// The other hardware thread of the core.
-    pub(super) sibling: Option<u32>,
-    /// Who has it.
-    pub(crate) running: Option<u32>,
-    /// A woken thread is on its way to it.
-    pub(super) is_expected: bool,
-    /// Who waits for it, in the order in which they came.
-    pub(super) queue: Vec<u32>,
-    /// Who sleeps, and counts until its debts are paid.
-    pub(super) in_debt: Vec<u32>,
-    /// Looks of this CPU, idle, that found only threads that had run just before.
-    pub(super) n_looks_in_vain: u32,
-    /// How busy it was of late.
-    pub(super) busy: super::idle::Recently,
-    /// The thread that has it is to lose it as soon as its request is answered.
-    pub(super) must_switch: Option<Loss>,
-    pub(super) idle_since: u64,
-    /// The least that its threads have had, when it was last looked at. Lead and lag are counted from it; whoever comes for
-    /// the first time starts with it.
-    least_vruntime: u64,
-    /// The thread that has it does nothing but pause until then.
-    pausing_until: u64,
-}
-
-impl CpuState {
-    pub(crate) fn of(machine: &Machine) -> Vec<CpuState> {
-        let sibling = |index: usize| {
-            let same = |other: &usize| *other != index && machine.cpus[*other].core == machine.cpus[index].core;
-            (0..machine.cpus.len()).find(same).map(|other| other as u32)
-        };
-        let state = |(index, cpu): (usize, &crate::machine::Cpu)| CpuState {
-            core: cpu.core,
-            kind: cpu.kind,
-            node: cpu.node,
-            rank: cpu.rank,
-            sibling: sibling(index),
-            running: None,
-            is_expected: false,
-            queue: Vec::new(),
-            in_debt: Vec::new(),
-            n_looks_in_vain: 0,
-            busy: super::idle::Recently::default(),
-            must_switch: None,
-            idle_since: 0,
-            least_vruntime: FIRST_VRUNTIME,
-            pausing_until: 0,
-        };
-        machine.cpus.iter().enumerate().map(state).collect()
-    }
-
-    /// Whether others count beside the thread that has it: they wait, or sleep in debt.
-    fn has_others(&self) -> bool {
-        !self.queue.is_empty() || !self.in_debt.is_empty()
-    }
-
-    pub(super) fn is_idle(&self) -> bool {
-        self.running.is_none() && !self.is_expected && self.queue.is_empty()
-    }
-}
 
 impl Engine {
     pub(crate) fn kind_of_current(&self) -> &CoreKind {

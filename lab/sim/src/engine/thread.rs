@@ -3,6 +3,7 @@
 use super::ahead::Ahead;
 use super::lines::{Access, NONE, Way};
 use super::random::{Purpose, Random};
+use super::recently::Recently;
 use super::value::{Kind, Op};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
@@ -149,6 +150,18 @@ pub(crate) struct Place {
     pub(crate) expected: u64,
 }
 
+/// Sleepers, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bucket {
+    pub(super) sleepers: VecDeque<Sleeper>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleeper {
+    pub(super) thread: u32,
+    pub(super) address: u64,
+}
+
 pub(crate) struct Thread {
     /// Its own time: ahead of everybody's while it does what nobody else can see.
     pub(crate) clock: u64,
@@ -184,7 +197,7 @@ pub(crate) struct Thread {
     pub(crate) last_ran: u64,
     pub(crate) is_boosted: bool,
     /// Which part of the time it was not asleep.
-    pub(super) load: super::idle::Recently,
+    pub(super) load: Recently,
     /// What is left of the slice in which it was preempted.
     pub(crate) slice_left: Option<u64>,
     /// Whether it cannot be preempted.
@@ -225,13 +238,13 @@ impl Thread {
             on_since: clock,
             last_ran: 0,
             is_boosted: false,
-            load: super::idle::Recently::default(),
+            load: Recently::default(),
             slice_left: None,
             keeps_cpu: false,
             off_since: clock,
-            pauses: Random::new(seed, Purpose::Pauses, index),
-            ways: Random::new(seed, Purpose::Ways, index),
-            kernel: Random::new(seed, Purpose::Kernel, index),
+            pauses: Random::of(seed, Purpose::Pauses, index),
+            ways: Random::of(seed, Purpose::Ways, index),
+            kernel: Random::of(seed, Purpose::Kernel, index),
             recent: Recent::new(),
             ahead: Ahead::new(),
             joiners: Vec::new(),

@@ -31,6 +31,16 @@ pub(crate) struct Op {
     pub(crate) b: u64,
 }
 
+/// How an operation has begun.
+pub(crate) enum Begun {
+    /// It is done; the value from before.
+    Done(u64),
+    /// It cannot begin yet: the thread switches, and tries again.
+    Later,
+    /// It is under way: the thread switches, and finds the value from before as its result.
+    Asked,
+}
+
 impl Op {
     #[inline]
     pub(crate) fn access(&self) -> Access {

@@ -3,23 +3,19 @@
 use crate::common::{Body, Line, line, on, toy};
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::machine::{CoreKind, Cpu, Eevdf, FarAtomics, Machine, Policy};
-use ondeck_sim::{Outcome, SimU32, Simulated};
+use ondeck_sim::{Outcome, Random, SimU32, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 const PROGRAMS: u64 = 1_500;
 
-/// Numbers for what is drawn (Steele, Lea, Flood: splitmix64).
+/// Numbers for what is drawn.
 #[derive(Clone)]
-struct Draw(u64);
+struct Draw(Random);
 
 impl Draw {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % bound
+        self.0.next() % bound
     }
 
     fn is(&mut self, one_in: u64) -> bool {
@@ -153,7 +149,7 @@ fn one_step(me: u64, step: u64, draw: &mut Draw, shared: &Shared, did: &mut Did)
 
 /// A program; gives the outcome, in which each thread's value is when it was done.
 fn run(number: u64, seed: u64) -> Outcome<Vec<u64>> {
-    let mut draw = Draw(number << 20);
+    let mut draw = Draw(Random::new(number << 20));
     let machine = machine(&mut draw);
     let shared = Shared {
         sums: (0..1 + draw.below(3)).map(|_| line(0)).collect(),
@@ -164,7 +160,7 @@ fn run(number: u64, seed: u64) -> Outcome<Vec<u64>> {
     };
     let all = Arc::new(std::sync::Mutex::new(Vec::new()));
     let bodies = (1..=1 + draw.below(8)).map(|me| {
-        let (shared, all, mut draw) = (shared.clone(), all.clone(), Draw(number << 20 | me));
+        let (shared, all, mut draw) = (shared.clone(), all.clone(), Draw(Random::new(number << 20 | me)));
         let pin = draw.is(4).then(|| draw.below(machine.cpus.len() as u64) as u32);
         let body: Body = Box::new(move || {
             let mut did = Did { added: vec![0; shared.sums.len()], swaps: Vec::new() };

@@ -10,17 +10,17 @@ use ondeck_sim::machine::from_text;
 use std::fmt::{self, Write};
 
 /// The text of the machine file.
-pub fn machine_file(calibration: &Calibration, fingerprint: &Fingerprint) -> String {
-    let text = |per_distance: f64| {
+pub fn text(calibration: &Calibration, fingerprint: &Fingerprint) -> String {
+    let with = |per_distance: f64| {
         let mut out = String::new();
         write_all(&mut out, calibration, fingerprint, per_distance).expect("a string takes every write");
         out
     };
     // What a simulated line takes grows with the distance as a measured one does; so one try tells the factor.
-    let first = text(1.0);
+    let first = with(1.0);
     let machine = from_text(&fingerprint.machine, &first).ok();
     match machine.as_ref().and_then(ways::per_distance) {
-        Some(per_distance) => text(per_distance),
+        Some(per_distance) => with(per_distance),
         None => first,
     }
 }
@@ -366,7 +366,7 @@ mod tests {
             pairs: 3,
         };
         let fingerprint = fingerprint(4, 2);
-        let text = machine_file(&calibration, &fingerprint);
+        let text = text(&calibration, &fingerprint);
         let table: toml::Table = text.parse().unwrap();
         assert_eq!(table["calibration"]["cpu"].as_str(), Some(fingerprint.cpu.as_str()));
         assert_eq!(table["kind"]["core"]["pause_ns"]["low"].as_float(), Some(43.0));
@@ -387,10 +387,10 @@ mod tests {
         let pairs = [((0, 1), Shared::Core, 5.0), ((0, 2), Shared::Socket, 40.0), ((1, 2), Shared::Socket, 44.0)];
         let line_transfers = pairs.map(|(cores, shared, ns)| transfer(cores, shared, ns)).to_vec();
         let calibration = Calibration { line_transfers, pairs: 6, ..Calibration::default() };
-        let machine = from_text("toy", &machine_file(&calibration, &fingerprint(4, 1))).unwrap();
+        let machine = from_text("toy", &text(&calibration, &fingerprint(4, 1))).unwrap();
         assert_eq!((machine.cores, machine.cpus.len()), (2, 4));
         assert_eq!(machine.kinds[0].smt_slowdown, 1350);
-        let one = from_text("toy", &machine_file(&Calibration::default(), &fingerprint(1, 1))).unwrap();
+        let one = from_text("toy", &text(&Calibration::default(), &fingerprint(1, 1))).unwrap();
         assert_eq!((one.cores, one.cpus.len()), (1, 1));
     }
 
@@ -401,7 +401,7 @@ mod tests {
             let costs = second_ns.map(cost).into_iter().collect();
             let line_transfers = vec![transfer((0, 1), Shared::Socket, 40.0)];
             let calibration = Calibration { costs, line_transfers, pairs: 1 };
-            from_text("toy", &machine_file(&calibration, &fingerprint(2, 1))).unwrap().memory.ahead_ps
+            from_text("toy", &text(&calibration, &fingerprint(2, 1))).unwrap().memory.ahead_ps
         };
         assert_eq!([Some(19.0), Some(21.0), None].map(ahead_ps), [50_000, 0, 50_000]);
     }
@@ -420,7 +420,7 @@ mod tests {
             cost("futex_round_trip_same_core", 5000.0),
         ];
         let calibration = Calibration { costs, ..Calibration::default() };
-        let os = from_text("toy", &machine_file(&calibration, &fingerprint(2, 1))).unwrap().os;
+        let os = from_text("toy", &text(&calibration, &fingerprint(2, 1))).unwrap().os;
         assert_eq!((os.switch_ps, os.wake_call_ps), (700_000, 750_000));
         assert_eq!((os.wake_latency_ps, os.sleep_ps), (3_100_000, 1_000_000));
         assert_eq!((os.wake_deeper_ps, os.wake_deepest_ps, os.wake_jitter), (200_000, 600_000, 200));

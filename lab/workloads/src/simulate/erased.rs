@@ -179,7 +179,7 @@ mod tests {
         for name in lock_names_on::<Simulated>() {
             let spec = LockSpec::parse(name).unwrap();
             let both_ways = || spec.visit::<Simulated, _>(BothWays);
-            let outcome = crate::world::run(&machine, &Options { seed: 1, record: false }, both_ways);
+            let outcome = crate::world::simulated::run(&machine, &Options { seed: 1, record: false }, both_ways);
             assert_eq!(outcome.unwrap().value, Some(true), "{name}");
         }
     }

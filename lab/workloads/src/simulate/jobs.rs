@@ -5,7 +5,7 @@ use super::measured;
 use crate::conditions::{Conditions, End};
 use crate::earlier;
 use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point};
-use crate::world::{self, World};
+use crate::world::{World, simulated};
 use ondeck_report::row::Row;
 use ondeck_sim::timeline::Timeline;
 use ondeck_sim::{Options, Simulated};
@@ -141,7 +141,7 @@ fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<Done, End> 
         stop,
     };
     let options = Options { seed, record: of.record };
-    let outcome = world::run(&of.machine, &options, || measured::rows(point, &conditions));
+    let outcome = simulated::run(&of.machine, &options, || measured::rows(point, &conditions));
     let outcome = outcome.map_err(|failure| {
         let (lock, threads) = (point.lock.to_string(), point.threads);
         End::Failed(Failure::Simulation { workload: workload.clone(), lock, threads, failure })

@@ -6,7 +6,7 @@ use crate::conditions::{Conditions, End};
 use crate::plan::{Pin, Point};
 use crate::workload::tests::Broken;
 use crate::workload::{self, WorkloadSpec};
-use crate::world;
+use crate::world::simulated;
 use ondeck_core::{Atomic, Platform};
 use ondeck_report::row::{COLUMNS, Row};
 use ondeck_sim::{Options, SimU32};
@@ -95,7 +95,7 @@ fn measured(workload: &str, measure: impl FnOnce(&Conditions) -> Result<Vec<Row>
         stop: &stop,
     };
     let options = Options { seed: 1, record: false };
-    world::run(&machine("rpi5", None).unwrap(), &options, || measure(&conditions)).unwrap().value
+    simulated::run(&machine("rpi5", None).unwrap(), &options, || measure(&conditions)).unwrap().value
 }
 
 /// What a lock that only the tests know does in it.

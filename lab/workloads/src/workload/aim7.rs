@@ -13,10 +13,10 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure, units_per_ns};
-use crate::random::Random;
 use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
+use ondeck_sim::Random;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -107,7 +107,7 @@ impl<L: BenchLock, W: World> Job for Aim7<L, W> {
     type Local = Task;
 
     fn local(&self, me: u32) -> Task {
-        let mut random = Random::of_thread::<W>(me);
+        let mut random = W::random(me);
         let first = (draw_in_progress(&mut random), 1 + random.below(HIGH_SYSTIME.acquisitions));
         Task { random, first: Some(first), acquisitions: 0 }
     }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn long_tests_are_found_in_progress_more_often() {
-        let mut random = Random::of_thread::<Hardware>(1);
+        let mut random = Hardware::random(1);
         let mut mean = |draw: fn(&mut Random) -> f64| (0..10_000).map(|_| draw(&mut random)).sum::<f64>() / 10_000.0;
         let found = mean(draw_in_progress);
         let expected = LENGTHS.map(|length| f64::from(length).powi(2)).iter().sum::<f64>() / 32e6;

@@ -8,7 +8,7 @@ use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
 use crate::world::{Alone, World};
-use ondeck_core::Atomic;
+use ondeck_core::{Atomic, Platform};
 use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,7 +35,16 @@ struct Channel<L, W: World> {
     senders: [W::U64; 2],
     lock: L,
     // Lines of their own.
-    slots: Box<[Alone<[W::U64; SLOTS]>]>,
+    slots: Slots<W>,
+}
+
+/// The buffer, in chunks.
+type Slots<W> = Box<[Alone<[<W as Platform>::U64; SLOTS]>]>;
+
+/// Room for so many.
+fn slots<W: World>(capacity: u64) -> Slots<W> {
+    let chunks = capacity.div_ceil(SLOTS as u64);
+    (0..chunks).map(|_| Alone(std::array::from_fn(|_| W::U64::new(0)))).collect()
 }
 
 /// Calling and leaving the channel, outside its lock. Chosen so that with one thread a channel operation takes about what was
@@ -49,7 +58,6 @@ impl<L: BenchLock, W: World> Channel<L, W> {
     fn new(threads: u32) -> Self {
         let word = || W::U64::new(0);
         let capacity = BURST * u64::from(threads);
-        let chunks = capacity.div_ceil(SLOTS as u64);
         Channel {
             queued: word(),
             capacity: W::U64::new(capacity),
@@ -62,7 +70,7 @@ impl<L: BenchLock, W: World> Channel<L, W> {
             receivers: [word(), word()],
             senders: [word(), word()],
             lock: L::new(),
-            slots: (0..chunks).map(|_| Alone(std::array::from_fn(|_| word()))).collect(),
+            slots: slots::<W>(capacity),
         }
     }
 

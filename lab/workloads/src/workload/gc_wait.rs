@@ -14,11 +14,11 @@
 use crate::conditions::{Conditions, End};
 use crate::crew::{COUNT, Crew, STOP, Stage, watch};
 use crate::measure::{Timings, count_window, units_per_ns};
-use crate::random::Random;
 use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_lineage::{SpinPolicy, SpinWait};
 use ondeck_report::row::Row;
+use ondeck_sim::Random;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -78,7 +78,7 @@ impl<W: World> Statuses<W> {
 
     /// All that a thread does; gives its waits in the counting window, in nanoseconds.
     fn work(&self, stage: &Stage<W>, me: u32) -> Timings {
-        let (mut random, mut n_waits, mut waited) = (Random::of_thread::<W>(me), 0, Timings::default());
+        let (mut random, mut n_waits, mut waited) = (W::random(me), 0, Timings::default());
         while stage.phase() != STOP {
             self.pass_through(me, &mut random);
             if let Some(ticks) = self.wait_for(self.other(me, &mut random)) {

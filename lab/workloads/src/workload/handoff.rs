@@ -48,6 +48,22 @@ struct Baton<W: World> {
     taken: W::U64,
 }
 
+impl<W: World> Baton<W> {
+    /// Stays on the core until it is `whose` turn, or until all is over, which gives false. Yields now and then: the
+    /// two may share one core.
+    fn wait_for_turn(&self, whose: u64, stage: &Stage<W>) -> bool {
+        let mut pauses = 0u32;
+        while self.turn.load(Acquire) != whose {
+            if stage.phase() == STOP {
+                return false;
+            }
+            pauses += 1;
+            if pauses.is_multiple_of(10_000) { W::yield_now() } else { W::pause() }
+        }
+        true
+    }
+}
+
 /// What the two bring home.
 #[derive(Default)]
 struct Passes {
@@ -89,7 +105,7 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
                 W::ticks()
             });
             passes.acquired += 1;
-            if !self.wait_for_turn(GIVER, stage) {
+            if !self.baton.0.wait_for_turn(GIVER, stage) {
                 break;
             }
             if stage.phase() == COUNT {
@@ -102,7 +118,7 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
 
     fn take(&self, stage: &Stage<W>) -> Passes {
         let mut passes = Passes::default();
-        while self.wait_for_turn(TAKER, stage) {
+        while self.baton.0.wait_for_turn(TAKER, stage) {
             let taken = self.lock.0.with(|| {
                 let taken = W::ticks();
                 W::add_one(&self.count.0);
@@ -133,20 +149,6 @@ impl<L: BenchLock, W: World> Handoff<L, W> {
             W::pause();
         }
         W::pause_ns(FALL_ASLEEP_NS as u32);
-    }
-
-    /// Stays on the core until it is `whose` turn, or until all is over, which gives false. Yields now and then: the
-    /// two may share one core.
-    fn wait_for_turn(&self, whose: u64, stage: &Stage<W>) -> bool {
-        let mut pauses = 0u32;
-        while self.baton.0.turn.load(Acquire) != whose {
-            if stage.phase() == STOP {
-                return false;
-            }
-            pauses += 1;
-            if pauses.is_multiple_of(10_000) { W::yield_now() } else { W::pause() }
-        }
-        true
     }
 }
 

@@ -4,10 +4,10 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
-use crate::random::Random;
 use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
+use ondeck_sim::Random;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -23,7 +23,7 @@ impl<L: BenchLock, W: World> Job for LockBench<L, W> {
     type Local = Random;
 
     fn local(&self, me: u32) -> Random {
-        Random::of_thread::<W>(me)
+        W::random(me)
     }
 
     #[inline(always)]

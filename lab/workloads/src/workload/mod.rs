@@ -24,6 +24,7 @@ pub use spec::{Data, Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, Worklo
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::world::{Simulated, World};
+use monitor::Counted;
 use ondeck_lineage::SpinPolicy;
 use ondeck_report::row::Row;
 
@@ -40,8 +41,8 @@ pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Cond
         Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out, spec.data)),
         Kind::Spike => spike::run::<L, W>(conditions),
         Kind::LockBench => one(lock_bench::run::<L, W>(conditions, spec.locks)),
-        Kind::MonitorThroughput => one(monitor::run::<L, W, monitor::Every>(conditions)),
-        Kind::MonitorLatency => one(monitor::run::<L, W, monitor::Passes>(conditions)),
+        Kind::MonitorThroughput => one(monitor::run::<L, W>(conditions, Counted::All)),
+        Kind::MonitorLatency => one(monitor::run::<L, W>(conditions, Counted::Passes)),
         Kind::MonitorTryEnter => monitor_try_enter::run::<L, W>(conditions),
         Kind::Aim7 => unreachable!("it is for the simulator, which runs it by `run_simulated`"),
         Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),

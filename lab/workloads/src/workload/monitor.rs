@@ -8,11 +8,10 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::measure::{Job, Meter, measure};
-use crate::random::Random;
 use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
-use std::marker::PhantomData;
+use ondeck_sim::Random;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,34 +19,19 @@ use std::sync::atomic::Ordering::Relaxed;
 const LEAST: u32 = 4;
 const CHOICES: u32 = 6;
 
-/// Which acquisitions are operations.
-pub(crate) trait Counting: Send + Sync + 'static {
-    /// Of so many turns, this many of which followed another thread's.
-    fn counted(turns: u64, passes: u64) -> u64;
-}
-
-/// All of them.
-pub(crate) struct Every;
-
-impl Counting for Every {
-    fn counted(turns: u64, _passes: u64) -> u64 {
-        turns
-    }
-}
-
-/// Those that follow another thread's.
-pub(crate) struct Passes;
-
-impl Counting for Passes {
-    fn counted(_turns: u64, passes: u64) -> u64 {
-        passes
-    }
-}
-
-struct Monitor<L, W: World, C> {
+struct Monitor<L, W: World> {
     lock: Alone<L>,
     data: Alone<Data<W>>,
-    counting: PhantomData<C>,
+    counted: Counted,
+}
+
+/// Which acquisitions are operations.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Counted {
+    /// All of them.
+    All,
+    /// Those that follow another thread's.
+    Passes,
 }
 
 /// One line, which the original writes too, inside and outside.
@@ -66,7 +50,7 @@ struct Mine {
     passes: u64,
 }
 
-impl<L: BenchLock, W: World, C: Counting> Monitor<L, W, C> {
+impl<L: BenchLock, W: World> Monitor<L, W> {
     #[inline(always)]
     fn work(&self, number: u32) {
         W::barrier();
@@ -87,11 +71,11 @@ impl<L: BenchLock, W: World, C: Counting> Monitor<L, W, C> {
     }
 }
 
-impl<L: BenchLock, W: World, C: Counting> Job for Monitor<L, W, C> {
+impl<L: BenchLock, W: World> Job for Monitor<L, W> {
     type Local = Mine;
 
     fn local(&self, me: u32) -> Mine {
-        Mine { me: u64::from(me) + 1, random: Random::of_thread::<W>(me), passes: 0 }
+        Mine { me: u64::from(me) + 1, random: W::random(me), passes: 0 }
     }
 
     #[inline(always)]
@@ -104,8 +88,8 @@ impl<L: BenchLock, W: World, C: Counting> Job for Monitor<L, W, C> {
     }
 
     #[inline(always)]
-    fn counted(mine: &Mine, turns: u64) -> u64 {
-        C::counted(turns, mine.passes)
+    fn counted(&self, mine: &Mine, turns: u64) -> u64 {
+        if self.counted == Counted::All { turns } else { mine.passes }
     }
 
     fn updates(&self) -> u64 {
@@ -113,9 +97,9 @@ impl<L: BenchLock, W: World, C: Counting> Job for Monitor<L, W, C> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World, C: Counting>(conditions: &Conditions) -> Result<Row, End> {
+pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, counted: Counted) -> Result<Row, End> {
     let data = Data { sum: W::U64::new(0), count: W::U64::new(0), last: W::U64::new(0) };
-    let job = Monitor::<L, W, C> { lock: Alone(L::new()), data: Alone(data), counting: PhantomData };
+    let job = Monitor::<L, W> { lock: Alone(L::new()), data: Alone(data), counted };
     measure::<W, _>(conditions, Arc::new(job), true)
 }
 
@@ -129,15 +113,15 @@ mod tests {
     #[test]
     fn a_pass_is_an_acquisition_after_another_threads() {
         let data = Data::<Hardware> { sum: Atomic::new(0), count: Atomic::new(0), last: Atomic::new(0) };
-        let job =
-            Monitor::<Std, Hardware, Passes> { lock: Alone(Std::new()), data: Alone(data), counting: PhantomData };
+        let mut job = Monitor::<Std, Hardware> { lock: Alone(Std::new()), data: Alone(data), counted: Counted::Passes };
         let (mut one, mut two) = (job.local(0), job.local(1));
         for turns in [3, 2, 1] {
             (0..turns).for_each(|_| job.turn(&mut one, &mut Bare));
             job.turn(&mut two, &mut Bare);
         }
         assert_eq!((one.passes, two.passes, job.updates()), (3, 3, 9));
-        assert_eq!(Monitor::<Std, Hardware, Passes>::counted(&one, 6), 3);
-        assert_eq!(Monitor::<Std, Hardware, Every>::counted(&one, 6), 6);
+        assert_eq!(job.counted(&one, 6), 3);
+        job.counted = Counted::All;
+        assert_eq!(job.counted(&one, 6), 6);
     }
 }

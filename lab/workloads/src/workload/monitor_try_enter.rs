@@ -7,7 +7,7 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::crew::{Crew, Stage, count_one};
-use crate::measure::{Job, Meter, measure};
+use crate::measure::{Job, Loops, Meter, measure};
 use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
@@ -64,27 +64,58 @@ impl<L: BenchLock, W: World> Job for Tries<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
-    let named = |name: &str, row: Row| Row { workload: format!("{}/{name}", conditions.workload), ..row };
-    let free = |lock: L| measure::<W, _>(conditions, Arc::new(Tries::<L, W>::new(lock, false)), false);
-    let mut rows = vec![named("thin", free(L::new())?)];
-    if L::HAS_FAT_FORM {
-        let lock = L::new();
-        lock.make_fat();
-        rows.push(named("fat", free(lock)?));
+/// A lock of any kind that is tried.
+trait Tried<W: World>: Loops<W, Local = Mine> {
+    /// Runs `section` while holding the lock.
+    fn hold(&self, section: &mut dyn FnMut());
+}
+
+impl<L: BenchLock, W: World> Tried<W> for Tries<L, W> {
+    fn hold(&self, section: &mut dyn FnMut()) {
+        self.lock.0.with(section);
     }
-    rows.push(named("locked", while_held::<L, W>(conditions)?));
+}
+
+/// What the lock is like that is tried.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Thin,
+    Fat,
+    Locked,
+}
+
+pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
+    let make = |form| -> Arc<dyn Tried<W>> {
+        let lock = L::new();
+        if form == Form::Fat {
+            lock.make_fat();
+        }
+        Arc::new(Tries::new(lock, form == Form::Locked))
+    };
+    try_forms(conditions, L::HAS_FAT_FORM, &make)
+}
+
+fn try_forms<W: World>(
+    conditions: &Conditions,
+    has_fat_form: bool,
+    make: &dyn Fn(Form) -> Arc<dyn Tried<W>>,
+) -> Result<Vec<Row>, End> {
+    let named = |name: &str, row: Row| Row { workload: format!("{}/{name}", conditions.workload), ..row };
+    let mut rows = vec![named("thin", measure(conditions, make(Form::Thin), false)?)];
+    if has_fat_form {
+        rows.push(named("fat", measure(conditions, make(Form::Fat), false)?));
+    }
+    rows.push(named("locked", while_held(conditions, make(Form::Locked))?));
     Ok(rows)
 }
 
 /// Attempts while another thread holds the lock.
-fn while_held<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    let job = Arc::new(Tries::<L, W>::new(L::new(), true));
+fn while_held<W: World>(conditions: &Conditions, job: Arc<dyn Tried<W>>) -> Result<Row, End> {
     let signals = Arc::new(Alone((W::U32::new(0), W::U32::new(0))));
     let (held, theirs) = (job.clone(), signals.clone());
     let hold = move |_: &Stage<W>, _| {
         let (is_held, may_go) = &theirs.0;
-        held.lock.0.with(|| {
+        held.hold(&mut || {
             count_one::<W>(is_held, 1);
             while may_go.load(Acquire) == 0 {
                 W::wait_on(may_go, 0, None);
@@ -95,7 +126,7 @@ fn while_held<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, En
     holder.begin();
     let (is_held, may_go) = &signals.0;
     let held = holder.wait_for_all(is_held, "threads did not acquire");
-    let row = held.and_then(|()| measure::<W, _>(conditions, job, false));
+    let row = held.and_then(|()| measure::<W, Mine>(conditions, job, false));
     // Whatever happened, the holder must not be left asleep.
     may_go.store(1, Release);
     W::wake(may_go, 1);

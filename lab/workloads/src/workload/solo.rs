@@ -5,7 +5,7 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::crew::{Crew, Stage};
-use crate::measure::{Job, Meter, measure};
+use crate::measure::{AnyJob, Job, Meter, measure};
 use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
@@ -43,10 +43,14 @@ impl<L: BenchLock, W: World> Job for Solo<L, W> {
 }
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
+    let job = Solo::<L, W> { lock: Alone(L::new()), count: Alone(W::U64::new(0)) };
+    beside_a_sleeper::<W>(conditions, Arc::new(job))
+}
+
+fn beside_a_sleeper<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result<Row, End> {
     // A crew that is not let begin sleeps at its gate.
     let sleeper = Crew::<W, ()>::start(conditions, 1, Arc::new(|_: &Stage<W>, _| ()))?;
-    let job = Solo::<L, W> { lock: Alone(L::new()), count: Alone(W::U64::new(0)) };
-    let row = measure::<W, _>(conditions, Arc::new(job), false)?;
+    let row = measure(conditions, job, false)?;
     sleeper.dismiss()?;
     Ok(row)
 }

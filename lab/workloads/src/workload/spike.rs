@@ -3,7 +3,8 @@
 //! Three rows: `spike/before`, `spike/during` and `spike/after`. The third window begins as soon as the visitors are
 //! gone, without a warm-up: what they leave behind is what is being asked for.
 
-use super::sections::Usual;
+use super::sections::Sections;
+use super::spec::Data;
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::crew::{Crew, Stage, watch};
@@ -21,7 +22,7 @@ const OUT: u32 = 60;
 type Gang<'a, W> = Crew<'a, W, Report<()>>;
 
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
-    measure::<W>(conditions, Arc::new(Usual::<L, W>::new(CS, OUT)))
+    measure::<W>(conditions, Arc::new(Sections::<L, W>::new(CS, OUT, Data::Counter)))
 }
 
 fn measure<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result<Vec<Row>, End> {

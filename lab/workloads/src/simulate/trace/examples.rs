@@ -1,6 +1,6 @@
 //! Timelines that nobody has simulated, for tests.
 
-use crate::random::Random;
+use ondeck_sim::Random;
 use ondeck_sim::machine::{Cpu, Machine, builtin};
 use ondeck_sim::timeline::{Event, Mark, Timeline, What};
 

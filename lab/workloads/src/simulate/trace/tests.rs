@@ -1,8 +1,8 @@
 use super::examples::machine;
 use super::*;
-use crate::random::Random;
 use ondeck_core::Step;
 use ondeck_report::trace::{Place, Trace, is_trace};
+use ondeck_sim::Random;
 use ondeck_sim::timeline::{Mark, What};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
