@@ -1,5 +1,5 @@
 -------------------------------------------- MODULE record_ring --------------------------------------------
-(* The ring of samples of crates/record/src/ring.rs, which many threads write, and its reader in another process, `take` of
+(* The ring of samples of crates/record/src/store/ring.rs, which many threads write, and its reader in another process, `take` of
    crates/record/src/read.rs. Actions have the names of the steps in the header of ring.rs; comments in both files say where they
    happen.
 

@@ -1,19 +1,26 @@
-//! The program's files as they are loaded: where their code is, and the tables by which their stacks are walked.
+//! The program's files as they are loaded: where their code is, and the tables by which their stacks are walked. `elf` reads
+//! one of them; this is the list of all. `walk` looks in it, and `files` writes it into a new recording.
+//!
+//! The list is replaced as a whole, by one thread at a time, and no version of it is freed: a thread that walks may read it.
 //!
 //! Those that are there at the start are asked of the loader then. One that is loaded later is found when one of its
 //! addresses is first on a stack, without the loader's lock, which may be held by who waits for a lock of ours:
 //! `_dl_find_object` (glibc 2.35). It also tells if something else is there now than was. Where there is no such function,
 //! code that is loaded later is walked by frame pointers.
 
-use crate::recording::{self as file, Recording};
-use crate::{layout, memory, stamp};
-use core::ffi::{CStr, c_char, c_int, c_void};
+pub(crate) mod elf;
+
+use crate::layout;
+use crate::store::{Recording, current};
+use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
 use core::{ptr, slice};
-use framehop::{ExplicitModuleSectionInfo, MustNotAllocateDuringUnwind, Unwinder, UnwinderNative};
+use elf::{LinkMap, Module, module, program_headers, stamp, unwind_tables};
+use framehop::{MustNotAllocateDuringUnwind, Unwinder as _, UnwinderNative};
+use ondeck_core::kernel;
 use std::vec::Vec;
 
 pub(crate) type Tables = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
@@ -25,19 +32,6 @@ pub(crate) struct Known {
     /// For code of no module, which may lie where a module was whose tables are gone.
     pub(crate) no_tables: Tables,
     modules: Vec<Module>,
-}
-
-#[derive(Clone, Copy)]
-struct Module {
-    start: u64,
-    end: u64,
-    bias: u64,
-    /// Where the index of its tables is; it tells apart what is loaded at one address at different times.
-    tables: u64,
-    path: [u8; 448],
-    build_id: [u8; 32],
-    build_id_length: u32,
-    stamp: layout::Stamp,
 }
 
 static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
@@ -79,7 +73,6 @@ pub(crate) fn ask_loader() {
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Relaxed);
-    memory::keep_first_stack();
     let mut found: Vec<Module> = Vec::new();
     // SAFETY: the callback has the right form, and `found` lives longer than the call.
     unsafe { libc::dl_iterate_phdr(Some(one_of_loader), (&raw mut found).cast()) };
@@ -94,7 +87,7 @@ unsafe extern "C" fn one_of_loader(info: *mut libc::dl_phdr_info, _: libc::size_
     // SAFETY: the loader's table.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let module = module(info.dlpi_addr, headers, info.dlpi_name);
-    found.extend(module.map(|module| Module { stamp: stamp::of(info.dlpi_name), ..module }));
+    found.extend(module.map(|module| Module { stamp: stamp(info.dlpi_name), ..module }));
     0
 }
 
@@ -107,13 +100,6 @@ struct Found {
     link_map: *const LinkMap,
     tables: *const c_void,
     reserved: [u64; 7],
-}
-
-/// The beginning of the loader's own entry (link.h).
-#[repr(C)]
-struct LinkMap {
-    bias: u64,
-    name: *const c_char,
 }
 
 /// What is at an address.
@@ -159,67 +145,6 @@ pub(crate) fn look(address: u64) -> Look {
     if is_added { Look::Known } else { otherwise }
 }
 
-/// The program headers of a file that is mapped from its beginning.
-fn program_headers(start: *const c_void) -> Option<&'static [libc::Elf64_Phdr]> {
-    let start = start.cast::<u8>();
-    // SAFETY: the first page of a module that is on the stack.
-    let head = unsafe { &*start.cast::<libc::Elf64_Ehdr>() };
-    if head.e_ident[..4] != *b"\x7fELF" || usize::from(head.e_phentsize) != size_of::<libc::Elf64_Phdr>() {
-        return None;
-    }
-    // SAFETY: as above; the loader has read them there.
-    let first = unsafe { start.add(head.e_phoff as usize) };
-    // SAFETY: as above.
-    Some(unsafe { slice::from_raw_parts(first.cast(), head.e_phnum.into()) })
-}
-
-fn module(bias: u64, headers: &[libc::Elf64_Phdr], name: *const c_char) -> Option<Module> {
-    let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-    let start = loads().map(|header| bias + header.p_vaddr).min()?;
-    let end = loads().map(|header| bias + header.p_vaddr + header.p_memsz).max()?;
-    let tables = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME);
-    let mut module = Module {
-        start,
-        end,
-        bias,
-        tables: tables.map_or(0, |header| bias + header.p_vaddr),
-        path: [0; 448],
-        build_id: [0; 32],
-        build_id_length: 0,
-        stamp: stamp::UNKNOWN,
-    };
-    if !name.is_null() {
-        // SAFETY: the loader's string.
-        memory::copy_text(unsafe { CStr::from_ptr(name) }.to_bytes(), &mut module.path);
-    }
-    for header in headers.iter().filter(|header| header.p_type == libc::PT_NOTE) {
-        // SAFETY: a note that is loaded.
-        let note = unsafe { slice::from_raw_parts((bias + header.p_vaddr) as *const u8, header.p_memsz as usize) };
-        if let Some(id) = build_id(note) {
-            let length = id.len().min(module.build_id.len());
-            module.build_id[..length].copy_from_slice(&id[..length]);
-            module.build_id_length = length as u32;
-        }
-    }
-    Some(module)
-}
-
-/// The build id among the notes of a module.
-fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
-    const BUILD_ID: u32 = 3;
-    // Ended by the end of the notes, which get shorter with each turn.
-    loop {
-        let field = |at: usize| Some(u32::from_ne_bytes(notes.get(at..at + 4)?.try_into().ok()?));
-        let (name_length, length, kind) = (field(0)? as usize, field(4)? as usize, field(8)?);
-        let content = 12 + name_length.next_multiple_of(4);
-        let end = content.checked_add(length)?;
-        if kind == BUILD_ID && notes.get(12..12 + name_length)? == b"GNU\0" {
-            return notes.get(content..end);
-        }
-        notes = notes.get(end.next_multiple_of(4)..)?;
-    }
-}
-
 /// Adds modules to those that are known, in the place of what was there before. False if somebody else is at it for long.
 fn add(modules: &[Module]) -> bool {
     const TURNS: u32 = 1000;
@@ -234,7 +159,7 @@ fn add(modules: &[Module]) -> bool {
     }
     // Never freed, so there is an end to it: a program that loads and closes libraries for ever keeps its memory.
     let is_too_much = N_REPLACED.fetch_add(1, Relaxed) >= MOST_REPLACED;
-    if is_too_much || !memory::has_memory() {
+    if is_too_much || !has_memory() {
         IS_ADDING.store(false, Release);
         return false;
     }
@@ -251,44 +176,13 @@ fn add(modules: &[Module]) -> bool {
         next.modules.retain(|other| !is_over(other));
         next.modules.push(*module);
         next.tables.add_module(unwind_tables(module));
-        if let Some(recording) = file::current() {
+        if let Some(recording) = current() {
             write(recording, module);
         }
     }
     KNOWN.store(std::boxed::Box::leak(std::boxed::Box::new(next)), Release);
     IS_ADDING.store(false, Release);
     true
-}
-
-/// The tables of a module, as the walker wants them. All addresses are those that the module is loaded at.
-fn unwind_tables(module: &Module) -> framehop::Module<&'static [u8]> {
-    let mut sections = ExplicitModuleSectionInfo { base_svma: module.start, ..Default::default() };
-    let tables = if module.tables == 0 { None } else { frames(module) };
-    if let Some(frames) = tables {
-        // SAFETY: from the index to the end of the module; reading is by its own lengths, which the loader's other
-        // users trust as well.
-        let bytes = |from: u64| unsafe { slice::from_raw_parts(from as *const u8, (module.end - from) as usize) };
-        sections.eh_frame_hdr_svma = Some(module.tables..module.end);
-        sections.eh_frame_hdr = Some(bytes(module.tables));
-        sections.eh_frame_svma = Some(frames..module.end);
-        sections.eh_frame = Some(bytes(frames));
-    }
-    framehop::Module::new(std::string::String::new(), module.start..module.end, module.start, sections)
-}
-
-/// Where the tables are that the index is of: its header says so, in the form that all linkers write.
-fn frames(module: &Module) -> Option<u64> {
-    const VERSION: u8 = 1;
-    const RELATIVE_4: u8 = 0x1b;
-    let index = module.tables as *const u8;
-    // SAFETY: the index has at least 8 bytes.
-    let head = unsafe { index.cast::<[u8; 8]>().read() };
-    if head[..2] != [VERSION, RELATIVE_4] {
-        return None;
-    }
-    let offset = i32::from_ne_bytes([head[4], head[5], head[6], head[7]]);
-    let frames = (module.tables + 4).wrapping_add_signed(offset.into());
-    (module.start..module.end).contains(&frames).then_some(frames)
 }
 
 /// Writes all that are known into a new recording.
@@ -322,12 +216,20 @@ fn write(recording: &Recording, module: &Module) {
     }
 }
 
+/// Whether the system has memory for what is kept of modules and walks: it cannot be asked for in a way that may fail, and
+/// a program that lives with too little of it must not end by that.
+pub(crate) fn has_memory() -> bool {
+    const ENOUGH: usize = 4 << 20;
+    // SAFETY: a mapping of our own, which nobody else knows.
+    let unmap = |place: *mut libc::c_void| unsafe { kernel::call(libc::SYS_munmap, [place as usize, ENOUGH]) };
+    kernel::map_memory(ENOUGH).is_some_and(|place| unmap(place).is_ok())
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::elf::tests::{Image, NOTHING};
     use super::*;
     use crate::testing::in_its_own_process;
-    use libc::{Elf64_Ehdr, Elf64_Phdr, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE};
-    use std::boxed::Box;
 
     /// Another thread is at it.
     pub(crate) fn somebody_adds() {
@@ -337,17 +239,6 @@ pub(crate) mod tests {
     pub(crate) fn does_somebody_add() -> bool {
         IS_ADDING.load(Relaxed)
     }
-
-    const NOTHING: Module = Module {
-        start: 0,
-        end: 0,
-        bias: 0,
-        tables: 0,
-        path: [0; 448],
-        build_id: [0; 32],
-        build_id_length: 0,
-        stamp: stamp::UNKNOWN,
-    };
 
     /// Where nothing else is: behind all that a process can map.
     const HIGH: u64 = 0x8000_0000_0000;
@@ -414,105 +305,6 @@ pub(crate) mod tests {
             assert!(add(&[pages(2, 3)]) && !add(&[pages(3, 4)]) && !does_somebody_add());
             assert_eq!(known_pages(), [(0, 1), (2, 3)]);
         });
-    }
-
-    // -- A module in memory ---------------------------------------------------------------------------------------------
-
-    /// The beginning of a file, as far as it is looked at.
-    #[repr(C, align(4096))]
-    pub(crate) struct Image {
-        head: Elf64_Ehdr,
-        pub(crate) headers: [Elf64_Phdr; 3],
-        pub(crate) bytes: [u8; 1024],
-        map: LinkMap,
-    }
-
-    impl Image {
-        /// Is loaded where it is, has that note, and the index of tables at its `bytes[512]`.
-        pub(crate) fn new(note: &[u8]) -> Box<Self> {
-            // SAFETY: zeros are a value of it.
-            let mut image: Box<Image> = Box::new(unsafe { core::mem::zeroed() });
-            image.head.e_ident[..4].copy_from_slice(b"\x7fELF");
-            image.head.e_phentsize = size_of::<Elf64_Phdr>() as u16;
-            image.head.e_phnum = 3;
-            image.head.e_phoff = core::mem::offset_of!(Image, headers) as u64;
-            image.bytes[..note.len()].copy_from_slice(note);
-            let (at, bytes) = ((&raw const *image) as u64, core::mem::offset_of!(Image, bytes) as u64);
-            image.map = LinkMap { bias: at, name: c"/a/file".as_ptr() };
-            let parts =
-                [(PT_LOAD, 0, size_of::<Image>()), (PT_NOTE, bytes, note.len()), (PT_GNU_EH_FRAME, bytes + 512, 8)];
-            for (header, (kind, address, length)) in image.headers.iter_mut().zip(parts) {
-                (header.p_type, header.p_vaddr, header.p_memsz) = (kind, address, length as u64);
-            }
-            image
-        }
-
-        pub(crate) fn start(&self) -> u64 {
-            (&raw const *self) as u64
-        }
-
-        /// As the loader tells of it.
-        fn module(&self, name: *const c_char) -> Module {
-            module(self.start(), &self.headers, name).expect("it is loaded")
-        }
-    }
-
-    /// A note of that kind, by that author.
-    fn note(kind: u32, author: &[u8], content: &[u8]) -> Vec<u8> {
-        let mut note = Vec::new();
-        for word in [author.len() as u32, content.len() as u32, kind] {
-            note.extend(word.to_ne_bytes());
-        }
-        for part in [author, content] {
-            note.extend(part);
-            note.resize(note.len().next_multiple_of(4), 0);
-        }
-        note
-    }
-
-    #[test]
-    fn a_module_is_known_by_its_path_and_its_build_id() {
-        let ids = [note(3, b"GNU\0", &[7; 20]), note(3, b"GNU\0", &[8; 40])];
-        let mut image = Image::new(&ids[0]);
-        let told = image.module(image.map.name);
-        assert_eq!((told.start, told.end), (image.start(), image.start() + size_of::<Image>() as u64));
-        assert_eq!(told.tables, (&raw const image.bytes[512]) as u64);
-        assert_eq!((&told.path[..8], told.build_id_length), (&b"/a/file\0"[..], 20));
-        assert_eq!((&told.build_id[..20], told.build_id[20]), (&[7; 20][..], 0));
-        // One that does not begin with its file.
-        image.headers[0].p_vaddr = 0x100;
-        assert_eq!(image.module(ptr::null()).start, image.start() + 0x100);
-        // As far as there is room.
-        let told = Image::new(&ids[1]).module(ptr::null());
-        assert_eq!((told.path[0], told.build_id_length, told.build_id), (0, 32, [8; 32]));
-    }
-
-    #[test]
-    fn the_build_id_is_found_among_other_notes() {
-        let id = note(3, b"GNU\0", b"12345");
-        let others =
-            [note(3, b"Go\0\0", b"a"), note(1, b"GNU\0", b"abcd"), note(3, b"GNUC\0", b"xyz"), note(0, b"", b"")];
-        for other in others {
-            assert_eq!(build_id(&[&other[..], &id[..]].concat()), Some(&b"12345"[..]), "{other:?}");
-            assert_eq!(build_id(&other), None);
-        }
-        assert_eq!((build_id(&id), build_id(&id[..16]), build_id(&[])), (Some(&b"12345"[..]), None, None));
-    }
-
-    #[test]
-    fn an_index_of_another_form_is_left_alone() {
-        let mut image = Image::new(&[]);
-        image.bytes[512..520].copy_from_slice(&[1, 0x1b, 3, 0x3b, 4, 0, 0, 0]);
-        let module = image.module(ptr::null());
-        assert_eq!(frames(&module), Some(module.tables + 8));
-        for (at, other) in [(512, 2), (513, 0x0b), (513, 0)] {
-            let before = core::mem::replace(&mut image.bytes[at], other);
-            assert_eq!(frames(&module), None);
-            image.bytes[at] = before;
-        }
-        // Out of the module.
-        image.bytes[516..520].copy_from_slice(&8192_i32.to_ne_bytes());
-        assert_eq!(frames(&module), None);
     }
 
     // -- What comes later -----------------------------------------------------------------------------------------------
@@ -596,5 +388,17 @@ pub(crate) mod tests {
             expect(Look::Known);
             assert_eq!(look(address + (1 << 20)), Look::Unknown);
         });
+    }
+
+    #[test]
+    fn memory_that_was_asked_for_to_see_whether_there_is_some_is_given_back() {
+        let in_use = || {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+            text.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096
+        };
+        let before = in_use();
+        // 4 MB each.
+        assert!((0..1000).all(|_| has_memory()));
+        assert!(in_use() < before + (1 << 30));
     }
 }

@@ -1,10 +1,8 @@
 //! Recordings, for those who read them: while they are written, and when the process is gone.
 //!
-//! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so.
+//! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so. Used by `ondeck`, and by tests; nothing in the recorder uses it.
 
-use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event};
-use crate::waiters::TAKEN;
-use crate::waiting;
+use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event, waiting};
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
 use std::fs::File;
@@ -382,7 +380,7 @@ impl Reader {
             stack: slots.u32(at + offset_of!(Entry, stack)),
         };
         let mut waiters: Vec<Waiter> = (0..n).map(|index| waiter(index * SIZE)).collect();
-        waiters.retain(|waiter| waiter.thread != 0 && waiter.thread != TAKEN);
+        waiters.retain(|waiter| waiter.thread != 0 && waiter.thread != Entry::TAKEN);
         waiters.sort_by_key(|waiter| (waiter.thread, core::cmp::Reverse(waiter.since)));
         waiters.dedup_by_key(|waiter| waiter.thread);
         Ok(waiters)

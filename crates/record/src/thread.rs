@@ -1,9 +1,13 @@
-//! What each thread has for itself: at an offset from its pointer that is fixed when the library is loaded. The compiler's own
-//! thread-locals may allocate when they are first used in a library, and that may lock a mutex. All zeros at first.
+//! The calling thread: what it has for itself, its number, the clock that it reads, and the numbers that it draws.
+//!
+//! What a thread has for itself lies at an offset from its pointer that is fixed when the library is loaded. The compiler's own
+//! thread-locals may allocate when they are first used in a library, and that may lock a mutex. All zeros at first, which are
+//! a value of each field; nobody else reads or writes it.
+//!
+//! Used by all that runs in the recorded program; it uses no other module.
 
-use crate::account::Wait;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 use ondeck_core::kernel;
 
 /// Of one thread.
@@ -15,8 +19,8 @@ pub(crate) struct Own {
     pub(crate) id: Cell<u64>,
     /// Addresses of its stack that were found readable: from, to.
     pub(crate) stack: Cell<(u64, u64)>,
-    /// What it waits for, if its lock tells what it does meanwhile.
-    pub(crate) wait: Cell<*const Wait<'static>>,
+    /// The `Wait` of what it waits for, if its lock tells what it does meanwhile.
+    pub(crate) wait: Cell<*const ()>,
     /// Threads that it has woken.
     pub(crate) woken: Cell<u64>,
     /// The address of a mutex that it is about to lock, and the stack from which, if that is walked before.
@@ -152,6 +156,93 @@ pub(crate) fn own() -> &'static Own {
     unsafe { &*place }
 }
 
+// -- The clock --------------------------------------------------------------------------------------------------------
+
+/// The monotonic clock in ns, whatever the program takes for it.
+pub(crate) use kernel::monotonic_ns as now_ns;
+
+/// What lies between two reads of the clock that follow each other.
+static BETWEEN_READS_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Finds that out.
+pub(crate) fn time_the_clock() {
+    let between = (0..100).map(|_| {
+        let from = now_ns();
+        now_ns().saturating_sub(from)
+    });
+    BETWEEN_READS_NS.store(between.min().unwrap_or(0), Relaxed);
+}
+
+/// What was between two reads of the clock, without what is always there.
+pub(crate) fn between(from: u64, to: u64) -> u64 {
+    to.saturating_sub(from).saturating_sub(BETWEEN_READS_NS.load(Relaxed))
+}
+
+// -- Chance -----------------------------------------------------------------------------------------------------------
+
+// Which of many is looked at, so that what is seen stands for the whole without bias.
+
+/// The next of the thread's numbers (xorshift64*, Vigna 2016).
+fn draw() -> u64 {
+    let state = &own().chance;
+    let mut x = state.get();
+    if x == 0 {
+        x = now_ns() ^ ((&raw const *state) as u64).rotate_left(32) | 1;
+    }
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    state.set(x);
+    x.wrapping_mul(0x2545_f491_4f6c_dd1d)
+}
+
+/// A number of at least 0 and below 1.
+fn fraction() -> f64 {
+    (draw() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// How many events to pass over until the next that is looked at, if each is with a chance of one in `rate`: a geometric
+/// distribution, so it makes no difference how long one has counted already, nor whether the program has a period.
+pub(crate) fn gap(rate: u64) -> u32 {
+    if rate <= 1 {
+        return 0;
+    }
+    let gap = (1.0 - fraction()).ln() / (1.0 - 1.0 / rate as f64).ln();
+    gap.min(f64::from(u32::MAX - 1)) as u32
+}
+
+/// One more, of which `left` were still to be passed over before the next that is looked at, and that one; 0 if nobody has
+/// counted yet. Whether it is looked at, and what is left then.
+fn counted(left: u32, rate: u64) -> (bool, u32) {
+    // A gap is of those that are passed over; of the first one of all, this one is the first.
+    match left {
+        0 => match gap(rate) {
+            0 => (true, gap(rate) + 1),
+            passed => (false, passed),
+        },
+        1 => (true, gap(rate) + 1),
+        left => (false, left - 1),
+    }
+}
+
+/// The same, of a count that a thread keeps: whether this one is looked at.
+pub(crate) fn count_down(left: &Cell<u32>, rate: u64) -> bool {
+    let (is_looked_at, next) = counted(left.get(), rate);
+    left.set(next);
+    is_looked_at
+}
+
+/// From which amount on one is recorded, drawn before it is known: so that one of at least `whole` always is, and a smaller
+/// one with a chance in proportion.
+pub(crate) fn threshold(whole: u64) -> u64 {
+    if whole == 0 { 0 } else { 1 + (fraction() * whole as f64) as u64 }
+}
+
+/// For how many of its size an amount stands that is not below its [`threshold`].
+pub(crate) fn weight(amount: u64, whole: u64) -> f64 {
+    if amount >= whole { 1.0 } else { whole as f64 / amount as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,5 +255,60 @@ mod tests {
         let asked = unsafe { libc::gettid() } as u32;
         assert_eq!(id(8), asked);
         assert_eq!(own().id.get(), 8 << 32 | u64::from(asked));
+    }
+
+    #[test]
+    fn what_two_reads_of_the_clock_take_is_no_part_of_a_hold() {
+        time_the_clock();
+        let always = BETWEEN_READS_NS.load(Relaxed);
+        assert!(always < 100_000, "{always}");
+        assert_eq!((between(1000, 1000), between(1000, 1000 + always), between(1000, 1005 + always)), (0, 0, 5));
+    }
+
+    #[test]
+    fn gaps_have_the_mean_and_the_spread_of_independent_choices() {
+        const N: usize = 200_000;
+        for rate in [2_u64, 10, 1000] {
+            let gaps: Vec<f64> = (0..N).map(|_| f64::from(gap(rate))).collect();
+            let mean = gaps.iter().sum::<f64>() / N as f64;
+            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / N as f64;
+            let expected = rate as f64 - 1.0;
+            // Four standard errors.
+            let error = 4.0 * (expected * rate as f64).sqrt() / (N as f64).sqrt();
+            assert!((mean - expected).abs() < error, "{rate}: {mean}");
+            let ratio = variance / (expected * rate as f64);
+            assert!((0.95..1.05).contains(&ratio), "{rate}: variance {variance}");
+        }
+        assert_eq!((gap(1), gap(0)), (0, 0));
+    }
+
+    /// What follows on a state of 1, as others have computed it too.
+    #[test]
+    fn numbers_are_those_of_the_generator() {
+        own().chance.set(1);
+        let numbers: [u64; 3] = core::array::from_fn(|_| draw());
+        assert_eq!(numbers, [5_180_492_295_206_395_165, 12_380_297_144_915_551_517, 13_389_498_078_930_870_103]);
+    }
+
+    #[test]
+    fn events_are_counted_down_to_the_one_that_is_looked_at() {
+        assert_eq!((counted(5, 10), counted(2, 10)), ((false, 4), (false, 1)));
+        let (is_looked_at, left) = counted(1, 10);
+        assert!(is_looked_at && left > 0);
+        // A gap that is too large for the counter is cut, so that there is a next one.
+        own().chance.set(1);
+        assert_eq!(counted(1, 1 << 50), (true, u32::MAX));
+    }
+
+    #[test]
+    fn what_is_recorded_adds_up_to_the_whole() {
+        const N: u64 = 200_000;
+        for (amount, whole) in [(1_u64, 100_u64), (50, 100), (99, 100), (100, 100), (5000, 100)] {
+            let seen = (0..N).filter(|_| amount >= threshold(whole)).count();
+            let ratio = seen as f64 * weight(amount, whole) / N as f64;
+            assert!((0.9..1.1).contains(&ratio), "{amount} of {whole}: {ratio}");
+        }
+        assert!((0..1000).all(|_| threshold(100) > 0));
+        assert_eq!((threshold(0), weight(0, 0)), (0, 1.0));
     }
 }

@@ -1,20 +1,24 @@
-//! The calling thread's stack, as return addresses.
+//! The calling thread's stack, as return addresses. Called by `charging` and `hooks`, mostly while the thread has no lock that
+//! others wait for, as a walk takes microseconds.
 //!
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere. It asks for no
 //! memory but a cache, of which there are a few, each of whoever walks just now; if all are in use the stack is not walked.
 //!
 //! The recorder's own frames are left out. In a library those are the library's; in a program, those above the place where
 //! the recorder was entered.
+//!
+//! A walk reads no memory of which it does not know that it is there: a stack that is walked wrongly leads anywhere.
 
 use crate::layout::{DEPTH, NONE};
-use crate::recording::Recording;
-use crate::{memory, modules, stacks, thread};
+use crate::modules;
+use crate::store::{Recording, stacks};
+use crate::thread::own;
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr,
+    AtomicBool, AtomicPtr, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
-use ondeck_core::{Hardware, Platform as _};
+use ondeck_core::{Hardware, Platform as _, kernel};
 
 type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 
@@ -48,7 +52,7 @@ pub(crate) fn begin() {
 #[inline(never)]
 pub(crate) fn stack(recording: &Recording) -> u32 {
     let here = 0_u8;
-    let has_room = memory::Stack::new((&raw const here) as u64).has_room();
+    let has_room = Stack::new((&raw const here) as u64).has_room();
     if !has_room {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
@@ -64,7 +68,7 @@ fn in_place(recording: &Recording) -> u32 {
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
     };
-    if place.cache.load(Relaxed).is_null() && !memory::has_memory() {
+    if place.cache.load(Relaxed).is_null() && !modules::has_memory() {
         place.is_taken.store(false, Release);
         recording.dropped_stacks.fetch_add(1, Relaxed);
         return NONE;
@@ -93,10 +97,10 @@ fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
     /// Most frames of the recorder.
     const OURS: usize = 16;
     let (address, mut registers, pointer) = registers();
-    let mut stack = memory::Stack::new(pointer);
+    let mut stack = Stack::new(pointer);
     let mut read = |address| stack.read(address);
     let mut frame = FrameAddress::from_instruction_pointer(address);
-    let entry = thread::own().entry.get();
+    let entry = own().entry.get();
     let mut n = 0;
     for _ in 0..DEPTH + OURS {
         // Frames of the recorder are below the place where it was entered, and so is that frame's own stack pointer.
@@ -165,7 +169,7 @@ fn registers() -> (u64, UnwindRegsNative, u64) {
 /// Without the frames of the library that this is in; all of them if it is in the program itself. Where it is a part of
 /// somebody's file, who entered it has told where, and the rest of that file is theirs.
 fn beyond_us(addresses: &[u64]) -> &[u64] {
-    if thread::own().entry.get() != 0 {
+    if own().entry.get() != 0 {
         return addresses;
     }
     let Some(own) = addresses.first().and_then(|first| modules::library_of(*first)) else { return addresses };
@@ -173,12 +177,110 @@ fn beyond_us(addresses: &[u64]) -> &[u64] {
     &addresses[first..]
 }
 
+// -- What of the stack may be read -------------------------------------------------------------------------------------
+
+const PAGE: u64 = 4096;
+
+/// The calling thread's stack from an address on, as far as it can be read. A stack that is walked wrongly leads anywhere,
+/// and a program must not die of that; so pages are tried by a system call before they are read. What was found once is
+/// remembered: a stack does not go away while its thread is on it.
+pub(crate) struct Stack {
+    from: u64,
+    to: u64,
+    known: (u64, u64),
+}
+
+impl Stack {
+    /// The stack of a thread whose stack pointer is that.
+    pub(crate) fn new(pointer: u64) -> Self {
+        // The page of the stack pointer is there.
+        let from = pointer & !(PAGE - 1);
+        Stack { from, to: from + PAGE, known: own().stack.get() }
+    }
+
+    /// Whether there is room below for a walk.
+    pub(crate) fn has_room(&mut self) -> bool {
+        const NEEDED: u64 = 24 << 10;
+        let lowest = self.from.saturating_sub(NEEDED);
+        let is_known = (self.known.0..self.known.1).contains(&lowest) && self.known.1 >= self.from;
+        if is_known || is_first(self.from) {
+            return true;
+        }
+        // Each page: stacks of coroutines lie close to each other, with closed pages between them.
+        while self.from > lowest {
+            if !can_read(self.from - PAGE) {
+                return false;
+            }
+            self.from -= PAGE;
+        }
+        true
+    }
+
+    pub(crate) fn read(&mut self, address: u64) -> Result<u64, ()> {
+        /// Frames are not larger than that, but for those of few programs.
+        const FARTHEST: u64 = 1 << 20;
+        let end = address.checked_add(8).ok_or(())?;
+        if address < self.from || !address.is_multiple_of(8) || end > self.to.saturating_add(FARTHEST) {
+            return Err(());
+        }
+        while end > self.to {
+            if (self.known.0..self.known.1).contains(&self.to) {
+                self.to = self.known.1;
+            } else if can_read(self.to) {
+                self.to += PAGE;
+            } else {
+                return Err(());
+            }
+        }
+        // SAFETY: within pages that can be read.
+        Ok(unsafe { (address as *const u64).read_volatile() })
+    }
+}
+
+/// An address on the stack that the process began with, which grows when it is touched; 0 before that is known.
+static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// Finds the stack that the process began with. Not by where this is called: another thread may load the library.
+pub(crate) fn keep_first_stack() {
+    // Bytes that the kernel puts at the outer end of that stack.
+    // SAFETY: always may be called.
+    FIRST.store(unsafe { libc::getauxval(libc::AT_RANDOM) }, Relaxed);
+}
+
+/// Whether an address is on the stack that the process began with. Not whether its thread is the first: that can be on
+/// the stack of a coroutine, and in the child of a fork it is whoever forked.
+fn is_first(address: u64) -> bool {
+    /// The kernel puts nothing else so near below it.
+    const NEAR: u64 = 128 << 20;
+    let first = FIRST.load(Relaxed);
+    first.checked_sub(address).is_some_and(|below| below < NEAR)
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // The two are one if they touch; else the thread is on another stack now.
+        let (from, to) = self.known;
+        let is_one = from <= self.to && self.from <= to;
+        own().stack.set(if is_one { (from.min(self.from), to.max(self.to)) } else { (self.from, self.to) });
+    }
+}
+
+/// Whether the page at an address can be read. The kernel reads a signal mask from there before it finds that what it is
+/// asked to do with it is no request.
+fn can_read(address: u64) -> bool {
+    const NO_REQUEST: usize = u32::MAX as usize;
+    // SAFETY: fails, one way or the other.
+    let answer = unsafe { kernel::call(libc::SYS_rt_sigprocmask, [NO_REQUEST, address as usize, 0, 8]) };
+    debug_assert!(answer.is_err());
+    answer == Err(libc::EINVAL)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     #[cfg(target_arch = "x86_64")]
-    use crate::modules::tests::Image;
-    use crate::recording::tests::{alone, with_room_for_stacks};
+    use crate::modules::elf::tests::Image;
+    use crate::store::tests::{alone, with_room_for_stacks};
     use crate::testing::in_its_own_process;
     use crate::{Charging, Source, Wish, start};
 
@@ -202,9 +304,9 @@ mod tests {
     /// How many frames are above a place.
     #[inline(never)]
     fn n_above(cache: &mut Cache, place: u64) -> usize {
-        thread::own().entry.set(place);
+        own().entry.set(place);
         let n = walk(cache, &mut [0; DEPTH]);
-        thread::own().entry.set(0);
+        own().entry.set(0);
         n
     }
 
@@ -312,5 +414,138 @@ mod tests {
             assert_eq!(modules::look(address), modules::Look::Known);
             assert_eq!(place_of_return(address), 0x6008);
         });
+    }
+
+    // -- What of the stack may be read ---------------------------------------------------------------------------------
+
+    /// Memory of so many pages, and closed pages among them. It stays: addresses of it are remembered.
+    fn pages(n: u64, closed: &[u64]) -> u64 {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(core::ptr::null_mut(), (n * PAGE) as usize, protection, flags, -1, 0) };
+        assert_ne!(place, libc::MAP_FAILED);
+        let start = place as u64;
+        for page in closed {
+            close(start + page * PAGE);
+        }
+        start
+    }
+
+    fn close(page: u64) {
+        // SAFETY: of a mapping of these tests, that nobody else knows.
+        assert_eq!(unsafe { libc::mprotect(page as *mut _, PAGE as usize, libc::PROT_NONE) }, 0);
+    }
+
+    /// In a thread that remembers that part of its stack.
+    fn remembering<T: Send>(known: (u64, u64), act: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                own().stack.set(known);
+                act()
+            });
+            thread.join().expect("asserts nothing")
+        })
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_or_closed_is_not_read() {
+        let start = pages(3, &[2]);
+        assert!(can_read(start) && can_read(start + PAGE));
+        assert!(!can_read(start + 2 * PAGE) && !can_read(8));
+        let mut stack = Stack::new(start + 16);
+        assert_eq!(stack.read(start + PAGE - 8), Ok(0));
+        // It has not looked further than it had to.
+        assert_eq!(stack.to, start + PAGE);
+        assert_eq!(stack.read(start), Ok(0));
+        assert_eq!(stack.read(start + PAGE + 8), Ok(0));
+        assert_eq!(stack.read(start + 2 * PAGE), Err(()));
+        assert_eq!(stack.read(start + 2 * PAGE - 4), Err(()));
+        assert_eq!(stack.read(start + 4), Err(()));
+        assert_eq!(stack.read(start - 8), Err(()));
+        assert_eq!(stack.read(u64::MAX), Err(()));
+    }
+
+    #[test]
+    fn frames_that_are_too_large_are_not_read() {
+        const FARTHEST: u64 = 1 << 20;
+        let start = pages(300, &[]);
+        assert_eq!(Stack::new(start).read(start + PAGE + FARTHEST - 8), Ok(0));
+        assert_eq!(Stack::new(start).read(start + PAGE + FARTHEST), Err(()));
+    }
+
+    /// A walk needs six pages below it. On the stack that the process began with they are always there.
+    #[test]
+    fn there_is_room_where_no_page_near_below_is_closed() {
+        let _alone = alone();
+        let start = pages(16, &[4]);
+        let at = |page: u64| start + page * PAGE;
+        let has_room = |page: u64, known: (u64, u64)| remembering(known, || Stack::new(at(page) + 100).has_room());
+        for (page, expected) in [(12, true), (11, true), (10, false), (9, false), (5, false)] {
+            assert_eq!(has_room(page, (0, 0)), expected, "{page}");
+        }
+        // What is known is not asked for again, if it reaches from the lowest page to the stack pointer's.
+        for (known, expected) in [((3, 9), true), ((2, 10), true), ((3, 8), false), ((4, 9), false), ((2, 3), false)] {
+            assert_eq!(has_room(9, (at(known.0), at(known.1))), expected, "{known:?}");
+        }
+        keep_first_stack();
+        let first = FIRST.load(Relaxed);
+        for (below, expected) in [(0, true), (1, true), ((128 << 20) - 1, true), (128 << 20, false)] {
+            assert_eq!(is_first(first - below), expected, "{below}");
+        }
+        assert!(!is_first(first + 1));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let range = maps.lines().find(|line| line.ends_with("[stack]")).and_then(|line| line.split(' ').next());
+        let (from, to) = range.and_then(|range| range.split_once('-')).unwrap();
+        let [from, to] = [from, to].map(|address| u64::from_str_radix(address, 16).unwrap());
+        assert!((from..to).contains(&first));
+        FIRST.store(at(10), Relaxed);
+        assert!(has_room(9, (0, 0)));
+        FIRST.store(0, Relaxed);
+    }
+
+    #[test]
+    fn what_is_known_of_one_stack_grows_and_another_takes_its_place() {
+        let start = pages(8, &[]);
+        let at = |page: u64| start + page * PAGE;
+        let cases = [
+            // Known before, found now, known afterwards.
+            ((0, 0), (3, 4), (3, 4)),
+            ((1, 3), (3, 4), (1, 4)),
+            ((4, 6), (3, 4), (3, 6)),
+            ((2, 5), (3, 4), (2, 5)),
+            ((3, 4), (2, 5), (2, 5)),
+            ((1, 2), (3, 4), (3, 4)),
+            ((5, 6), (3, 4), (3, 4)),
+        ];
+        for (known, (from, to), expected) in cases {
+            let known = if known == (0, 0) { known } else { (at(known.0), at(known.1)) };
+            let after = remembering(known, || {
+                let mut stack = Stack::new(at(from));
+                stack.to = at(to);
+                drop(stack);
+                own().stack.get()
+            });
+            assert_eq!(after, (at(expected.0), at(expected.1)));
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_a_stack_is_not_asked_for_again() {
+        let start = pages(4, &[1]);
+        let read = |known| remembering(known, || Stack::new(start).read(start + 2 * PAGE));
+        assert_eq!(read((start, start + 3 * PAGE)), Ok(0));
+        assert_eq!(read((start, start + PAGE)), Err(()));
+        assert_eq!(read((start + 2 * PAGE, start + 3 * PAGE)), Err(()));
+    }
+
+    #[test]
+    fn errno_is_kept() {
+        // SAFETY: always may be called.
+        let place = unsafe { libc::__errno_location() };
+        // SAFETY: the thread's own.
+        unsafe { *place = 77 };
+        assert!(!can_read(8));
+        // SAFETY: as above.
+        assert_eq!(unsafe { *place }, 77);
     }
 }

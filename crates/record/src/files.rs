@@ -1,13 +1,15 @@
-//! Making the file of a process.
+//! Making the file of a process: what is asked of the environment, how the parts lie in the file, and its mapping. Called by
+//! `hooks` as a process begins to record.
+//!
+//! The parts lie one behind the other, within the length of the file, and each has room for whole entries: `store` relies on
+//! it. `store` finds the recording only once its header is written. A file that cannot be mapped is taken away again.
 
-use crate::layout::{Header, Lock, MAGIC, Module, Name, Part, Slot, Waiter};
-use crate::recording::{CURRENT, PAGE};
-use crate::{layout, memory, modules, named};
+use crate::layout::{self, Header, Lock, MAGIC, Module, Name, Part, Slot, Waiter};
+use crate::store::{self, CURRENT, PAGE, current, names};
+use crate::{modules, thread};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::Release;
 use ondeck_core::kernel;
-
-pub(crate) use crate::recording::{current, forget};
 
 /// What is to be recorded, and where: asked of the environment once, as a program may change that.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +77,7 @@ fn lay_out(header: &mut Header, length: u64) {
     header.index = part(length / 32, size_of::<u32>());
     header.stacks = part(length / 4, size_of::<u64>());
     header.waiters = part(WAITERS * size_of::<Waiter>() as u64, size_of::<Waiter>());
-    header.names = part((named::MOST * size_of::<Name>()) as u64, size_of::<Name>());
+    header.names = part((names::MOST * size_of::<Name>()) as u64, size_of::<Name>());
     let left = length - at;
     header.ring = Part { start: at, room: left / size_of::<Slot>() as u64 };
 }
@@ -91,7 +93,7 @@ pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     }
     let length = wish.max_mb << 20;
     let Some(place) = create(wish, length) else { return false };
-    if !memory::begin(place as usize) {
+    if !store::back(place as usize) {
         return false;
     }
     // SAFETY: a mapping of our own, of zeros, larger than a header.
@@ -104,7 +106,7 @@ pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     CURRENT.header.store(header, Release);
     if let Some(recording) = current() {
         modules::write_all(recording);
-        named::write_all(recording);
+        names::write_all(recording);
     }
     true
 }
@@ -113,13 +115,13 @@ fn fill(header: &mut Header, wish: &Wish, lock: &str, length: u64) {
     lay_out(header, length);
     let now = kernel::clock(libc::CLOCK_REALTIME);
     header.started_realtime_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
-    header.started_ns = memory::now_ns();
+    header.started_ns = thread::now_ns();
     header.pid = kernel::process();
     // SAFETY: no arguments, no memory.
     header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     header.length = length;
     header.rate = wish.rate;
-    memory::copy_text(lock.as_bytes(), &mut header.lock);
+    layout::copy_text(lock.as_bytes(), &mut header.lock);
     let room = &mut header.program;
     let most = room.len() - 1;
     kernel::read_link(c"/proc/self/exe", &mut room[..most]);
@@ -263,7 +265,7 @@ mod tests {
             assert!(end <= mb << 20);
             assert!(header.stacks.room <= u32::MAX.into());
             // Marks have room for the number of each.
-            assert!(header.locks.room <= crate::account::MOST_LOCKS.into());
+            assert!(header.locks.room <= crate::charging::MOST_LOCKS.into());
         }
     }
 }

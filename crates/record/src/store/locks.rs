@@ -1,8 +1,8 @@
 //! What is known of each lock: an entry of the recording, whose number the lock has in its own marks or, where it has no room
 //! for marks, is found by its address.
 
+use super::Recording;
 use crate::layout::{Lock, NONE};
-use crate::recording::Recording;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -61,17 +61,18 @@ pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -
     NONE
 }
 
-fn places(address: u64) -> impl Iterator<Item = &'static Place> {
+/// The places of a table by addresses in which one may be.
+pub(crate) fn near<P, const N: usize>(places: &'static [P; N], address: u64) -> impl Iterator<Item = &'static P> {
     /// Further than that, the table is as good as full.
     const FARTHEST: usize = 32;
     let first = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
-    (first..first + FARTHEST).map(|at| &PLACES[at % N_PLACES])
+    (first..first + FARTHEST).map(|at| &places[at % N])
 }
 
 /// The number of the lock at an address that has no marks; a new one, with the stack that `origin` gives, for the first one
 /// there. [`NONE`] if there is no room.
 pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> u32) -> u32 {
-    for place in places(address) {
+    for place in near(&PLACES, address) {
         let mut found = place.address.load(Acquire);
         if found == 0 {
             match place.address.compare_exchange(0, address, Release, Acquire) {
@@ -101,7 +102,7 @@ pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl Fn
 
 /// What comes to be at this address is another lock.
 pub(crate) fn forget(address: u64) {
-    for place in places(address) {
+    for place in near(&PLACES, address) {
         match place.address.load(Acquire) {
             0 => return,
             // The place stays: those behind it are found past it.
@@ -114,7 +115,7 @@ pub(crate) fn forget(address: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::tests::{alone, with_room_for_samples};
+    use crate::store::tests::{alone, with_room_for_samples};
 
     /// A reader looks at entries while they are written.
     #[test]

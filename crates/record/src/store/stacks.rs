@@ -1,7 +1,7 @@
 //! Each stack once: an index by hash, of numbers of entries, each of which is a word with hash and length and the addresses.
 
+use super::Recording;
 use crate::layout::NONE;
-use crate::recording::Recording;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -88,7 +88,7 @@ fn is_that(recording: &Recording, number: u32, head: u64, stack: &[u64]) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::tests::{alone, with_room_for_stacks};
+    use crate::store::tests::{alone, with_room_for_stacks};
 
     fn dropped(recording: &Recording) -> u64 {
         recording.dropped_stacks.load(Relaxed)

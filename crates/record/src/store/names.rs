@@ -4,8 +4,8 @@
 //! A name belongs to addresses. Whoever frees a lock may use the memory for another one, which then has the name, until it
 //! is given one of its own.
 
-use crate::layout::Name;
-use crate::recording::{Recording, current};
+use super::{Recording, current};
+use crate::layout::{Name, copy_text};
 use core::sync::atomic::{
     AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -31,8 +31,7 @@ pub fn name(address: u64, length: u64, text: &[u8]) {
     let Some((index, name)) = NAMES.iter().enumerate().find(|(_, name)| mine(name)) else { return };
     name.length.store(length.max(1), Relaxed);
     let mut words = [0_u8; Name::TEXT];
-    let n = text.len().min(Name::TEXT - 1);
-    words[..n].copy_from_slice(&text[..n]);
+    copy_text(text, &mut words);
     for (word, bytes) in name.text.iter().zip(words.as_chunks::<8>().0) {
         word.store(u64::from_ne_bytes(*bytes), Relaxed);
     }

@@ -1,15 +1,14 @@
 //! Waits on what has no marks: condition variables, semaphores, barriers, ends of threads, and locks whose holders cannot be
 //! told.
 
-use crate::charge::{SLEEP_NS, whole_ns};
+use super::rwlock::Access;
+use crate::charging::{SLEEP_NS, whole_ns};
 use crate::layout::{NONE, event, kind};
-use crate::memory::now_ns;
-use crate::recording::{Recording, current};
-use crate::ring::{Sample, push};
-use crate::several::Access;
-use crate::thread::own;
-use crate::waiters::{self, For};
-use crate::{chance, locks, stacks, walk};
+use crate::store::ring::{Sample, push};
+use crate::store::waiters::{self, For};
+use crate::store::{Recording, current, locks, stacks};
+use crate::thread::{self, now_ns, own};
+use crate::walk;
 use core::cell::Cell;
 
 /// Such a wait.
@@ -34,7 +33,7 @@ impl Opaque {
     #[cold]
     pub fn begin(address: u64, kind: u32) -> Option<Self> {
         let recording = current()?;
-        let threshold = chance::threshold(whole_ns(recording));
+        let threshold = thread::threshold(whole_ns(recording));
         let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
         let is_again = kind == kind::CONDITION && own().again.get() == (address, own().holds.left());
         let event = match is_lock {
@@ -89,7 +88,7 @@ impl Opaque {
         let lock = locks::at(recording, address, self.kind, || stack);
         let event = self.event;
         if lock != NONE {
-            let weight = chance::weight(ns, whole_ns(recording));
+            let weight = thread::weight(ns, whole_ns(recording));
             push(recording, Sample { event, lock, stack, at: now, ns, weight, lengths: [0; 2] });
         }
     }
@@ -112,7 +111,7 @@ fn notify_with_a_look(recording: &Recording, address: u64, is_all: bool) {
     /// Those are seldom, and a few tell enough.
     const MOST: u64 = 100;
     let rate = recording.rate.min(MOST);
-    if !chance::count(&own().notices, rate) {
+    if !thread::count_down(&own().notices, rate) {
         return;
     }
     let stack = walk::stack(recording);

@@ -1,16 +1,26 @@
-//! The recording of this process: where its file is, and the entries of its parts.
+//! The recording of this process: where its file is, and the entries of its parts: `locks`, `names`, `ring` (samples), `stacks`
+//! and `waiters`. All modules write through this one, but for `files`, which makes the file.
+//!
+//! An entry is complete before a reader can find it. What finds no room, in its part or on the disk, is not written: locks,
+//! stacks and samples are counted as dropped then. No thread waits for another one here.
 //!
 //! # Fork
 //! The child has memory of its own but shares mappings of files. So its parent's recording is not given to it, and where it
 //! would find that is wiped: it records nothing until [`start`](crate::start) is called there, which makes another file.
 
+pub(crate) mod locks;
+pub(crate) mod names;
+pub(crate) mod ring;
+pub(crate) mod stacks;
+pub(crate) mod waiters;
+
 use crate::layout::{Header, Part};
-use crate::memory;
 use core::ptr;
 use core::sync::atomic::{
-    AtomicPtr,
+    AtomicPtr, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use ondeck_core::kernel;
 
 pub(crate) const PAGE: usize = 4096;
 
@@ -62,7 +72,7 @@ impl Recording {
         let start = (&raw const *self).cast::<u8>();
         let offset = part.start as usize + index as usize * size_of::<T>();
         let last = offset + size_of::<T>() - 1;
-        if !memory::is_backed(start as usize, offset) || !memory::is_backed(start as usize, last) {
+        if !is_backed(start as usize, offset) || !is_backed(start as usize, last) {
             return None;
         }
         // SAFETY: the parts lie within the file, as `lay_out` says, and are of such entries.
@@ -85,10 +95,43 @@ impl Recording {
     }
 }
 
+/// Pieces of the recording, a bit each: whether the file system has given memory for it. Of the longest recording.
+static BACKED: [AtomicU64; (1 << 34) / PIECE / 64] = [const { AtomicU64::new(0) }; (1 << 34) / PIECE / 64];
+const PIECE: usize = 64 << 10;
+
+/// A recording begins, mapped at that address. Whether its first piece has memory.
+pub(crate) fn back(start: usize) -> bool {
+    for word in &BACKED {
+        if word.load(Relaxed) != 0 {
+            word.store(0, Relaxed);
+        }
+    }
+    is_backed(start, 0)
+}
+
+/// Whether the recording has memory at that offset, which is asked for if it has not: a program that writes into a hole of
+/// a file when its file system is full is killed.
+fn is_backed(start: usize, offset: usize) -> bool {
+    let piece = offset / PIECE;
+    let Some(word) = BACKED.get(piece / 64) else { return false };
+    let bit = 1 << (piece % 64);
+    if word.load(Relaxed) & bit != 0 {
+        return true;
+    }
+    let place = (start + piece * PIECE) as *mut libc::c_void;
+    // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
+    // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
+    let is_there =
+        matches!(unsafe { kernel::advise(place, PIECE, libc::MADV_POPULATE_WRITE) }, Ok(_) | Err(libc::EINVAL));
+    if is_there {
+        word.fetch_or(bit, Relaxed);
+    }
+    is_there
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use core::sync::atomic::AtomicU64;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     /// Of tests that share what a process has once, each waits for the others.
@@ -97,8 +140,7 @@ pub(crate) mod tests {
         ALONE.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    const PIECE: usize = 64 << 10;
-    /// Behind those pieces of which a test of `memory` says what they have: all recordings of a process share that.
+    /// Behind those pieces of which a test says what they have: all recordings of a process share that.
     const FIRST_PIECE: usize = 100;
 
     /// Memory that stands for a file.
@@ -183,5 +225,35 @@ pub(crate) mod tests {
         }
         // As many as there is room for.
         assert!(is_there(end, 3, 2) && !is_there(end, 3, 3) && !is_there(end, 3, 4) && !is_there(end, 0, 0));
+    }
+
+    /// A file that is shorter than its mapping stands for a file system that is full.
+    #[test]
+    fn a_piece_without_memory_is_not_backed() {
+        use std::os::fd::AsRawFd;
+        let file = tempfile::tempfile().unwrap();
+        let length = |pieces: usize| file.set_len((pieces * PIECE) as u64).unwrap();
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: a new mapping.
+        let place = unsafe { libc::mmap(core::ptr::null_mut(), 70 * PIECE, protection, flags, file.as_raw_fd(), 0) };
+        let start = place as usize;
+        assert!(!back(start));
+        length(2);
+        assert!(back(start));
+        assert!(is_backed(start, PIECE) && is_backed(start, 2 * PIECE - 1));
+        // It is asked for each time.
+        for _ in 0..2 {
+            assert!(!is_backed(start, 2 * PIECE) && !is_backed(start, 65 * PIECE));
+        }
+        length(70);
+        assert!(is_backed(start, 2 * PIECE) && is_backed(start, 65 * PIECE));
+        // What it has is remembered, until another recording begins.
+        length(1);
+        assert!(is_backed(start, 65 * PIECE) && is_backed(start, PIECE));
+        assert!(back(start));
+        assert!(!is_backed(start, 65 * PIECE) && !is_backed(start, PIECE));
+        assert!(!is_backed(start, 1 << 34));
+        // An address that begins no page is refused like a request that the kernel does not know.
+        assert!(is_backed(start + 1, 66 * PIECE));
     }
 }

@@ -1,17 +1,16 @@
 //! What a thread remembers of its own holds that are looked at: of locks that have no room for marks, and of those that
 //! many may have at once.
 
-use crate::account::{self, Wait};
+use crate::charging::generation;
 use crate::layout::NONE;
-use crate::memory::now_ns;
-use crate::recording::Recording;
-use crate::thread::{Hold, Holds, N_HOLDS};
-use crate::{chance, walk};
+use crate::store::Recording;
+use crate::thread::{Hold, Holds, N_HOLDS, count_down, now_ns};
+use crate::walk;
 
 impl Hold {
     /// That begins now; timed or not.
     pub(crate) fn new(address: u64, turn: u64, stack: u32, is_timed: bool) -> Self {
-        Hold { address, turn, from: now_ns(), is_timed, stack, generation: account::generation() }
+        Hold { address, turn, from: now_ns(), is_timed, stack, generation: generation() }
     }
 
     /// Whether it is of that turn, as far as that is known.
@@ -23,7 +22,7 @@ impl Hold {
 impl Holds {
     /// Counts an acquisition: whether it is looked at.
     pub(crate) fn count(&self, recording: &Recording) -> bool {
-        chance::count(&self.left, recording.rate)
+        count_down(&self.left, recording.rate)
     }
 
     /// Whether it remembers a hold of that lock.
@@ -46,7 +45,7 @@ impl Holds {
 
     /// What a parent's thread held is nobody's here, and nobody ends it.
     fn forget_parents(&self) {
-        let generation = account::generation();
+        let generation = generation();
         let mut kept = 0;
         for at in 0..self.n.get() as usize {
             let hold = self.list[at].get();
@@ -72,11 +71,11 @@ impl Holds {
         }
     }
 
-    /// The thread has got the lock of that hold, after a wait: counts that, and remembers the hold if it is looked at or
-    /// the stack is known.
-    pub(crate) fn got(&self, recording: &Recording, wait: &Wait<'_>, hold: Hold) {
+    /// The thread has got the lock of that hold, after a wait with that stack: counts that, and remembers the hold if it is
+    /// looked at or the stack is known.
+    pub(crate) fn got(&self, recording: &Recording, waited_at: u32, hold: Hold) {
         let is_timed = self.count(recording);
-        let stack = match wait.known_stack() {
+        let stack = match waited_at {
             NONE if is_timed => walk::stack(recording),
             known => known,
         };
@@ -90,11 +89,9 @@ impl Holds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::{Marks, Tag};
-    use crate::layout::{Header, Lock};
+    use crate::charging::Tag;
+    use crate::layout::Header;
     use crate::thread::own;
-    use core::cell::Cell;
-    use core::ptr;
 
     const LOCK: u64 = 0x5000;
 
@@ -120,7 +117,7 @@ mod tests {
         let holds = no_holds();
         let hold = |turn| Hold::new(LOCK, turn, NONE, true);
         holds.remember(hold(7));
-        holds.remember(Hold { generation: account::generation() ^ Tag::ONE_GENERATION, ..hold(8) });
+        holds.remember(Hold { generation: generation() ^ Tag::ONE_GENERATION, ..hold(8) });
         assert_eq!(holds.take(LOCK).map(|hold| hold.turn), Some(7));
         assert!(holds.is_empty());
     }
@@ -132,20 +129,6 @@ mod tests {
         header.rate = 1000;
         // SAFETY: a recording is nothing but its header, as long as no entry is asked for.
         let recording = unsafe { &*(&raw const header).cast::<Recording>() };
-        // SAFETY: its fields are numbers, and zeros are a lock that nobody has used.
-        let lock: Lock = unsafe { core::mem::zeroed() };
-        let (marks, stack, outer) = (Marks::new(), Cell::new(stack), Cell::new(ptr::null()));
-        let wait = Wait {
-            marks: &marks,
-            lock: &lock,
-            number: 1,
-            from: 0,
-            threshold: 0,
-            flag: 0,
-            stack,
-            slot: Cell::new(0),
-            outer,
-        };
         let holds = no_holds();
         if is_inside {
             holds.remember(Hold::new(LOCK, 1, NONE, false));
@@ -153,7 +136,7 @@ mod tests {
         holds.leave(if is_due { 1 } else { 5 });
         // All frames are the recorder's then, so a walk finds no stack.
         let entry = own().entry.replace(u64::MAX);
-        holds.got(recording, &wait, Hold::new(LOCK, 2, NONE, false));
+        holds.got(recording, stack, Hold::new(LOCK, 2, NONE, false));
         own().entry.set(entry);
         holds.take(LOCK).filter(|hold| hold.turn == 2).map(|hold| (hold.stack, hold.is_timed))
     }

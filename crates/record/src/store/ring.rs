@@ -22,8 +22,8 @@
 //! and, behind a fence that acquires, once more for their words, which stay until the reader frees them. `gauge` acquires the
 //! tail, which the reader writes after its copies, by another system call.
 
+use super::Recording;
 use crate::layout::{LENGTHS_AT, Slot, encoded};
-use crate::recording::Recording;
 use crate::thread;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -77,7 +77,7 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::tests::{alone, with_room_for_samples};
+    use crate::store::tests::{alone, with_room_for_samples};
     use core::sync::atomic::AtomicU64;
     use std::sync::Barrier;
 

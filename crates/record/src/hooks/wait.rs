@@ -1,17 +1,33 @@
-//! A wait for a lock, from its beginning to its end.
+//! A wait for a lock that has marks, from its beginning to its end.
 
-use crate::account::{IS_EXACT, Marks, Tag, Wait};
-use crate::charge::{SLEEP_NS, charge, is_exact, record, whole_ns};
-use crate::layout::{NONE, event};
-use crate::memory::now_ns;
-use crate::recording::{Recording, current};
-use crate::ring::{Sample, push};
-use crate::thread::own;
-use crate::waiters::{self, For};
-use crate::{chance, waiting, walk};
+use crate::charging::{IS_EXACT, Marks, SLEEP_NS, Tag, charge, is_exact, record, whole_ns};
+use crate::layout::{Lock, NONE, event, waiting};
+use crate::store::ring::{Sample, push};
+use crate::store::waiters::{self, For};
+use crate::store::{Recording, current};
+use crate::thread::{self, now_ns, own};
+use crate::walk;
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
+
+/// A wait in progress.
+#[derive(Debug)]
+pub struct Wait<'a> {
+    marks: &'a Marks,
+    lock: &'a Lock,
+    number: u32,
+    from: u64,
+    /// It is recorded if it takes as long as that.
+    threshold: u64,
+    /// Of an `Access`.
+    pub(super) flag: u32,
+    pub(super) stack: Cell<u32>,
+    /// Among those that are seen to wait, from its first sleep on.
+    slot: Cell<u32>,
+    /// What the thread was doing before, which is to be found again: a signal's handler may wait inside a wait.
+    outer: Cell<*const ()>,
+}
 
 impl Marks {
     /// The calling thread begins to wait for the mutex at that address. `None` if that cannot be recorded.
@@ -30,7 +46,7 @@ impl Marks {
         sleeps_now: bool,
     ) -> Option<Wait<'_>> {
         let (number, lock) = self.lock(recording, address)?;
-        let threshold = chance::threshold(whole_ns(recording));
+        let threshold = thread::threshold(whole_ns(recording));
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let from = now_ns();
         let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
@@ -88,7 +104,7 @@ impl Wait<'_> {
         let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
         let ns = now - self.from;
         if ns >= self.threshold {
-            let (stack, weight) = (self.stack(recording), chance::weight(ns, whole_ns(recording)));
+            let (stack, weight) = (self.stack(recording), thread::weight(ns, whole_ns(recording)));
             push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight, lengths: [0; 2] });
         }
         ns
@@ -164,7 +180,7 @@ impl Wait<'_> {
 fn now_waiting(act: impl FnOnce(&Recording, &Wait<'_>)) {
     let Some(recording) = current() else { return };
     // SAFETY: null, or in a frame of this thread that `told` has not left.
-    if let Some(wait) = unsafe { own().wait.get().as_ref() } {
+    if let Some(wait) = unsafe { own().wait.get().cast::<Wait<'static>>().as_ref() } {
         act(recording, wait);
     }
 }

@@ -10,13 +10,13 @@
 //! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
-use crate::account::{Marks, Wait};
+use super::mutex::Pending;
+use super::wait::Wait;
+use crate::charging::Marks;
 use crate::layout::{Lock, NONE, event, kind};
-use crate::memory::between;
-use crate::recording::{Recording, current};
-use crate::release::Pending;
-use crate::thread::{Hold, own};
-use crate::{locks, walk};
+use crate::store::{Recording, current, locks};
+use crate::thread::{Hold, between, own};
+use crate::walk;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What a thread has, or wants, a lock for.
@@ -155,7 +155,7 @@ impl Wait<'_> {
         self.write_down(recording, has_it);
         if has_it {
             recording.note_lock();
-            own().holds.got(recording, &self, hold);
+            own().holds.got(recording, self.stack.get(), hold);
         }
     }
 }

@@ -1,24 +1,22 @@
 //! Which threads wait now, for whom looks from outside: a thread takes a slot of the recording as it begins to wait, of
 //! a mutex as it first goes to sleep for it, and gives it back at the end.
 //!
-//! A slot is taken by one compare-exchange to [`TAKEN`], filled, and shows its thread last, with release. It is given back by
-//! writing a thread of 0. `since` is another one for each wait of a thread: a reader that finds the same slot twice knows that
+//! A slot is taken by one compare-exchange to [`Waiter::TAKEN`], filled, and shows its thread last, with release. It is given
+//! back by writing a thread of 0. `since` is another one for each wait of a thread: a reader that finds the same slot twice knows that
 //! this wait was in progress all the time between.
 //!
 //! A thread goes for the slot that it had before, so the slots of few threads are the first few. If none near it is
 //! free, nobody sees the wait from outside; its sample is recorded as ever. A thread that leaves a wait for something that is
 //! no lock without an end, as by `pthread_cancel`, keeps its slot: the newest slot of a thread is the one that counts.
 
-use crate::layout::Waiter;
-use crate::recording::Recording;
+use super::Recording;
+use crate::layout::{NONE, Waiter};
 use crate::thread::{self, own};
 use core::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// In the place of a thread's number while the slot is filled.
-pub(crate) const TAKEN: u32 = u32::MAX;
 /// No slot.
 pub(crate) const NOWHERE: u32 = 0;
 /// The next thread that waits for the first time begins to look here.
@@ -28,7 +26,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 #[derive(Clone, Copy)]
 pub(crate) struct For {
     pub(crate) address: u64,
-    /// Of the lock; [`crate::layout::NONE`] for what has none yet.
+    /// Of the lock; [`NONE`] for what has none yet.
     pub(crate) lock: u32,
     pub(crate) kind: u32,
 }
@@ -45,12 +43,12 @@ pub(crate) fn enter(recording: &Recording, what: For, since: u64) -> u32 {
     for step in 0..FARTHEST.min(room) {
         let index = (u64::from(first) + step) % room;
         let Some(slot) = recording.entry::<Waiter>(recording.waiters, index) else { return NOWHERE };
-        if slot.thread.load(Relaxed) != 0 || slot.thread.compare_exchange(0, TAKEN, Acquire, Relaxed).is_err() {
+        if slot.thread.load(Relaxed) != 0 || slot.thread.compare_exchange(0, Waiter::TAKEN, Acquire, Relaxed).is_err() {
             continue;
         }
         slot.lock.store(what.lock, Relaxed);
         slot.kind.store(what.kind, Relaxed);
-        slot.stack.store(crate::layout::NONE, Relaxed);
+        slot.stack.store(NONE, Relaxed);
         slot.address.store(what.address, Relaxed);
         slot.since.store(since, Relaxed);
         slot.thread.store(thread::id(recording.pid), Release);
@@ -86,7 +84,7 @@ fn find(recording: &Recording, slot: u32) -> Option<&Waiter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::tests::{alone, with_room_for_waiters};
+    use crate::store::tests::{alone, with_room_for_waiters};
 
     const WHAT: For = For { address: 64, lock: 7, kind: 1 };
 
@@ -141,7 +139,7 @@ mod tests {
             while !waiters.iter().all(std::thread::ScopedJoinHandle::is_finished) {
                 let first = look();
                 let (thread, lock, address, since) = first;
-                if thread != 0 && thread != TAKEN && look() == first {
+                if thread != 0 && thread != Waiter::TAKEN && look() == first {
                     assert_eq!((lock, address, since >> 32), (thread, thread.into(), thread.into()));
                 }
             }

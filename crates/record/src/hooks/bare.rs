@@ -5,7 +5,7 @@
 //! An uncontended acquisition counts down one number of its thread, and a release looks whether its thread remembers a hold.
 //! While others wait, which the lock's own word tells, both look for marks in the table. All waits are looked at.
 //!
-//! Charges are exact (see `account`). That costs a hold that is waited for two looks at a clock, but to leave them out would
+//! Charges are exact (see `charging`). That costs a hold that is waited for two looks at a clock, but to leave them out would
 //! not do: threads that take turns begin to wait right after their own release, so of the instants that waiters would ask for,
 //! few are in the long holds, and most where the lock has just been passed on.
 //!
@@ -20,13 +20,16 @@
 //!
 //! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
 
-use crate::account::{Marks, Wait};
-use crate::file::Wish;
+use super::mutex::Pending;
+use super::process::{self, Charging, Source};
+use super::wait::Wait;
+use crate::charging::Marks;
+use crate::files::Wish;
 use crate::layout::NONE;
-use crate::recording::{Recording, current};
-use crate::release::Pending;
+use crate::store::locks::near;
+use crate::store::{Recording, current};
 use crate::thread::{Hold, own};
-use crate::{Charging, Source, modules, walk};
+use crate::{modules, walk};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
@@ -57,7 +60,7 @@ pub fn prepare() -> bool {
     let Some(wish) = Wish::of_environment() else { return false };
     // SAFETY: whoever prepares is alone at it.
     unsafe { *WISH.0.get() = Some(wish) };
-    crate::ask_loader();
+    process::ask_loader();
     walk::ask_for_caches();
     modules::ask_for_no_more_memory();
     IS_WISHED.store(true, Release);
@@ -83,7 +86,7 @@ fn start() -> Option<&'static Recording> {
     }
     // SAFETY: written once, before `IS_WISHED` was.
     let wish = unsafe { &*WISH.0.get() };
-    crate::start(wish.as_ref()?, "ondeck", Charging::Exact, Source::Program);
+    process::start(wish.as_ref()?, "ondeck", Charging::Exact, Source::Program);
     current()
 }
 
@@ -98,23 +101,16 @@ const N_PLACES: usize = 1 << 14;
 /// Marks know which process they are of, so what a parent has left does no harm.
 static PLACES: [Place; N_PLACES] = [const { Place { address: AtomicU64::new(0), marks: Marks::new() } }; N_PLACES];
 
-fn places(address: u64) -> impl Iterator<Item = &'static Place> {
-    /// Further than that, the table is as good as full.
-    const FARTHEST: usize = 32;
-    let first = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
-    (first..first + FARTHEST).map(|at| &PLACES[at % N_PLACES])
-}
-
 /// The marks of a lock that has been looked at.
 fn find(address: u64) -> Option<&'static Marks> {
-    let mut places = places(address).map(|place| (place, place.address.load(Acquire)));
+    let mut places = near(&PLACES, address).map(|place| (place, place.address.load(Acquire)));
     let (place, _) = places.find(|(_, found)| *found == address || *found == 0).filter(|(_, found)| *found != 0)?;
     Some(&place.marks)
 }
 
 /// The marks of a lock, made if there are none. `None` if there is no room.
 fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
-    for place in places(address) {
+    for place in near(&PLACES, address) {
         let found = match place.address.load(Acquire) {
             0 => place.address.compare_exchange(0, address, Release, Acquire).err().unwrap_or(address),
             found => found,
@@ -205,7 +201,7 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     let here = own();
     here.again.set((0, 0));
     here.holds.take(address);
-    here.holds.got(recording, wait, Hold::new(address, known(turn), NONE, false));
+    here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
 }
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is

@@ -1,0 +1,30 @@
+//! What locks call: each operation of a lock says here what it does. The crate's root makes it public; nothing in the recorder
+//! calls it.
+//!
+//! | part | whose operations |
+//! |---|---|
+//! | `process` | the process begins to record, forks, and ends |
+//! | `mutex` | a mutex with marks: acquired, tried in vain, released |
+//! | `wait` | a wait for what has marks |
+//! | `holds` | what a thread remembers of its own holds, for the next two |
+//! | `rwlock` | locks with marks that many threads may have at once to read |
+//! | `bare` | locks that have no room for marks |
+//! | `opaque` | waits on what has no marks, and no holder that is known |
+//!
+//! Nothing here waits for another thread, and nothing that is called while a lock is held, or waited for, fails: what cannot
+//! be recorded is left out. What is called at each operation is inlined, and ends after a look at the thread's own count and the
+//! lock's marks, if there is nothing to do. The rest is kept out of the callers: `cold`, or behind such a look.
+
+pub mod bare;
+mod holds;
+mod mutex;
+mod opaque;
+mod process;
+mod rwlock;
+mod wait;
+
+pub use mutex::{Pending, count};
+pub use opaque::{Opaque, forget, notifies};
+pub use process::{Charging, Source, ask_loader, exit, in_child, note_lock, start};
+pub use rwlock::{Access, is_due, prepare_to_read};
+pub use wait::{Wait, rotated, slept, spun, woke};

@@ -1,0 +1,253 @@
+//! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
+
+use crate::charging::{Charged, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, record};
+use crate::layout::{Lock, NONE, event, waiting};
+use crate::store::ring::{Sample, push};
+use crate::store::{Recording, current, locks};
+use crate::thread::{Hold, between, count_down, now_ns, own};
+use crate::walk;
+use core::sync::atomic::Ordering::Relaxed;
+
+// -- Acquiring --------------------------------------------------------------------------------------------------------
+
+impl Marks {
+    /// The mutex has been initialised, by the calling thread.
+    #[cold]
+    pub fn initialised(&self) {
+        let Some(recording) = current() else { return };
+        let origin = walk::stack(recording);
+        let tag = if origin < MOST_LOCKS { origin << Tag::NUMBER_AT | Tag::IS_ORIGIN } else { 0 };
+        self.tag.store(tag | generation(), Relaxed);
+    }
+
+    /// Whether the next acquisition, by the calling thread, is only to be [`count`]ed, if it does not wait. Who begins to wait
+    /// after this look is charged to the hold that follows it.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        own().holds.left() > 1 && !self.asks()
+    }
+
+    /// The calling thread has acquired the mutex at that address, without waiting.
+    #[inline(always)]
+    pub fn taken(&self, address: u64) {
+        let holds = &own().holds;
+        let left = holds.left();
+        if left > 1 && !self.asks() {
+            holds.leave(left - 1);
+        } else {
+            self.taken_with_a_look(address, false);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn taken_with_a_look(&self, address: u64, has_waited: bool) {
+        let Some(recording) = current() else { return };
+        own().again.set((0, 0));
+        if self.asks() && !has_waited {
+            self.found_free(recording, address);
+        }
+        recording.has_locked.store(1, Relaxed);
+        if own().holds.count(recording) {
+            self.look(recording, address);
+        }
+    }
+
+    /// Acquires the mutex at that address by `act`, after a walk of the stack: a walk takes longer than many a hold, and others
+    /// would have to wait for it.
+    #[cold]
+    #[inline(never)]
+    pub fn take_ready<T>(&self, address: u64, act: impl FnOnce() -> T) -> T {
+        if let Some(recording) = current() {
+            own().ready.set((address, walk::stack(recording).into()));
+        }
+        let result = act();
+        own().ready.set((0, 0));
+        result
+    }
+
+    /// Times this hold.
+    pub(crate) fn look(&self, recording: &Recording, address: u64) {
+        let Some((_, lock)) = self.lock(recording, address) else { return };
+        let (ready, stack) = own().ready.get();
+        let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
+        lock.taken_by.store(stack, Relaxed);
+        self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
+        // After the mark, which may have to wait for the line.
+        lock.taken_at.store(now_ns(), Relaxed);
+    }
+
+    /// Somebody waits, and nobody had the lock until now.
+    pub(crate) fn found_free(&self, recording: &Recording, address: u64) {
+        let Some((number, lock)) = self.lock(recording, address) else { return };
+        let now = now_ns();
+        let charged = charge(lock, now, self.has(Tag::HOT));
+        self.cool(lock, true);
+        record(recording, event::HANDING_ON, number, now, &charged.free(lock), || NONE);
+    }
+
+    /// The calling thread has acquired the lock at that address, which others wait for, without waiting.
+    pub(crate) fn found_bare(&self, recording: &Recording, address: u64) {
+        if self.asks_for_charge() {
+            self.found_free(recording, address);
+        }
+    }
+
+    /// Whether [`release`](Self::release) is to be called before the mutex is released.
+    #[inline(always)]
+    pub fn is_marked(&self) -> bool {
+        self.has(Tag::HOT | Tag::NEXT | Tag::TIMED | Tag::KNOWN)
+    }
+}
+
+/// Counts an acquisition of a mutex that [is quiet](Marks::is_quiet).
+#[inline(always)]
+pub fn count() {
+    let holds = &own().holds;
+    holds.leave(holds.left() - 1);
+}
+
+// -- Tries ------------------------------------------------------------------------------------------------------------
+
+// Who tries in a loop waits, and no wait is recorded.
+
+impl Marks {
+    /// The calling thread has tried in vain to lock the mutex at that address.
+    #[inline]
+    pub fn tried(&self, address: u64) {
+        let Some(recording) = current() else { return };
+        match own().tries.get() {
+            left @ 2.. => own().tries.set(left - 1),
+            _ => self.tried_with_a_look(recording, address),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tried_with_a_look(&self, recording: &Recording, address: u64) {
+        /// Who sleeps between two tries makes few of them.
+        const MOST: u64 = 100;
+        let rate = recording.rate.min(MOST);
+        if !count_down(&own().tries, rate) {
+            return;
+        }
+        if let Some((lock, _)) = self.lock(recording, address) {
+            let (stack, weight) = (walk::stack(recording), rate as f64);
+            push(recording, Sample { event: event::TRIED, lock, stack, at: now_ns(), ns: 0, weight, lengths: [0; 2] });
+        }
+    }
+}
+
+// -- Releasing --------------------------------------------------------------------------------------------------------
+
+impl Marks {
+    /// The calling thread is about to release the lock at that address, which has no room for what is known of this hold. If
+    /// somebody asks for a charge, `is_charged` says whether it is this hold's, now.
+    pub(crate) fn release_bare(
+        &self,
+        recording: &Recording,
+        address: u64,
+        hold: Option<Hold>,
+        is_charged: impl FnOnce(&Lock, u64) -> bool,
+    ) -> Option<Pending> {
+        let asks = self.asks_for_charge();
+        let timed_from = hold.filter(|hold| hold.is_timed).map(|hold| hold.from);
+        if !asks && timed_from.is_none() {
+            return None;
+        }
+        let (number, lock) = self.lock(recording, address)?;
+        let now = now_ns();
+        // Who waited has given up.
+        let is_over = waiting::number(lock.waiting.load(Relaxed)) == 0;
+        let charged = (asks && (is_over || is_charged(lock, now))).then(|| {
+            let charged = charge(lock, now, self.has(Tag::HOT));
+            self.cool(lock, charged.is_long);
+            held(lock, charged)
+        });
+        let held = timed_from.map(|from| between(from, now));
+        let taken_by = hold.map_or(NONE, |hold| hold.stack);
+        Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
+    }
+
+    /// The calling thread is about to release the mutex at that address. What is to be done after that is in the answer; the
+    /// mutex may be gone by then.
+    #[cold]
+    #[inline(never)]
+    pub fn release(&self, address: u64) -> Option<Pending> {
+        let recording = current()?;
+        let tag = self.tag.load(Relaxed);
+        let is_ours = tag & Tag::GENERATION == generation();
+        let is_looked_at = tag & (Tag::HOT | Tag::NEXT | Tag::TIMED) != 0;
+        // Before the line is written, which somebody who tries to lock may have taken away: the hold ends here.
+        let now = if is_looked_at { now_ns() } else { 0 };
+        if tag & (Tag::TIMED | Tag::KNOWN) != 0 {
+            self.tag.fetch_and(!(Tag::TIMED | Tag::KNOWN), Relaxed);
+        }
+        if !is_looked_at {
+            return None;
+        }
+        let Some((number, lock)) = self.lock(recording, address).filter(|_| is_ours) else {
+            self.tag.fetch_and(!(Tag::HOT | Tag::NEXT), Relaxed);
+            return None;
+        };
+        let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
+        let mut pending =
+            Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
+        if tag & (Tag::HOT | Tag::NEXT) != 0 {
+            let charged = charge(lock, now, tag & Tag::HOT != 0);
+            self.cool(lock, charged.is_long);
+            pending.charged = Some(held(lock, charged));
+        }
+        let taken_at = lock.taken_at.load(Relaxed);
+        // Not of this process, if nobody has written it here.
+        if tag & Tag::TIMED != 0 && taken_at != 0 {
+            pending.held = Some(between(taken_at, now));
+        }
+        Some(pending)
+    }
+}
+
+/// The charge of a hold. If that was long, whoever waits now does because of it.
+fn held(lock: &Lock, charged: Charged) -> Charged {
+    if charged.lengths[0] >= LONG_NS {
+        lock.victims.store(waiting::number(lock.waiting.load(Relaxed)) as u32, Relaxed);
+    }
+    charged
+}
+
+/// What is to be written down of a release.
+#[derive(Debug)]
+pub struct Pending {
+    pub(crate) number: u32,
+    now: u64,
+    /// What the calling thread had woken by then.
+    woken: u64,
+    /// The stack that acquired it, if that is known.
+    taken_by: u32,
+    charged: Option<Charged>,
+    held: Option<u64>,
+    /// Of an `Access`.
+    pub(crate) flag: u32,
+}
+
+impl Pending {
+    /// The mutex is released.
+    pub fn done(self) {
+        let Some(recording) = current() else { return };
+        let n_woken = own().woken.get().wrapping_sub(self.woken);
+        if n_woken > 0
+            && let Some(lock) = locks::lock(recording, self.number)
+        {
+            lock.wakes.fetch_add(n_woken as u32, Relaxed);
+        }
+        if let Some(ns) = self.held {
+            let (weight, stack) = (recording.rate as f64, self.taken_by);
+            let event = event::TAKE | self.flag;
+            push(recording, Sample { event, lock: self.number, stack, at: self.now, ns, weight, lengths: [0; 2] });
+        }
+        if let Some(charged) = &self.charged {
+            let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
+            record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The process: it begins to record, forks, and ends.
+
+use crate::files::{self, Wish};
+use crate::store::{self, current, locks, stacks};
+use crate::{charging, layout, modules, thread, walk};
+
+/// What the lock that is recorded tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charging {
+    /// Each acquire and release that somebody waits for is looked at.
+    Exact,
+    /// Waiters ask for a look.
+    AtInstants,
+}
+
+/// Which part of the process records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The library that stands in for the C library's locks.
+    Library,
+    /// The program itself.
+    Program,
+}
+
+/// Asks the loader which files the program is of. To be called before the program starts: takes the loader's lock.
+pub fn ask_loader() {
+    walk::keep_first_stack();
+    modules::ask_loader();
+}
+
+/// Begins to record this process, as `wish` says; `lock` is the name of the lock that answers. False if there is no file;
+/// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
+/// a fork.
+pub fn start(wish: &Wish, lock: &str, charging: Charging, source: Source) -> bool {
+    thread::time_the_clock();
+    stacks::begin();
+    locks::begin();
+    walk::begin();
+    modules::begin();
+    charging::begin(charging == Charging::Exact);
+    let source = match source {
+        Source::Library => layout::source::LIBRARY,
+        Source::Program => layout::source::PROGRAM,
+    };
+    let has_begun = files::start(wish, lock, source);
+    // So that memory for walks and stacks is there before a lock is held.
+    if let Some(recording) = current() {
+        walk::stack(recording);
+    }
+    has_begun
+}
+
+/// This process is the child of a fork: what it would find is its parent's.
+pub fn in_child() {
+    store::forget();
+}
+
+/// A lock was used of which no more is recorded than waits.
+#[inline]
+pub fn note_lock() {
+    if let Some(recording) = current() {
+        recording.note_lock();
+    }
+}
+
+/// The process comes to its regular end.
+pub fn exit() {
+    if let Some(recording) = current() {
+        recording.exit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::modules::elf::tests::Image;
+    use crate::modules::tests::{is_known, put};
+    use crate::modules::{Look, look};
+    use crate::testing::in_its_own_process;
+
+    #[test]
+    fn the_loader_is_asked() {
+        in_its_own_process("hooks::process::tests::the_loader_is_asked", |_| {
+            let here = look as *const () as u64;
+            assert_eq!(look(here), Look::Unknown);
+            // Of the process's first stack, or of none that is readable: where there is no page, there is room only on that one.
+            // SAFETY: always may be called.
+            let stack = unsafe { libc::getauxval(libc::AT_RANDOM) };
+            let has_room = |mb: u64| {
+                let has_room = crate::walk::Stack::new(stack - (mb << 20)).has_room();
+                crate::thread::own().stack.set((0, 0));
+                has_room
+            };
+            let closed = (1..120).find(|mb| !has_room(*mb)).expect("not all pages of so many MB are there");
+            crate::ask_loader();
+            assert!(has_room(closed));
+            assert_eq!(look(here), Look::Known);
+            // What the C library has and this program does not need.
+            // SAFETY: a string of C, and a library that does nothing when it is loaded.
+            let library = unsafe { libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW) };
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let line = maps.lines().find(|line| line.contains("libresolv"));
+            let address = line.and_then(|line| u64::from_str_radix(line.split('-').next()?, 16).ok());
+            assert_eq!(library.is_null(), address.is_none());
+            // SAFETY: a string of C.
+            let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
+            if let Some(address) = address.filter(|_| !find.is_null()) {
+                assert!(!is_known(address));
+                assert_eq!((look(address), is_known(address)), (Look::Known, true));
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_loaded_later_is_written_down() {
+        in_its_own_process("hooks::process::tests::what_is_loaded_later_is_written_down", |directory| {
+            let wish = crate::Wish::of_environment().expect("the environment asks");
+            assert!(crate::start(&wish, "a lock", crate::Charging::Exact, crate::Source::Program));
+            let mut image = Image::new(&[]);
+            assert_eq!(look(put(&mut image)), Look::Known);
+            let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
+            let modules = crate::read::Reader::open(&file).unwrap().modules().unwrap();
+            let found: Vec<_> = modules.iter().filter(|module| module.start == image.start()).collect();
+            assert_eq!((found.len(), found[0].path.to_str()), (1, Some("/a/file")));
+        });
+    }
+}
