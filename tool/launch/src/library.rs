@@ -1,11 +1,10 @@
 //! Where the library is that stands in for the C library's locks.
 
 use crate::Refusal;
-use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSection, ReadCache};
+use object::{Object, ObjectSection};
 use ondeck_record::layout::MAGIC;
+use ondeck_trace::elf::{parse, read};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "libondeck_pthread.so";
@@ -50,9 +49,8 @@ pub(crate) fn check_recordings(library: &Path) -> Result<(), Refusal> {
 fn note(library: &Path) -> Option<Vec<u8>> {
     /// Of a note, what stands before its content.
     const HEAD: usize = 20;
-    let cache = ReadCache::new(File::open(library).ok()?);
-    let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
-    let note = file.section_by_name(".note.ondeck")?.data().ok()?;
+    let content = read(library).ok()?;
+    let note = parse(&content).ok()?.section_by_name(".note.ondeck")?.data().ok()?;
     Some(note.get(HEAD..)?.to_vec())
 }
 

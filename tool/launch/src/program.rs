@@ -4,12 +4,11 @@
 //! than its user. Both would run as ever, and a measurement would compare the C library with itself; so both are refused.
 
 use crate::Refusal;
-use object::elf;
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ReadCache};
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, FileKind, Object, ObjectSection, ObjectSymbol};
+use ondeck_trace::elf::{parse, read};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -55,27 +54,18 @@ pub(crate) fn judge(path: &Path, only_recorded: bool) -> Result<(), Refusal> {
             continue;
         }
         let own = |why: String| format!("{}: {why}", path.display());
-        if let Some(why) = judge_binary(&content).map_err(refuse)? {
-            let records_itself = || std::fs::read(&path).is_ok_and(|content| has_recorder(&content));
-            if !(only_recorded && why == STATIC && records_itself()) {
-                return Err(Refusal::OutOfReach(own(why)));
-            }
+        if let Some(why) = judge_binary(&content).map_err(refuse)?
+            && !(only_recorded && why == STATIC && has_recorder(&content))
+        {
+            return Err(Refusal::OutOfReach(own(why)));
         }
         let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
-        return match sanitizer(&path, &options) {
+        return match sanitizer(&content, &options) {
             Some(why) => Err(Refusal::OutOfReach(own(why.to_owned()))),
             None => judge_rights(&path, &metadata).map_err(refuse),
         };
     }
     Err(Refusal::Program(format!("{}: too many interpreters of interpreters", path.display())))
-}
-
-/// As much of a file as has the headers of any linker: they stand at the beginning.
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    const ENOUGH: u64 = 1 << 20;
-    let mut content = Vec::new();
-    File::open(path)?.take(ENOUGH).read_to_end(&mut content)?;
-    Ok(content)
 }
 
 /// What a script's first line starts. `env` starts what it finds by a name.
@@ -100,10 +90,9 @@ fn judge_binary(content: &[u8]) -> Result<Option<String>, String> {
         // A script without a first line is started by a shell, or not at all.
         _ => return Err("it is neither a program of this system nor a script that names its interpreter".to_owned()),
     }
-    let file = ElfFile64::<Endianness>::parse(content);
-    // The section table stands at the end, which has not been read.
-    let header = file.as_ref().map(ElfFile64::elf_header).or_else(|_| elf::FileHeader64::<Endianness>::parse(content));
-    let header = header.map_err(|error| format!("its header cannot be read: {error}"))?;
+    // The kernel reads no more than this either: what else there is may be damaged.
+    let header =
+        FileHeader64::<Endianness>::parse(content).map_err(|error| format!("its header cannot be read: {error}"))?;
     let endian = header.endian().map_err(|error| error.to_string())?;
     if header.e_machine(endian) != MACHINE {
         return Err("it is a program for another processor".to_owned());
@@ -133,9 +122,8 @@ fn has_recorder(content: &[u8]) -> bool {
 ///
 /// With its runtime inside the program, AddressSanitizer has nothing against a library. ThreadSanitizer's then calls glibc's
 /// condition variables with our mutexes, and reports races in what we do at a mutex.
-fn sanitizer(path: &Path, options: &str) -> Option<&'static str> {
-    let cache = ReadCache::new(File::open(path).ok()?);
-    let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+fn sanitizer(content: &[u8], options: &str) -> Option<&'static str> {
+    let file = parse(content).ok()?;
     let is_there = |name: &[u8], is_in_the_program: bool| {
         let mut found = file.dynamic_symbols().filter(|symbol| symbol.name_bytes() == Ok(name));
         found.any(|symbol| symbol.is_undefined() != is_in_the_program)
@@ -156,7 +144,7 @@ fn sanitizer(path: &Path, options: &str) -> Option<&'static str> {
 }
 
 /// Whether a text is among a program's constants.
-fn says<'d>(file: &ElfFile64<'d, Endianness, &'d ReadCache<File>>, text: &[u8]) -> bool {
+fn says(file: &object::File<'_>, text: &[u8]) -> bool {
     let constants = file.section_by_name_bytes(b".rodata").and_then(|section| section.data().ok());
     constants.is_some_and(|constants| constants.windows(text.len()).any(|part| part == text))
 }
@@ -249,7 +237,7 @@ mod tests {
             eprintln!("SKIPPED: {compiler} {flags:?} cannot be built here");
             return None;
         }
-        Some(sanitizer(&program, "").map_or(Ok(()), |why| Err(why.to_owned())))
+        Some(sanitizer(&read(&program).unwrap(), "").map_or(Ok(()), |why| Err(why.to_owned())))
     }
 
     #[test]
@@ -284,7 +272,7 @@ mod tests {
         if built_with(&directory, "gcc", &["-fsanitize=address"]).is_some() {
             let program = directory.path().join("a");
             assert!(matches!(judge(&program, false), Err(Refusal::OutOfReach(_))));
-            assert_eq!(sanitizer(&program, "detect_leaks=0:verify_asan_link_order=0"), None);
+            assert_eq!(sanitizer(&read(&program).unwrap(), "detect_leaks=0:verify_asan_link_order=0"), None);
         }
     }
 

@@ -5,11 +5,11 @@
 
 use crate::names::brief;
 use crate::profile::{Process, Profile};
-use crate::symbols::{guarded, map, open, parse};
+use crate::symbols::guarded;
 use memchr::memmem;
 use object::{Object, ObjectSection};
+use ondeck_trace::elf::{parse, read, unreadable};
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A runtime.
@@ -110,22 +110,22 @@ impl Programs {
             return known.clone();
         }
         // Without a file, its stacks have to tell.
-        let Ok(found) = file_of(process).and_then(|file| guarded(|| of_file(&file))) else { return Vec::new() };
+        let Ok(found) = guarded(|| of_file(&file_of(process))) else { return Vec::new() };
         self.known.insert(path.to_owned(), found.clone());
         found
     }
 }
 
 /// The file that a process runs. Its path may lead elsewhere than ours, and its number may be another one's by now.
-fn file_of(process: &Process) -> Result<File, String> {
+fn file_of(process: &Process) -> PathBuf {
     let link = PathBuf::from(format!("/proc/{}/exe", process.pid));
     let path = Path::new(&process.program);
     let is_it = std::fs::read_link(&link).is_ok_and(|leads_to| leads_to == path);
-    open(if is_it { &link } else { path })
+    if is_it { link } else { path.to_owned() }
 }
 
-fn of_file(file: &File) -> Result<Vec<&'static Runtime>, String> {
-    let mapped = map(file)?;
+fn of_file(path: &Path) -> Result<Vec<&'static Runtime>, String> {
+    let mapped = read(path).map_err(unreadable)?;
     let object = parse(&mapped)?;
     let has = |(section, text): &(&str, &str)| {
         let section = object.section_by_name(section);

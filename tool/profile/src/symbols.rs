@@ -39,7 +39,7 @@ mod table;
 mod variables;
 
 use crate::Frame;
-pub(crate) use elf::{map, open, parse, stamp};
+pub(crate) use elf::stamp;
 use image::{Image, Place};
 use ondeck_record::layout::Stamp;
 use std::collections::BTreeMap;

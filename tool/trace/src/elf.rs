@@ -1,44 +1,33 @@
-//! What is needed of a program file or library: where it is loaded, and its tables for walking stacks.
+//! Files of programs, libraries and debug information as they are on disk. Whoever reads one opens, maps and parses it here:
+//! the walk of stacks, names for addresses, and the check of a program before it is started.
+//!
+//! The recorder is apart: it runs in other people's processes, where it may not allocate or open files, and reads what the
+//! loader has put into memory.
 
-use framehop::ExplicitModuleSectionInfo;
 use memmap2::Mmap;
-use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
+use object::{Object, ObjectSegment};
 use std::fs::{File, OpenOptions};
-use std::ops::{Deref, Range};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
-/// A program file or library as it is loaded into a process.
-#[derive(Clone, Debug)]
-pub struct Module {
-    /// A path of its file. Another file may be there by now.
-    pub path: PathBuf,
-    /// By how much addresses in the process are higher than those in the file (wrapping).
-    pub bias: u64,
-    /// Its first address in the process.
-    pub start: u64,
-    /// The first address behind it.
-    pub end: u64,
-    /// The build id of the file; empty where it has none.
-    pub build_id: Vec<u8>,
-    /// The file itself. It stays open, as no path may lead to it when it is read. Or why it could not be opened: then `bias`
-    /// is that of a file whose addresses are its places.
-    pub file: Result<Arc<File>, String>,
-}
-
-impl Module {
-    /// Whether the other is the same at the same place.
-    pub(crate) fn is(&self, other: &Module) -> bool {
-        let place = |module: &Module| (module.start, module.end, module.bias, module.file.is_ok());
-        place(self) == place(other) && self.path == other.path && self.build_id == other.build_id
-    }
+/// What is loaded of a file as one piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its addresses, as the file has them.
+    pub memory: Range<u64>,
+    /// Where it is in the file, which may have less of it: the rest is zeros.
+    pub file: Range<u64>,
 }
 
 /// Opens an ordinary file. To open a device may do something, and a pipe would wait for its writer, also one that is put
 /// there just now.
-pub(crate) fn open(path: &Path) -> std::io::Result<File> {
-    let no_file = || std::io::Error::other("it is not an ordinary file");
+///
+/// # Errors
+/// If there is none, or it may not be read.
+pub fn open(path: &Path) -> io::Result<File> {
+    let no_file = || io::Error::other("it is not an ordinary file");
     if !std::fs::metadata(path)?.is_file() {
         return Err(no_file());
     }
@@ -46,139 +35,52 @@ pub(crate) fn open(path: &Path) -> std::io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
-/// A part of a mapped file.
-#[derive(Clone)]
-pub(crate) struct Part(Arc<Mmap>, Range<usize>);
+/// The content of a file, which costs no memory.
+///
+/// # Errors
+/// If it cannot be mapped.
+pub fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new files
+    // in the place of old ones. Somebody who writes into a program's file may get wrong names, or a fault in reading: all
+    // that is read is plain bytes, each checked when it is used.
+    unsafe { Mmap::map(file) }
+}
 
-impl Deref for Part {
-    type Target = [u8];
+/// The same of what a path leads to.
+///
+/// # Errors
+/// If there is no ordinary file, or it may not be read.
+pub fn read(path: &Path) -> io::Result<Mmap> {
+    map(&open(path)?)
+}
 
-    fn deref(&self) -> &[u8] {
-        &self.0[self.1.clone()]
+/// What is said behind the name of such a file.
+pub fn unreadable(error: io::Error) -> String {
+    format!("cannot be read ({error})")
+}
+
+/// Parses the content of an ELF file.
+///
+/// # Errors
+/// If it is none; says why, to be put behind the file's name.
+pub fn parse(bytes: &[u8]) -> Result<object::File<'_>, String> {
+    match object::File::parse(bytes) {
+        Ok(file @ (object::File::Elf32(_) | object::File::Elf64(_))) => Ok(file),
+        Ok(_) => Err("is not an ELF file".to_owned()),
+        Err(error) => Err(format!("cannot be read as an ELF file ({error})")),
     }
 }
 
-/// A file, read once for all processes.
-pub(crate) struct Elf {
-    path: PathBuf,
-    file: Arc<File>,
-    build_id: Vec<u8>,
-    /// Addresses of the file, and where they are in it.
-    segments: Vec<(Range<u64>, Range<u64>)>,
-    sections: Vec<(String, Range<u64>, Option<Part>)>,
+/// What tells one build of a file from another; empty where it has none.
+pub fn build_id(object: &object::File<'_>) -> Vec<u8> {
+    object.build_id().ok().flatten().unwrap_or_default().to_vec()
 }
 
-impl Elf {
-    /// `None` for what is no such file. `path` is one that has led to it.
-    pub(crate) fn read(path: PathBuf, file: File) -> Option<Elf> {
-        // Who writes code as he runs may shorten such a file while it is mapped here.
-        let mut beginning = [0; 4];
-        file.read_exact_at(&mut beginning, 0).ok().filter(|()| beginning == *b"\x7fELF")?;
-        // SAFETY: nobody may change the bytes while they are borrowed. We do not; linkers and package managers put new
-        // files in the place of old ones. All that is read is plain bytes, each checked when it is used.
-        let mapped = Arc::new(unsafe { Mmap::map(&file) }.ok()?);
-        let object = object::File::parse(&mapped[..]).ok()?;
-        let segments = object.segments().map(|segment| {
-            let (at, length) = segment.file_range();
-            let start = segment.address();
-            (start..start.saturating_add(segment.size()), at..at.saturating_add(length))
-        });
-        let wanted = [".text", ".eh_frame", ".eh_frame_hdr", ".got", ".debug_frame"];
-        let sections = object.sections().filter_map(|section| {
-            let name = section.name().ok().filter(|name| wanted.contains(name))?.to_owned();
-            let range = section.address()..section.address().saturating_add(section.size());
-            let packed = section.compressed_file_range().ok()?;
-            let end = packed.offset.checked_add(packed.compressed_size)?;
-            let is_plain = packed.format == CompressionFormat::None && end <= mapped.len() as u64;
-            let part = is_plain.then(|| Part(mapped.clone(), packed.offset as usize..end as usize));
-            Some((name, range, part))
-        });
-        let build_id = object.build_id().ok().flatten().unwrap_or_default().to_vec();
-        let (segments, sections) = (segments.collect(), sections.collect());
-        Some(Elf { path, file: Arc::new(file), build_id, segments, sections })
-    }
-
-    /// The module, from one of its mappings: an address, and the place in the file that is mapped there.
-    pub(crate) fn module(&self, address: u64, offset: u64) -> Option<Module> {
-        const PAGE: u64 = 4095;
-        let is_there = |file: &Range<u64>| (file.start & !PAGE..file.end).contains(&offset);
-        let (own, file) = self.segments.iter().rev().find(|(_, file)| is_there(file))?;
-        let bias = address.wrapping_sub(own.start.wrapping_add(offset).wrapping_sub(file.start));
-        let first = self.segments.iter().map(|(own, _)| own.start & !PAGE).min()?;
-        let last = self.segments.iter().map(|(own, _)| own.end).max()?;
-        let (start, end) = (first.wrapping_add(bias), last.wrapping_add(bias));
-        let (path, build_id, file) = (self.path.clone(), self.build_id.clone(), Ok(self.file.clone()));
-        (start < end).then(|| Module { path, bias, start, end, build_id, file })
-    }
-
-    /// The same for who walks stacks.
-    pub(crate) fn tables(&self, module: &Module) -> framehop::Module<Part> {
-        let section = |name: &str| self.sections.iter().find(|(other, ..)| other == name);
-        let range = |name: &str| section(name).map(|(_, range, _)| range.clone());
-        let part = |name: &str| section(name).and_then(|(_, _, part)| part.clone());
-        let info = ExplicitModuleSectionInfo {
-            text_svma: range(".text"),
-            text: part(".text"),
-            got_svma: range(".got"),
-            eh_frame_svma: range(".eh_frame"),
-            eh_frame: part(".eh_frame"),
-            eh_frame_hdr_svma: range(".eh_frame_hdr"),
-            eh_frame_hdr: part(".eh_frame_hdr"),
-            debug_frame: part(".debug_frame"),
-            base_svma: 0,
-            stubs_svma: None,
-            stub_helper_svma: None,
-            unwind_info: None,
-            text_segment_svma: None,
-            text_segment: None,
-        };
-        let name = module.path.to_string_lossy().into_owned();
-        framehop::Module::new(name, module.start..module.end, module.bias, info)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(path: &Path) -> Option<Elf> {
-        Elf::read(path.to_owned(), open(path).ok()?)
-    }
-
-    #[test]
-    fn a_module_is_where_its_mapping_says() {
-        let path = std::env::current_exe().unwrap();
-        let elf = read(&path).unwrap();
-        // Ourselves, by a function that the file has a symbol for.
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let function = a_module_is_where_its_mapping_says as *const () as u64;
-        let line = maps.lines().find(|line| line.contains("r-xp") && line.ends_with(path.to_str().unwrap())).unwrap();
-        let mut words = line.split_whitespace();
-        let (range, offset) = (words.next().unwrap(), words.nth(1).unwrap());
-        let hexadecimal = |text| u64::from_str_radix(text, 16).unwrap();
-        let (address, offset) = (hexadecimal(range.split('-').next().unwrap()), hexadecimal(offset));
-        let module = elf.module(address, offset).unwrap();
-        assert!((module.start..module.end).contains(&function));
-        let content = std::fs::read(&path).unwrap();
-        let object = object::File::parse(&content[..]).unwrap();
-        let own = function.wrapping_sub(module.bias);
-        let text = object.section_by_name(".text").unwrap();
-        assert!((text.address()..text.address() + text.size()).contains(&own));
-        assert!(elf.module(address, u64::MAX).is_none());
-    }
-
-    #[test]
-    fn what_is_no_program_is_none() {
-        assert!(read(Path::new("/dev/null")).is_none());
-        assert!(read(Path::new("/no/such/file")).is_none());
-        let text = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(text.path(), "hello").unwrap();
-        assert!(read(text.path()).is_none());
-        let directory = tempfile::tempdir().unwrap();
-        let pipe = directory.path().join("pipe");
-        let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).unwrap();
-        // SAFETY: a text that ends with 0.
-        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-        assert!(read(&pipe).is_none(), "and nobody waits for who would write into it");
-    }
+/// What is loaded of a file.
+pub fn segments(object: &object::File<'_>) -> Vec<Segment> {
+    let segments = object.segments().map(|segment| {
+        let (address, (at, length)) = (segment.address(), segment.file_range());
+        Segment { memory: address..address.saturating_add(segment.size()), file: at..at.saturating_add(length) }
+    });
+    segments.collect()
 }

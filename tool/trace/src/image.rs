@@ -16,7 +16,8 @@
 //!
 //! Of a process whose first thread has ended, the kernel shows these under the number of another thread only.
 
-use crate::elf::{self, Elf, Module};
+use crate::elf;
+use crate::module::{Elf, Module};
 use crate::walk::{Cache, Walker};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -351,7 +352,7 @@ pub(crate) fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathB
         }
     }
     Err(match fault {
-        Some(error) => format!("cannot be read ({error})"),
+        Some(error) => elf::unreadable(error),
         None => "was gone or replaced before ondeck could read it. To get names, run ondeck as root, or start the \
             program again"
             .to_owned(),

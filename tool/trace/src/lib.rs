@@ -16,31 +16,47 @@
 //! | `ring` | the memory in which the kernel leaves records, one for each CPU |
 //! | `record` | the bytes of a record |
 //! | `image` | processes, their programs and libraries |
-//! | `elf` | what is needed of a program file or library |
+//! | `elf` | files of programs as they are on disk; for other readers of such files, too |
+//! | `module` | what is needed of a program file or library |
 //! | `walk` | from registers and a copy of the stack to return addresses |
 //! | `pair` | from calls and returns to waits, and to who ended them |
 //! | `start` | a program that is held until its events are there |
 //! | `tracer` | all of it together |
 //! | `sleeper` | the stack of one thread that sleeps, without events |
-#![cfg(target_os = "linux")]
 
-mod elf;
+pub mod elf;
+#[cfg(target_os = "linux")]
 mod event;
+#[cfg(target_os = "linux")]
 mod image;
+#[cfg(target_os = "linux")]
+mod module;
+#[cfg(target_os = "linux")]
 mod pair;
+#[cfg(target_os = "linux")]
 mod record;
+#[cfg(target_os = "linux")]
 mod refusal;
+#[cfg(target_os = "linux")]
 mod ring;
+#[cfg(target_os = "linux")]
 mod sleeper;
+#[cfg(target_os = "linux")]
 mod start;
+#[cfg(target_os = "linux")]
 mod tracefs;
+#[cfg(target_os = "linux")]
 mod tracer;
+#[cfg(target_os = "linux")]
 mod walk;
 
-pub use elf::Module;
-pub use image::Image;
-pub use pair::{End, Wait};
-pub use refusal::Refusal;
-pub use sleeper::stack_of_sleeper;
-pub use start::Held;
-pub use tracer::{STACK_BYTES, Tracer};
+#[cfg(target_os = "linux")]
+pub use self::{
+    image::Image,
+    module::Module,
+    pair::{End, Wait},
+    refusal::Refusal,
+    sleeper::stack_of_sleeper,
+    start::Held,
+    tracer::{STACK_BYTES, Tracer},
+};

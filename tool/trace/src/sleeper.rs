@@ -3,9 +3,9 @@
 //! The kernel tells where such a thread is and where its stack is. It does not tell the other registers, so the walk ends
 //! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
 
-use crate::elf::Elf;
 use crate::event::op;
 use crate::image::{executable, open, window};
+use crate::module::Elf;
 use crate::record::N_REGISTERS;
 use crate::tracer::{FUTEX, STACK_BYTES};
 use crate::walk::{Cache, Walker};

@@ -3,7 +3,7 @@
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere, which Go and
 //! most compilers at run time leave.
 
-use crate::elf::Part;
+use crate::module::Part;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 
 /// Frames of a stack that are kept.

@@ -1,10 +1,11 @@
 //! Where debug information is that is not in the program's file: in a file of its own, found by build id or by the name in
 //! `.gnu_debuglink`, and what several such files share.
 
-use super::elf::{build_id, check_sizes, has_dwarf, map, open, parse};
+use super::elf::{check_sizes, has_dwarf};
 use super::hexadecimal;
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
+use ondeck_trace::elf::{self, build_id, parse};
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Default)]
@@ -25,12 +26,12 @@ pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Pat
     }
     let mut found = Found::default();
     for candidate in candidates.into_iter().filter(|candidate| candidate != path) {
-        let Ok(mapped) = open(&candidate).and_then(|file| map(&file)) else { continue };
+        let Ok(mapped) = elf::read(&candidate) else { continue };
         let Ok(object) = parse(&mapped) else { continue };
         let fits = match link {
             // A checksum reads all of it; a build id says the same.
             Some((_, checksum)) if build_id.is_empty() => crc32fast::hash(&mapped) == checksum,
-            _ => !build_id.is_empty() && self::build_id(&object) == build_id,
+            _ => !build_id.is_empty() && elf::build_id(&object) == build_id,
         };
         if fits && (has_dwarf(&object) || object.symbol_table().is_some_and(|table| table.symbols().next().is_some())) {
             return Found { file: Some((candidate, mapped)), misfit: None };
@@ -47,10 +48,7 @@ pub(super) fn supplement(path: &Path, object: &object::File<'_>, debug_directory
     let named = path.parent()?.join(String::from_utf8_lossy(name).as_ref());
     let fits = |object: &object::File<'_>| build_id(object) == expected && check_sizes(object).is_ok();
     let mut candidates = by_build_id(expected, debug_directory).into_iter().chain([named]);
-    candidates.find(|candidate| {
-        let mapped = open(candidate).and_then(|file| map(&file));
-        mapped.is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| fits(&object)))
-    })
+    candidates.find(|candidate| elf::read(candidate).is_ok_and(|bytes| parse(&bytes).is_ok_and(|object| fits(&object))))
 }
 
 fn by_build_id(build_id: &[u8], debug_directory: &Path) -> Option<PathBuf> {

@@ -1,18 +1,18 @@
 //! One program file or library: its symbol tables, and its debug information, which is read when it is first asked for.
 
-use super::elf::{build_id, check_sizes, has_dwarf, map, open, parse, stamp};
+use super::elf::{check_sizes, has_dwarf, stamp};
 use super::table::Tables;
 use super::{Source, debug_file, guarded, names, variables};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
-use object::{Architecture, Object, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 use ondeck_record::layout::Stamp;
+use ondeck_trace::elf::{Segment, build_id, map, open, parse, segments, unreadable};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,8 +28,7 @@ pub(super) struct Image {
     pub(super) is_stripped: bool,
     /// A debug file that is there, for another build.
     pub(super) misfit: Option<PathBuf>,
-    /// What is loaded of it, by the file's addresses, and where that is in the file.
-    segments: Vec<(Range<u64>, u64)>,
+    segments: Vec<Segment>,
     mapped: Mmap,
     pub(super) stamp: Stamp,
     /// Debug information is read from it by its number.
@@ -64,11 +63,11 @@ pub(super) struct Place {
 impl Image {
     pub(super) fn read(path: &Path, source: &Source, debug_directory: &Path) -> Result<Image, String> {
         let (place, file) = match source {
-            Source::Path(_) => (path.to_owned(), Arc::new(open(path)?)),
+            Source::Path(_) => (path.to_owned(), Arc::new(open(path).map_err(unreadable)?)),
             Source::Open(file) => (place(path, file), file.clone()),
             Source::Nowhere(fault) => return Err(fault.clone()),
         };
-        let mapped = map(&file)?;
+        let mapped = map(&file).map_err(unreadable)?;
         let object = parse(&mapped)?;
         let build_id = build_id(&object);
         let mut tables = Tables::default();
@@ -89,11 +88,7 @@ impl Image {
             is_stripped = !parse(&unpacked).is_ok_and(|object| tables.add(&object));
         }
         tables.sort();
-        let segments = object.segments().map(|part| {
-            let (at, length) = part.file_range();
-            (part.address()..part.address().saturating_add(length), at)
-        });
-        let (segments, architecture) = (segments.collect(), object.architecture());
+        let (segments, architecture) = (segments(&object), object.architecture());
         let stamp = file.metadata().as_ref().map(stamp).unwrap_or_default();
         let imports = OnceCell::new();
         let _open = matches!(source, Source::Open(_)).then_some(file);
@@ -116,7 +111,7 @@ impl Image {
 
     /// The functions that an address of the file lies in, the innermost first, and why debug information could not be used.
     pub(super) fn places(&self, address: u64) -> (Vec<Place>, Option<String>) {
-        if !self.segments.iter().any(|(segment, _)| segment.contains(&address)) {
+        if !self.segments.iter().any(|segment| segment.memory.contains(&address)) {
             return (Vec::new(), None);
         }
         let found = self.dwarf.as_ref().map_or(Ok(Vec::new()), |dwarf| guarded(|| dwarf.places(address)));
@@ -203,9 +198,9 @@ impl Image {
 
     /// What is loaded from an address on.
     fn bytes(&self, address: u64) -> Option<&[u8]> {
-        let (segment, at) = self.segments.iter().find(|(segment, _)| segment.contains(&address))?;
-        let from = usize::try_from(at.checked_add(address - segment.start)?).ok()?;
-        self.mapped.get(from..)
+        let segment = self.segments.iter().find(|segment| segment.memory.contains(&address))?;
+        let at = segment.file.start.checked_add(address - segment.memory.start)?;
+        self.mapped.get(usize::try_from(at).ok().filter(|_| segment.file.contains(&at))?..)
     }
 
     /// The datum that an address of the file lies in, with the member or element there, or the offset.

@@ -1,8 +1,9 @@
 //! What a place in a static variable is called: `server.clients[3].lock`, by the types in debug information.
 
-use super::elf::{check_sizes, map, open, parse};
+use super::elf::check_sizes;
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, RunTimeEndian, Unit};
 use object::{Object, ObjectSection};
+use ondeck_trace::elf::{parse, read};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,7 +54,7 @@ pub(super) fn part(path: &Path, index: &Index, start: u64, offset: u64) -> Optio
 }
 
 fn with_dwarf<T>(path: &Path, act: impl FnOnce(&Dwarf<Bytes<'_>>) -> Option<T>) -> Option<T> {
-    let mapped = map(&open(path).ok()?).ok()?;
+    let mapped = read(path).ok()?;
     let object = parse(&mapped).ok()?;
     check_sizes(&object).ok()?;
     if object.section_by_name(".debug_info")?.size() > MOST_INFO {
