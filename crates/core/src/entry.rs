@@ -3,7 +3,7 @@
 /// What a lock promises. A conformance test checks each promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// An acquisition can be given up ([`RawTimedLock`]).
+    /// An acquisition can be given up ([`RawTimedLock`](crate::RawTimedLock)).
     pub timed: bool,
     /// Waiting threads sleep. In a lock without this, they keep their cores busy.
     pub sleeps: bool,

@@ -1,6 +1,6 @@
 //! A simulated many-core machine that locks run on, unchanged and reproducibly.
 //!
-//! `workloads` runs locks on it for `ondeck sim`, and `conformance` tests them on it. Begin with [`Machine`](machine::Machine), what
+//! `workloads` runs locks on it for `ondeck sim`, and `conformance` tests them on it. Begin with [`Machine`], what
 //! is simulated; [`run`]; [`Outcome`], what came out.
 //!
 //! [`Simulated`] is a [`Platform`](ondeck_core::Platform): a lock that is written over the seam runs on it as it
