@@ -1,9 +1,11 @@
 //! Where a result comes from: enough to judge whether two results may be compared.
 
 use crate::row::Row;
+use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::hash::Hasher;
 
 /// The machine, the program and the moment of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -103,10 +105,16 @@ impl Fingerprint {
     }
 }
 
-/// FNV-1a of a text, in hexadecimal: the same on every machine and in every version of the language.
+/// FNV-1a of a text: the same on every machine and in every version of the language.
+pub fn hash_number(text: &str) -> u64 {
+    let mut hasher = FnvHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// The same in hexadecimal.
 pub fn hash(text: &str) -> String {
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
+    format!("{:016x}", hash_number(text))
 }
 
 impl Simulation {

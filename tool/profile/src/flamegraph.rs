@@ -14,6 +14,7 @@ use crate::words::{command, headline, is_woken, percent, program};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::clean;
+use ondeck_report::fingerprint::hash_number;
 use ondeck_report::html::BASICS;
 use ondeck_report::palette::{DARK, Ground, HUES, LIGHT, mix};
 use ondeck_report::wording::{count, duration_ns, wrap};
@@ -214,8 +215,8 @@ pub(crate) fn described(label: &Label) -> String {
 
 /// Which colours a frame has, the same in each picture: a hue of its module, a strength of its name.
 pub(crate) fn class(label: &Label) -> String {
-    let strength = hash(&label.brief) % STRENGTHS.len() as u64;
-    let function = || format!("m{} s{strength}", hash(&label.module) % MODULE_HUES.len() as u64);
+    let strength = hash_number(&label.brief) % STRENGTHS.len() as u64;
+    let function = || format!("m{} s{strength}", hash_number(&label.module) % MODULE_HUES.len() as u64);
     match label.kind {
         Kind::Root => "f root".to_string(),
         Kind::Lock => format!("f lock s{strength}"),
@@ -233,11 +234,6 @@ fn class_of_parts(parts: &[(State, f64)]) -> String {
         [(state, _)] => format!(" caused {}", class_of(*state)),
         _ => " striped".to_owned(),
     }
-}
-
-/// FNV-1a: short, and the same on every machine.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// The frames' colours. Paper is always light.

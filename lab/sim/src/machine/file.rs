@@ -1,11 +1,14 @@
 //! Where machines come from: the built-in ones by name, others from files.
 
-use super::Machine;
+use super::figure::ORIGINS;
+use super::model::{MAX_CORES, Machine, hashed};
 use super::resolve::resolve;
-use super::schema::ORIGINS;
-use super::tree::{self, Table, Value};
+use super::tree::{self, Texts};
+use fnv::FnvHasher;
 use std::fs;
+use std::hash::Hasher;
 use std::path::Path;
+use toml::de::DeTable;
 
 /// A machine file that is part of the program.
 struct Builtin {
@@ -54,12 +57,13 @@ pub fn builtin(name: &str) -> Option<Machine> {
 /// As [`builtin`].
 pub fn origins(name: &str) -> Option<Vec<(&'static str, usize)>> {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
-    let tree = with_ancestors(&builtin.label(), builtin.text, None, &mut Hash::new(), MOST_ANCESTORS);
-    let tree = tree.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
+    let texts = with_ancestors(&builtin.label(), builtin.text, None);
+    let texts = texts.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
+    let tree = texts.tree().unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
     Some(origins_in(&tree))
 }
 
-fn origins_in(tree: &Table) -> Vec<(&'static str, usize)> {
+fn origins_in(tree: &DeTable<'_>) -> Vec<(&'static str, usize)> {
     ORIGINS.iter().map(|origin| (*origin, tree::count(tree, "origin", origin))).collect()
 }
 
@@ -124,19 +128,21 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 fn make(label: &str, text: &str, directory: Option<&Path>, cores: Option<u32>) -> Result<Machine, String> {
-    let mut hash = Hash::new();
-    let tree = with_ancestors(label, text, directory, &mut hash, MOST_ANCESTORS)?;
-    let in_range = cores.filter(|&n| (1..=super::MAX_CORES).contains(&n));
-    let (mut machine, is_scalable) = resolve(&tree, label, in_range)?;
-    machine.hash = hash.0;
+    let texts = with_ancestors(label, text, directory)?;
+    let hash = texts.iter().fold(FnvHasher::default().finish(), |hash, text| hashed(hash, text.as_bytes()));
+    let tree = texts.tree()?;
+    let in_range = cores.filter(|&n| (1..=MAX_CORES).contains(&n));
+    let resolved = resolve(&texts.read(&tree)?, in_range);
+    let (mut machine, is_scalable) = resolved.map_err(|wrong| texts.explain(&tree, wrong))?;
+    machine.hash = hash;
     for (origin, n) in origins_in(&tree) {
         machine.figures += n as u32;
         machine.guesses += if origin == "guess" { n as u32 } else { 0 };
     }
     match (cores, in_range) {
-        (Some(_), Some(n)) if is_scalable => machine.hash = with_cores(hash.0, n),
+        (Some(_), Some(n)) if is_scalable => machine.hash = hashed(hash, &n.to_le_bytes()),
         (Some(n), None) if is_scalable => {
-            return Err(format!("{}: {n} cores; accepted: 1 to {}", machine.name, super::MAX_CORES));
+            return Err(format!("{}: {n} cores; accepted: 1 to {MAX_CORES}", machine.name));
         }
         (Some(n), _) => machine = machine.with_cores(n)?,
         (None, _) => {}
@@ -144,76 +150,28 @@ fn make(label: &str, text: &str, directory: Option<&Path>, cores: Option<u32>) -
     Ok(machine)
 }
 
-/// The hash of a machine that is asked for with so many cores.
-pub(super) fn with_cores(hash: u64, n: u32) -> u64 {
-    let mut hash = Hash(hash);
-    hash.add(&n.to_le_bytes());
-    hash.0
-}
-
-/// The tree of a text, with everything that it inherits.
-fn with_ancestors(
-    label: &str,
-    text: &str,
-    directory: Option<&Path>,
-    hash: &mut Hash,
-    more: usize,
-) -> Result<Table, String> {
-    hash.add(text.as_bytes());
-    let mut tree = tree::parse(label, text)?;
-    let machine =
-        tree.get("machine").and_then(|node| if let Value::Table(table) = &node.value { Some(table) } else { None });
-    let Some(node) = machine.and_then(|machine| machine.get("inherits")) else { return Ok(tree) };
-    let wrong = |what: String| node.place.error("machine.inherits", what);
-    let Value::Text(name) = &node.value else {
-        return Err(wrong(format!("{}; accepted: the name of a machine, or a file", node.value.what())));
-    };
-    if more == 0 {
-        return Err(wrong(format!("{name:?} goes round in a circle, or has more than {MOST_ANCESTORS} ancestors")));
-    }
-    let parent = if name.ends_with(".toml") {
-        let path =
-            directory.ok_or_else(|| wrong(format!("{name:?}; accepted here: the name of a machine")))?.join(name);
-        let text = read(&path).map_err(wrong)?;
-        with_ancestors(&path.display().to_string(), &text, path.parent(), hash, more - 1)?
-    } else {
-        let builtin = BUILTINS.iter().find(|builtin| builtin.name == name);
-        let builtin = builtin.ok_or_else(|| wrong(no_such_machine(name)))?;
-        with_ancestors(&builtin.label(), builtin.text, None, hash, more - 1)?
-    };
-    tree::inherit(&mut tree, parent);
-    Ok(tree)
-}
-
-/// FNV-1a: the same on every machine and in every version of the language.
-struct Hash(u64);
-
-impl Hash {
-    fn new() -> Hash {
-        Hash(0xcbf2_9ce4_8422_2325)
-    }
-
-    /// Adds a text, and its length, so that two texts are not one.
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+/// A text, with those that it inherits from.
+fn with_ancestors(label: &str, text: &str, directory: Option<&Path>) -> Result<Texts, String> {
+    let mut texts = Texts::default();
+    texts.push(label.to_string(), text);
+    let mut directory = directory.map(Path::to_path_buf);
+    while let Some(name) = texts.parent()? {
+        if texts.iter().count() > MOST_ANCESTORS {
+            let what = format!("{name:?} goes round in a circle, or has more than {MOST_ANCESTORS} ancestors");
+            return Err(texts.wrong_parent(what));
+        }
+        if name.ends_with(".toml") {
+            let beside = directory.ok_or_else(|| format!("{name:?}; accepted here: the name of a machine"));
+            let path = beside.map_err(|what| texts.wrong_parent(what))?.join(&name);
+            let text = read(&path).map_err(|what| texts.wrong_parent(what))?;
+            texts.push(path.display().to_string(), &text);
+            directory = path.parent().map(Path::to_path_buf);
+        } else {
+            let builtin = BUILTINS.iter().find(|builtin| builtin.name == name);
+            let builtin = builtin.ok_or_else(|| texts.wrong_parent(no_such_machine(&name)))?;
+            texts.push(builtin.label(), builtin.text);
+            directory = None;
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Hash;
-
-    #[test]
-    fn the_hash_is_fnv_1a() {
-        let mut hash = Hash::new();
-        hash.add(b"a");
-        // FNV-1a of "a" is published as af63dc4c8601ec8c; the length follows.
-        let mut expected = Hash(0xaf63_dc4c_8601_ec8c);
-        for byte in 1u64.to_le_bytes() {
-            expected.0 = (expected.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        assert_eq!(hash.0, expected.0);
-    }
+    Ok(texts)
 }

@@ -182,22 +182,21 @@ fn documented<'a>(document: &'a str, heading: &str) -> Vec<&'a str> {
 fn the_document_has_every_field_and_no_other() {
     let document = include_str!("../../../../docs/machines.md");
     for (heading, fields) in [
-        ("machine", schema::MACHINE),
-        ("topology", schema::TOPOLOGY),
-        ("kind.NAME", schema::KIND),
-        ("distance.A-B", schema::DISTANCE),
-        ("memory", schema::MEMORY),
-        ("os", schema::OS),
-        ("os.fair", schema::FAIR),
-        ("os.eevdf", schema::EEVDF),
-        ("os.quantum", schema::QUANTUM),
+        ("machine", schema::About::FIELDS),
+        ("topology", schema::Layout::FIELDS),
+        ("kind.NAME", schema::Kind::FIELDS),
+        ("distance.A-B", schema::Distance::FIELDS),
+        ("memory", schema::Memory::FIELDS),
+        ("os", schema::Os::FIELDS),
+        ("os.fair", schema::Fair::FIELDS),
+        ("os.eevdf", schema::Eevdf::FIELDS),
+        ("os.quantum", schema::Quantum::FIELDS),
         ("calibration", &[]),
     ] {
-        let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
-        assert_eq!(documented(document, heading), names, "[{heading}]");
+        assert_eq!(documented(document, heading), fields, "[{heading}]");
     }
-    assert!(schema::FILE.iter().all(|field| document.contains(&format!("\n## `[{}", field.name))));
-    for word in schema::ORIGINS.iter().chain(schema::FIGURE) {
+    assert!(schema::File::FIELDS.iter().all(|name| document.contains(&format!("\n## `[{name}"))));
+    for word in figure::ORIGINS.iter().chain(figure::PARTS) {
         assert!(document.contains(&format!("\n| `{word}` | ")), "{word}");
     }
     let example = document.split("```").nth(1).unwrap().strip_prefix("toml").unwrap();
@@ -207,4 +206,13 @@ fn the_document_has_every_field_and_no_other() {
         "{:?}",
         machine.os.policy
     );
+}
+
+#[test]
+fn the_hash_is_fnv_1a() {
+    // FNV-1a of "a" is published as af63dc4c8601ec8c; the length follows.
+    let length = 1u64.to_le_bytes();
+    let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let expected = length.into_iter().fold(0xaf63_dc4c_8601_ec8c, add);
+    assert_eq!(model::hashed(0xcbf2_9ce4_8422_2325, b"a"), expected);
 }

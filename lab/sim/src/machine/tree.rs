@@ -1,121 +1,119 @@
-//! The text of a machine file as a tree whose parts know where they stand, and how one file inherits from another.
+//! The texts of a machine file and of those that it inherits from, as one tree whose parts know where they stand.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::Range;
-use std::rc::Rc;
+use super::schema::File;
+use serde::Deserialize;
+use std::fmt::Display;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, Deserializer};
 
-/// Where something stands.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    file: Rc<str>,
-    line: usize,
+/// A machine file, and those that it inherits from, nearest first.
+#[derive(Default)]
+pub(super) struct Texts(Vec<Text>);
+
+struct Text {
+    file: String,
+    /// The text behind as many spaces as the texts before it take: so a number is a place in one of all texts.
+    padded: String,
+    start: usize,
 }
 
-impl Place {
-    /// The first line of a file.
-    pub(super) fn start(file: &str) -> Place {
-        Place { file: file.into(), line: 1 }
+/// What is wrong with a field, by its path, or with what follows from it.
+pub(super) struct Wrong {
+    field: String,
+    what: String,
+}
+
+pub(super) fn wrong(field: impl Into<String>, what: impl Into<String>) -> Wrong {
+    Wrong { field: field.into(), what: what.into() }
+}
+
+impl Texts {
+    /// Adds the text of a file, by the name that errors have for it.
+    pub(super) fn push(&mut self, file: String, text: &str) {
+        let start = self.0.last().map_or(0, |last| last.padded.len() + 1);
+        self.0.push(Text { file, padded: " ".repeat(start) + text, start });
     }
 
-    /// The error text: one line with the place, the field, and what is wrong with it.
-    pub(super) fn error(&self, field: &str, what: impl fmt::Display) -> String {
-        format!("{}:{}: {field}: {what}", self.file, self.line)
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|text| &text.padded[text.start..])
     }
-}
 
-/// A value, and where it stands.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) place: Place,
-    pub(super) value: Value,
-}
-
-/// What TOML can say and a machine file can mean.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    Table(Table),
-    List(Vec<Node>),
-    Text(String),
-    Whole(i64),
-    Number(f64),
-    Flag(bool),
-    /// A date, or a number beyond 64 bits: accepted nowhere.
-    Other(&'static str),
-}
-
-pub(super) type Table = BTreeMap<String, Node>;
-
-impl Value {
-    /// What it is, for an error.
-    pub(super) fn what(&self) -> String {
-        match self {
-            Value::Table(_) => "a section".into(),
-            Value::List(_) => "a list".into(),
-            Value::Text(text) => format!("the text {text:?}"),
-            Value::Whole(number) => number.to_string(),
-            Value::Number(number) => number.to_string(),
-            Value::Flag(flag) => flag.to_string(),
-            Value::Other(what) => (*what).into(),
+    /// What the last file inherits from, if it says so.
+    pub(super) fn parent(&self) -> Result<Option<String>, String> {
+        let Some(text) = self.0.last() else { return Ok(None) };
+        let tree = self.parse(text)?;
+        let machine = tree.get("machine").and_then(|machine| machine.get_ref().as_table());
+        let Some(name) = machine.and_then(|machine| machine.get("inherits")) else { return Ok(None) };
+        match name.get_ref().as_str() {
+            Some(name) => Ok(Some(name.to_string())),
+            None => Err(self.wrong_parent("accepted: the name of a machine, or a file")),
         }
     }
-}
 
-/// Reads a text. `file` is how errors name it.
-pub(super) fn parse(file: &str, text: &str) -> Result<Table, String> {
-    let reader = Reader { file: file.into(), text };
-    let table = DeTable::parse(text).map_err(|error| {
-        let place = reader.place(&error.span().unwrap_or(0..0));
-        let message = error.message().lines().collect::<Vec<&str>>().join(", ");
-        format!("{}:{}: not TOML: {message}", place.file, place.line)
-    })?;
-    Ok(reader.table(table.get_ref()))
-}
-
-struct Reader<'a> {
-    file: Rc<str>,
-    text: &'a str,
-}
-
-impl Reader<'_> {
-    fn place(&self, span: &Range<usize>) -> Place {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        Place { file: Rc::clone(&self.file), line: 1 + before.iter().filter(|&&byte| byte == b'\n').count() }
+    /// The error for what the last file inherits from.
+    pub(super) fn wrong_parent(&self, what: impl Display) -> String {
+        let tree = self.0.last().map_or_else(|| Ok(DeTable::new()), |text| self.parse(text));
+        tree.map_or_else(|error| error, |tree| self.error(place(&tree, "machine.inherits"), "machine.inherits", what))
     }
 
-    fn table(&self, table: &DeTable<'_>) -> Table {
-        let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
-            let node = Node { place: self.place(&key.span()), value: self.value(value.get_ref()) };
-            (key.get_ref().clone().into_owned(), node)
-        };
-        table.iter().map(entry).collect()
+    fn parse<'a>(&self, text: &'a Text) -> Result<DeTable<'a>, String> {
+        DeTable::parse(&text.padded).map(Spanned::into_inner).map_err(|error| {
+            let place = error.span().map_or(text.start, |span| span.start.max(text.start));
+            self.error(place, "not TOML", error.message())
+        })
     }
 
-    fn value(&self, value: &DeValue<'_>) -> Value {
-        match value {
-            DeValue::String(text) => Value::Text(text.clone().into_owned()),
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-                .map_or(Value::Other("a number beyond 64 bits"), Value::Whole),
-            DeValue::Float(number) => number.as_str().parse().map_or(Value::Other("a number"), Value::Number),
-            DeValue::Boolean(flag) => Value::Flag(*flag),
-            DeValue::Datetime(_) => Value::Other("a date"),
-            DeValue::Array(list) => Value::List(
-                list.iter()
-                    .map(|item| Node { place: self.place(&item.span()), value: self.value(item.get_ref()) })
-                    .collect(),
-            ),
-            DeValue::Table(table) => Value::Table(self.table(table)),
+    /// All of them as one.
+    pub(super) fn tree(&self) -> Result<DeTable<'_>, String> {
+        let mut tree = DeTable::new();
+        for (generation, text) in self.0.iter().enumerate() {
+            let parsed = self.parse(text)?;
+            if generation == 0 { tree = parsed } else { inherit(&mut tree, parsed) }
         }
+        Ok(tree)
     }
+
+    /// What the tree says.
+    pub(super) fn read(&self, tree: &DeTable<'_>) -> Result<File, String> {
+        File::deserialize(Deserializer::from(Spanned::new(0..0, tree.clone()))).map_err(|error| {
+            let place = error.span().map_or(0, |span| span.start);
+            // The path stands behind the message, and nowhere else.
+            let text = error.to_string();
+            let path = text.strip_prefix(error.message()).and_then(|rest| rest.trim().strip_prefix("in `"));
+            self.error(place, path.map_or("machine file", |path| path.trim_end_matches('`')), error.message())
+        })
+    }
+
+    /// The error text for something that is wrong.
+    pub(super) fn explain(&self, tree: &DeTable<'_>, Wrong { field, what }: Wrong) -> String {
+        self.error(place(tree, &field), &field, what)
+    }
+
+    /// One line: the file, the line in it, the field, and what is wrong with it.
+    fn error(&self, place: usize, field: &str, what: impl Display) -> String {
+        let text = self.0.iter().find(|text| place <= text.padded.len()).or(self.0.last());
+        let (file, before) =
+            text.map_or(("", ""), |text| (&text.file, text.padded.get(..place).unwrap_or(&text.padded)));
+        let line = 1 + before.matches('\n').count();
+        let what = format!("{field}: {what}").lines().collect::<Vec<&str>>().join(", ");
+        format!("{file}:{line}: {what}")
+    }
+}
+
+/// Where a field stands, or the section that it should be in.
+fn place(tree: &DeTable<'_>, field: &str) -> usize {
+    let (mut table, mut place) = (Some(tree), 0);
+    for part in field.split('.') {
+        let Some((key, value)) = table.and_then(|table| table.get_key_value(part)) else { break };
+        (table, place) = (value.get_ref().as_table(), key.span().start);
+    }
+    place
 }
 
 /// How many tables in the tree say `text` in their field `name`.
-pub(super) fn count(tree: &Table, name: &str, text: &str) -> usize {
-    let own = matches!(tree.get(name), Some(Node { value: Value::Text(found), .. }) if found == text);
-    let inner =
-        tree.values().map(|node| if let Value::Table(table) = &node.value { count(table, name, text) } else { 0 });
+pub(super) fn count(tree: &DeTable<'_>, name: &str, text: &str) -> usize {
+    let own = tree.get(name).is_some_and(|found| found.get_ref().as_str() == Some(text));
+    let inner = tree.values().filter_map(|value| value.get_ref().as_table()).map(|table| count(table, name, text));
     usize::from(own) + inner.sum::<usize>()
 }
 
@@ -123,34 +121,44 @@ pub(super) fn count(tree: &Table, name: &str, text: &str) -> usize {
 const OWN: [&str; 3] = ["name", "about", "inherits"];
 
 /// The sections of `[os]` of which a machine has one.
-pub(super) const POLICIES: [&str; 3] = ["fair", "eevdf", "quantum"];
+const POLICIES: [&str; 3] = ["fair", "eevdf", "quantum"];
 
 /// Adds to `child` what only `parent` has. A field of the child takes the place of the parent's as a whole, mark and all.
-pub(super) fn inherit(child: &mut Table, mut parent: Table) {
+fn inherit<'a>(child: &mut DeTable<'a>, mut parent: DeTable<'a>) {
     parent.remove("calibration");
-    if let Some(Value::Table(machine)) = parent.get_mut("machine").map(|node| &mut node.value) {
-        machine.retain(|name, _| !OWN.contains(&name.as_str()));
+    if let Some(machine) = parent.get_mut("machine").and_then(table_in) {
+        OWN.iter().for_each(|name| drop(machine.remove(*name)));
     }
-    if let (Some(Value::Table(ours)), Some(Value::Table(theirs))) =
-        (child.get("os").map(|node| &node.value), parent.get_mut("os").map(|node| &mut node.value))
-        && POLICIES.iter().any(|name| ours.contains_key(*name))
+    let has_policy = |os: &mut DeTable<'_>| POLICIES.iter().any(|name| os.contains_key(*name));
+    if child.get_mut("os").and_then(table_in).is_some_and(has_policy)
+        && let Some(theirs) = parent.get_mut("os").and_then(table_in)
     {
-        theirs.retain(|name, _| !POLICIES.contains(&name.as_str()));
+        POLICIES.iter().for_each(|name| drop(theirs.remove(*name)));
     }
     for (name, theirs) in parent {
-        let depth = if name == "kind" || name == "distance" { 2 } else { 1 };
+        let depth = if matches!(name.get_ref().as_ref(), "kind" | "distance") { 2 } else { 1 };
         add(child, name, theirs, depth);
     }
 }
 
-fn add(child: &mut Table, name: String, theirs: Node, depth: u32) {
-    match child.get_mut(&name) {
-        None => {
-            child.insert(name, theirs);
-        }
-        Some(Node { value: Value::Table(ours), .. }) if depth > 0 => {
-            if let Value::Table(theirs) = theirs.value {
-                theirs.into_iter().for_each(|(name, node)| add(ours, name, node, depth - 1));
+fn table_in<'t, 'a>(value: &'t mut Spanned<DeValue<'a>>) -> Option<&'t mut DeTable<'a>> {
+    match value.get_mut() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn add<'a>(
+    child: &mut DeTable<'a>,
+    name: Spanned<std::borrow::Cow<'a, str>>,
+    theirs: Spanned<DeValue<'a>>,
+    depth: u32,
+) {
+    match child.get_mut(name.get_ref().as_ref()) {
+        None => drop(child.insert(name, theirs)),
+        Some(ours) if depth > 0 => {
+            if let (Some(ours), DeValue::Table(theirs)) = (table_in(ours), theirs.into_inner()) {
+                theirs.into_iter().for_each(|(name, value)| add(ours, name, value, depth - 1));
             }
         }
         Some(_) => {}
