@@ -11,7 +11,7 @@ use ondeck_sim::Random;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-struct LockBench<L, W: World>(Box<[Alone<Slot<L, W>>]>);
+struct LockBench<L, W: World>(Vec<Alone<Slot<L, W>>>);
 
 /// A lock and what it guards, together on their lines, as in a `Mutex<u32>`.
 struct Slot<L, W: World> {
@@ -33,11 +33,19 @@ impl<L: BenchLock, W: World> Job for LockBench<L, W> {
     }
 
     fn updates(&self) -> u64 {
-        self.0.iter().map(|slot| slot.0.count.load(Relaxed)).sum()
+        let mut sum = 0;
+        for slot in &self.0 {
+            sum += slot.0.count.load(Relaxed);
+        }
+        sum
     }
 }
 
+// Loops, as iterators would be compiled for each lock.
 pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, locks: u32) -> Result<Row, End> {
-    let slot = |_| Alone(Slot { lock: L::new(), count: W::U64::new(0) });
-    measure::<W, _>(conditions, Arc::new(LockBench::<L, W>((0..locks).map(slot).collect())), true)
+    let mut slots = Vec::with_capacity(locks as usize);
+    for _ in 0..locks {
+        slots.push(Alone(Slot { lock: L::new(), count: W::U64::new(0) }));
+    }
+    measure::<W, _>(conditions, Arc::new(LockBench::<L, W>(slots)), true)
 }
