@@ -9,7 +9,7 @@ pub mod machine_file;
 mod measures;
 mod ways;
 
-use crate::pace::{Pace, Taken};
+use crate::noise::{FIRST_LOOKS_NS, Pace, Taken};
 use crate::world::World;
 use measures::{PAIR_MEASURES, Pair, SINGLE_MEASURES, Single, line_transfer};
 use ondeck_core::Hardware;
@@ -118,7 +118,7 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     let measures = measures(&cores, &chosen);
     let mut rounds: Vec<Vec<Taken<f64>>> = measures.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
     let total = ROUNDS * measures.len();
-    let mut pace = Pace::new(None, PATIENCE_NS, stop);
+    let mut pace = Pace::new(None, FIRST_LOOKS_NS, PATIENCE_NS, stop);
     // Each round has everything once. A machine that is slow for a moment is so in one round of many measures, and not in
     // all rounds of one.
     for done in 0..total {

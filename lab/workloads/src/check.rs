@@ -4,16 +4,15 @@
 //! are measured right after each other in each round, as `driver` does it.
 //!
 //! The simulated machine has the pace that this one had when it was calibrated. So a measurement counts if it found this
-//! one at that pace (`pace.rs`).
+//! one at that pace (`noise.rs`).
 
 use crate::calibrate::line_ns_now;
-use crate::driver::{self, MeasureOnce};
-use crate::pace::{Pace, Taken};
+use crate::driver::{self, planned_ns};
+use crate::noise::{FIRST_LOOKS_NS, Pace};
 use crate::plan::{Cut, Failure, Outcome, Plan, Point, Progress};
 use crate::points::n_rows;
 use crate::simulate::{self, MachinePlan};
 use crate::world::{Hardware, Simulated};
-use ondeck_report::noise::PACE_CHANGED;
 use ondeck_report::row::Row;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -68,19 +67,12 @@ pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Prog
     let mut rows: Vec<Row> = Vec::new();
     let mut lines_ns = Vec::from_iter(line_ns_now());
     let wanted_ns = f64::from(plan.simulated.machine.kinds[0].work_ps) / 1e3;
-    let mut pace = Pace::new(Some(wanted_ns), planned_ns(&plan.measured) / 2 + ADVANCE_NS, stop);
+    let mut pace = Pace::new(Some(wanted_ns), FIRST_LOOKS_NS, planned_ns(&plan.measured) / 2 + ADVANCE_NS, stop);
     let mismatch = pace.mismatch().map(|here_ns| of_another_pace(wanted_ns, here_ns));
-    let mut repeats = Repeats::default();
     for (place, points) in plan.settings().enumerate() {
         let (measured, simulated) = plan.of(place, points);
         pace.add_time(planned_ns(&measured));
-        let mut each = |measure: MeasureOnce| {
-            let Taken { value: mut taken, is_at_pace } = pace.measure(measure)?;
-            taken.iter_mut().for_each(|row| row.is_off_pace = !is_at_pace);
-            repeats.count(is_at_pace);
-            Ok(taken)
-        };
-        let found = told.part(&mut rows, |tell| driver::run_with(&measured, stop, tell, &mut each))?;
+        let found = told.part(&mut rows, |tell| driver::run_at(&mut pace, &measured, stop, tell))?;
         rows.extend(worth_keeping(found, measured.rounds));
         lines_ns.extend(line_ns_now());
         if stop.load(Relaxed) {
@@ -89,7 +81,7 @@ pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Prog
         let found = told.part(&mut rows, |tell| simulate::run(&simulated, stop, tell))?;
         rows.extend(found);
     }
-    let warnings = [mismatch, repeats.warning(wanted_ns, pace.worst_ns()), moved(&lines_ns)];
+    let warnings = [mismatch, pace.missed(wanted_ns), moved(&lines_ns)];
     warnings.into_iter().flatten().for_each(|warning| (told.on_progress)(Progress::Warning(warning)));
     Ok(Outcome { rows, timeline: None })
 }
@@ -98,40 +90,11 @@ pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Prog
 /// for later settings. The first ones have half of what the whole takes in advance, and so much.
 const ADVANCE_NS: u64 = 5_000_000_000;
 
-fn planned_ns(plan: &Plan) -> u64 {
-    (driver::planned_seconds(plan) * 1e9) as u64
-}
-
 fn of_another_pace(wanted_ns: f64, here_ns: f64) -> String {
     format!(
         "a unit of work takes {here_ns:.2} ns here, and {wanted_ns:.2} ns on the machine that is simulated. So longer sections \
          are off by as much. If that machine is to be this one, calibrate it again."
     )
-}
-
-/// How many measurements found the machine at another pace, and how many there were.
-#[derive(Default)]
-struct Repeats {
-    measured: usize,
-    off_pace: usize,
-}
-
-impl Repeats {
-    fn count(&mut self, is_at_pace: bool) {
-        self.measured += 1;
-        self.off_pace += usize::from(!is_at_pace);
-    }
-
-    fn warning(&self, wanted_ns: f64, worst_ns: f64) -> Option<String> {
-        (self.off_pace > 0).then(|| {
-            format!(
-                "in {} of {} measurements, the machine ran at another speed than when it was calibrated: a unit of work took \
-                 up to {worst_ns:.2} ns, not {wanted_ns:.2}. They were repeated while there was time for it, and do not count. \
-                 The cause may be a busy neighbour on the same core, or the clock frequency.",
-                self.off_pace, self.measured
-            )
-        })
-    }
 }
 
 /// Of the rows of one setting those at the right pace, if a lock has enough of them; else all, each knowing what it is.
@@ -167,8 +130,6 @@ impl Told<'_> {
                 self.done += 1;
                 (self.on_progress)(Progress::Row { row, done: self.done, total: self.total });
             }
-            // What is said of the pace is said once, at the end.
-            Progress::Warning(warning) if warning.contains(PACE_CHANGED) => (),
             warning @ Progress::Warning(_) => (self.on_progress)(warning),
         });
         end.map(|outcome| outcome.rows).map_err(|cut| {
@@ -258,18 +219,6 @@ mod tests {
         let two = [row("a", 0, false), row("a", 1, true)];
         assert_eq!(worth_keeping(two.to_vec(), 2), two);
         assert_eq!(worth_keeping(all[..2].to_vec(), 1), all[..2]);
-    }
-
-    #[test]
-    fn how_often_the_pace_was_missed_is_told() {
-        let mut repeats = Repeats::default();
-        assert_eq!(repeats.warning(0.25, 0.5), None);
-        [true, false, true].into_iter().for_each(|is_at_pace| repeats.count(is_at_pace));
-        let warning = repeats.warning(0.25, 0.5).unwrap();
-        assert!(
-            warning.starts_with("in 1 of 3 measurements, ") && warning.contains(" up to 0.50 ns, not 0.25."),
-            "{warning}"
-        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::bench_lock::{BenchLock, VisitLock};
 use crate::conditions::{Conditions, End};
 use crate::earlier;
-use crate::noise::Noise;
+use crate::noise::{FIRST_LOOKS_NS, Load, Pace};
 use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point, Progress};
 use crate::points;
 use crate::this_machine;
@@ -27,18 +27,21 @@ pub const DEFAULT_SECONDS: f64 = 0.15;
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
-    run_with(plan, stop, on_progress, &mut |measure| measure())
+    check(plan)?;
+    let planned_ns = planned_ns(plan);
+    // Beside busy neighbours it takes half as long again at most.
+    let mut pace = Pace::new(None, FIRST_LOOKS_NS.min(planned_ns / 4), planned_ns / 2, stop);
+    let outcome = run_at(&mut pace, plan, stop, on_progress);
+    pace.changed().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    outcome
 }
 
-/// Measures a point. It may be called again, if that is worth nothing.
-pub(crate) type MeasureOnce<'a> = &'a mut dyn FnMut() -> Result<Vec<Row>, End>;
-
-/// The same, with each point measured by `each`.
-pub(crate) fn run_with(
+/// The same, with each point measured at this pace.
+pub(crate) fn run_at(
+    pace: &mut Pace,
     plan: &Plan,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
-    each: &mut dyn FnMut(MeasureOnce) -> Result<Vec<Row>, End>,
 ) -> Result<Outcome, Cut> {
     check(plan)?;
     let done = finished(plan)?;
@@ -47,14 +50,15 @@ pub(crate) fn run_with(
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let setting = Setting { plan, machine: &this_machine::fingerprint().machine, cores: &cores, stop };
     let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
-    let mut noise = Noise::<Hardware>::new();
-    let rows = collect(plan, done, |round, point| each(&mut || setting.measure(round, point)), &mut |rows, done| {
+    let mut load = Load::new();
+    let measure = |round, point: &Point| pace.rows(|| setting.measure(round, point));
+    let rows = collect(plan, done, measure, &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
         }
-        noise.after_point().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+        load.after_point().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     });
-    noise.at_end().for_each(|warning| on_progress(Progress::Warning(warning)));
+    load.at_end().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     rows.map(|rows| Outcome { rows, timeline: None })
 }
 
@@ -165,6 +169,11 @@ pub fn seconds(plan: &Plan) -> f64 {
 pub fn planned_seconds(plan: &Plan) -> f64 {
     let windows = plan.points.iter().map(|point| point.workload.windows()).sum::<f64>();
     windows * seconds(plan) * f64::from(plan.rounds)
+}
+
+/// The same in nanoseconds.
+pub(crate) fn planned_ns(plan: &Plan) -> u64 {
+    (planned_seconds(plan) * 1e9) as u64
 }
 
 /// What the earlier run has of each measurement, in [`order`].

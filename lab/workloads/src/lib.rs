@@ -18,7 +18,6 @@ mod failure;
 pub mod lock;
 mod measure;
 mod noise;
-mod pace;
 mod peers;
 pub mod plan;
 mod points;

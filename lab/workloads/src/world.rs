@@ -35,15 +35,6 @@ pub struct Usage {
     pub ctx_switches: u64,
 }
 
-/// What the whole machine has done since it was started.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MachineTime {
-    /// CPU time that went into anything at all, our own process included.
-    pub busy_ns: u64,
-    /// CPU time that the hypervisor gave to other machines although we could have used it.
-    pub stolen_ns: u64,
-}
-
 /// An execution that threads can be started in and measured in.
 pub trait World: Platform {
     /// What the column `platform` of a result says.
@@ -88,12 +79,6 @@ pub trait World: Platform {
 
     /// What the process has used.
     fn usage() -> Usage;
-
-    /// What the machine has done; `None` where it cannot be known.
-    fn machine_time() -> Option<MachineTime>;
-
-    /// How many cores the machine has switched on, whoever may use them.
-    fn machine_cores() -> u32;
 
     /// What decides the chances of this execution. `None` where the machine brings chance enough: there the threads of a
     /// workload draw the same numbers each time.
@@ -195,17 +180,6 @@ impl World for Hardware {
             ctx_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
         }
     }
-
-    fn machine_time() -> Option<MachineTime> {
-        // SAFETY: asks for a number; no memory.
-        let ticks_per_s = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&n| n > 0)?;
-        parse_machine_time(&std::fs::read_to_string("/proc/stat").ok()?, 1_000_000_000 / ticks_per_s)
-    }
-
-    fn machine_cores() -> u32 {
-        // SAFETY: asks for a number; no memory.
-        u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1).max(1)
-    }
 }
 
 /// The empty loop: one cycle per turn, no memory touched. It is kept out of line so that there is one of it; inlined,
@@ -221,15 +195,6 @@ fn turn_in_place(units: u32) {
 #[inline(never)]
 fn fib(n: u32) -> u32 {
     if n < 2 { 1 } else { black_box(fib(n - 1)) + black_box(fib(n - 2)) }
-}
-
-/// Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
-fn parse_machine_time(stat: &str, tick_ns: u64) -> Option<MachineTime> {
-    let line = stat.lines().next()?.strip_prefix("cpu ")?;
-    let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    let field = |index: usize| fields.get(index).copied();
-    let busy = field(0)? + field(1)? + field(2)? + field(5)? + field(6)?;
-    Some(MachineTime { busy_ns: busy * tick_ns, stolen_ns: field(7)? * tick_ns })
 }
 
 fn ns_of(time: libc::timeval) -> u64 {
@@ -263,14 +228,6 @@ fn pin(thread: &std::thread::JoinHandle<()>, core: u32) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reads_the_books_of_the_machine() {
-        let stat = "cpu  10 1 5 1000 7 2 3 4 0 0\ncpu0 10 1 5 1000 7 2 3 4 0 0\n";
-        let time = parse_machine_time(stat, 10).unwrap();
-        assert_eq!((time.busy_ns, time.stolen_ns), (210, 40));
-        assert!(parse_machine_time("intr 5", 10).is_none());
-    }
 
     #[test]
     fn sleeping_and_spending_take_time() {

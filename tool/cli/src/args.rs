@@ -39,7 +39,8 @@ pub(crate) enum Command {
     ///
     /// Use it to see how locks behave here when more and more threads want them. Without flags it measures six locks in
     /// under a minute: ondeck, std, parking_lot, the C library's mutex, and two of Go's. It prints a table, and says in
-    /// sentences what the figures show.
+    /// sentences what the figures show. If something makes the machine slow, such as a busy neighbour in a cloud, it waits
+    /// and measures again, and takes up to half as long again.
     ///
     /// Example: ondeck bench --report page.html
     Bench(BenchArgs),

@@ -79,14 +79,6 @@ impl World for Simulated {
         Usage { cpu_ns, ctx_switches }
     }
 
-    fn machine_time() -> Option<super::MachineTime> {
-        None
-    }
-
-    fn machine_cores() -> u32 {
-        Simulated::parallelism()
-    }
-
     fn seed() -> Option<u64> {
         Some(SEED.get())
     }
