@@ -1,7 +1,8 @@
 -------------------------------------------- MODULE pthread_process --------------------------------------------
 (* What tool/preload/src/process.rs does about forks: a process has a number, a mutex and a condition variable have the
    number of the process that touched them last, and the first touch in another process writes them anew. Actions have the
-   names of the steps in that file's header; comments there, in mutex.rs and in cond.rs say where they happen.
+   names of the steps in that file's header; comments there, in process/first_touch.rs, mutex.rs and cond.rs say where they
+   happen.
 
    MODELLED. One mutex and one condition variable. Threads lock and unlock; some wait until it is `ready`, some make it so and
    notify. Any thread may fork whenever it is outside the library, with the mutex or without; the others may be anywhere then,

@@ -28,7 +28,7 @@ use crate::cancel::{self, Sharing};
 use crate::handler::Handler;
 use crate::platform::Preloaded;
 use crate::time::Deadline;
-use crate::{Answer, places, process, theirs};
+use crate::{Answer, glibc, places, process};
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
@@ -40,7 +40,7 @@ impl Cond {
     /// Makes one that nobody waits for out of anything.
     pub(crate) fn init(&self, is_shared: bool, is_monotonic: bool) {
         self.clear(); // pthread_places: init
-        process::lock();
+        process::prepare();
         self.generation.store(process::generation_of(process::state()), Relaxed);
         self.flags.store(if is_shared { SHARED } else { 0 } | if is_monotonic { MONOTONIC } else { 0 }, Relaxed);
     }
@@ -67,7 +67,7 @@ impl Cond {
     #[inline(always)]
     fn prepare(&self) {
         if !process::is_ondeck() {
-            process::lock();
+            process::prepare();
         }
         if self.generation.load(Acquire) != process::generation_of(process::state()) {
             process::revive(
@@ -81,7 +81,7 @@ impl Cond {
     /// Waits until nobody will touch it any more. Who still waits for a notification keeps its destroyer waiting, as with
     /// the C library; see the head of the file.
     pub(crate) fn destroy(&self) {
-        theirs::forget((&raw const *self) as u64);
+        glibc::forget((&raw const *self) as u64);
         const SHORTEST_NS: u32 = 10_000;
         const LONGEST_NS: u32 = 1_000_000;
         let is_shared = self.is_shared();
@@ -126,7 +126,7 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
         return EPERM;
     }
     cancel::test();
-    let recorded = theirs::begin_to_wait_on(cond as u64);
+    let recorded = glibc::begin_to_wait_on(cond as u64);
     // SAFETY: as the caller says.
     let cond = unsafe { &*cond };
     let answer = if cond.is_shared() {
@@ -136,7 +136,7 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
         // SAFETY: as the caller says.
         unsafe { wait_in_list(cond, mutex, deadline, recorded.as_ref()) }
     };
-    theirs::end_wait_on(recorded);
+    glibc::end_wait_on(recorded);
     answer
 }
 
@@ -209,7 +209,7 @@ unsafe fn wait_in_list(
             return error;
         }
     };
-    theirs::look(recorded);
+    glibc::look(recorded);
     let waiting = Waiting { cond, waiter: &waiter, had, place };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.

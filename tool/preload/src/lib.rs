@@ -1,7 +1,8 @@
 //! ondeck's locks in place of the C library's mutexes and condition variables, for programs that cannot be changed.
 //!
 //! Loaded before the C library (`ondeck run`, or `LD_PRELOAD`), this library answers a program's `pthread_mutex_*`,
-//! `pthread_cond_*`, `mtx_*` and `cnd_*`, and looks at its other waits if they are to be recorded. What it does, why in this way, and what it cannot do: docs/pthread.md.
+//! `pthread_cond_*`, `mtx_*` and `cnd_*`, and looks at its other waits if they are to be recorded. What it does, and what it
+//! cannot do: docs/pthread.md; why in this way: docs/pthread-design.md.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -15,13 +16,16 @@
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `family` | any other lock of the family in the place of the flagship |
 //! | `bytes::mutex` | the 40 bytes of a `pthread_mutex_t`: whose it is, and whose are which |
-//! | `bytes::theirs` | what a look tells of those that stay the C library's, and how it locks plain ones |
+//! | `bytes::glibc` | what a look tells of those that stay the C library's, and how it locks plain ones |
 //! | `bytes::cond` | the 48 bytes of a `pthread_cond_t` |
 //! | `places` | who waits on which condition variable, for who destroys one |
-//! | `process` | how a process is prepared, and what a fork leaves behind |
+//! | `signals` | keeping signal handlers out of the next two |
+//! | `process` | preparing a process: its lock, its recording, its number among those that forks lead to |
+//! | `process::first_touch` | what a fork leaves behind in mutexes and condition variables |
 //! | `launched` | what `ondeck run` asks for as a program begins |
+//! | `loader` | what the loader runs before the program begins, and after its end |
 //! | `mutex` | the operations on mutexes that are ours |
-//! | `theirs` | mutexes and condition variables that stay the C library's, recorded |
+//! | `glibc` | mutexes and condition variables that stay the C library's, recorded |
 //! | `cancel` | sleeping so that `pthread_cancel` can end it |
 //! | `cond` | condition variables: waiters of one process, moved to their mutex when they are notified |
 //! | `cond::had` | the mutex of a wait, unlocked and locked again |
@@ -42,8 +46,10 @@ mod bytes;
 mod cancel;
 mod cond;
 mod family;
+mod glibc;
 mod handler;
 mod launched;
+mod loader;
 mod mutex;
 mod names;
 mod places;
@@ -53,8 +59,8 @@ mod process;
 mod real;
 mod room;
 mod rwlock;
+mod signals;
 mod state;
-mod theirs;
 mod thread;
 mod time;
 mod waits;

@@ -24,7 +24,7 @@ impl Mutex {
     /// `None` if it is the C library's.
     #[inline(always)]
     pub(crate) fn kind(&self) -> Option<Kind> {
-        if process::is_theirs() {
+        if process::is_glibc() {
             return None;
         }
         Kind::of(self.shape.load(Relaxed) as u32)
@@ -32,8 +32,8 @@ impl Mutex {
 
     /// Makes a free mutex of that type, one of the four, out of anything.
     pub(crate) fn init(&self, kind: u32) {
-        process::lock();
-        self.theirs.store(0, Relaxed);
+        process::prepare();
+        self.glibc_word.store(0, Relaxed);
         self.forget();
         self.shape.store(shape(kind, process::generation_of(process::state())), Relaxed);
         if process::is_recorded(process::state()) {
@@ -45,7 +45,7 @@ impl Mutex {
 
     /// The operations of the lock, `None` for the flagship, once process and mutex are ready for them.
     fn prepare(&self) -> Option<&'static Operations> {
-        let other = if process::is_ondeck() { None } else { process::lock() };
+        let other = if process::is_ondeck() { None } else { process::prepare() };
         let generation = process::generation_of(process::state());
         if (self.shape.load(Acquire) >> 32) as u32 != generation {
             self.revive();
@@ -67,7 +67,7 @@ impl Mutex {
                 self.clear();
                 self.n_waiting.store(0, Relaxed);
                 // pthread_process: regrab
-                match process::lock() {
+                match process::prepare() {
                     _ if !is_held => {}
                     None => drop(self.raw.grab()),
                     // SAFETY: zeros.
@@ -137,7 +137,7 @@ impl Mutex {
     fn release_unrecorded(&self) {
         // Before the owner is gone: the first touch in a child keeps a mutex locked that has one.
         let other = self.prepare();
-        if self.theirs.load(Relaxed) != 0 {
+        if self.glibc_word.load(Relaxed) != 0 {
             self.complain();
         }
         self.owner.store(0, Relaxed); // pthread_process: disown
@@ -177,7 +177,7 @@ impl Mutex {
 
     /// The lock is the caller's from here on.
     fn enter(&self) -> Answer {
-        if self.theirs.load(Relaxed) != 0 {
+        if self.glibc_word.load(Relaxed) != 0 {
             self.complain();
         }
         self.owner.store(thread::id(), Relaxed); // pthread_process: enter
@@ -255,7 +255,7 @@ impl Mutex {
         if !self.is_plain(state) {
             return self.unlock_unrecorded(state);
         }
-        if self.theirs.load(Relaxed) != 0 || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
+        if self.glibc_word.load(Relaxed) != 0 || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
             return None;
         }
         self.set_free();
@@ -301,7 +301,7 @@ impl Mutex {
     #[inline(never)]
     fn unlock_unrecorded(&self, state: u32) -> Option<Answer> {
         let kind = self.unrecorded(state)?;
-        if self.owner.load(Relaxed) != thread::id() || self.theirs.load(Relaxed) != 0 {
+        if self.owner.load(Relaxed) != thread::id() || self.glibc_word.load(Relaxed) != 0 {
             return None;
         }
         match self.count.load(Relaxed) {

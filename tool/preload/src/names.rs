@@ -9,7 +9,7 @@
 use crate::bytes::cond::Cond;
 use crate::bytes::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, cond, process, theirs};
+use crate::{Answer, cond, glibc, process};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
@@ -52,14 +52,14 @@ pub(crate) unsafe extern "C" fn pthread_mutex_init(
     attributes: *const pthread_mutexattr_t,
 ) -> c_int {
     /// The C library's attributes are an int: the type in its lower bits, and in these sharing, robustness and protocol.
-    const THEIRS: c_uint = 0xf000_0000;
+    const KEPT_BY_GLIBC: c_uint = 0xf000_0000;
     const TYPE: c_uint = 3;
     // SAFETY: as POSIX says.
     let bits = if attributes.is_null() { 0 } else { unsafe { *attributes.cast::<c_uint>() } };
-    if bits & THEIRS != 0 || process::is_theirs() {
+    if bits & KEPT_BY_GLIBC != 0 || process::is_glibc() {
         // Sets the kind, and zeros in all else.
         // SAFETY: as POSIX says.
-        return unsafe { theirs::init(mutex.cast(), attributes) };
+        return unsafe { glibc::init(mutex.cast(), attributes) };
     }
     // SAFETY: as POSIX says.
     unsafe { ours(mutex) }.init(bits & TYPE);
@@ -73,7 +73,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
     match here.kind() {
         Some(_) => here.destroy(),
         // SAFETY: as POSIX says.
-        None => unsafe { theirs::destroy(mutex.cast()) },
+        None => unsafe { glibc::destroy(mutex.cast()) },
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as POSIX says.
-    let answer = here.lock_plain().or_else(|| unsafe { theirs::lock_plain(here) });
+    let answer = here.lock_plain().or_else(|| unsafe { glibc::lock_plain(here) });
     // SAFETY: as POSIX says.
     answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
 }
@@ -97,7 +97,7 @@ unsafe fn lock_any(mutex: *mut pthread_mutex_t) -> Answer {
     match here.kind() {
         Some(kind) => here.lock(kind, None),
         // SAFETY: as the caller says.
-        None => unsafe { theirs::lock(mutex.cast()) },
+        None => unsafe { glibc::lock(mutex.cast()) },
     }
 }
 
@@ -119,7 +119,7 @@ unsafe fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
     match here.kind() {
         Some(kind) => here.try_lock(kind),
         // SAFETY: as the caller says.
-        None => unsafe { theirs::try_lock(mutex.cast()) },
+        None => unsafe { glibc::try_lock(mutex.cast()) },
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut pthread_mute
         // SAFETY: as POSIX says.
         Some(_) => unsafe { lock_until(here, libc::CLOCK_REALTIME, at) },
         // SAFETY: as POSIX says.
-        None => unsafe { theirs::lock_until(mutex.cast(), None, at) },
+        None => unsafe { glibc::lock_until(mutex.cast(), None, at) },
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
         // SAFETY: as POSIX says.
         Some(_) => unsafe { lock_until(here, clock, at) },
         // SAFETY: as POSIX says.
-        None => unsafe { theirs::lock_until(mutex.cast(), Some(clock), at) },
+        None => unsafe { glibc::lock_until(mutex.cast(), Some(clock), at) },
     }
 }
 
@@ -169,7 +169,7 @@ unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> An
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
-    let answer = here.unlock_plain().or_else(|| theirs::unlock_plain(here));
+    let answer = here.unlock_plain().or_else(|| glibc::unlock_plain(here));
     // SAFETY: as POSIX says.
     answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }
@@ -184,7 +184,7 @@ unsafe fn unlock_any(mutex: *mut pthread_mutex_t) -> Answer {
     match here.kind() {
         Some(kind) => here.unlock(kind),
         // SAFETY: as the caller says.
-        None => unsafe { theirs::unlock(mutex.cast()) },
+        None => unsafe { glibc::unlock(mutex.cast()) },
     }
 }
 
@@ -214,9 +214,9 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
     condition: *mut pthread_cond_t,
     attributes: *const pthread_condattr_t,
 ) -> c_int {
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::init_condition(condition, attributes) };
+        return unsafe { glibc::init_condition(condition, attributes) };
     }
     // The C library's attributes are an int: bit 0 is sharing, the clock is above it.
     // SAFETY: as POSIX says.
@@ -228,9 +228,9 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::destroy_condition(condition) };
+        return unsafe { glibc::destroy_condition(condition) };
     }
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.destroy();
@@ -239,11 +239,11 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_con
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::signal_condition(condition) };
+        return unsafe { glibc::signal_condition(condition) };
     }
-    theirs::notifies(condition, false);
+    glibc::notifies(condition, false);
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.signal();
     0
@@ -251,11 +251,11 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::broadcast_condition(condition) };
+        return unsafe { glibc::broadcast_condition(condition) };
     }
-    theirs::notifies(condition, true);
+    glibc::notifies(condition, true);
     // SAFETY: as POSIX says.
     unsafe { cond(condition) }.broadcast();
     0
@@ -266,9 +266,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
 ) -> c_int {
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::wait(condition, mutex.cast(), None, core::ptr::null()) };
+        return unsafe { glibc::wait(condition, mutex.cast(), None, core::ptr::null()) };
     }
     // SAFETY: as POSIX says.
     unsafe { cond::wait(condition.cast(), mutex.cast(), libc::CLOCK_REALTIME, core::ptr::null()) }
@@ -280,9 +280,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     mutex: *mut pthread_mutex_t,
     at: *const timespec,
 ) -> c_int {
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::wait(condition, mutex.cast(), None, at) };
+        return unsafe { glibc::wait(condition, mutex.cast(), None, at) };
     }
     // SAFETY: as POSIX says.
     let clock = unsafe { cond(condition) }.clock();
@@ -300,9 +300,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
     if !Deadline::is_clock(clock) {
         return EINVAL;
     }
-    if process::is_theirs() {
+    if process::is_glibc() {
         // SAFETY: as POSIX says.
-        return unsafe { theirs::wait(condition, mutex.cast(), Some(clock), at) };
+        return unsafe { glibc::wait(condition, mutex.cast(), Some(clock), at) };
     }
     // SAFETY: as POSIX says.
     unsafe { cond::wait(condition.cast(), mutex.cast(), clock, at) }

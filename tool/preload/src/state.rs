@@ -14,9 +14,9 @@ pub(crate) const ANOTHER: u32 = 2;
 /// Somebody prepares.
 pub(crate) const BUSY: u32 = 3;
 /// The C library's own, recorded only.
-pub(crate) const THEIRS: u32 = 4;
-/// The same, and its plain mutexes are as `theirs` knows them.
-pub(crate) const KNOWN: u32 = 5;
+pub(crate) const GLIBC: u32 = 4;
+/// The same, and its plain mutexes are as `glibc` knows them.
+pub(crate) const GLIBC_KNOWN: u32 = 5;
 /// These are the lower bits of a state.
 pub(crate) const CHOICES: u32 = 7;
 /// Beside them: what is done with the lock is recorded.
@@ -56,7 +56,7 @@ pub(crate) const fn is_recorded(state: u32) -> bool {
 
 /// Whether the C library's own mutexes are used, known and recorded, in a process of that state.
 pub(crate) const fn records_known(state: u32) -> bool {
-    state & (CHOICES | RECORDED) == KNOWN | RECORDED
+    state & (CHOICES | RECORDED) == GLIBC_KNOWN | RECORDED
 }
 
 /// A state that no process has, another one for each that has one.

@@ -165,7 +165,7 @@ mod own {
 mod tests {
     use super::*;
     use crate::process::tests::{in_child, set_state};
-    use crate::state::{ANOTHER, KNOWN, ONDECK, RECORDED, THEIRS};
+    use crate::state::{ANOTHER, GLIBC, GLIBC_KNOWN, ONDECK, RECORDED};
 
     fn asked() -> u32 {
         // SAFETY: always may be called.
@@ -189,7 +189,7 @@ mod tests {
     fn a_thread_beside_known_mutexes_asks_once() {
         in_child(|| {
             own::set(0);
-            set_state(KNOWN | RECORDED);
+            set_state(GLIBC_KNOWN | RECORDED);
             assert_eq!(id_beside_known(), None);
             learn();
             assert_eq!(id_beside_known(), Some(asked()));
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn with_other_locks_nothing_is_kept() {
         in_child(|| {
-            for state in [THEIRS, THEIRS | RECORDED, KNOWN, ANOTHER] {
+            for state in [GLIBC, GLIBC | RECORDED, GLIBC_KNOWN, ANOTHER] {
                 own::set(0);
                 set_state(state);
                 learn();
@@ -217,7 +217,7 @@ mod tests {
     /// The child has another number, and what it remembers is the parent's.
     #[test]
     fn a_child_does_not_take_its_parents_number() {
-        for state in [ONDECK, KNOWN | RECORDED] {
+        for state in [ONDECK, GLIBC_KNOWN | RECORDED] {
             in_child(|| {
                 set_state(state);
                 let parents = id();

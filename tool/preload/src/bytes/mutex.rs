@@ -45,7 +45,7 @@ impl Policy for Unmodified {
 /// A `pthread_mutex_t`.
 #[repr(C)]
 pub(crate) struct Mutex {
-    pub(crate) theirs: AtomicU32,
+    pub(crate) glibc_word: AtomicU32,
     pub(crate) count: AtomicU32,
     pub(crate) owner: AtomicU32,
     pub(crate) n_waiting: AtomicU32,

@@ -1,7 +1,7 @@
 //! The mutex of a wait, whosever it is.
 
 use crate::bytes::mutex::Mutex;
-use crate::{Answer, theirs};
+use crate::{Answer, glibc};
 
 /// How the mutex was had before the wait, and is to be had again.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl Had {
             here.expect_waiter();
         }
         // SAFETY: as the caller says, and it is one that the C library made.
-        let answer = unsafe { theirs::unlock(mutex) };
+        let answer = unsafe { glibc::unlock(mutex) };
         if answer == 0 {
             return Ok(Had { mutex, count: None, is_counted });
         }
@@ -49,7 +49,7 @@ impl Had {
         let mutex = unsafe { &*self.mutex };
         let Some(count) = self.count else {
             // SAFETY: as the caller says, and it is one that the C library made.
-            let answer = unsafe { theirs::lock(self.mutex) };
+            let answer = unsafe { glibc::lock(self.mutex) };
             if self.is_counted {
                 mutex.forget_waiter();
             }

@@ -8,8 +8,8 @@ use crate::Answer;
 use crate::bytes::cond::Cond;
 use crate::bytes::mutex::Mutex;
 use crate::cancel::{self, Sharing};
+use crate::glibc;
 use crate::handler::Handler;
-use crate::theirs;
 use crate::time::Deadline;
 use core::ffi::c_void;
 use core::sync::atomic::{
@@ -68,7 +68,7 @@ pub(super) unsafe fn wait(
             return error;
         }
     };
-    theirs::look(recorded);
+    glibc::look(recorded);
     let waiting = Waiting { cond, had };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.

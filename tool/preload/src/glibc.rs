@@ -9,8 +9,8 @@
 //! What cannot be seen: the wait for the mutex at the end of a wait on a condition variable is inside the C library, and
 //! counts as a part of that.
 
+use crate::bytes::glibc::raw;
 use crate::bytes::mutex::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, WHOSE};
-use crate::bytes::theirs::raw;
 use crate::handler::or_leave;
 use crate::time::Deadline;
 use crate::{Answer, probes, process, real, thread};
@@ -26,9 +26,9 @@ fn is_recorded() -> bool {
 
 impl Mutex {
     /// The recorder's marks in a mutex of the C library that has room for them.
-    pub(crate) fn marks_of_theirs(&self) -> Option<&Marks> {
+    pub(crate) fn glibc_marks(&self) -> Option<&Marks> {
         let kind = self.shape.load(Relaxed) as u32 & WHOSE;
-        (process::is_theirs() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
+        (process::is_glibc() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) unsafe fn init(mutex: *const Mutex, attributes: *const pthread_mutexa
     let answer = unsafe { real::pthread_mutex_init(raw(mutex), attributes) };
     if answer == 0 && is_recorded() {
         // SAFETY: the caller's mutex exists.
-        match unsafe { &*mutex }.marks_of_theirs() {
+        match unsafe { &*mutex }.glibc_marks() {
             Some(marks) => marks.initialised(),
             None => ondeck_record::forget(mutex as u64),
         }
@@ -62,8 +62,8 @@ pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
 pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
     let id = thread::id_beside_known()?;
     // All that is looked at is looked at before: what follows a locked instruction waits for it.
-    let marks = mutex.marks_of_plain_theirs().filter(|marks| marks.is_quiet())?;
-    if !mutex.grab_theirs(id) {
+    let marks = mutex.plain_glibc_marks().filter(|marks| marks.is_quiet())?;
+    if !mutex.grab_as_glibc(id) {
         // SAFETY: the caller's.
         return Some(unsafe { wait_plain(mutex, marks) });
     }
@@ -84,8 +84,8 @@ unsafe fn wait_plain(mutex: &Mutex, marks: &Marks) -> Answer {
 #[inline(always)]
 pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
     thread::id_beside_known()?;
-    mutex.marks_of_plain_theirs().filter(|marks| !marks.is_marked())?;
-    mutex.free_theirs().then_some(0)
+    mutex.plain_glibc_marks().filter(|marks| !marks.is_marked())?;
+    mutex.free_as_glibc().then_some(0)
 }
 
 /// Locks by `act`, after an attempt.
@@ -95,7 +95,7 @@ pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
 unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
-    let marks = here.marks_of_theirs();
+    let marks = here.glibc_marks();
     if !is_recorded() {
         return act();
     }
@@ -207,7 +207,7 @@ pub(crate) unsafe fn try_lock(mutex: *const Mutex) -> Answer {
 
 /// Records a try, whether or not it has locked the mutex.
 fn tried(mutex: &Mutex, answer: Answer) -> Answer {
-    let marks = mutex.marks_of_theirs();
+    let marks = mutex.glibc_marks();
     if let (EBUSY, Some(marks)) = (answer, marks) {
         marks.tried((&raw const *mutex) as u64);
     }
@@ -229,7 +229,7 @@ pub(crate) unsafe fn unlock(mutex: *const Mutex) -> Answer {
 
 #[inline]
 fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::Pending> {
-    let marks = mutex.marks_of_theirs().filter(|marks| marks.is_marked())?;
+    let marks = mutex.glibc_marks().filter(|marks| marks.is_marked())?;
     if mutex.is_locked_again() || mutex.refuses_others() {
         return None;
     }
@@ -337,7 +337,7 @@ pub(crate) unsafe fn wait(
     };
     if answer == 0 || answer == ETIMEDOUT {
         if is_recorded() {
-            taken(here, here.marks_of_theirs(), 0);
+            taken(here, here.glibc_marks(), 0);
         }
         end_wait_on(recorded);
     } else if let Some(recorded) = recorded {

@@ -15,29 +15,29 @@ use ondeck_lineage::RawLock as _;
 use ondeck_record::Marks;
 
 /// What the C library writes into the lock's word. A third number says that somebody may wait.
-const THEIRS_FREE: u32 = 0;
-const THEIRS_TAKEN: u32 = 1;
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
 /// Beside the kind of one whose type was said to be normal. Locking and unlocking do not look at it.
 const WITHOUT_ELISION: u32 = 0x200;
 
 impl Mutex {
     /// The same of one of the most frequent kind, in a process where those are known.
     #[inline(always)]
-    pub(crate) fn marks_of_plain_theirs(&self) -> Option<&Marks> {
+    pub(crate) fn plain_glibc_marks(&self) -> Option<&Marks> {
         (self.shape.load(Relaxed) as u32 & !WITHOUT_ELISION == NORMAL).then_some(&self.marks)
     }
 
     /// Locks such a one as the C library does, if it is free.
     #[inline(always)]
-    pub(crate) fn grab_theirs(&self, id: u32) -> bool {
+    pub(crate) fn grab_as_glibc(&self, id: u32) -> bool {
         let is_in = if thread::is_alone() {
-            let is_free = self.theirs.load(Relaxed) == THEIRS_FREE;
+            let is_free = self.glibc_word.load(Relaxed) == FREE;
             if is_free {
-                self.theirs.store(THEIRS_TAKEN, Relaxed);
+                self.glibc_word.store(TAKEN, Relaxed);
             }
             is_free
         } else {
-            self.theirs.compare_exchange(THEIRS_FREE, THEIRS_TAKEN, Acquire, Relaxed).is_ok()
+            self.glibc_word.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok()
         };
         if is_in {
             self.owner.store(id, Relaxed);
@@ -49,19 +49,19 @@ impl Mutex {
     /// Unlocks such a one as the C library does, if nobody waits; else nothing is done. The write that frees it is the last
     /// touch.
     #[inline(always)]
-    pub(crate) fn free_theirs(&self) -> bool {
+    pub(crate) fn free_as_glibc(&self) -> bool {
         let (owner, n_users) = (self.owner.load(Relaxed), self.n_waiting.load(Relaxed));
         self.owner.store(0, Relaxed);
         self.n_waiting.store(n_users.wrapping_sub(1), Relaxed);
         let is_freed = if thread::is_alone() {
-            let is_taken = self.theirs.load(Relaxed) == THEIRS_TAKEN;
+            let is_taken = self.glibc_word.load(Relaxed) == TAKEN;
             if is_taken {
-                self.theirs.store(THEIRS_FREE, Relaxed);
+                self.glibc_word.store(FREE, Relaxed);
             }
             is_taken
         } else {
             // Not looked at before: a load between two locked instructions takes longer than what it may save.
-            self.theirs.compare_exchange(THEIRS_TAKEN, THEIRS_FREE, Release, Relaxed).is_ok()
+            self.glibc_word.compare_exchange(TAKEN, FREE, Release, Relaxed).is_ok()
         };
         if !is_freed {
             // Somebody waits: the mutex is still ours.
@@ -72,16 +72,16 @@ impl Mutex {
     }
 
     /// A free mutex of the most frequent kind.
-    pub(crate) fn new_theirs() -> Self {
-        let [theirs, count, owner, n_waiting] = [0; 4].map(AtomicU32::new);
+    pub(crate) fn new_glibc() -> Self {
+        let [glibc_word, count, owner, n_waiting] = [0; 4].map(AtomicU32::new);
         let shape = AtomicU64::new(0);
-        Mutex { theirs, count, owner, n_waiting, shape, raw: Raw::new(), marks: Marks::default() }
+        Mutex { glibc_word, count, owner, n_waiting, shape, raw: Raw::new(), marks: Marks::default() }
     }
 
-    /// The words that [`grab_theirs`](Self::grab_theirs) writes, and those that it relies on: lock, count, owner, users and
+    /// The words that [`grab_as_glibc`](Self::grab_as_glibc) writes, and those that it relies on: lock, count, owner, users and
     /// kind.
-    pub(crate) fn words_of_theirs(&self) -> [u32; 5] {
-        let words = [&self.theirs, &self.count, &self.owner, &self.n_waiting].map(|word| word.load(Relaxed));
+    pub(crate) fn glibc_words(&self) -> [u32; 5] {
+        let words = [&self.glibc_word, &self.count, &self.owner, &self.n_waiting].map(|word| word.load(Relaxed));
         let [lock, count, owner, users] = words;
         [lock, count, owner, users, self.shape.load(Relaxed) as u32]
     }
@@ -93,7 +93,7 @@ impl Mutex {
         const BELOW_PRIORITY: u32 = 3;
         const THREAD: u32 = 0x3fff_ffff;
         let protects = self.shape.load(Relaxed) as u32 & PROTECTS != 0;
-        self.theirs.load(Relaxed) & if protects { BELOW_PRIORITY } else { THREAD } == 0
+        self.glibc_word.load(Relaxed) & if protects { BELOW_PRIORITY } else { THREAD } == 0
     }
 
     /// Whether one of the C library's is locked by its owner more than once.
@@ -120,10 +120,10 @@ pub(crate) fn raw(mutex: *const Mutex) -> *mut pthread_mutex_t {
 /// what we unlock, and the other way round. If not, each is left to it.
 pub(crate) fn are_known() -> bool {
     const NOBODY: [u32; 5] = [0; 5];
-    let mutex = Mutex::new_theirs();
+    let mutex = Mutex::new_glibc();
     let id = thread::number();
-    let is_taken = || mutex.words_of_theirs() == [1, 0, id, 1, 0];
-    let is_free = || mutex.words_of_theirs() == NOBODY;
+    let is_taken = || mutex.glibc_words() == [1, 0, id, 1, 0];
+    let is_free = || mutex.glibc_words() == NOBODY;
     // SAFETY: it is free.
     let lock = || unsafe { real::pthread_mutex_lock(raw(&raw const mutex)) } == 0;
     // SAFETY: it is taken by this thread.
@@ -132,9 +132,9 @@ pub(crate) fn are_known() -> bool {
     let refuses = || unsafe { real::pthread_mutex_trylock(raw(&raw const mutex)) } == EBUSY;
     lock()
         && is_taken()
-        && mutex.free_theirs()
+        && mutex.free_as_glibc()
         && is_free()
-        && mutex.grab_theirs(id)
+        && mutex.grab_as_glibc(id)
         && is_taken()
         && refuses()
         && is_taken()
@@ -185,42 +185,42 @@ mod tests {
         other.join().unwrap();
     }
 
-    fn theirs_lock(mutex: &Mutex) {
+    fn glibc_lock(mutex: &Mutex) {
         // SAFETY: it exists.
         assert_eq!(unsafe { real::pthread_mutex_lock(raw(mutex)) }, 0);
     }
 
-    fn theirs_unlock(mutex: &Mutex) {
+    fn glibc_unlock(mutex: &Mutex) {
         // SAFETY: as above.
         assert_eq!(unsafe { real::pthread_mutex_unlock(raw(mutex)) }, 0);
     }
 
     fn writes_what_the_c_library_does() {
-        let (ours, theirs) = (Mutex::new_theirs(), Mutex::new_theirs());
-        assert!(ours.grab_theirs(number()));
-        theirs_lock(&theirs);
-        assert_eq!(ours.words_of_theirs(), theirs.words_of_theirs());
-        assert!(!ours.grab_theirs(1), "it is taken");
-        assert_eq!(ours.words_of_theirs(), theirs.words_of_theirs());
-        assert!(ours.free_theirs());
-        theirs_unlock(&theirs);
-        assert_eq!(ours.words_of_theirs(), theirs.words_of_theirs());
+        let (ours, theirs) = (Mutex::new_glibc(), Mutex::new_glibc());
+        assert!(ours.grab_as_glibc(number()));
+        glibc_lock(&theirs);
+        assert_eq!(ours.glibc_words(), theirs.glibc_words());
+        assert!(!ours.grab_as_glibc(1), "it is taken");
+        assert_eq!(ours.glibc_words(), theirs.glibc_words());
+        assert!(ours.free_as_glibc());
+        glibc_unlock(&theirs);
+        assert_eq!(ours.glibc_words(), theirs.glibc_words());
         // Each unlocks what the other has locked.
-        assert!(ours.grab_theirs(number()));
-        theirs_unlock(&ours);
-        theirs_lock(&ours);
-        assert!(ours.free_theirs());
-        assert_eq!(ours.words_of_theirs(), theirs.words_of_theirs());
+        assert!(ours.grab_as_glibc(number()));
+        glibc_unlock(&ours);
+        glibc_lock(&ours);
+        assert!(ours.free_as_glibc());
+        assert_eq!(ours.glibc_words(), theirs.glibc_words());
     }
 
     fn leaves_waiters_to_the_c_library() {
-        let mutex = Mutex::new_theirs();
-        assert!(mutex.grab_theirs(number()));
-        mutex.theirs.store(2, Relaxed);
-        assert!(!mutex.grab_theirs(1) && !mutex.free_theirs());
-        assert_eq!(mutex.words_of_theirs(), [2, 0, number(), 1, 0], "it is still ours");
-        theirs_unlock(&mutex);
-        assert_eq!(mutex.words_of_theirs(), [0; 5]);
+        let mutex = Mutex::new_glibc();
+        assert!(mutex.grab_as_glibc(number()));
+        mutex.glibc_word.store(2, Relaxed);
+        assert!(!mutex.grab_as_glibc(1) && !mutex.free_as_glibc());
+        assert_eq!(mutex.glibc_words(), [2, 0, number(), 1, 0], "it is still ours");
+        glibc_unlock(&mutex);
+        assert_eq!(mutex.glibc_words(), [0; 5]);
     }
 
     /// If this fails plain mutexes are left to the C library wherever they are recorded, which is slower.
@@ -256,15 +256,15 @@ mod tests {
     #[test]
     fn threads_exclude_each_other() {
         const TURNS: u64 = 300_000;
-        let (mutex, count) = (Mutex::new_theirs(), AtomicU64::new(0));
+        let (mutex, count) = (Mutex::new_glibc(), AtomicU64::new(0));
         let count_up = || {
             for _ in 0..TURNS {
-                while !mutex.grab_theirs(number_of_this_thread()) {
+                while !mutex.grab_as_glibc(number_of_this_thread()) {
                     core::hint::spin_loop();
                 }
                 count.store(count.load(Relaxed) + 1, Relaxed);
                 // Nobody sleeps, so it is always freed.
-                assert!(mutex.free_theirs());
+                assert!(mutex.free_as_glibc());
             }
         };
         std::thread::scope(|scope| {
@@ -279,22 +279,22 @@ mod tests {
     #[test]
     fn nobody_who_begins_to_wait_is_overlooked() {
         const SOMEBODY_WAITS: u32 = 2;
-        let (mutex, is_over) = (Mutex::new_theirs(), core::sync::atomic::AtomicBool::new(false));
+        let (mutex, is_over) = (Mutex::new_glibc(), core::sync::atomic::AtomicBool::new(false));
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| {
                 let mut n_waits = 0;
                 while !is_over.load(Relaxed) {
-                    let answer = mutex.theirs.compare_exchange(THEIRS_TAKEN, SOMEBODY_WAITS, Relaxed, Relaxed);
+                    let answer = mutex.glibc_word.compare_exchange(TAKEN, SOMEBODY_WAITS, Relaxed, Relaxed);
                     n_waits += u32::from(answer.is_ok());
                 }
                 n_waits
             });
             let mut n_refused = 0;
             for _ in 0..300_000 {
-                assert!(mutex.grab_theirs(number_of_this_thread()));
-                if !mutex.free_theirs() {
+                assert!(mutex.grab_as_glibc(number_of_this_thread()));
+                if !mutex.free_as_glibc() {
                     n_refused += 1;
-                    theirs_unlock(&mutex);
+                    glibc_unlock(&mutex);
                 }
             }
             is_over.store(true, Relaxed);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn of_kind(kind: u32) -> Mutex {
-        let mutex = Mutex::new_theirs();
+        let mutex = Mutex::new_glibc();
         mutex.shape.store(u64::from(kind), Relaxed);
         mutex
     }
@@ -330,7 +330,7 @@ mod tests {
             (PROTECTS, 10 << 19 | 2, false),
         ] {
             let mutex = of_kind(kind);
-            mutex.theirs.store(word, Relaxed);
+            mutex.glibc_word.store(word, Relaxed);
             assert_eq!(mutex.looks_free(), is_free, "{kind} {word:#x}");
         }
     }

@@ -1,0 +1,32 @@
+//! What the loader runs of this library: before the program begins, and after its end.
+
+use crate::{launched, platform, process, real, thread};
+
+/// Run by the loader before the program, so that nothing of this has to be done when a mutex is first locked: the C library
+/// may allocate here, take the loader's lock, or read files.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = {
+    extern "C" fn begin() {
+        real::look_up_all();
+        platform::ask_early();
+        ondeck_record::ask_by(thread::number);
+        ondeck_record::ask_loader();
+        // SAFETY: the handler only stores.
+        unsafe { libc::pthread_atfork(None, None, Some(process::in_child)) };
+        // A recording tells of programs without a lock, too.
+        process::prepare();
+        launched::obey();
+    }
+    begin
+};
+
+/// Run by the loader after the program's own end.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = {
+    extern "C" fn end() {
+        ondeck_record::exit();
+    }
+    end
+};
