@@ -15,7 +15,7 @@ pub(crate) const ANOTHER: u32 = 2;
 pub(crate) const BUSY: u32 = 3;
 /// The C library's own, recorded only.
 pub(crate) const GLIBC: u32 = 4;
-/// The same, and its plain mutexes are as `glibc` knows them.
+/// The same, and its plain mutexes are as `bytes::glibc` knows them.
 pub(crate) const GLIBC_KNOWN: u32 = 5;
 /// These are the lower bits of a state.
 pub(crate) const CHOICES: u32 = 7;

@@ -73,7 +73,7 @@ fn ahead_ns(clock: clockid_t) -> i128 {
     let mut theirs = timespec { tv_sec: 0, tv_nsec: 0 };
     let before = ns(kernel::clock(clock));
     // By its name, so this is the program's own function if it has one.
-    // SAFETY: `glibc` is ours, and the clock is one of the two.
+    // SAFETY: `theirs` is ours, and the clock is one of the two.
     unsafe { libc::clock_gettime(clock, &mut theirs) };
     let theirs = ns(theirs);
     if theirs < before { theirs - before } else { (theirs - ns(kernel::clock(clock))).max(0) }
