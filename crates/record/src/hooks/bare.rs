@@ -30,22 +30,16 @@ use crate::store::locks::near;
 use crate::store::{Recording, current};
 use crate::thread::{Hold, own};
 use crate::{modules, walk};
-use core::cell::UnsafeCell;
 use core::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64,
+    AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use std::sync::OnceLock;
 
 // -- The process ------------------------------------------------------------------------------------------------------
 
-/// What is to be recorded. Written by [`prepare`], which is alone at it.
-struct Kept(UnsafeCell<Option<Wish>>);
-
-// SAFETY: written before the program has threads, and read once `IS_WISHED` says that it is.
-unsafe impl Sync for Kept {}
-
-static WISH: Kept = Kept(UnsafeCell::new(None));
-static IS_WISHED: AtomicBool = AtomicBool::new(false);
+/// What is to be recorded. Written at the end of [`prepare`], which is alone at it, so nobody ever waits for it.
+static WISH: OnceLock<Wish> = OnceLock::new();
 /// The process that has tried to begin a recording; another one is our parent.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
@@ -54,39 +48,34 @@ static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 #[must_use]
 pub fn prepare() -> bool {
     // A program may have locks of Rust and those for C.
-    if IS_WISHED.load(Relaxed) {
+    if WISH.get().is_some() {
         return true;
     }
     let Some(wish) = Wish::of_environment() else { return false };
-    // SAFETY: whoever prepares is alone at it.
-    unsafe { *WISH.0.get() = Some(wish) };
     process::ask_loader();
     walk::ask_for_caches();
     modules::ask_for_no_more_memory();
-    IS_WISHED.store(true, Release);
-    true
+    WISH.set(wish).is_ok()
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
 fn recording() -> Option<&'static Recording> {
     match current() {
-        None if IS_WISHED.load(Acquire) => start(),
+        None => start(WISH.get()?),
         recording => recording,
     }
 }
 
 #[cold]
 #[inline(never)]
-fn start() -> Option<&'static Recording> {
+fn start(wish: &Wish) -> Option<&'static Recording> {
     let pid = ondeck_core::kernel::process();
     let before = STARTED_BY.load(Relaxed);
     // Another thread is at it, or it has failed.
     if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {
         return current();
     }
-    // SAFETY: written once, before `IS_WISHED` was.
-    let wish = unsafe { &*WISH.0.get() };
-    process::start(wish.as_ref()?, "ondeck", Charging::Exact, Source::Program);
+    process::start(wish, "ondeck", Charging::Exact, Source::Program);
     current()
 }
 
