@@ -6,8 +6,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::histogram::Histogram;
-use crate::inputs::is_simulated;
-use crate::row::{Metric, Row, main_metric};
+use crate::row::{Metric, Row, is_simulated, main_metric};
 use crate::stats::{is_bistable, median};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,5 +1,8 @@
 //! What there is to be run, as far as a report cares: names in the order in which they are best read.
 
+/// The lock that the others are compared with.
+pub const FLAGSHIP: &str = "ondeck";
+
 /// Names of workloads and locks. What it does not name is shown after what it does, in the order of appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {

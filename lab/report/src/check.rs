@@ -8,10 +8,9 @@
 mod text;
 mod verdict;
 
-use crate::inputs::is_simulated;
 use crate::noise::TOO_LOW;
 use crate::output::{Format, Results};
-use crate::row::{Metric, Row, main_metric};
+use crate::row::{Metric, Row, is_simulated, main_metric};
 use crate::stats::{median, median_interval};
 use serde_json::Value;
 use std::cmp::Ordering;

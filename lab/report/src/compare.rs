@@ -5,7 +5,6 @@
 //! for its reasons: benchmark figures are not normally distributed, and an outlier must not decide.
 
 use crate::board::group;
-use crate::markdown::escape;
 use crate::row::{CPUS, Metric, NS_PER_OP, OPS_PER_S, Row, WAIT_P99_NS, main_metric};
 use crate::stats::{geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
 use crate::{Grid, wording};
@@ -203,7 +202,7 @@ impl Comparison {
             notes.extend((more > 0).then(|| format!("only in {file}: {more} more")));
         }
         let notes = notes.into_iter().chain(self.warnings.iter().cloned());
-        tables.chain(notes.map(|note| format!("- {}\n", escape(&note)))).collect()
+        tables.chain(notes.map(|note| format!("- {}\n", wording::escape(&note)))).collect()
     }
 
     /// What is worse in the new file: each figure, with its change, that differs by more than noise and by more than 5 %.

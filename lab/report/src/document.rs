@@ -3,6 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::figure::Figure;
 use crate::findings;
+pub use crate::findings::{Finding, Origin};
 use crate::inputs::Source;
 use crate::plotting::{Charts, figures};
 use crate::timeline::{self, Lanes};
@@ -28,28 +29,6 @@ pub struct Document {
     pub figures: Vec<Figure>,
     /// How many charts there could be more, and how to see them, in a sentence; `None` if all are there.
     pub left_out: Option<String>,
-}
-
-/// One thing that the figures say.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// The question, in a few words: "Which lock kept its speed?"
-    pub question: String,
-    /// One or more sentences. Every word that judges has a figure beside it.
-    pub sentences: Vec<String>,
-}
-
-/// Where a file's figures come from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Origin {
-    /// The file, as [`Source::label`].
-    pub label: String,
-    /// What is known of it, by name: processor, kernel, load, date.
-    pub facts: Vec<(String, String)>,
-    /// The command that measures it again; empty if unknown.
-    pub command: String,
-    /// What the run warned of, and what is odd about the file.
-    pub warnings: Vec<String>,
 }
 
 impl Document {

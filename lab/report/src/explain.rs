@@ -5,22 +5,8 @@
 //! long an operation takes: of ten threads, of which nine sleep, the sleeping is nine tenths.
 
 use crate::Grid;
-use crate::row::Row;
+use crate::row::{Row, Spent};
 use crate::wording::{broken, duration_ns, wrap};
-
-/// Time of all threads in the measured window of a row, by what it was spent on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is named and explained in the table")]
-pub struct Spent {
-    pub work_ns: f64,
-    pub transfer_ns: f64,
-    pub queue_ns: f64,
-    pub pause_ns: f64,
-    pub kernel_ns: f64,
-    pub ready_ns: f64,
-    pub waking_ns: f64,
-    pub asleep_ns: f64,
-}
 
 /// Reads one part of the time.
 type Part = fn(&Spent) -> f64;

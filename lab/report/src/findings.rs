@@ -3,6 +3,7 @@
 //! Each question has a rule that reads its answer from the figures of one file; a question that the file has no figures
 //! for is not asked. What a judging word means stands beside it: the figure, and with whom or what it is compared.
 
+mod answer;
 mod changes;
 mod cost;
 mod origin;
@@ -10,24 +11,20 @@ mod speed;
 mod subject;
 mod verdict;
 
-pub use origin::{origin, origin_of_trace};
+pub use answer::Finding;
+pub(crate) use answer::UNKNOWN;
+pub use origin::{Origin, origin, origin_of_trace};
 pub use subject::{subject, subject_of_traces, title, title_of_traces};
 pub(crate) use verdict::verdict;
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;
-use crate::document::Finding;
 use crate::inputs::Source;
 use crate::sentences::{ONE_ROUND, between_seeds};
 use crate::timeline;
 use crate::trace::Trace;
-use crate::wording::{counted, plain};
-
-/// With this an answer begins that is none.
-pub(crate) const UNKNOWN: &str = "Unknown: ";
-
-/// A person reads so many sentences of one answer.
-const SHOWN: usize = 6;
+use crate::wording::counted;
+use answer::{SHOWN, answer, close};
 
 /// Reads the answer to a question from the figures of one file.
 type Rule = fn(&Board) -> Vec<String>;
@@ -68,34 +65,6 @@ pub fn of_traces(traces: &[Trace]) -> Option<Finding> {
     let sentences: Vec<String> = traces.iter().flat_map(timeline::sentences).collect();
     let n_hidden = sentences.len().saturating_sub(SHOWN);
     close("Who is at bat, awake and asleep?", sentences.into_iter().take(SHOWN).collect(), n_hidden)
-}
-
-/// The sentences of all files, those of each with its name if they are not the same.
-fn answer(question: &str, sources: &[Source], mut per_file: Vec<Vec<String>>) -> Option<Finding> {
-    let is_said_once = per_file.iter().all(|said| *said == per_file[0]);
-    if is_said_once {
-        per_file.truncate(1);
-    }
-    let shown_per_file = (SHOWN / per_file.len().max(1)).max(1);
-    let mut sentences = Vec::new();
-    let mut n_hidden = 0;
-    for (source, said) in sources.iter().zip(per_file) {
-        let shown = shown_per_file.min(SHOWN - sentences.len());
-        n_hidden += said.len().saturating_sub(shown);
-        let of_file = |said: String| if is_said_once { said } else { format!("{}: {said}", source.label) };
-        sentences.extend(said.into_iter().take(shown).map(of_file));
-    }
-    close(question, sentences, n_hidden)
-}
-
-/// An answer with what is left out counted; none without a sentence.
-fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Finding> {
-    if sentences.is_empty() {
-        return None;
-    }
-    let hidden = (n_hidden > 0).then(|| format!("Left out: {}; see the figures.", counted(n_hidden, "more sentence")));
-    let sentences = sentences.iter().chain(&hidden).map(|sentence| plain(sentence)).collect();
-    Some(Finding { question: plain(question), sentences })
 }
 
 /// What so many rounds can and cannot tell, and whether there are warnings.

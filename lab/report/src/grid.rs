@@ -1,13 +1,10 @@
 //! A table that fits the terminal: what is too wide goes below, with the leading columns repeated.
 
-use crate::markdown::escape;
+use crate::wording::escape;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// Between the header and the rows; nothing else is drawn, so that a table can be pasted anywhere.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-'));
-/// Spaces that the library puts around each cell.
-const PADDING: usize = 2;
-
 /// Rows of cells under a header.
 #[derive(Clone, Debug)]
 pub struct Grid {
@@ -15,12 +12,27 @@ pub struct Grid {
     rows: Vec<Vec<String>>,
     /// So many columns from the left name the row; they are aligned left and repeated in each part.
     leading: usize,
+    /// So many columns from the right are aligned left, too.
+    texts: usize,
 }
 
 impl Grid {
+    /// Spaces that the library puts around each cell.
+    pub const PADDING: usize = 2;
+
     /// A grid without rows. The first `leading` columns name a row.
     pub fn new(header: &[&str], leading: usize) -> Self {
-        Grid { header: header.iter().map(|title| title.to_string()).collect(), rows: Vec::new(), leading }
+        let header = header.iter().map(|title| title.to_string()).collect();
+        Grid { header, rows: Vec::new(), leading, texts: 0 }
+    }
+
+    /// The grid with texts in its last columns.
+    pub fn with_texts(self, texts: usize) -> Self {
+        Grid { texts, ..self }
+    }
+
+    fn is_text(&self, column: usize) -> bool {
+        column < self.leading || column + self.texts >= self.header.len()
     }
 
     /// Adds a row.
@@ -52,7 +64,7 @@ impl Grid {
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let escaped = |cells: &[String]| line(cells.iter().map(|cell| escape(cell)).collect());
-        let side = |column| if column < self.leading { ":--" } else { "--:" };
+        let side = |column| if self.is_text(column) { ":--" } else { "--:" };
         let sides = line((0..self.header.len()).map(|column| side(column).to_string()).collect());
         let rows: String = self.rows.iter().map(|row| escaped(row)).collect();
         escaped(&self.header) + &sides + &rows
@@ -61,7 +73,7 @@ impl Grid {
     fn width_of(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| &row[column]);
         let lines = cells.chain([&self.header[column]]).flat_map(|cell| cell.lines());
-        PADDING + lines.map(|line| line.chars().count()).max().unwrap_or(0)
+        Self::PADDING + lines.map(|line| line.chars().count()).max().unwrap_or(0)
     }
 
     /// Which columns stand in which part. A part has at least one column beside the leading ones, however narrow the
@@ -85,7 +97,7 @@ impl Grid {
 
     fn render_part(&self, columns: &[usize]) -> String {
         let cell = |text: &str, column: usize| {
-            let alignment = if column < self.leading { CellAlignment::Left } else { CellAlignment::Right };
+            let alignment = if self.is_text(column) { CellAlignment::Left } else { CellAlignment::Right };
             Cell::new(text).set_alignment(alignment)
         };
         let line =

@@ -3,7 +3,7 @@
 use crate::board::Board;
 use crate::catalogue::Catalogue;
 use crate::output::{Results, Unreadable, parse, text_of};
-use crate::row::Row;
+use crate::row::{Row, is_simulated, machine, simulated};
 use crate::trace::{self, Trace};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -62,21 +62,6 @@ impl Inputs {
         name_simulated(&mut inputs.sources);
         Ok(inputs)
     }
-}
-
-/// Whether no hardware has run this.
-pub(super) fn is_simulated(row: &Row) -> bool {
-    row.platform == "sim"
-}
-
-/// The machine of a row, said to be simulated if it is.
-pub(super) fn machine(row: &Row) -> String {
-    if is_simulated(row) { simulated(&row.machine) } else { row.machine.clone() }
-}
-
-/// A machine that is simulated.
-pub(super) fn simulated(machine: &str) -> String {
-    format!("simulated {machine}")
 }
 
 /// Where the machines of several files differ, those that are simulated are named beside their file.

@@ -46,9 +46,7 @@ pub mod trace;
 mod wait_tables;
 pub mod wording;
 
+pub use catalogue::FLAGSHIP;
 pub use closing::summary;
 pub use grid::Grid;
 pub use next::Kept;
-
-/// The lock that the others are compared with.
-pub const FLAGSHIP: &str = "ondeck";

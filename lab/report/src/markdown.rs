@@ -12,7 +12,7 @@ use crate::row::{
 };
 use crate::run_tables::{CUT, is_among_best, units};
 use crate::timeline::{Lanes, TABLE};
-use crate::wording::{QUEUES, count, duration_ns, plain, three_digits, times};
+use crate::wording::{QUEUES, count, duration_ns, escape, three_digits, times};
 
 /// The text: what the figures say, the figures, and where they come from.
 pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) -> String {
@@ -32,22 +32,6 @@ pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) 
     text += "\n<details><summary>Where the figures come from</summary>\n";
     text.extend(document.origins.iter().map(origin));
     text + "\n</details>\n"
-}
-
-/// The text with nothing in it that Markdown, GitHub or HTML would take for more than characters; in one line.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in plain(text).chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            // Whoever is called like a lock wants no mail about it.
-            '@' => escaped += "@<!-- -->",
-            '\\' | '`' | '|' | '*' | '_' | '[' | ']' | '~' | '#' | '$' => escaped.extend(['\\', c]),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 /// What a trace shows, in words and numbers.

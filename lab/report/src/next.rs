@@ -1,6 +1,6 @@
 //! The command that says more than a run did.
 
-use crate::wording::quoted;
+use crate::wording::{quoted, typed};
 
 /// Where the results of a run are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +80,7 @@ fn words(command: &str) -> Vec<String> {
 
 /// The command line of these words.
 fn line(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
+    typed(words)
 }
 
 /// The words without a flag and its value.

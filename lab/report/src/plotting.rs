@@ -13,6 +13,7 @@ use crate::board::Board;
 use crate::catalogue::Catalogue;
 use crate::figure::{Figure, Form};
 use crate::inputs::Source;
+use crate::wording::counted_that;
 use charts::CHARTS;
 use std::collections::HashSet;
 use topic::{Material, Topic};
@@ -91,7 +92,7 @@ fn is_wide(figure: &Figure) -> bool {
 }
 
 fn sentence(left_out: usize) -> String {
-    let charts = if left_out == 1 { "1 chart is".to_string() } else { format!("{left_out} charts are") };
+    let charts = counted_that(left_out, "chart", ["is", "are"]);
     format!(
         "{charts} left out, so that the page stays readable: ondeck report --markdown has all figures, and a report of \
          fewer files or workloads shows more of each."

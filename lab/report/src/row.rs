@@ -4,7 +4,6 @@
 //! order of the CSV header; the JSON has the same names. Readers elsewhere depend on both, so a field is only ever
 //! added at the end.
 
-use crate::explain::Spent;
 use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +74,20 @@ pub struct Row {
     pub is_off_pace: bool,
 }
 
+/// Time of all threads in the measured window of a row, by what it was spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "each is named and explained in the table")]
+pub struct Spent {
+    pub work_ns: f64,
+    pub transfer_ns: f64,
+    pub queue_ns: f64,
+    pub pause_ns: f64,
+    pub kernel_ns: f64,
+    pub ready_ns: f64,
+    pub waking_ns: f64,
+    pub asleep_ns: f64,
+}
+
 /// Names of the columns, in their order in the file.
 pub const COLUMNS: [&str; 22] = [
     "platform",
@@ -114,6 +127,21 @@ impl Row {
         }
         self.at_least += metric.name;
     }
+}
+
+/// Whether no hardware has run this.
+pub(crate) fn is_simulated(row: &Row) -> bool {
+    row.platform == "sim"
+}
+
+/// The machine of a row, said to be simulated if it is.
+pub(crate) fn machine(row: &Row) -> String {
+    if is_simulated(row) { simulated(&row.machine) } else { row.machine.clone() }
+}
+
+/// A machine that is simulated.
+pub(crate) fn simulated(machine: &str) -> String {
+    format!("simulated {machine}")
 }
 
 /// Names of what a simulated row has beyond the columns, in JSON.

@@ -1,4 +1,6 @@
-//! Figures as a person wants to read them: three digits and a unit.
+//! Words and figures as a person wants to read them, for all that writes to somebody.
+
+use std::ffi::OsStr;
 
 /// What stands beside numbers of threads with the mark of more than there are CPUs.
 pub const QUEUES: &str = "more threads than simulated CPUs: the order in which a system runs them decides, and few such \
@@ -80,6 +82,12 @@ pub fn percent(part: f64) -> String {
     }
 }
 
+/// The same without a fraction: `91 %`, `4 %`.
+pub fn whole_percent(part: f64) -> String {
+    // The sum of nothing is -0.
+    format!("{:.0} %", part * 100.0 + 0.0)
+}
+
 /// Words as in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -108,6 +116,16 @@ pub fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
+/// The same with a verb, of which there are two forms: `1 row is`, `2 rows are`.
+pub fn counted_that(n: usize, what: &str, [one, many]: [&str; 2]) -> String {
+    format!("{} {}", counted(n, what), if n == 1 { one } else { many })
+}
+
+/// `0a1b`.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The text in one line that shows what it says: names in foreign files may hold line breaks, what a terminal takes for
 /// commands, and marks that turn the direction of reading.
 pub fn plain(text: &str) -> String {
@@ -121,10 +139,40 @@ pub fn plain(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The text with nothing in it that Markdown, GitHub or HTML would take for more than characters; in one line.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            // Whoever is called like a lock wants no mail about it.
+            '@' => escaped += "@<!-- -->",
+            '\\' | '`' | '|' | '*' | '_' | '[' | ']' | '~' | '#' | '$' => escaped.extend(['\\', c]),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// A word as a shell wants it.
 pub fn quoted(word: &str) -> String {
     let is_plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./,=:+@%".contains(c));
     if is_plain { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// A command as a shell wants it.
+pub fn typed(command: &[impl AsRef<OsStr>]) -> String {
+    let words: Vec<String> = command.iter().map(|word| quoted(&word.as_ref().to_string_lossy())).collect();
+    words.join(" ")
+}
+
+/// The text in so many characters; what is left out shows as dots behind them.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
+    }
 }
 
 /// The name of a lock in lines of at most `width` columns where its dashes and the marks in its tuning allow it.
@@ -225,6 +273,8 @@ mod tests {
         assert_eq!([list(&words(1)), list(&words(2)), list(&words(3))], ["a", "a and b", "a, b and c"]);
         let some = [2, 3, 4].map(|n| list_some(&words(n), 2));
         assert_eq!(some, ["a and b", "a, b and c", "a, b and 2 more"]);
+        assert_eq!([1, 2].map(|n| counted_that(n, "row", ["is", "are"])), ["1 row is", "2 rows are"]);
+        assert_eq!(hexadecimal(&[0x0a, 0xff]), "0aff");
     }
 
     #[test]
@@ -242,6 +292,7 @@ mod tests {
     fn parts_of_a_whole() {
         let texts = [0.0, -1.0, 0.0004, 0.042, 0.0994, 0.0996, 0.913, 1.0].map(percent);
         assert_eq!(texts, ["0 %", "0 %", "<0.1 %", "4.2 %", "9.9 %", "10 %", "91 %", "100 %"]);
+        assert_eq!([-0.0, 0.042, 1.0].map(whole_percent), ["0 %", "4 %", "100 %"]);
     }
 
     #[test]
@@ -262,6 +313,7 @@ mod tests {
     fn a_shell_reads_words_back() {
         let quoted = ["a-1.csv", "", "a b", "ondeck[look_ns=0]", "it's"].map(quoted);
         assert_eq!(quoted, ["a-1.csv", "''", "'a b'", "'ondeck[look_ns=0]'", r"'it'\''s'"]);
+        assert_eq!(typed(&["cat", "a b"]), "cat 'a b'");
     }
 
     #[test]

@@ -10,9 +10,10 @@
 use crate::conditions::{Conditions, End};
 use crate::crew::{COUNT, Crew, Stage, TIME, WARM_UP, watch};
 use crate::world::{Usage, World};
-use ondeck_report::explain::Spent;
 use ondeck_report::histogram::Histogram;
-use ondeck_report::row::{Row, STARVE_MAX_NS, STARVE_P90_NS, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS};
+use ondeck_report::row::{
+    Row, STARVE_MAX_NS, STARVE_P90_NS, Spent, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
+};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 

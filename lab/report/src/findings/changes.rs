@@ -1,8 +1,7 @@
 //! What is different between two files: only what chance does not explain.
 
-use super::{SHOWN, close};
+use super::answer::{Finding, SHOWN, close};
 use crate::compare::{ALPHA, Change, Comparison, compare};
-use crate::document::Finding;
 use crate::inputs::Source;
 use crate::row::Metric;
 use crate::stats::rounds_needed;

@@ -1,13 +1,26 @@
 //! Where the figures of a file come from.
 
-use crate::document::Origin;
 use crate::fingerprint::Fingerprint;
-use crate::inputs::{Source, is_simulated, machine, simulated};
-use crate::row::Row;
+use crate::inputs::Source;
+use crate::row::{Row, is_simulated, machine, simulated};
 use crate::trace::Header;
 use crate::trace::Trace;
 use crate::wording::{duration_ns, list_some, plain};
+use serde::Serialize;
 use std::collections::BTreeSet;
+
+/// Where a file's figures come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Origin {
+    /// The file, as [`Source::label`].
+    pub label: String,
+    /// What is known of it, by name: processor, kernel, load, date.
+    pub facts: Vec<(String, String)>,
+    /// The command that measures it again; empty if unknown.
+    pub command: String,
+    /// What the run warned of, and what is odd about the file.
+    pub warnings: Vec<String>,
+}
 
 /// Where the figures of a file come from, and what casts doubt on them.
 pub fn origin(source: &Source) -> Origin {

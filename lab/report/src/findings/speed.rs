@@ -1,6 +1,6 @@
 //! Who is ahead, and by how much: only where all rounds say so.
 
-use super::UNKNOWN;
+use super::answer::UNKNOWN;
 use crate::board::{Board, Ratio, Setting};
 use crate::row::main_metric;
 use crate::sentences::{self, NAMED_LOCKS};

@@ -1,7 +1,8 @@
 //! What a report is about: in a title, and in one line.
 
 use crate::catalogue::Catalogue;
-use crate::inputs::{Source, is_simulated, machine, simulated};
+use crate::inputs::Source;
+use crate::row::{is_simulated, machine, simulated};
 use crate::trace::Subject;
 use crate::trace::Trace;
 use crate::wording::{counted, list_some, plain};

@@ -5,8 +5,8 @@ use super::speed::Lead;
 use crate::FLAGSHIP;
 use crate::board::{Board, PHASES, Setting};
 use crate::catalogue::Catalogue;
-use crate::inputs::{Source, is_simulated};
-use crate::row::main_metric;
+use crate::inputs::Source;
+use crate::row::{is_simulated, main_metric};
 use crate::wording::{list_some, plain, threads, times};
 
 /// So many locks that are level are named.

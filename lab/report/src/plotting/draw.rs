@@ -6,9 +6,9 @@ use super::topic::{Course, Kind, Topic};
 use super::words::{list_some, rounds, short, shown, slug};
 use crate::board::Spread;
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
-use crate::inputs::{is_simulated, machine};
 use crate::palette::HUES;
-use crate::row::main_metric;
+use crate::row::{is_simulated, machine, main_metric};
+use crate::wording;
 use std::collections::BTreeSet;
 
 /// More series than this cannot be told apart.
@@ -266,7 +266,7 @@ fn value(unit: Unit, point: &Point) -> String {
 /// "std: 1.00 at 1 thread, lowest 0.15 at 64 threads, 0.19 at 256 threads."
 fn course(topic: &Topic, chart: &Chart, series: &Series) -> String {
     let place = |point: &Point| match topic.is_numeric() {
-        true => super::words::threads(point.x as u32),
+        true => wording::threads(point.x as u32),
         false => topic.places[point.x as usize].name.clone(),
     };
     let at = |point: &Point| format!("{} at {}", value(chart.unit, point), place(point));

@@ -4,6 +4,7 @@ use super::words::short;
 use crate::FLAGSHIP;
 use crate::board::{Board, PHASES};
 use crate::row::{NS_PER_OP, Row, main_metric};
+use crate::wording;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// More places than this along one axis would touch.
@@ -208,10 +209,10 @@ impl<'a> Group<'a> {
 
     fn name_of(self, workload: &str, threads: u32) -> String {
         match self {
-            Group::Workload(_) => super::words::threads(threads),
+            Group::Workload(_) => wording::threads(threads),
             Group::Spike(_) => {
                 let phase = workload.split('/').nth(1).unwrap_or(workload);
-                format!("{phase} ({})", super::words::threads(threads))
+                format!("{phase} ({})", wording::threads(threads))
             }
             Group::Family(_) => short(workload),
         }
@@ -220,7 +221,7 @@ impl<'a> Group<'a> {
     fn title(self, places: &[Place]) -> String {
         match self {
             Group::Workload(workload) => short(workload),
-            Group::Spike(_) => format!("spike on {}", super::words::threads(places[0].threads)),
+            Group::Spike(_) => format!("spike on {}", wording::threads(places[0].threads)),
             Group::Family(family) => short(if places.len() == 1 { places[0].workload } else { family }),
         }
     }

@@ -20,11 +20,6 @@ pub(super) fn short(name: &str) -> String {
     name[..half].iter().chain(&['…']).chain(&name[name.len() - half..]).collect()
 }
 
-/// `1 thread`, `2 threads`.
-pub(super) fn threads(n: u32) -> String {
-    if n == 1 { "1 thread".to_string() } else { format!("{n} threads") }
-}
-
 /// A number as it stands beside a point.
 pub(super) fn shown(unit: Unit, value: f64) -> String {
     match unit {

@@ -2,6 +2,7 @@
 
 use super::controls::Control;
 use super::{Declared, Group, Limit, Row, errors};
+use ondeck_report::wording::whole_percent;
 
 /// A table: the headings, then the cells of each row.
 pub(super) fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
@@ -18,12 +19,13 @@ pub(super) fn tables(groups: &[Group], all: &[Control]) -> String {
 
 fn summary(groups: &[Group]) -> String {
     let head = ["group", "rows", "limit", "median error", "largest", "limit kept"];
-    let whole = |part: f64| format!("{:.0} %", part * 100.0);
     let line = |group: &Group| {
         let (median, most) = errors(&group.rows);
         let limit = match group.limit {
-            Limit::Each(most) => format!("each {}", whole(most)),
-            Limit::MedianAndMost(median, most) => format!("median {}, each {}", whole(median), whole(most)),
+            Limit::Each(most) => format!("each {}", whole_percent(most)),
+            Limit::MedianAndMost(median, most) => {
+                format!("median {}, each {}", whole_percent(median), whole_percent(most))
+            }
         };
         let is_declared = (group.declared == Declared::Held) == group.holds();
         let kept = yes_or_no(group.holds()) + if is_declared { "" } else { ", against what is declared" };

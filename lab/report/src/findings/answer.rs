@@ -1,0 +1,48 @@
+//! The answer to one question.
+
+use crate::inputs::Source;
+use crate::wording::{counted, plain};
+use serde::Serialize;
+
+/// With this an answer begins that is none.
+pub(crate) const UNKNOWN: &str = "Unknown: ";
+
+/// A person reads so many sentences of one answer.
+pub(super) const SHOWN: usize = 6;
+
+/// One thing that the figures say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The question, in a few words: "Which lock kept its speed?"
+    pub question: String,
+    /// One or more sentences. Every word that judges has a figure beside it.
+    pub sentences: Vec<String>,
+}
+
+/// The sentences of all files, those of each with its name if they are not the same.
+pub(super) fn answer(question: &str, sources: &[Source], mut per_file: Vec<Vec<String>>) -> Option<Finding> {
+    let is_said_once = per_file.iter().all(|said| *said == per_file[0]);
+    if is_said_once {
+        per_file.truncate(1);
+    }
+    let shown_per_file = (SHOWN / per_file.len().max(1)).max(1);
+    let mut sentences = Vec::new();
+    let mut n_hidden = 0;
+    for (source, said) in sources.iter().zip(per_file) {
+        let shown = shown_per_file.min(SHOWN - sentences.len());
+        n_hidden += said.len().saturating_sub(shown);
+        let of_file = |said: String| if is_said_once { said } else { format!("{}: {said}", source.label) };
+        sentences.extend(said.into_iter().take(shown).map(of_file));
+    }
+    close(question, sentences, n_hidden)
+}
+
+/// An answer with what is left out counted; none without a sentence.
+pub(super) fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Finding> {
+    if sentences.is_empty() {
+        return None;
+    }
+    let hidden = (n_hidden > 0).then(|| format!("Left out: {}; see the figures.", counted(n_hidden, "more sentence")));
+    let sentences = sentences.iter().chain(&hidden).map(|sentence| plain(sentence)).collect();
+    Some(Finding { question: plain(question), sentences })
+}
