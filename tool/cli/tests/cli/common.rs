@@ -70,7 +70,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Threads of a process that sleep for a lock or the like.
-pub(crate) fn n_in_futex(process: u32) -> usize {
+pub(crate) fn n_in_futex(process: impl std::fmt::Display) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs, on Linux");
     let calls = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default());
     let futex = format!("{} ", libc::SYS_futex);

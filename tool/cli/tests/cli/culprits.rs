@@ -3,6 +3,7 @@
 
 use crate::common::{Scratch, n_in_futex, ondeck, recording_example, until};
 use crate::library::library;
+use ondeck_rounds::Running;
 use std::process::{Command, Stdio};
 
 /// The program, its case, and what is said of it, in this order.
@@ -96,12 +97,10 @@ fn a_process_that_hangs_already_is_told_of() {
         ["", library()].into_iter().flat_map(|library| cases.map(|it| (library, it)))
     {
         let mut hangs = Command::new(&program);
-        let mut hangs = hangs.arg(case).env("LD_PRELOAD", preloaded).stdout(Stdio::null()).spawn().unwrap();
-        let pid = hangs.id().to_string();
-        until("all of its threads that will wait do", || n_in_futex(hangs.id()) >= n_waiting);
-        let run = ondeck(&["profile", "--pid", &pid, "--for", "1200ms"]);
-        hangs.kill().unwrap();
-        hangs.wait().unwrap();
+        hangs.arg(case).env("LD_PRELOAD", preloaded).stdout(Stdio::null());
+        let hangs = Running::start(&mut hangs, libc::SIGKILL).unwrap();
+        until("all of its threads that will wait do", || n_in_futex(hangs.pid()) >= n_waiting);
+        let run = ondeck(&["profile", "--pid", &hangs.pid().to_string(), "--for", "1200ms"]);
         let after = run.stderr.split_once('\n').map_or("", |(_, after)| after);
         let said = first_of(after);
         assert!(says(&said, expected), "{case} {preloaded}: not {expected:?} in {said}");

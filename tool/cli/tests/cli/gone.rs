@@ -5,7 +5,8 @@ use crate::common::{Scratch, ondeck};
 use crate::kernel::{has, leads_to, may_trace, profiled};
 use crate::profiled::compiled;
 use ondeck_profile::{Profile, WaitKind};
-use std::process::{Child, Command};
+use ondeck_rounds::Running;
+use std::process::Command;
 
 /// Two threads sleep in turn with a mutex, as often as the argument says. With a second one, the first thread ends at once; a
 /// third one is the file that takes the program's place.
@@ -89,26 +90,11 @@ fn assert_named(profile: &Profile) {
 }
 
 /// A process that ends with the test.
-struct Guest(Child);
-
-impl Guest {
-    fn new(program: &str, arguments: &[&str]) -> Guest {
-        let guest = Guest(Command::new(program).args(arguments).spawn().unwrap());
-        // Both of its threads run by then.
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        guest
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
+fn guest(program: &str, arguments: &[&str]) -> Running {
+    let guest = Running::start(Command::new(program).args(arguments), libc::SIGKILL).unwrap();
+    // Both of its threads run by then.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    guest
 }
 
 #[test]
@@ -153,10 +139,10 @@ fn a_program_that_was_replaced_while_it_runs_has_its_own_names() {
     }
     let scratch = Scratch::new("gone-program");
     let program = compiled(&scratch, "waits", PROGRAM, &[]);
-    let guest = Guest::new(&program, &["100000"]);
+    let guest = guest(&program, &["100000"]);
     std::fs::remove_file(&program).unwrap();
     for _ in ["deleted", "replaced"] {
-        let (profile, run) = profiled(&scratch, &["--pid", &guest.pid(), "--for", "300ms"]);
+        let (profile, run) = profiled(&scratch, &["--pid", &guest.pid().to_string(), "--for", "300ms"]);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         assert_named(&profile);
         assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 1), "{:?}", profile.notes);
@@ -173,12 +159,12 @@ fn a_library_that_was_replaced_has_its_own_names_or_a_note() {
     let scratch = Scratch::new("gone-library");
     let library = compiled(&scratch, "libhold.so", LIBRARY, &["-shared", "-fPIC", "-fno-omit-frame-pointer"]);
     let program = compiled(&scratch, "waits", USER, &[&library]);
-    let guest = Guest::new(&program, &[]);
+    let guest = guest(&program, &[]);
     compiled(&scratch, "other", LIBRARY, &["-shared", "-fPIC", "-DOTHER"]);
     std::fs::rename(scratch.path("other"), &library).unwrap();
-    let (profile, _) = profiled(&scratch, &["--pid", &guest.pid(), "--for", "300ms"]);
+    let (profile, _) = profiled(&scratch, &["--pid", &guest.pid().to_string(), "--for", "300ms"]);
     assert_named(&profile);
-    let (json, ondeck, pid) = (scratch.path("few.json"), env!("CARGO_BIN_EXE_ondeck"), guest.pid());
+    let (json, ondeck, pid) = (scratch.path("few.json"), env!("CARGO_BIN_EXE_ondeck"), guest.pid().to_string());
     let less =
         ["--bounding-set", "-sys_admin,-checkpoint_restore", "--inh-caps", "-sys_admin,-checkpoint_restore", ondeck];
     let words = ["profile", "--pid", &pid, "--for", "300ms", "--format", "json", "--out", &json];
@@ -197,12 +183,12 @@ fn a_process_whose_first_thread_has_ended_has_names() {
     }
     let scratch = Scratch::new("gone-first");
     let program = compiled(&scratch, "waits", PROGRAM, &[]);
-    let guest = Guest::new(&program, &["100000", "ends"]);
-    let (profile, run) = profiled(&scratch, &["--pid", &guest.pid(), "--for", "300ms"]);
+    let guest = guest(&program, &["100000", "ends"]);
+    let (profile, run) = profiled(&scratch, &["--pid", &guest.pid().to_string(), "--for", "300ms"]);
     assert_eq!((run.code, profile.processes[0].program.as_str()), (Some(0), &*program), "{}", run.stderr);
     assert_named(&profile);
     // As `top` reads it.
-    let run = ondeck(&["profile", "--every", "100ms", "--pid", &guest.pid(), "--for", "300ms"]);
+    let run = ondeck(&["profile", "--every", "100ms", "--pid", &guest.pid().to_string(), "--for", "300ms"]);
     assert!(run.stderr.contains("ends most of the waiting for `held`."), "{}", run.stderr);
 }
 

@@ -6,6 +6,7 @@
 use crate::common::{Run, Scratch, command, failed, ondeck, refused, signal, takes, until};
 use crate::profiled::{HEADERS, compiled};
 use ondeck_profile::{LockKind, Profile, WaitKind};
+use ondeck_rounds::Running;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -381,11 +382,9 @@ fn nothing_is_missed_while_a_snapshot_gets_its_names() {
         return;
     }
     let scratch = Scratch::new("kernel-every");
-    let mut child = Command::new(compiled(&scratch, "busy", BUSY, &[])).spawn().unwrap();
-    let pid = child.id().to_string();
+    let busy = Running::start(&mut Command::new(compiled(&scratch, "busy", BUSY, &[])), libc::SIGKILL).unwrap();
+    let pid = busy.pid().to_string();
     let (profile, run) = profiled(&scratch, &["--pid", &pid, "--for", "1500ms", "--every", "500ms"]);
-    child.kill().unwrap();
-    child.wait().unwrap();
     let (waits, lost) = (profile.locks.iter().map(|lock| lock.waits).sum::<f64>(), profile.dropped.samples);
     println!("{} s, {waits} waits, {lost} lost", profile.seconds);
     assert!(std::fs::exists(scratch.path("profile.0001.json")).unwrap(), "{}", run.stderr);
@@ -400,8 +399,9 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
         return;
     }
     let scratch = Scratch::new("kernel-second");
-    let mut guest = Command::new(c_program(&scratch, &[])).arg("600000").stdout(Stdio::null()).spawn().unwrap();
-    let pid = guest.id().to_string();
+    let mut guest = Command::new(c_program(&scratch, &[]));
+    let guest = Running::start(guest.arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
+    let pid = guest.pid().to_string();
     for (arguments, number) in [(&["profile", "--format", "json"][..], libc::SIGINT), (&["top"], libc::SIGTERM)] {
         // Nobody reads what is written at the end.
         let (_reader, mut writer) = std::io::pipe().unwrap();
@@ -420,8 +420,6 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
         signal(&child, number);
         assert_eq!(child.wait().unwrap().signal(), Some(number), "{arguments:?}");
     }
-    guest.kill().unwrap();
-    guest.wait().unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::common::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
 use crate::library::library;
 use crate::profiled::waiters;
+use ondeck_rounds::Running;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -119,8 +120,8 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     }
     let scratch = Scratch::new("top-guest");
     let program = crate::kernel::c_program(&scratch, &[]);
-    let mut guest = Command::new(&program).arg("600000").stdout(Stdio::null()).spawn().unwrap();
-    let top = ["top", "--pid", &guest.id().to_string()];
+    let guest = Running::start(Command::new(&program).arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
+    let top = ["top", "--pid", &guest.pid().to_string()];
     let mut child = command(&top).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut seen = String::new();
@@ -132,8 +133,6 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     assert_eq!(ended.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&ended.stderr).contains("`held`"), "{seen}");
     assert!(runs(&program));
-    guest.kill().unwrap();
-    guest.wait().unwrap();
     failed(&ondeck(&["top", "--pid", "4194999"]), 2, &[]);
     failed(&ondeck(&["top", "--pid", "1", "--lock", "ondeck"]), 2, &["--lock"]);
 }
