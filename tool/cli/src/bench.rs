@@ -1,12 +1,12 @@
 //! `ondeck bench`.
 
 use crate::args::BenchArgs;
-use crate::deliver::{Destination, command, several};
+use crate::deliver::{Destination, command};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, plan};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
 use ondeck_report::output::{Format, Results};
-use ondeck_report::wording::run_time;
+use ondeck_report::wording::{counted, run_time};
 use ondeck_workloads::driver;
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::this_machine;
@@ -32,6 +32,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
 
 /// What is about to happen, and how long it takes.
 fn opening(plan: &Plan) -> String {
-    let (points, rounds) = (several(plan.points.len(), "measurement"), several(plan.rounds as usize, "round"));
+    let (points, rounds) = (counted(plan.points.len(), "measurement"), counted(plan.rounds as usize, "round"));
     format!("{points} of {} s, {rounds}: about {}", driver::seconds(plan), run_time(driver::planned_seconds(plan)))
 }

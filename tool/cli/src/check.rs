@@ -5,14 +5,13 @@ mod output;
 use crate::args::{CheckArgs, RunArgs};
 use crate::calibrate::calibration;
 use crate::choice::{Locks, PinArg, Threads, Workloads};
-use crate::deliver::several;
 use crate::exit::Exit;
 use crate::plan::{Stage, points};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
 use ondeck_report::FLAGSHIP;
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::output::text_of;
-use ondeck_report::wording::run_time;
+use ondeck_report::wording::{counted, run_time};
 use ondeck_workloads::calibrate::machine_file;
 use ondeck_workloads::check::{self, CheckPlan};
 use ondeck_workloads::driver::planned_seconds;
@@ -96,7 +95,7 @@ fn machine_of(words: &str) -> Result<Subject, String> {
         return Err(format!(
             "{words} has {}, and here are {here} to measure on; accepted: a file of `ondeck calibrate --out FILE.toml` from \
              this machine",
-            several(there as usize, "CPU")
+            counted(there as usize, "CPU")
         ));
     }
     let is_file = words.ends_with(".toml") || words.contains('/');
@@ -167,11 +166,11 @@ fn opening(CheckPlan { measured, simulated }: &CheckPlan) -> String {
     settings.dedup();
     format!(
         "{} in {}, measured and simulated in turn: {} of measuring with {}, and the simulation of {}",
-        several(measured.points.len(), "point"),
-        several(settings.len(), "setting"),
+        counted(measured.points.len(), "point"),
+        counted(settings.len(), "setting"),
         run_time(planned_seconds(measured)),
-        several(measured.rounds as usize, "round"),
-        several(simulated.plan.rounds as usize, "seed")
+        counted(measured.rounds as usize, "round"),
+        counted(simulated.plan.rounds as usize, "seed")
     )
 }
 

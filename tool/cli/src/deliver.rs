@@ -11,7 +11,7 @@ use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::html::page;
 use ondeck_report::inputs::Source;
 use ondeck_report::output::{Earlier, Format, OutFile, Results};
-use ondeck_report::wording::quoted;
+use ondeck_report::wording::{counted, typed};
 use ondeck_report::{self as report, Kept};
 use ondeck_workloads::catalogue;
 use ondeck_workloads::plan::Point;
@@ -169,7 +169,7 @@ impl<'a> Destination<'a> {
         // Also what could not be kept: it may have taken long.
         self.show(&summary(points, results, if written.is_ok() { kept } else { Kept::Nowhere }, width()))?;
         written?;
-        say(&format!("\n{} written to {name}", several(results.rows.len(), "row")));
+        say(&format!("\n{} written to {name}", counted(results.rows.len(), "row")));
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl<'a> Destination<'a> {
         let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed);
         self.show(&summary(points, results, if left.is_ok() { Kept::Partial } else { Kept::Nowhere }, width()))?;
         let left = left?;
-        let (n, left) = (several(results.rows.len(), "row"), left.display());
+        let (n, left) = (counted(results.rows.len(), "row"), left.display());
         let whole = if path.exists() { "is unchanged" } else { "was not written" };
         let path = path.display();
         say(&format!("\n{n} written to {left}; {path} {whole}"));
@@ -198,10 +198,5 @@ fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> Str
 /// The command line, as it could be typed again for the whole: what goes on from a part is the same command.
 pub(crate) fn command() -> String {
     let words = std::env::args().skip(1).filter(|word| word != "--resume");
-    std::iter::once("ondeck".to_string()).chain(words.map(|word| quoted(&word))).collect::<Vec<String>>().join(" ")
-}
-
-/// So many of them.
-pub(crate) fn several(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+    typed(&std::iter::once("ondeck".to_string()).chain(words).collect::<Vec<String>>())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod kernel;
 mod outputs;
+mod run;
 mod signals;
 mod trial;
 
@@ -9,16 +10,17 @@ use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::say;
 use ondeck_launch::{Refusal, prepare};
-use ondeck_profile::{Collector, Run};
+use ondeck_profile::Collector;
 use outputs::Outputs;
 pub(crate) use outputs::{show, shown};
-use signals::{Order, Orders, ignore_faults_beside};
+use run::refused;
+pub(crate) use run::{begun, exit_code, now_ns};
+use signals::{Orders, ignore_faults_beside};
 pub(crate) use signals::{end_at_once, listen};
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     if args.trial.is_wanted {
@@ -64,22 +66,12 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     }
 }
 
-/// Why a program was not started.
-pub(crate) fn refused(refusal: Refusal) -> Exit {
-    Exit::NotStarted(refusal.to_string(), refusal.exit_code())
-}
-
-/// The same of one that was to record, and what shows its locks nevertheless.
+/// Why a program that was to record was not started, and what shows its locks nevertheless.
 pub(crate) fn not_recorded(refusal: Refusal, command: &[OsString]) -> Exit {
     match refusal {
         Refusal::OutOfReach(what) => Exit::NotStarted(format!("{what}. {}", kernel::instead(command)), 126),
         other => refused(other),
     }
-}
-
-/// The program's own exit code; as a shell says of a program that a signal has killed.
-pub(crate) fn exit_code(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
 /// Where processes put their recordings: in memory, if there is room for some of them. A disk would be written to
@@ -122,25 +114,6 @@ fn free_bytes(directory: &Path) -> u64 {
     room.f_bavail * room.f_frsize
 }
 
-/// The monotonic clock, as recordings have it.
-pub(crate) fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for a time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// A run of a command that begins now.
-pub(crate) fn begun(command: Vec<String>) -> Run {
-    let started_realtime = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Run {
-        command,
-        started_realtime_ns: started_realtime.as_nanos() as u64,
-        started_ns: now_ns(),
-        cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-    }
-}
-
 /// A program that runs, and what it records.
 struct Watched {
     child: Child,
@@ -151,7 +124,7 @@ struct Watched {
 impl Watched {
     fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
         let orders = Orders::of_program()?;
-        let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
+        let run = begun(&args.command);
         let name = PathBuf::from(command.get_program());
         let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
         ignore_faults_beside(&mut command);
@@ -167,18 +140,11 @@ impl Watched {
         let mut next = every.map(|every| Instant::now() + every);
         loop {
             self.collector.take(now_ns());
-            match self.child.try_wait() {
-                Ok(Some(status)) => return status,
-                Ok(None) => {}
-                Err(error) => say(&format!("warning: cannot tell whether the program has ended: {error}")),
+            let (is_wanted, ended) = self.orders.snapshot_and_end_of(&mut self.child);
+            if let Some(status) = ended {
+                return status;
             }
-            let mut is_due = next.is_some_and(|next| Instant::now() >= next);
-            for order in self.orders.pending() {
-                match order {
-                    Order::Snapshot => is_due = true,
-                    Order::PassOn(signal) => self.pass_on(signal),
-                }
-            }
+            let is_due = is_wanted || next.is_some_and(|next| Instant::now() >= next);
             if is_due {
                 let now = now_ns();
                 self.collector.take(now);
@@ -188,16 +154,6 @@ impl Watched {
             self.collector.watch(GAP, now_ns);
         }
     }
-
-    fn pass_on(&self, signal: i32) {
-        pass_on(&self.child, signal);
-    }
-}
-
-fn pass_on(child: &Child, signal: i32) {
-    let Ok(pid) = libc::pid_t::try_from(child.id()) else { return };
-    // SAFETY: our own child, which has not been waited for.
-    unsafe { libc::kill(pid, signal) };
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `ondeck sim`.
 
 use crate::args::SimArgs;
-use crate::deliver::{Destination, command, several};
+use crate::deliver::{Destination, command};
 use crate::exit::Exit;
 use crate::here;
 use crate::plan::{Stage, notes, points};
@@ -10,7 +10,7 @@ use ondeck_report::explain::tables;
 use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
 use ondeck_report::trace::{Header, Subject};
-use ondeck_report::wording::{duration_ns, quoted};
+use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::simulate::trace;
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
@@ -63,7 +63,7 @@ fn explanation(rows: &[Row]) -> String {
 /// Where the timeline goes, if the plan is one run and it can be written.
 fn trace_file(path: &Path, Plan { points, rounds, .. }: &Plan) -> Result<OutFile, String> {
     if (points.len(), *rounds) != (1, 1) {
-        let (points, seeds) = (several(points.len(), "point"), several(*rounds as usize, "seed"));
+        let (points, seeds) = (counted(points.len(), "point"), counted(*rounds as usize, "seed"));
         return Err(format!(
             "--trace shows one run, but this plan has {points} with {seeds}; accepted: one --workload, --lock, --threads \
              and seed"
@@ -130,6 +130,6 @@ fn calibrated() -> Option<String> {
 
 /// What is about to happen.
 fn opening(MachinePlan { plan, machine, .. }: &MachinePlan) -> String {
-    let (points, seeds) = (several(plan.points.len(), "point"), several(plan.rounds as usize, "seed"));
+    let (points, seeds) = (counted(plan.points.len(), "point"), counted(plan.rounds as usize, "seed"));
     format!("{points} with {seeds} on a simulated {}", machine.name)
 }

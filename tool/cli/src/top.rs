@@ -10,10 +10,10 @@ use crate::exit::Exit;
 use crate::profile::{end_at_once, listen, show, shown};
 use crate::terminal::{as_typed, say};
 use history::History;
-use ondeck_report::wording::quoted;
+use ondeck_report::wording::typed;
 use screen::{Lists, Picture, Screen, Wish};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
-use source::{Guest, Program, Source};
+use source::{GAP_OF_KERNEL, Guest, Program, Source};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -23,8 +23,6 @@ use view::View;
 const SECOND: Duration = Duration::from_secs(1);
 /// How often samples are taken, and signals seen. There is room for some seconds of samples.
 const GAP: Duration = Duration::from_millis(50);
-/// The same for the view from the kernel, where there is room for some tens of ms only.
-const GAP_OF_KERNEL: Duration = Duration::from_millis(5);
 
 pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
     let signal = listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
@@ -62,8 +60,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         (None, code) => {
             if args.output.is_none() {
                 say(&format!("The program ended with exit code {code}. To see what it printed:"));
-                let words: Vec<String> = args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-                say(&as_typed(&format!("ondeck top --output out.txt -- {}", words.join(" "))));
+                say(&as_typed(&format!("ondeck top --output out.txt -- {}", typed(&args.command))));
             }
             Err(Exit::Program(code))
         }

@@ -5,15 +5,16 @@
 //! written down of it; [`Refusal`], why it is not.
 //!
 //! The program takes the place of the caller, so signals, exit status, standard input and terminal are its own.
+#![cfg(target_os = "linux")]
 
-#[cfg(target_os = "linux")]
 mod library;
-#[cfg(target_os = "linux")]
 mod program;
 
 use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What is to be started, and how.
 #[derive(Debug, Default)]
@@ -77,14 +78,10 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// The variable that names the lock to the library.
-#[cfg(target_os = "linux")]
 const LOCK: &str = "ONDECK_LOCK";
 
 /// Becomes the program. Returns only if that has failed.
-#[cfg(target_os = "linux")]
 pub fn become_it(launch: &Launch) -> Refusal {
-    use std::os::unix::process::CommandExt;
-
     let prepared = prepare(launch);
     match prepared {
         Ok(mut command) => {
@@ -95,27 +92,8 @@ pub fn become_it(launch: &Launch) -> Refusal {
     }
 }
 
-/// Says that there is nothing to be done here.
-#[cfg(not(target_os = "linux"))]
-pub fn become_it(_launch: &Launch) -> Refusal {
-    Refusal::Program("`ondeck run` and `ondeck profile` need Linux with glibc".to_owned())
-}
-
-/// Says that there is nothing to be done here.
-#[cfg(not(target_os = "linux"))]
-pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
-    prepare(launch)
-}
-
-/// Says that there is nothing to be done here.
-#[cfg(not(target_os = "linux"))]
-pub fn prepare(_launch: &Launch) -> Result<std::process::Command, Refusal> {
-    Err(Refusal::Program("`ondeck run` and `ondeck profile` need Linux with glibc".to_owned()))
-}
-
 /// Everything but the start.
-#[cfg(target_os = "linux")]
-pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
+pub fn prepare(launch: &Launch) -> Result<Command, Refusal> {
     let name = launch.lock.as_deref().unwrap_or("ondeck");
     match &launch.recording {
         Some(_) => check_recorded(name)?,
@@ -142,8 +120,7 @@ pub fn prepare(launch: &Launch) -> Result<std::process::Command, Refusal> {
 }
 
 /// The program with its own locks, after the same checks: what [`prepare`] gives is compared with it.
-#[cfg(target_os = "linux")]
-pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
+pub fn plain(launch: &Launch) -> Result<Command, Refusal> {
     let command = unchanged(&launch.command)?;
     let only_recorded = launch.recording.is_some() && launch.lock.as_deref() == Some("glibc");
     program::judge(Path::new(command.get_program()), only_recorded)?;
@@ -151,20 +128,17 @@ pub fn plain(launch: &Launch) -> Result<std::process::Command, Refusal> {
 }
 
 /// A program as it is, of whatever kind.
-#[cfg(target_os = "linux")]
-pub fn unchanged(words: &[OsString]) -> Result<std::process::Command, Refusal> {
+pub fn unchanged(words: &[OsString]) -> Result<Command, Refusal> {
     let Some((program, arguments)) = words.split_first() else {
         return Err(Refusal::Wish("no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
     };
-    let mut command = std::process::Command::new(program::find(program)?);
+    let mut command = Command::new(program::find(program)?);
     // A program may look at the name that it was called by.
-    std::os::unix::process::CommandExt::arg0(&mut command, program);
-    command.args(arguments);
+    command.arg0(program).args(arguments);
     Ok(command)
 }
 
 /// The library that a program is given.
-#[cfg(target_os = "linux")]
 pub fn library(launch: &Launch) -> Result<PathBuf, Refusal> {
     library::find(launch.library.as_deref())
 }

@@ -16,7 +16,6 @@ use crate::profile::{Ended, LockKind, WaitKind};
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use bypassed::Bypassed;
-pub use bypassed::parent;
 use causes::SHORT_NS;
 use clock::Clock;
 use contents::Contents;

@@ -23,7 +23,7 @@ mod texts;
 mod tries;
 
 use crate::names::base;
-use crate::profile::{Lock, LockKind, Profile};
+use crate::profile::{LockKind, Profile};
 use crate::runtimes;
 use crate::words::{self, FROM_KERNEL, percent, waited};
 use crate::wrappers::Tops;
@@ -31,7 +31,6 @@ pub(crate) use causes::parts;
 use measures::{Program, QUIET, is_quiet};
 use ondeck_report::wording::{count, counted, run_time};
 use texts::Said;
-pub(crate) use texts::state_of;
 
 /// A lock with this part of all waiting is named first, or beside the first.
 const MATTERS_BESIDE: f64 = 1.0 / 3.0;
@@ -168,10 +167,4 @@ fn without_a_lock(profile: &Profile) -> String {
              thread its own data."
         ),
     }
-}
-
-/// Whether ondeck's mutex could stand in for the lock, and does not yet. Of the program's own locks, ondeck's tell how their
-/// threads wait.
-fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
-    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
 }

@@ -7,10 +7,9 @@
 
 pub(crate) mod tree;
 
-use crate::findings::state_of;
 use crate::names::middle;
 use crate::profile::{Profile, State};
-use crate::words::{command, headline, is_woken, percent, program};
+use crate::words::{command, headline, is_woken, percent, program, state_of};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::clean;

@@ -20,19 +20,16 @@
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
 //! | `page` | the page |
 //! | `findings` | why threads waited, and what to do first |
+#![cfg(target_os = "linux")]
 
-#[cfg(target_os = "linux")]
 mod anonymous;
-#[cfg(target_os = "linux")]
 mod collect;
 pub mod compare;
 mod findings;
 pub mod firefox;
 mod flamegraph;
 pub mod folded;
-#[cfg(target_os = "linux")]
 mod futex;
-#[cfg(target_os = "linux")]
 mod group;
 mod input;
 pub mod json;
@@ -52,13 +49,10 @@ mod terminal;
 mod words;
 mod wrappers;
 
-#[cfg(target_os = "linux")]
-pub use collect::{Collector, Run, is_alive, parent};
+pub use collect::{Collector, Run, is_alive};
 pub use findings::{Findings, findings, hang};
 pub use flamegraph::svg as flamegraph;
-#[cfg(target_os = "linux")]
 pub use futex::{FutexCollector, Namer, Told};
-#[cfg(target_os = "linux")]
 pub use group::grouped;
 pub use input::{is_profile, read_profile};
 pub use names::kind_of;

@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::findings::{Findings, findings, state_of};
+use crate::findings::{Findings, findings};
 use crate::flamegraph::tree::{Block, Detail, Graphs, Side};
 use crate::flamegraph::{self, class, described, frames, height, is_drawn};
 use crate::names::{middle, shown};
@@ -112,7 +112,7 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
     let label = |label| (described(label), flamegraph::text(label), class(label));
     Data {
         title: title.to_string(),
-        states: State::ALL.map(state_of),
+        states: State::ALL.map(words::state_of),
         labels: graphs.labels.all().iter().map(label).collect(),
         graphs: of_locks,
     }

@@ -31,7 +31,7 @@ use crate::rows::{Place, Row, Side, UNKNOWN, charges, of_side, of_takers, with_r
 use crate::summary::Noise;
 use crate::words::causes;
 use flate2::Compression;
-use ondeck_report::wording::quoted;
+use ondeck_report::wording::{plain, typed};
 use prost::Message;
 use proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
 use serde::{Deserialize, Serialize};
@@ -360,9 +360,8 @@ fn integer(value: f64) -> i64 {
 
 /// For readers.
 fn comments(profile: &Profile) -> Vec<String> {
-    let command: Vec<String> = profile.command.iter().map(|word| quoted(word)).collect();
     let mut comments = vec![
-        format!("Command: {}", command.join(" ")),
+        format!("Command: {}", typed(&profile.command)),
         format!("Lock: {}", profile.lock),
         format!("Rate: 1 of {} acquisitions", profile.rate),
     ];
@@ -379,7 +378,7 @@ fn comments(profile: &Profile) -> Vec<String> {
     }
     comments.extend(profile.notes.iter().map(|note| format!("Note: {note}")));
     // One that begins with # would not be shown, one with a line break would look like two.
-    comments.iter().map(|comment| ondeck_report::wording::plain(comment)).collect()
+    comments.iter().map(|comment| plain(comment)).collect()
 }
 
 fn facts(profile: &Profile) -> String {

@@ -3,7 +3,7 @@
 use crate::profile::{Lock, Profile};
 use crate::rows::{Place, Row, Side, functions, is_function, of_side};
 use crate::words::causes;
-use ondeck_report::wording::plain;
+use ondeck_report::wording::{cut, plain};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
@@ -211,10 +211,7 @@ pub(crate) fn origin(profile: &Profile, lock: &Lock) -> Vec<String> {
 
 /// A foreign name in one line of bounded length.
 pub(crate) fn short(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => plain(&name[..end]) + "...",
-        None => plain(name),
-    }
+    cut(&plain(name), LONGEST_NAME)
 }
 
 #[cfg(test)]

@@ -39,14 +39,13 @@ mod table;
 mod variables;
 
 use crate::Frame;
-pub(crate) use elf::stamp;
+pub(crate) use elf::{guarded, stamp};
+pub(crate) use image::Source;
 use image::{Image, Place};
 use ondeck_record::layout::Stamp;
+use ondeck_report::wording::hexadecimal;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What a remark on a file says of which functions have no names for want of a debug file.
 pub(crate) const NO_DEBUG_FILE: &str = "no debug file for it was found";
@@ -66,28 +65,6 @@ pub struct Module {
     pub build_id: Vec<u8>,
     /// Where the file is.
     pub source: Source,
-}
-
-/// Where the file of a module is.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// At its path, if it is still what it was; `None` where that is not known.
-    Path(Option<Stamp>),
-    /// Here, open since it was loaded. Another one may be at its path.
-    Open(Arc<File>),
-    /// Nowhere, and why.
-    Nowhere(String),
-}
-
-impl Source {
-    /// What tells it from another file at the same path.
-    fn stamp(&self) -> Option<Stamp> {
-        match self {
-            Source::Path(stamp) => *stamp,
-            Source::Open(file) => file.metadata().ok().as_ref().map(stamp),
-            Source::Nowhere(_) => None,
-        }
-    }
 }
 
 /// Finds names for addresses. Keeps what it has read of each file, so that many processes share it.
@@ -298,21 +275,10 @@ fn frame(module: &Module, address: u64, place: Place, is_inlined: bool) -> Frame
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn build_id_text(build_id: &[u8]) -> String {
     if build_id.is_empty() { "no build id".to_owned() } else { format!("build id {}", hexadecimal(build_id)) }
 }
 
-/// Damaged files must not end a profile. The libraries answer with errors as far as we have seen; what they do not expect
-/// is an error too.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    // What was in the middle of a change is a part of a file that was being read for the first time, and stays unread.
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it is damaged".to_owned()))
-}
-
 // They build programs for it.
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use crate::words::{
     waiting, warnings,
 };
 use crate::wrappers::Tops;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use ondeck_report::Grid;
 use ondeck_report::wording::{count, duration_ns, plain, wrap};
 use std::fmt::Write as _;
 
@@ -26,10 +26,6 @@ const LEAST_NAME: usize = 22;
 const LEAST_NAME_AND_ACCESS: usize = 36;
 /// The widest that a column of names is useful.
 const MOST_NAME: usize = 60;
-/// Between header and rows, as in the project's other tables.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-'));
-/// Spaces that the library puts around each cell.
-const PADDING: usize = 2;
 
 /// What a run ends with: the verdict, the locks that matter, why threads wait for the first of them, and what else there
 /// is. Lines are at most `width` columns long, if that is enough for the figures.
@@ -111,14 +107,14 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
     let first = if is_share { FIGURES[0] } else { "waited" };
     figures.insert(0, FIGURES.map(|name| if name == FIGURES[0] { first } else { name }.to_string()));
     let column = |at: usize| figures.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let taken: usize = (0..FIGURES.len()).map(|at| column(at) + PADDING).sum();
+    let taken: usize = (0..FIGURES.len()).map(|at| column(at) + Grid::PADDING).sum();
     let left = width.saturating_sub(taken);
     let named = |header: &str, of: &dyn Fn(&Lock, usize) -> String, most: usize| -> Vec<String> {
         std::iter::once(header.to_string()).chain(locks.iter().map(|(_, lock)| of(lock, most))).collect()
     };
     let waiter_of = |lock: &Lock, most: usize| part_first(&top(&lock.waiters), most);
     let other_of = |lock: &Lock, most: usize| part_first(&top(others(profile, lock)), most);
-    let each = (left / 3).saturating_sub(PADDING).min(MOST_NAME);
+    let each = (left / 3).saturating_sub(Grid::PADDING).min(MOST_NAME);
     let has_rwlock = locks.iter().any(|(_, lock)| lock.kind == LockKind::RwLock);
     if each >= if has_rwlock { LEAST_NAME_AND_ACCESS } else { LEAST_NAME } {
         let head = others_head(profile);
@@ -126,7 +122,7 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
             [named("lock", &name_of, each), named("waits most", &waiter_of, each), named(head, &other_of, each)];
         return render(&figures, &names);
     }
-    let most = left.saturating_sub(PADDING).max(LEAST_NAME);
+    let most = left.saturating_sub(Grid::PADDING).max(LEAST_NAME);
     let table = render(&figures, &[named("lock", &name_of, most)]);
     let mut lines = table.lines();
     let mut text: String = lines.by_ref().take(2).map(|line| format!("{line}\n")).collect();
@@ -147,17 +143,10 @@ fn name_of(lock: &Lock, most: usize) -> String {
 
 /// The cells in columns: figures to the right, names to the left. The first of each is the header.
 fn render(figures: &[[String; FIGURES.len()]], names: &[Vec<String>]) -> String {
-    let cell = |text: &str, alignment| Cell::new(text).set_alignment(alignment);
-    let row = |at: usize| {
-        let figures = figures[at].iter().map(|text| cell(text, CellAlignment::Right));
-        figures.chain(names.iter().map(|names| cell(&names[at], CellAlignment::Left))).collect::<Vec<Cell>>()
-    };
-    let mut table = Table::new();
-    table.load_style(STYLE).set_header(row(0));
-    for at in 1..figures.len() {
-        table.add_row(row(at));
-    }
-    table.lines().map(|line| line.trim_end().to_string() + "\n").collect()
+    let row = |at: usize| figures[at].iter().chain(names.iter().map(move |names| &names[at]));
+    let mut grid = Grid::new(&row(0).map(String::as_str).collect::<Vec<&str>>(), 0).with_texts(names.len());
+    (1..figures.len()).for_each(|at| grid.row(row(at).cloned().collect()));
+    grid.render(usize::MAX)
 }
 
 /// The name in the room that it has; a part of a whole at its end stays.

@@ -1,6 +1,6 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
-use crate::findings::{parts, state_of};
+use crate::findings::parts;
 use crate::names::{middle, shown};
 use crate::profile::{Cause, Condition, Ended, Histogram, Lock, LockKind, Other, Profile, Site, State, WaitKind};
 use crate::runtimes;
@@ -8,7 +8,7 @@ use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
-use ondeck_report::wording::{count, counted, duration_ns, list, plain, quoted, run_time};
+use ondeck_report::wording::{count, counted, counted_that, duration_ns, list, plain, run_time, typed};
 use std::collections::BTreeMap;
 
 /// What [`Profile::lock`] says of the view from the kernel.
@@ -37,8 +37,7 @@ pub(crate) fn program(profile: &Profile) -> String {
 
 /// The command as a shell wants it, in one line.
 pub(crate) fn command(profile: &Profile) -> String {
-    let words: Vec<String> = profile.command.iter().map(|word| quoted(word)).collect();
-    plain(&words.join(" "))
+    plain(&typed(&profile.command))
 }
 
 /// The locks that were waited for, with their numbers in the profile, longest first.
@@ -145,6 +144,19 @@ fn cause(profile: &Profile, cause: &Cause) -> String {
         (State::Free, _) => "waking the next thread".to_owned(),
         (State::Passing, _) => "passing it on".to_owned(),
         (state, _) => state_of(state).to_owned(),
+    }
+}
+
+/// A state in a word or two.
+pub(crate) fn state_of(state: State) -> &'static str {
+    match state {
+        State::Computing => "computing",
+        State::Blocked => "blocked",
+        State::OtherLock => "waiting for another lock",
+        State::NoCore => "without a core",
+        State::Free => "free",
+        State::Passing => "passing",
+        State::Unknown => "held",
     }
 }
 
@@ -257,9 +269,8 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         (dropped.processes, "process", "not recorded"),
     ];
     let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {
-        (1, _) => format!("1 {what} was {why}"),
-        (_, "process") => format!("{n} processes were {why}"),
-        _ => format!("{n} {what}s were {why}"),
+        (2.., "process") => format!("{n} processes were {why}"),
+        _ => format!("{} {why}", counted_that(n as usize, what, ["was", "were"])),
     });
     let notes = profile.notes.iter().filter(|note| !note.contains(NO_DEBUG_FILE));
     let note = |note: &String| match note.split_once('\n') {

@@ -21,6 +21,13 @@ use sys::bindings::{
     PERF_TYPE_TRACEPOINT, perf_event_attr,
 };
 
+/// Bytes of each stack that the kernel copies. Frames beyond are missing. Most stacks that wait are shorter, and each call
+/// costs as much as is copied.
+pub const STACK_BYTES: u32 = 8 << 10;
+
+/// The number of the call.
+pub(crate) const FUTEX: u64 = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
+
 /// The numbers of `op` without the flags for private futexes and for the clock.
 pub(crate) mod op {
     pub(crate) const WAIT: u32 = 0;

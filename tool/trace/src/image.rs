@@ -18,6 +18,7 @@
 
 use crate::elf;
 use crate::module::{Elf, Module};
+use crate::process::{parent, threads};
 use crate::walk::{Cache, Walker};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -150,7 +151,7 @@ impl Images {
         let known = self.of_process.get(&pid).map_or(&[][..], Vec::as_slice);
         let last = known.iter().rev().find(|index| self.list[**index].from_ns <= at).or(known.first());
         last.copied().unwrap_or_else(|| {
-            let index = self.begin(pid, parent_of(pid), at, Walker::new(), Vec::new());
+            let index = self.begin(pid, parent(pid).unwrap_or(0), at, Walker::new(), Vec::new());
             self.look(index);
             index
         })
@@ -193,7 +194,7 @@ impl Images {
     /// A process has become another program.
     pub(crate) fn exec(&mut self, pid: u32, at: u64) {
         let last = self.of_process.get(&pid).and_then(|known| known.last().copied());
-        let parent = last.map_or_else(|| parent_of(pid), |last| self.list[last].parent);
+        let parent = last.map_or_else(|| parent(pid).unwrap_or(0), |last| self.list[last].parent);
         if let Some(last) = last {
             self.list[last].to_ns = Some(at);
         }
@@ -369,12 +370,6 @@ pub(crate) fn window(pid: u32) -> u32 {
     std::iter::once(pid).chain(threads(pid)).find(shows).unwrap_or(pid)
 }
 
-/// The threads that a process has.
-pub(crate) fn threads(pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// Code in a line of `/proc/PID/maps`, and its file.
 pub(crate) fn executable(line: &str) -> Option<(Mapping, &Path)> {
     let mut words = line.splitn(6, ' ');
@@ -400,13 +395,6 @@ pub(crate) fn executable(line: &str) -> Option<(Mapping, &Path)> {
 fn pair(text: &str, between: char) -> Option<(u64, u64)> {
     let (first, second) = text.split_once(between)?;
     Some((u64::from_str_radix(first, 16).ok()?, u64::from_str_radix(second, 16).ok()?))
-}
-
-fn parent_of(pid: u32) -> u32 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before it may hold anything, a parenthesis too.
-    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    rest.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -18,45 +18,34 @@
 //! | `image` | processes, their programs and libraries |
 //! | `elf` | files of programs as they are on disk; for other readers of such files, too |
 //! | `module` | what is needed of a program file or library |
+//! | `process` | what `/proc` tells of a process; for others, too |
 //! | `walk` | from registers and a copy of the stack to return addresses |
 //! | `pair` | from calls and returns to waits, and to who ended them |
 //! | `start` | a program that is held until its events are there |
 //! | `tracer` | all of it together |
 //! | `sleeper` | the stack of one thread that sleeps, without events |
+#![cfg(target_os = "linux")]
 
 pub mod elf;
-#[cfg(target_os = "linux")]
 mod event;
-#[cfg(target_os = "linux")]
 mod image;
-#[cfg(target_os = "linux")]
 mod module;
-#[cfg(target_os = "linux")]
 mod pair;
-#[cfg(target_os = "linux")]
+pub mod process;
 mod record;
-#[cfg(target_os = "linux")]
 mod refusal;
-#[cfg(target_os = "linux")]
 mod ring;
-#[cfg(target_os = "linux")]
 mod sleeper;
-#[cfg(target_os = "linux")]
 mod start;
-#[cfg(target_os = "linux")]
 mod tracefs;
-#[cfg(target_os = "linux")]
 mod tracer;
-#[cfg(target_os = "linux")]
 mod walk;
 
-#[cfg(target_os = "linux")]
-pub use self::{
-    image::Image,
-    module::Module,
-    pair::{End, Wait},
-    refusal::Refusal,
-    sleeper::stack_of_sleeper,
-    start::Held,
-    tracer::{STACK_BYTES, Tracer},
-};
+pub use event::STACK_BYTES;
+pub use image::Image;
+pub use module::Module;
+pub use pair::{End, Wait};
+pub use refusal::Refusal;
+pub use sleeper::stack_of_sleeper;
+pub use start::Held;
+pub use tracer::Tracer;

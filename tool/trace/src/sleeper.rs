@@ -3,11 +3,11 @@
 //! The kernel tells where such a thread is and where its stack is. It does not tell the other registers, so the walk ends
 //! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
 
-use crate::event::op;
+use crate::event::{FUTEX, STACK_BYTES, op};
 use crate::image::{executable, open, window};
 use crate::module::Elf;
+use crate::process::memory;
 use crate::record::N_REGISTERS;
-use crate::tracer::{FUTEX, STACK_BYTES};
 use crate::walk::{Cache, Walker};
 
 /// A thread that sleeps in a system call.
@@ -35,7 +35,12 @@ impl Sleeper {
         #[cfg(target_arch = "aarch64")]
         let registers = [0, 0, pointer, address];
         let arguments = [number(first)?, number(second)?];
-        Some(Sleeper { call: call.parse().ok()?, arguments, registers, stack: memory(pid, pointer)? })
+        Some(Sleeper {
+            call: call.parse().ok()?,
+            arguments,
+            registers,
+            stack: memory(pid, pointer, STACK_BYTES as usize)?,
+        })
     }
 
     /// The futex it sleeps for, if that is what it does.
@@ -81,30 +86,6 @@ fn walker(pid: u32) -> Option<Walker> {
         }
     }
     Some(walker)
-}
-
-/// What lies from that address of a process's memory on, as far as a walk needs it.
-fn memory(pid: u32, address: u64) -> Option<Vec<u8>> {
-    let mut bytes = vec![0_u8; STACK_BYTES as usize];
-    let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    // Page by page, as the stack may end before.
-    let there: Vec<libc::iovec> = pages(address, bytes.len() as u64).collect();
-    // SAFETY: `here` is room of ours, and the kernel checks the other process's memory.
-    let n = unsafe {
-        libc::process_vm_readv(pid as libc::pid_t, &raw const here, 1, there.as_ptr(), there.len() as libc::c_ulong, 0)
-    };
-    bytes.truncate(usize::try_from(n).ok()?);
-    Some(bytes)
-}
-
-fn pages(from: u64, length: u64) -> impl Iterator<Item = libc::iovec> {
-    const PAGE: u64 = 4096;
-    let end = from.saturating_add(length);
-    let starts = std::iter::successors(Some(from), |at| (at | (PAGE - 1)).checked_add(1));
-    starts.take_while(move |at| *at < end).map(move |at| libc::iovec {
-        iov_base: at as *mut libc::c_void,
-        iov_len: ((at | (PAGE - 1)).saturating_add(1).min(end) - at) as usize,
-    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! All of it together: events for a process, and what is read from their rings.
 
-use crate::event::{self, Begin, Files, Which};
-use crate::image::{Image, Images, Mapping, threads};
+use crate::event::{self, Begin, FUTEX, Files, STACK_BYTES, Which};
+use crate::image::{Image, Images, Mapping};
 use crate::pair::{Begun, Pairs, Wait, Wake};
+use crate::process::threads;
 use crate::record::{About, Call, Record};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
@@ -13,10 +14,6 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// Bytes of each stack that the kernel copies. Frames beyond are missing. Most stacks that wait are shorter, and each call
-/// costs as much as is copied.
-pub const STACK_BYTES: u32 = 8 << 10;
 
 /// Watches the futex calls of a process, of its threads, and of all that they start.
 pub struct Tracer {
@@ -320,9 +317,6 @@ fn is_about(text: &str, address: u64) -> bool {
     words.len() > 1 && (words[0] != FUTEX.to_string() || words[1] == format!("{address:#x}"))
 }
 
-/// The number of the call.
-pub(crate) const FUTEX: u64 = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
-
 /// The CPUs that are there: `0-3,8`.
 fn cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
@@ -348,7 +342,8 @@ fn now_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{FUTEX, is_about, numbers};
+    use super::{is_about, numbers};
+    use crate::event::FUTEX;
 
     #[test]
     fn a_thread_that_runs_or_sleeps_elsewhere_waits_no_more() {

@@ -1,7 +1,7 @@
 //! Where a check goes: the terminal, the rows, the page, and the file for others.
 
 use crate::args::CheckArgs;
-use crate::deliver::{command, several};
+use crate::deliver::command;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, print, say, width};
 use ondeck_report::check::{Check, contribution};
@@ -11,7 +11,7 @@ use ondeck_report::html::page;
 use ondeck_report::inputs::Source;
 use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
-use ondeck_report::wording::wrap;
+use ondeck_report::wording::{counted, wrap};
 use ondeck_workloads::check::CheckPlan;
 use ondeck_workloads::{catalogue, simulate};
 use std::path::Path;
@@ -96,7 +96,7 @@ impl<'a> Outputs<'a> {
             file.keep(results, format)
         };
         let written = written.map_err(Exit::Failed)?;
-        say(&format!("{} written to {}", several(results.rows.len(), "row"), written.display()));
+        say(&format!("{} written to {}", counted(results.rows.len(), "row"), written.display()));
         Ok(())
     }
 

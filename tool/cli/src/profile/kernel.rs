@@ -1,13 +1,13 @@
 //! `ondeck profile --futex` and `--pid`: what the kernel tells of futex calls.
 
 use super::outputs::Outputs;
-use super::signals::{Order, Orders, end_at_once, ignore_faults};
-use super::{begun, exit_code, now_ns, pass_on};
+use super::run::{begun, exit_code, now_ns, refused};
+use super::signals::{Orders, end_at_once, ignore_faults};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::{for_user, is_root, say};
 use ondeck_profile::{FutexCollector, Namer, Told, is_alive};
-use ondeck_report::wording::quoted;
+use ondeck_report::wording::typed;
 use ondeck_trace::{Held, Refusal, Tracer};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -21,14 +21,12 @@ const GAP: Duration = Duration::from_millis(5);
 
 /// What to type where the recorder cannot get into a program.
 pub(super) fn instead(command: &[OsString]) -> String {
-    let words: Vec<String> = command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-    for_user(&format!("Watch its locks from the kernel: sudo ondeck profile --futex -- {}", words.join(" ")))
+    for_user(&format!("Watch its locks from the kernel: sudo ondeck profile --futex -- {}", typed(command)))
 }
 
 /// Starts a program, and watches it from its first instruction on.
 pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     let outputs = Outputs::check(args)?;
-    let refused = |refusal: ondeck_launch::Refusal| Exit::NotStarted(refusal.to_string(), refusal.exit_code());
     let command = ondeck_launch::unchanged(&args.command).map_err(refused)?;
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = |error: std::io::Error| Exit::NotStarted(format!("{name}: {error}"), 126);
@@ -36,7 +34,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
         say("note: the program runs as root. To watch it as it is, start it yourself and use --pid");
     }
     let orders = Orders::of_program()?;
-    let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
+    let run = begun(&args.command);
     let held = Held::new(command).map_err(cannot)?;
     ignore_faults();
     let tracer = Tracer::of_held(held.pid(), ring_bytes(args.recorder.max_mb)).map_err(explain)?;
@@ -55,7 +53,7 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let orders = Orders::of_ours()?;
     let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     // To attach to all threads takes a while.
-    let run = begun(command_of(pid));
+    let run = begun(&command_of(pid));
     say(&match args.kernel.length {
         Some(_) => format!("watching process {pid}"),
         None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
@@ -82,8 +80,8 @@ pub(crate) fn explain(refusal: Refusal) -> Exit {
     if refusal.is_wish() {
         return Exit::Usage(refusal.to_string());
     }
-    let words: Vec<String> = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
-    Exit::Failed(for_user(&explained(&refusal, is_root(), &words.join(" "))))
+    let command = typed(&std::env::args_os().collect::<Vec<OsString>>());
+    Exit::Failed(for_user(&explained(&refusal, is_root(), &command)))
 }
 
 fn explained(refusal: &Refusal, is_root: bool, command: &str) -> String {
@@ -113,22 +111,7 @@ impl Watched {
     /// How the program ended. Signals to us are the program's, but for the one for snapshots.
     fn until_the_end_of(&mut self, mut child: Child, outputs: Outputs) -> Result<ExitStatus, Exit> {
         let pid = child.id();
-        let look = |orders: &mut Orders| {
-            let mut is_due = false;
-            // A child that has been waited for is nobody whom a signal may be sent to.
-            let ended = child.try_wait().unwrap_or_else(|error| {
-                say(&format!("warning: cannot tell whether the program has ended: {error}"));
-                None
-            });
-            for order in orders.pending() {
-                match order {
-                    Order::Snapshot => is_due = true,
-                    Order::PassOn(signal) if ended.is_none() => pass_on(&child, signal),
-                    Order::PassOn(_) => {}
-                }
-            }
-            (is_due, ended)
-        };
+        let look = |orders: &mut Orders| orders.snapshot_and_end_of(&mut child);
         self.until(outputs, look, |status| status.signal().map(|_| pid))
     }
 

@@ -14,13 +14,14 @@
 //! lets nobody catch them.
 
 use crate::exit::Exit;
-use ondeck_profile::parent;
+use crate::terminal::say;
+use ondeck_trace::process::parent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, channel};
@@ -40,15 +41,6 @@ const LEFT_ALONE: [i32; 10] = [
     libc::SIGWINCH,
     libc::SIGPIPE,
 ];
-
-/// What a signal means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Write a snapshot.
-    Snapshot,
-    /// The program is meant.
-    PassOn(i32),
-}
 
 /// A signal, and whether somebody has sent it who is neither the kernel nor our program.
 struct Heard {
@@ -97,14 +89,26 @@ impl Orders {
         })
     }
 
-    /// Those that have come since the last call.
-    pub(super) fn pending(&self) -> Vec<Order> {
-        let meant = self.0.try_iter().filter_map(|heard| match heard {
-            Heard { signal: SIGUSR2, .. } => Some(Order::Snapshot),
-            Heard { signal, is_from_outside: true } => Some(Order::PassOn(signal)),
-            Heard { is_from_outside: false, .. } => None,
+    /// Whether a snapshot is wanted, and how the program has ended, if it has. Until then it is passed the signals that are
+    /// meant for it.
+    pub(super) fn snapshot_and_end_of(&self, program: &mut Child) -> (bool, Option<ExitStatus>) {
+        // A child that has been waited for is nobody whom a signal may be sent to.
+        let ended = program.try_wait().unwrap_or_else(|error| {
+            say(&format!("warning: cannot tell whether the program has ended: {error}"));
+            None
         });
-        meant.collect()
+        let mut is_due = false;
+        for heard in self.0.try_iter() {
+            match heard {
+                Heard { signal: SIGUSR2, .. } => is_due = true,
+                Heard { signal, is_from_outside: true } if ended.is_none() => {
+                    // SAFETY: takes numbers only; our own child, which has not been waited for.
+                    unsafe { libc::kill(program.id().cast_signed(), signal) };
+                }
+                Heard { .. } => {}
+            }
+        }
+        (is_due, ended)
     }
 }
 

@@ -4,6 +4,7 @@ mod input;
 mod metric;
 mod words;
 
+use super::run::{exit_code, refused};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, print, progress_bar, say, width};
@@ -100,7 +101,7 @@ fn command(launch: &Launch, kind: Kind) -> Result<Command, Exit> {
         Kind::Glibc => ondeck_launch::plain(launch),
         Kind::Ondeck => ondeck_launch::prepare(launch),
     };
-    command.map_err(super::refused)
+    command.map_err(refused)
 }
 
 /// What all runs share.
@@ -175,7 +176,7 @@ impl Trial<'_> {
         match running.finish(limit, signal) {
             Ok(ended) if ended.status.success() => Ok(ended),
             Ok(ended) if kind == Kind::Glibc => {
-                Err(Exit::Ended(words.with_glibc(ended.status, first.is_some()), super::exit_code(ended.status)))
+                Err(Exit::Ended(words.with_glibc(ended.status, first.is_some()), exit_code(ended.status)))
             }
             Ok(ended) => Err(Exit::Failed(words.with_ondeck(ended.status))),
             Err(NotEnded::Stopped(signal)) => {

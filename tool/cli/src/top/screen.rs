@@ -4,7 +4,7 @@ use super::view::{self, View, figures};
 use crate::exit::Exit;
 use crate::terminal::{print, width};
 use ondeck_report::Grid;
-use ondeck_report::wording::wrap;
+use ondeck_report::wording::{cut, wrap};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use std::io;
@@ -114,17 +114,10 @@ fn list(view: &View, width: usize) -> String {
     let mut grid = Grid::new(&["lock", "waiting", "waits/s", "longest", "waits most", "held meanwhile by", "why"], 1);
     for lock in view.history.rows.iter().filter(|lock| lock.waiting > 0.0).take(MOST_LOCKS) {
         let [waiting, waits, longest] = figures(lock);
-        let names = [&lock.waiter, &lock.holder, &lock.cause].map(|name| cut(name));
-        grid.row([&[cut(&lock.name), waiting, waits, longest][..], &names].concat());
+        let names = [&lock.waiter, &lock.holder, &lock.cause].map(|name| cut(name, LONGEST_NAME));
+        grid.row([&[cut(&lock.name, LONGEST_NAME), waiting, waits, longest][..], &names].concat());
     }
     if grid.is_empty() { head + "\n" } else { format!("{head}{}\n", grid.render(width)) }
-}
-
-fn cut(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}...", &name[..end]),
-        None => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

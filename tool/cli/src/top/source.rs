@@ -1,6 +1,5 @@
 //! Where the figures come from.
 
-use super::GAP_OF_KERNEL;
 use crate::args::TopArgs;
 use crate::exit::Exit;
 use crate::profile::kernel::{command_of, explain, ring_bytes};
@@ -13,6 +12,9 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// How often the view from the kernel is looked at, where there is room for some tens of ms only.
+pub(super) const GAP_OF_KERNEL: Duration = Duration::from_millis(5);
 
 /// What can be watched.
 pub(super) trait Source {
@@ -47,7 +49,7 @@ impl Program {
         let launch = args.recorder.launch(&args.command, directory.path());
         let mut command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
         redirect(&mut command, args)?;
-        let run = begun(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect());
+        let run = begun(&args.command);
         let name = run.command.first().cloned().unwrap_or_default();
         let running = Running::start(&mut command, libc::SIGKILL);
         let running = running.map_err(|error| Exit::NotStarted(format!("{name}: {error}"), 126))?;
@@ -139,7 +141,7 @@ pub(super) struct Guest {
 impl Guest {
     pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Guest, Exit> {
         let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
-        let run = begun(command_of(pid));
+        let run = begun(&command_of(pid));
         let name = run.command.first().cloned().unwrap_or_default();
         let (collector, namer) = (FutexCollector::new(tracer, run), Namer::default());
         Ok(Guest { name, pid, collector, namer, is_left: false })

@@ -1,6 +1,7 @@
 //! Processes of the program that do not record: who has an emptied environment is given no library, and who has another root
 //! directory does not find the one for recordings. They are looked for now and then, so that they are not missed in silence.
 
+use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between two looks.
@@ -77,11 +78,4 @@ fn descendants(root: u32) -> BTreeSet<u32> {
         chain.take(parents.len()).any(|pid| pid == root)
     };
     parents.keys().copied().filter(is_of_root).collect()
-}
-
-/// The process that a process comes from, by the kernel's numbers.
-pub fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it may hold anything, a parenthesis too.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

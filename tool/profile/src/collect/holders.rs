@@ -16,6 +16,7 @@
 use super::clock::Clock;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{Reader, Unreadable, Waiter};
+use ondeck_trace::process::{bytes, threads};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -89,11 +90,10 @@ impl Suspects {
     /// To look at more takes too long.
     const MOST: usize = 64;
 
-    fn list(&mut self, process: &Path, now: u64) -> Vec<u32> {
+    fn list(&mut self, pid: u32, now: u64) -> Vec<u32> {
         const AGAIN_NS: u64 = 50_000_000;
         if self.at.is_none_or(|at| now.saturating_sub(at) >= AGAIN_NS) {
-            let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
-            self.threads = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect();
+            self.threads = threads(pid);
             self.threads.truncate(Self::MOST);
             self.looks.retain(|thread, _| self.threads.contains(thread));
             self.at = Some(now);
@@ -138,7 +138,7 @@ impl Holders {
         for lock in locks.into_iter().filter(|lock| *lock != NONE) {
             let Some(process) = self.process(reader) else { return Ok(()) };
             let place = self.owner_of(reader, lock)?;
-            let owner = || memory(reader.about.pid, place?.0).filter(|owner| *owner != 0);
+            let owner = || bytes(reader.about.pid, place?.0).map(u32::from_ne_bytes).filter(|owner| *owner != 0);
             let Some(thread) = owner() else {
                 has_suspects |= place.is_none_or(|(_, may_be_readers)| may_be_readers);
                 continue;
@@ -160,7 +160,7 @@ impl Holders {
 
     fn look_at_suspects(&mut self, reader: &Reader, waiters: &[Waiter], now: u64) {
         let Some(process) = self.process(reader) else { return };
-        for thread in self.suspects.list(&process, now) {
+        for thread in self.suspects.list(reader.about.pid, now) {
             let Some(doing) = self.doing(&process, waiters, thread) else { continue };
             if doing == Doing::Computing {
                 self.note_delay(&process, thread, now);
@@ -417,30 +417,6 @@ fn word<R>(file: &File, at: usize, read: impl FnOnce(&str) -> R) -> Option<R> {
     std::str::from_utf8(&room[..n]).ok()?.split_whitespace().nth(at).map(read)
 }
 
-/// Four bytes of a process's memory; `None` if they may not be read.
-pub(crate) fn memory(pid: u32, address: u64) -> Option<u32> {
-    let mut word = 0_u32;
-    // SAFETY: the room of a number.
-    unsafe { read(pid, address, (&raw mut word).cast(), 4) }.then_some(word)
-}
-
-/// Eight bytes of it.
-pub(crate) fn long_memory(pid: u32, address: u64) -> Option<u64> {
-    let mut word = 0_u64;
-    // SAFETY: the room of a number.
-    unsafe { read(pid, address, (&raw mut word).cast(), 8) }.then_some(word)
-}
-
-/// # Safety
-/// `to` is room for so many bytes, whatever they are.
-unsafe fn read(pid: u32, address: u64, to: *mut libc::c_void, n_bytes: usize) -> bool {
-    let here = libc::iovec { iov_base: to, iov_len: n_bytes };
-    let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: n_bytes };
-    // SAFETY: `here` is room of the caller's, and the kernel checks the other process's memory.
-    let n = unsafe { libc::process_vm_readv(pid as libc::pid_t, &raw const here, 1, &raw const there, 1, 0) };
-    usize::try_from(n) == Ok(n_bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -518,8 +494,5 @@ mod tests {
             ends.store(true, Relaxed);
         });
         assert_eq!(Thread::new(&process, u32::MAX).doing(), None);
-        let value = 77_u32;
-        assert_eq!(memory(std::process::id(), (&raw const value) as u64), Some(77));
-        assert_eq!(memory(std::process::id(), 8), None);
     }
 }

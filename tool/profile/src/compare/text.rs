@@ -2,7 +2,9 @@
 
 use super::{Comparison, Estimate, Figures, NOTABLE, Row, Spread, Top};
 use crate::summary::{Summary, short};
-use ondeck_report::wording::{change, count, counted, duration_ns, in_lines, list, quoted, run_time, wrap};
+use ondeck_report::wording::{
+    change, count, counted, duration_ns, in_lines, list, run_time, typed, whole_percent, wrap,
+};
 use ondeck_report::{Grid, wording};
 
 /// Locks in a table. Those with less waiting are counted only.
@@ -39,8 +41,7 @@ const TABLES: [Table; 4] = [
 impl Summary {
     /// What the run was, in one line.
     pub(super) fn head(&self) -> String {
-        let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
-        let (time, command) = (run_time(self.seconds), short(&command.join(" ")));
+        let (time, command) = (run_time(self.seconds), short(&typed(&self.command)));
         let rate =
             if self.rate > 1 { format!("1 acquisition in {}", self.rate) } else { "each acquisition".to_string() };
         format!("{time}, lock {}, {rate} recorded: {command}", self.lock)
@@ -175,10 +176,9 @@ impl Row {
         let said = |what: &str, tops: &[Option<Top>; 2]| {
             let [Some(old), Some(new)] = tops else { return None };
             let is_notable = old.name != new.name && new.part - new.elsewhere > NOTABLE;
-            let percent = |part: f64| format!("{:.0} %", part * 100.0);
             is_notable.then(|| {
                 let (name, [new_part, new_before, old_part, old_now]) =
-                    (&self.name, [new.part, new.elsewhere, old.part, old.elsewhere].map(percent));
+                    (&self.name, [new.part, new.elsewhere, old.part, old.elsewhere].map(whole_percent));
                 let (new, old) = (&new.name, &old.name);
                 format!(
                     "{name}: most waiting is now {what} {new} ({new_part}, before {new_before}). Before, it was {what} {old} \

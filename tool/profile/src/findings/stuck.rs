@@ -5,7 +5,7 @@ use super::texts::{heaviest, lock_name, named, place};
 use crate::profile::{Other, Profile, State, Stuck, WaitKind};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::{Tops, is_below};
-use ondeck_report::wording::{counted, duration_ns};
+use ondeck_report::wording::{counted_that, duration_ns};
 
 /// A wait is no hang before.
 const LONG_NS: u64 = 1_000_000_000;
@@ -93,10 +93,7 @@ fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
     let in_function = function.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)));
     let verdict = format!(
         "{} for {} since {}: thread {} has it and {does}{in_function}.",
-        match all.len() {
-            1 => "1 thread waits".to_owned(),
-            n => format!("{} wait", counted(n, "thread")),
-        },
+        counted_that(all.len(), "thread", ["waits", "wait"]),
         lock_name(lock),
         duration_ns(first.ns as f64),
         first.holder?,
@@ -121,7 +118,6 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
     };
     let (n, first, condition) =
         counts.into_iter().rev().filter_map(|(n, one)| Some((n, one, of_kind(one)?))).max_by_key(|(n, ..)| *n)?;
-    let wait = if n == 1 { "waits" } else { "wait" };
     let function = first.stack.and_then(|stack| of_program(profile, tops, stack));
     let function = function.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)));
     let notified = match heaviest(profile, tops, &condition.notifiers, |site| site.count) {
@@ -129,8 +125,8 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
         Some(function) => format!(" It is notified in {function}."),
         None => " It was not seen to be notified.".to_owned(),
     };
-    let (threads, on) = (counted(n, "thread"), place(profile, Some(first.on)));
-    Some(format!("{threads} {wait} for {on} since {}{function}.{notified}", duration_ns(first.ns as f64)))
+    let (threads_wait, on) = (counted_that(n, "thread", ["waits", "wait"]), place(profile, Some(first.on)));
+    Some(format!("{threads_wait} for {on} since {}{function}.{notified}", duration_ns(first.ns as f64)))
 }
 
 /// The innermost function of the program.

@@ -1,7 +1,7 @@
 //! Profiles whose truth is known, and what is said of them.
 
 use super::*;
-use crate::profile::{Bar, Cause, Condition, Frame, Histogram, Other, Process, Site, State, Stuck, WaitKind};
+use crate::profile::{Bar, Cause, Condition, Frame, Histogram, Lock, Other, Process, Site, State, Stuck, WaitKind};
 
 /// A program on two cores that ran for two seconds, with a function for each stack: `f0` at a.c:10 and so on.
 fn program() -> Profile {

@@ -1,11 +1,10 @@
 //! The sentences: one for each cause.
 
-use super::can_be_tried;
 use super::causes::{What, Why, whys};
 use super::measures::threads;
 use crate::Lock;
 use crate::names::{base, in_a_sentence, middle, shown};
-use crate::profile::{Other, Profile, Site, State};
+use crate::profile::{LockKind, Other, Profile, Site};
 use crate::words::{percent, waits_on};
 use crate::wrappers::{Tops, UNKNOWN};
 use ondeck_report::wording::{counted, duration_ns, plain};
@@ -29,17 +28,10 @@ pub(super) struct Said {
     pub(super) tries: bool,
 }
 
-/// A state in a word or two.
-pub(crate) fn state_of(state: State) -> &'static str {
-    match state {
-        State::Computing => "computing",
-        State::Blocked => "blocked",
-        State::OtherLock => "waiting for another lock",
-        State::NoCore => "without a core",
-        State::Free => "free",
-        State::Passing => "passing",
-        State::Unknown => "held",
-    }
+/// Whether ondeck's mutex could stand in for the lock, and does not yet. Of the program's own locks, ondeck's tell how their
+/// threads wait.
+pub(super) fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
+    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
 }
 
 pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) -> Said {

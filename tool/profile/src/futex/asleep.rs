@@ -15,9 +15,9 @@
 
 use super::build::Names;
 use super::kinds::{Class, Meaning, Whose};
-use crate::collect::holders::long_memory;
 use crate::profile::{LockKind, WaitKind};
 use ondeck_trace::Wait;
+use ondeck_trace::process::bytes;
 
 /// The bits in which the words of a label differ, as `dugout.rs` has it.
 const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;
@@ -49,7 +49,7 @@ impl Names<'_> {
         let stack = self.stack(wait.image, wait.stack);
         let Some(by) = self.server(stack) else { return wait.address };
         let pid = self.told.processes[wait.image].pid;
-        let found = find(wait.address, by, |address| long_memory(pid, address));
+        let found = find(wait.address, by, |address| bytes(pid, address).map(u64::from_ne_bytes));
         let Some((address, meaning)) = found else { return wait.address };
         self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: Whose::Object(0) });
         address

@@ -12,6 +12,7 @@ use crate::names::brief;
 use crate::profile::{Condition, Dropped, Frame, Lock, LockKind, Profile, Site, VERSION, WaitKind};
 use crate::symbols::Symbols;
 use crate::words::FROM_KERNEL;
+use ondeck_report::wording::counted_that;
 use ondeck_trace::Wait;
 use std::collections::{BTreeMap, HashMap};
 
@@ -71,13 +72,13 @@ impl Namer {
 
 /// What to say of waits whose ends are not known.
 fn left_out(n: u64) -> Option<String> {
-    let waits = if n == 1 { "1 wait is".to_owned() } else { format!("{n} waits are") };
+    let waits = counted_that(n as usize, "wait", ["is", "are"]);
     (n > 0).then(|| format!("{waits} left out: records were lost while they went on. More room for records: --max-mb"))
 }
 
 /// What to say of stacks that found no room.
 fn cut(n: u64) -> Option<String> {
-    let stacks = if n == 1 { "1 stack is".to_owned() } else { format!("{n} stacks are") };
+    let stacks = counted_that(n as usize, "stack", ["is", "are"]);
     (n > 0).then(|| format!("{stacks} cut or missing: there was no room for so many different ones"))
 }
 

@@ -3,8 +3,9 @@
 use super::build::Names;
 use super::kinds::Meaning;
 use crate::collect::build::name_of_call;
-use crate::collect::holders::{Doing, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread, memory};
+use crate::collect::holders::{Doing, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
 use crate::profile::{LockKind, Other, Profile, State, Stuck};
+use ondeck_trace::process::bytes;
 use ondeck_trace::{Wait, stack_of_sleeper};
 use std::path::PathBuf;
 
@@ -46,7 +47,8 @@ impl Names<'_> {
             _ => &[][..],
         };
         let process = PathBuf::from(format!("/proc/{pid}"));
-        let owner = |place: &u64| memory(pid, address.wrapping_add(*place)).filter(|owner| is_thread(&process, *owner));
+        let number = |place: &u64| bytes(pid, address.wrapping_add(*place)).map(u32::from_ne_bytes);
+        let owner = |place: &u64| number(place).filter(|owner| is_thread(&process, *owner));
         let holder = places.iter().find_map(owner);
         let (state, call) = match holder.and_then(|holder| Thread::new(&process, holder).doing()) {
             Some(Doing::Blocked(call)) => (State::Blocked, call.map_or_else(String::new, name_of_call)),

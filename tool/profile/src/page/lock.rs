@@ -3,11 +3,11 @@
 use super::charts::{self, histogram, table};
 use super::stacks::{self, Manner};
 use super::{MOST_DETAILS, OPEN, name, prose};
-use crate::findings::{of_lock, parts, state_of};
+use crate::findings::{of_lock, parts};
 use crate::flamegraph::tree::Side;
 use crate::flamegraph::{class_of, words};
 use crate::profile::{Lock, Profile, Spot, State};
-use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, waited};
+use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, state_of, waited};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::{Intervals, intervals_in_page};

@@ -2,9 +2,9 @@
 //! `.gnu_debuglink`, and what several such files share.
 
 use super::elf::{check_sizes, has_dwarf};
-use super::hexadecimal;
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
+use ondeck_report::wording::hexadecimal;
 use ondeck_trace::elf::{self, build_id, parse};
 use std::path::{Component, Path, PathBuf};
 

@@ -4,6 +4,7 @@ use object::{CompressionFormat, Object, ObjectSection};
 use ondeck_record::layout::Stamp;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A byte of a packed section stands for at most so many: the limit of zlib, 1032, and a little. Zstandard's is higher,
 /// and debug information is packed to a third.
@@ -34,4 +35,11 @@ pub(super) fn check_sizes(object: &object::File<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Damaged files must not end a profile. The libraries answer with errors as far as we have seen; what they do not expect
+/// is an error too.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // What was in the middle of a change is a part of a file that was being read for the first time, and stays unread.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it is damaged".to_owned()))
 }

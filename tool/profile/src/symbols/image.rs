@@ -1,8 +1,8 @@
 //! One program file or library: its symbol tables, and its debug information, which is read when it is first asked for.
 
-use super::elf::{check_sizes, has_dwarf, stamp};
+use super::elf::{check_sizes, guarded, has_dwarf, stamp};
 use super::table::Tables;
-use super::{Source, debug_file, guarded, names, variables};
+use super::{debug_file, names, variables};
 use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
@@ -20,6 +20,28 @@ use std::sync::Arc;
 /// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
 const MOST_MINI_DEBUG: u64 = 256 << 20;
 const MOST_MINI_DEBUG_KIB: u32 = 256 << 10;
+
+/// Where the file of a module is.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// At its path, if it is still what it was; `None` where that is not known.
+    Path(Option<Stamp>),
+    /// Here, open since it was loaded. Another one may be at its path.
+    Open(Arc<File>),
+    /// Nowhere, and why.
+    Nowhere(String),
+}
+
+impl Source {
+    /// What tells it from another file at the same path.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        match self {
+            Source::Path(stamp) => *stamp,
+            Source::Open(file) => file.metadata().ok().as_ref().map(stamp),
+            Source::Nowhere(_) => None,
+        }
+    }
+}
 
 /// What the file says of a process that it was loaded into.
 pub(super) struct Image {

@@ -1,6 +1,6 @@
 //! How a user gets names for functions of stripped files: a command that fits the system.
 
-use ondeck_report::wording::{counted, quoted};
+use ondeck_report::wording::{counted, typed};
 use std::path::Path;
 
 /// So many files are fetched by one command, those with the most functions: more would be no line any more.
@@ -75,12 +75,10 @@ fn is_packaged(file: &Path) -> bool {
 
 fn command(files: &[&Path], server: &str, install: &str, system: &System) -> String {
     let install = if system.has_client { String::new() } else { format!("sudo {install} && ") };
-    let quoted: Vec<String> = files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
-    match quoted.as_slice() {
-        [only] => format!("{install}DEBUGINFOD_URLS={server} debuginfod-find debuginfo {only}"),
+    match typed(files) {
+        only if files.len() == 1 => format!("{install}DEBUGINFOD_URLS={server} debuginfod-find debuginfo {only}"),
         many => format!(
-            "{install}for file in {}; do DEBUGINFOD_URLS={server} debuginfod-find debuginfo \"$file\"; done",
-            many.join(" ")
+            "{install}for file in {many}; do DEBUGINFOD_URLS={server} debuginfod-find debuginfo \"$file\"; done"
         ),
     }
 }

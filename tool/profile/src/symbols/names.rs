@@ -1,6 +1,6 @@
 //! Readable names: symbols as compilers write them, demangled.
 
-use super::guarded;
+use super::elf::guarded;
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::fmt::{Error, Write};
 

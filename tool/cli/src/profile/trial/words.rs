@@ -5,8 +5,8 @@ mod metric;
 use super::metric::{Measured, Metric};
 use super::{Kind, Printed, Results, STREAMS};
 pub(super) use metric::NoNumber;
-use ondeck_report::Grid;
 use ondeck_report::wording::{duration_ns, percent, plain, quoted, run_time, times, wrap};
+use ondeck_report::{Grid, wording};
 use ondeck_rounds::{Compared, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -36,8 +36,7 @@ fn seconds(seconds: f64) -> String {
 
 /// The command as a shell wants it, in one line.
 fn typed(command: &[OsString]) -> String {
-    let words: Vec<String> = command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-    plain(&words.join(" "))
+    plain(&wording::typed(command))
 }
 
 fn program(command: &[OsString]) -> String {

@@ -1,0 +1,55 @@
+//! What the kernel tells of a process from outside: where it comes from, its threads, and its memory.
+
+/// The process that a process comes from, by the kernel's numbers.
+pub fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold anything, a parenthesis too.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Its threads, as they are now.
+pub fn threads(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Four or eight bytes of its memory; `None` if they may not be read.
+pub fn bytes<const N: usize>(pid: u32, address: u64) -> Option<[u8; N]> {
+    memory(pid, address, N)?.try_into().ok()
+}
+
+/// So many bytes of its memory from that address on, or fewer where the rest may not be read.
+pub fn memory(pid: u32, address: u64, n_bytes: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0_u8; n_bytes];
+    let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // Page by page, as what is mapped may end before.
+    let there: Vec<libc::iovec> = pages(address, bytes.len() as u64).collect();
+    // SAFETY: `here` is room of ours, and the kernel checks the other process's memory.
+    let n = unsafe {
+        libc::process_vm_readv(pid as libc::pid_t, &raw const here, 1, there.as_ptr(), there.len() as libc::c_ulong, 0)
+    };
+    bytes.truncate(usize::try_from(n).ok()?);
+    Some(bytes)
+}
+
+fn pages(from: u64, length: u64) -> impl Iterator<Item = libc::iovec> {
+    const PAGE: u64 = 4096;
+    let end = from.saturating_add(length);
+    let starts = std::iter::successors(Some(from), |at| (at | (PAGE - 1)).checked_add(1));
+    starts.take_while(move |at| *at < end).map(move |at| libc::iovec {
+        iov_base: at as *mut libc::c_void,
+        iov_len: ((at | (PAGE - 1)).saturating_add(1).min(end) - at) as usize,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_as_far_as_it_is_there() {
+        let (value, pid) = (77_u32, std::process::id());
+        assert_eq!(bytes(pid, (&raw const value) as u64).map(u32::from_ne_bytes), Some(77));
+        assert_eq!(bytes::<8>(pid, 8), None);
+    }
+}
