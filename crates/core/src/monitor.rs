@@ -437,10 +437,10 @@ fn no_number() -> u32 {
 impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(index) = self.load().side()
-            && S::side(index).retire()
-        {
-            S::give_back(index);
+        if let Some(index) = self.load().side() {
+            if S::side(index).retire() {
+                S::give_back(index);
+            }
         }
     }
 }

@@ -337,9 +337,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
         if seen.has_spinner() && !wakes_oldest {
             return; // The waiter on deck is awake and will look after the sleepers (I4).
         }
-        if let Some(latched) = self.latch(seen)
-            && let Some(chosen) = self.pop(latched, wakes_oldest)
-        {
+        if let Some(chosen) = self.latch(seen).and_then(|latched| self.pop(latched, wakes_oldest)) {
             P::step(WAKE);
             // SAFETY: the pop has taken the node out, and it was given to us alone.
             unsafe { Node::wake(chosen) };

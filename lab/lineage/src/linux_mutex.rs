@@ -295,9 +295,8 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
         let watched = self.look();
         let mut owner = watched;
         // Ended by the holder's sign_out, by its leaving its core, or by the budget.
-        while let Some(holder) = owner
-            && owner == watched
-        {
+        while owner == watched {
+            let Some(holder) = owner else { break };
             if P::is_running(holder) == Running::No || budget.is_spent() {
                 return Outcome::InVain;
             }

@@ -160,7 +160,7 @@ fn pauses(backoff: u32, jitter: u32) -> u32 {
 /// What a lock that had learned `spins` has learned after `spent` pauses.
 fn learned(spins: u32, spent: u32) -> u32 {
     // Rounded towards zero: a difference below eight teaches nothing.
-    spins.wrapping_add_signed(spent.cast_signed().wrapping_sub(spins.cast_signed()) / 8)
+    spins.wrapping_add_signed((spent as i32).wrapping_sub(spins as i32) / 8)
 }
 
 // -- 3, 5, 8 to 11: pthread.rs ----------------------------------------------------------------------------------------

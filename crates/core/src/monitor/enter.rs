@@ -26,10 +26,10 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     #[inline(never)]
     pub(super) fn enter_again(&self, me: u32) -> Entered<P> {
         let state = self.load();
-        if let Some(index) = state.side()
-            && let Turn::Inside(entered) = self.try_enter_side(state, S::side(index), me)
-        {
-            return entered;
+        if let Some(index) = state.side() {
+            if let Turn::Inside(entered) = self.try_enter_side(state, S::side(index), me) {
+                return entered;
+            }
         }
         self.enter_at_last(me)
     }

@@ -165,8 +165,10 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
     };
     here.again.set((0, 0));
     recording.note_lock();
-    if is_contended && let Some(marks) = find(address) {
-        marks.found_bare(recording, address);
+    if is_contended {
+        if let Some(marks) = find(address) {
+            marks.found_bare(recording, address);
+        }
     }
     if is_due && here.holds.count(recording) {
         here.holds.remember(Hold::new(address, known(turn), walk::stack(recording), true));

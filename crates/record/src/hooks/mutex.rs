@@ -235,10 +235,10 @@ impl Pending {
     pub fn done(self) {
         let Some(recording) = current() else { return };
         let n_woken = own().woken.get().wrapping_sub(self.woken);
-        if n_woken > 0
-            && let Some(lock) = locks::lock(recording, self.number)
-        {
-            lock.wakes.fetch_add(n_woken as u32, Relaxed);
+        if n_woken > 0 {
+            if let Some(lock) = locks::lock(recording, self.number) {
+                lock.wakes.fetch_add(n_woken as u32, Relaxed);
+            }
         }
         if let Some(ns) = self.held {
             let (weight, stack) = (recording.rate as f64, self.taken_by);

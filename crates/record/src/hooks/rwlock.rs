@@ -59,9 +59,8 @@ fn ready() -> u32 {
 
 /// Notes that many may have that lock.
 fn note(recording: &Recording, number: u32) {
-    if let Some(lock) = locks::lock(recording, number)
-        && lock.kind.load(Relaxed) & kind::SEVERAL == 0
-    {
+    let Some(lock) = locks::lock(recording, number) else { return };
+    if lock.kind.load(Relaxed) & kind::SEVERAL == 0 {
         lock.kind.fetch_or(kind::SEVERAL, Relaxed);
     }
 }
@@ -105,8 +104,8 @@ impl Marks {
             // Nobody had it, so what is remembered was ended by another thread.
             while holds.take(address).is_some() {}
         }
-        let is_looked_at = holds.count(recording);
-        if is_looked_at && let Some(number) = self.number(recording, address) {
+        let looked_at = if holds.count(recording) { self.number(recording, address) } else { None };
+        if let Some(number) = looked_at {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
             holds.remember(Hold { stack, is_timed: true, ..hold });

@@ -32,8 +32,8 @@ pub fn name(address: u64, length: u64, text: &[u8]) {
     name.length.store(length.max(1), Relaxed);
     let mut words = [0_u8; Name::TEXT];
     copy_text(text, &mut words);
-    for (word, bytes) in name.text.iter().zip(words.as_chunks::<8>().0) {
-        word.store(u64::from_ne_bytes(*bytes), Relaxed);
+    for (word, bytes) in name.text.iter().zip(words.chunks_exact(8)) {
+        word.store(u64::from_ne_bytes(bytes.try_into().unwrap_or_default()), Relaxed);
     }
     if let Some(recording) = current() {
         write_down(recording, index);

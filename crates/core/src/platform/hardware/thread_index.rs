@@ -27,7 +27,7 @@ pub(super) fn get() -> Option<NonZeroU32> {
 
 #[cold]
 fn give(own: &Cell<Option<NonZeroU32>>) -> Option<NonZeroU32> {
-    let last = LAST.try_update(Relaxed, Relaxed, |last| last.checked_add(1)).ok()?;
+    let last = LAST.fetch_update(Relaxed, Relaxed, |last| last.checked_add(1)).ok()?;
     own.set(NonZeroU32::new(last + 1));
     own.get()
 }

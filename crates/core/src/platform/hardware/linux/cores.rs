@@ -11,6 +11,8 @@ use core::iter;
 /// One bit per core. 8192 is the most that Linux can be configured for.
 pub(super) type Mask = [u64; 8192 / 64];
 
+const NO_CORES: Mask = [0; 8192 / 64];
+
 /// How many bytes of directory records are looked at: some forty threads, the oldest. That is plenty to tell one core
 /// from several.
 const RECORD_BYTES: usize = 1024;
@@ -23,7 +25,7 @@ pub(super) fn count() -> u32 {
 /// These cores.
 pub(super) fn mask() -> Mask {
     const CALLER: u32 = 0;
-    let mut union: Mask = [0; _];
+    let mut union: Mask = NO_CORES;
     unite(&mut union, CALLER);
     if let Some(threads) = File::open(c"/proc/self/task") {
         let mut records = [0; RECORD_BYTES];
@@ -39,7 +41,7 @@ pub(super) fn has(mask: &Mask, core: u32) -> bool {
 
 /// Adds the cores that may run `thread`; none, if it has ended meanwhile.
 fn unite(union: &mut Mask, thread: u32) {
-    let mut mask: Mask = [0; _];
+    let mut mask: Mask = NO_CORES;
     // The bare call, because the C library's refuses to tell what fits from what does not.
     // SAFETY: the kernel writes at most the size given into a mask that is ours.
     let _ = unsafe {
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_mask_has_the_cores_that_it_has() {
-        let mut mask: Mask = [0; _];
+        let mut mask: Mask = NO_CORES;
         (mask[0], mask[1]) = (1 << 63, 1);
         assert_eq!(
             [62, 63, 64, 65, 8191, 8192, u32::MAX].map(|core| has(&mask, core)),
