@@ -49,5 +49,7 @@ fn run(name: &str, release: impl Fn(MutexGuard<'_, u64>) + Sync) {
 
 fn main() {
     run("plain release", |guard| drop(guard));
-    run("unlock_fair", |guard| MutexGuard::unlock_fair(guard));
+    run("unlock_fair", |guard| {
+        MutexGuard::unlock_fair(guard);
+    });
 }

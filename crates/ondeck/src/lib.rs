@@ -60,7 +60,7 @@
 //! mutex which it already holds waits for ever, or until its timeout.
 //!
 //! # Blocking
-//! [`lock`](Mutex#method.lock), attempts with a timeout, and waits may spin, yield and sleep. A thread that arrives
+//! [`lock`](Mutex::lock), attempts with a timeout, and waits may spin, yield and sleep. A thread that arrives
 //! looks at the lock for about half a microsecond. Then it either goes on deck or sleeps. The thread on deck stays
 //! awake, and naps if nobody releases the lock for about 50 microseconds.
 //!
@@ -97,7 +97,7 @@
 //! | [`throughput`] | after 500 us | every 2 ms |
 //! | [`low_latency`] | after 15 us | every 100 us |
 //!
-//! [`unlock_fair`](MutexGuard#method.unlock_fair) gives the lock to a waiting thread at once, if there is one.
+//! [`unlock_fair`](MutexGuard::unlock_fair) gives the lock to a waiting thread at once, if there is one.
 //!
 //! # Freeing a lock
 //! The thread that acquires a mutex last may free it right after its own release: earlier releases do not touch it any
@@ -129,7 +129,8 @@
 //! # Features
 //! - `arc_lock`: guards that own an `Arc` of their mutex, as `parking_lot` has them.
 //! - `serde`: a mutex is serialised as its data.
-//! - `lock_api-04`: the module `lock_api_04`, for libraries that are generic over `lock_api` 0.4.
+//! - `lock_api-04`, `lock_api-05`: the modules `lock_api_04` and `lock_api_05`, for libraries that are generic over
+//!   `lock_api`. Version 0.5 needs Rust 1.95.
 //! - `record`: `ondeck profile` can record the mutexes of the program. The next section describes it.
 //!
 //! # Recording
@@ -158,15 +159,25 @@
 //!   variable.
 //! - Code that is loaded while the program runs has no names.
 
+#[cfg(feature = "arc_lock")]
+mod arc_guard;
+mod condvar;
+mod guard;
 #[cfg(feature = "lock_api-04")]
 pub mod lock_api_04;
+#[cfg(feature = "lock_api-05")]
+pub mod lock_api_05;
 mod monitor;
+mod mutex;
 pub mod nonpoison;
 pub mod poison;
+pub mod policy;
 mod raw;
 #[cfg(not(feature = "record"))]
 #[path = "unrecorded.rs"]
 mod recorded;
+#[cfg(feature = "serde")]
+mod serde;
 mod spin_wait;
 
 #[cfg(feature = "record")]
@@ -178,10 +189,8 @@ ondeck_core::where_recordable! {
     }
 }
 
-pub use lock_api;
-pub use lock_api::WaitTimeoutResult;
+pub use condvar::WaitTimeoutResult;
 pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
-pub use raw::{RawCondvar, RawMutex};
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
 /// Gives a lock the name by which `ondeck profile` shows it: a mutex or a condition variable, or a struct that has one.
@@ -217,7 +226,7 @@ pub fn name<T: ?Sized>(lock: &T, name: &str) {
 /// assert_eq!(names.len(), 1);
 /// assert!(NAMES.try_lock_for(Duration::from_millis(1)).is_none());
 /// ```
-pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+pub type Mutex<T> = policy::Mutex<T>;
 
 /// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
 ///
@@ -240,9 +249,9 @@ pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 /// let guard = mutex.lock();
 /// std::thread::scope(|scope| scope.spawn(move || drop(guard)).join());
 /// ```
-pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+pub type MutexGuard<'a, T> = policy::MutexGuard<'a, T>;
 
-/// Access to a part of the data of a [`Mutex`]. [`MutexGuard::map`](MutexGuard#method.map) makes it.
+/// Access to a part of the data of a [`Mutex`]. [`MutexGuard::map`](MutexGuard::map) makes it.
 ///
 /// # Example
 /// ```
@@ -252,7 +261,7 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// let second: MappedMutexGuard<'_, &str> = MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
 /// assert_eq!(*second, "two");
 /// ```
-pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+pub type MappedMutexGuard<'a, T> = policy::MappedMutexGuard<'a, T>;
 
 /// Access to the data of a [`Mutex`] in an `Arc`. The guard owns a clone of the `Arc`.
 ///
@@ -267,7 +276,7 @@ pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 /// assert_eq!(*guard, 1);
 /// ```
 #[cfg(feature = "arc_lock")]
-pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
+pub type ArcMutexGuard<T> = policy::ArcMutexGuard<T>;
 
 /// A condition variable for [`Mutex`], with the methods of `parking_lot::Condvar`.
 ///
@@ -275,7 +284,7 @@ pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
 /// for the mutex, and they wake one by one as it becomes free.
 ///
 /// A wait ends with a notification or with its deadline, never for no reason. Check your condition in a loop all the
-/// same, as [`wait_while`](Condvar#method.wait_while) does. Another thread may have had the mutex between the
+/// same, as [`wait_while`](Condvar::wait_while) does. Another thread may have had the mutex between the
 /// notification and the return.
 ///
 /// Threads may wait with different mutexes at the same time. Each thread acquires its own mutex again.
@@ -306,7 +315,66 @@ pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
 /// let (mutex, changed) = (ondeck::low_latency::Mutex::new(()), ondeck::Condvar::new());
 /// changed.wait(&mut mutex.lock());
 /// ```
-pub type Condvar = lock_api::Condvar<RawCondvar>;
+pub type Condvar = policy::Condvar;
+
+/// [`policy::RawMutex`] with the default policy: the lock under [`Mutex`], without data.
+///
+/// # Example
+/// ```
+/// static LOCK: ondeck::RawMutex = ondeck::RawMutex::new();
+/// assert!(LOCK.try_lock());
+/// ```
+pub type RawMutex = policy::RawMutex;
+
+/// [`policy::RawCondvar`] with the default policy: the condition variable under [`Condvar`], without guards.
+///
+/// # Example
+/// ```
+/// static CHANGED: ondeck::RawCondvar = ondeck::RawCondvar::new();
+/// assert!(!CHANGED.notify_one());
+/// ```
+pub type RawCondvar = policy::RawCondvar;
+
+/// The wrappers of one version of `lock_api` around ondeck's mutex.
+#[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]
+macro_rules! wrappers_of_lock_api {
+    ($version:ident, $module:literal) => {
+        /// [`crate::Mutex`] with the wrapper of `lock_api`.
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("let mutex = ondeck::", $module, "::Mutex::new(1);")]
+        /// assert!(mutex.try_lock().is_some());
+        /// ```
+        pub type Mutex<T> = $version::Mutex<crate::RawMutex, T>;
+
+        /// The guard of [`Mutex`].
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("use ondeck::", $module, "::{Mutex, MutexGuard};")]
+        ///
+        /// let mutex = Mutex::new((1, 2));
+        /// let guard: MutexGuard<'_, (i32, i32)> = mutex.lock();
+        /// assert_eq!(guard.0, 1);
+        /// ```
+        pub type MutexGuard<'a, T> = $version::MutexGuard<'a, crate::RawMutex, T>;
+
+        /// The guard of a part of a [`Mutex`]'s data.
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("use ondeck::", $module, "::{MappedMutexGuard, Mutex, MutexGuard};")]
+        ///
+        /// let mutex = Mutex::new((1, 2));
+        /// let second: MappedMutexGuard<'_, i32> = MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
+        /// assert_eq!(*second, 2);
+        /// ```
+        pub type MappedMutexGuard<'a, T> = $version::MappedMutexGuard<'a, crate::RawMutex, T>;
+    };
+}
+#[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]
+pub(crate) use wrappers_of_lock_api;
 
 /// The aliases of one policy.
 macro_rules! policy {
@@ -318,7 +386,7 @@ macro_rules! policy {
         #[doc = concat!("let mutex = ondeck::", $module, "::Mutex::new(1);")]
         /// assert_eq!(*mutex.lock(), 1);
         /// ```
-        pub type Mutex<T> = lock_api::Mutex<crate::RawMutex<$policy>, T>;
+        pub type Mutex<T> = crate::policy::Mutex<T, $policy>;
 
         /// [`crate::MutexGuard`] with this module's policy.
         ///
@@ -330,7 +398,7 @@ macro_rules! policy {
         /// let guard: MutexGuard<'_, i32> = mutex.lock();
         /// assert_eq!(*guard, 1);
         /// ```
-        pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, crate::RawMutex<$policy>, T>;
+        pub type MutexGuard<'a, T> = crate::policy::MutexGuard<'a, T, $policy>;
 
         /// [`crate::MappedMutexGuard`] with this module's policy.
         ///
@@ -342,7 +410,7 @@ macro_rules! policy {
         /// let second: MappedMutexGuard<'_, i32> = MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
         /// assert_eq!(*second, 2);
         /// ```
-        pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, crate::RawMutex<$policy>, T>;
+        pub type MappedMutexGuard<'a, T> = crate::policy::MappedMutexGuard<'a, T, $policy>;
 
         /// [`crate::Condvar`] for this module's mutexes.
         ///
@@ -351,7 +419,7 @@ macro_rules! policy {
         #[doc = concat!("static CHANGED: ondeck::", $module, "::Condvar = ondeck::", $module, "::Condvar::new();")]
         /// assert!(!CHANGED.notify_one());
         /// ```
-        pub type Condvar = lock_api::Condvar<crate::RawCondvar<$policy>>;
+        pub type Condvar = crate::policy::Condvar<$policy>;
     };
 }
 

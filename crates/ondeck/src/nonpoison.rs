@@ -26,16 +26,14 @@
 //!
 //! # Differences from `std::sync::nonpoison`
 //! - The methods are those of Rust 1.95. If Rust changes them before they become stable, this module changes too.
-//! - [`WaitTimeoutResult`] is the type of [`crate::poison`]. [`WouldBlock`] is an error that `?` can pass on.
+//! - [`WaitTimeoutResult`] is a type of this crate. [`WouldBlock`] is an error that `?` can pass on.
 //! - A wait never ends for no reason.
 //! - A condition variable may be used with several mutexes at once. The standard library may panic then.
 
 mod condvar;
 mod mutex;
-#[cfg(feature = "serde")]
-mod serde;
 
-pub use crate::poison::WaitTimeoutResult;
+pub use crate::WaitTimeoutResult;
 pub use condvar::Condvar;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 

@@ -1,7 +1,7 @@
-//! ondeck's lock and condition variable, as implementations of `lock_api`'s traits.
+//! ondeck's lock and condition variable without data.
 
+use crate::WaitTimeoutResult;
 use crate::recorded::{self, Machine};
-use lock_api::GuardNoSend;
 use ondeck_core::ondeck::{Balanced, Policy, RawCondvar as Waiters, RawOndeck};
 use ondeck_core::{Hardware, Platform};
 use std::fmt;
@@ -9,88 +9,171 @@ use std::time::{Duration, Instant};
 
 /// The lock under [`Mutex`](crate::Mutex), without data. It has 8 bytes.
 ///
-/// Use it in code that is generic over [`lock_api::RawMutex`], or that keeps its data elsewhere.
+/// Use it if your data is elsewhere. With the features `lock_api-04` and `lock_api-05` it implements the traits of
+/// `lock_api`.
+///
+/// # Blocking, fairness
+/// As [`Mutex`](crate::Mutex).
+///
+/// # Panics
+/// Never.
 ///
 /// # Example
 /// ```
-/// use lock_api::RawMutex as _;
 /// use ondeck::RawMutex;
 ///
-/// static LOCK: RawMutex = RawMutex::INIT;
+/// static LOCK: RawMutex = RawMutex::new();
 ///
-/// let guard = LOCK.lock();
+/// LOCK.lock();
 /// assert!(LOCK.is_locked());
 /// // SAFETY: acquired above, by this thread.
-/// unsafe { LOCK.unlock(guard) };
+/// unsafe { LOCK.unlock() };
 /// ```
 #[repr(transparent)]
 pub struct RawMutex<P: Policy = Balanced>(pub(crate) RawOndeck<Machine, P>);
 
-// SAFETY: `RawOndeck` promises mutual exclusion, with acquire and release semantics; `Guard` carries no state. Nothing
-// here unwinds, and a lock that is taken may be moved or dropped by its only owner: it registers nothing anywhere.
-unsafe impl<P: Policy> lock_api::RawMutex for RawMutex<P> {
-    // A lock of its own for each use, which is what an initial value is for.
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = RawMutex(RawOndeck::INIT);
-
-    type Guard = GuardNoSend;
-
+impl<P: Policy> RawMutex<P> {
+    /// Makes a free lock.
+    ///
+    /// # Example
+    /// See [`RawMutex`].
     #[inline]
-    fn lock(&self) -> GuardNoSend {
+    #[must_use]
+    pub const fn new() -> Self {
+        RawMutex(RawOndeck::INIT)
+    }
+
+    /// Acquires the lock. Waits while another thread holds it.
+    ///
+    /// # Blocking
+    /// May spin and sleep. A thread that holds the lock already waits for ever.
+    ///
+    /// # Example
+    /// See [`RawMutex`].
+    #[inline]
+    pub fn lock(&self) {
         recorded::acquire(&self.0);
-        GuardNoSend::new()
     }
 
+    /// Acquires the lock if it is free, and returns whether it was. Never waits.
+    ///
+    /// # Example
+    /// ```
+    /// let lock = ondeck::RawMutex::new();
+    /// assert!(lock.try_lock() && !lock.try_lock());
+    /// ```
     #[inline]
-    fn try_lock(&self) -> Option<GuardNoSend> {
-        recorded::try_acquire(&self.0).then(GuardNoSend::new)
+    pub fn try_lock(&self) -> bool {
+        recorded::try_acquire(&self.0)
     }
 
+    /// Acquires the lock, and waits for at most `timeout`. Returns false if the timeout passed first.
+    ///
+    /// # Example
+    /// ```
+    /// let lock = ondeck::RawMutex::new();
+    /// assert!(lock.try_lock_for(std::time::Duration::from_millis(1)));
+    /// assert!(!lock.try_lock_for(std::time::Duration::from_millis(1)));
+    /// ```
     #[inline]
-    unsafe fn unlock(&self, _guard: GuardNoSend) {
+    pub fn try_lock_for(&self, timeout: Duration) -> bool {
+        self.try_lock() || recorded::try_acquire_until(&self.0, deadline_in(timeout))
+    }
+
+    /// Acquires the lock, and waits at most until `deadline`. Returns false if the deadline passed first.
+    ///
+    /// # Example
+    /// ```
+    /// let lock = ondeck::RawMutex::new();
+    /// assert!(lock.try_lock_until(std::time::Instant::now()));
+    /// ```
+    #[inline]
+    pub fn try_lock_until(&self, deadline: Instant) -> bool {
+        self.try_lock() || recorded::try_acquire_until(&self.0, deadline_at(deadline))
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock.
+    ///
+    /// # Example
+    /// See [`RawMutex`].
+    #[inline]
+    pub unsafe fn unlock(&self) {
         // SAFETY: the caller holds the lock.
         unsafe { recorded::release(&self.0) };
     }
 
+    /// Releases the lock, and gives it to a waiting thread, if there is one.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock.
+    ///
+    /// # Example
+    /// ```
+    /// let lock = ondeck::RawMutex::new();
+    /// lock.lock();
+    /// // SAFETY: acquired above, by this thread.
+    /// unsafe { lock.unlock_fair() };
+    /// ```
     #[inline]
-    fn is_locked(&self) -> bool {
-        self.0.is_taken()
-    }
-}
-
-// SAFETY: as for `RawMutex`; a fair release differs in who comes next only.
-unsafe impl<P: Policy> lock_api::RawMutexFair for RawMutex<P> {
-    #[inline]
-    unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
+    pub unsafe fn unlock_fair(&self) {
         // SAFETY: the caller holds the lock.
         unsafe { recorded::release_fair(&self.0) };
     }
 
+    /// Gives the lock to a waiting thread and acquires it again. Does nothing if no thread waits.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock.
+    ///
+    /// # Blocking
+    /// As [`lock`](RawMutex::lock), if a thread waits.
+    ///
+    /// # Example
+    /// ```
+    /// let lock = ondeck::RawMutex::new();
+    /// lock.lock();
+    /// // SAFETY: acquired above, by this thread.
+    /// unsafe { lock.bump() };
+    /// assert!(lock.is_locked());
+    /// ```
     #[inline]
-    unsafe fn bump(&self, _guard: &mut GuardNoSend) {
+    pub unsafe fn bump(&self) {
         if self.0.is_contended() {
             // SAFETY: the caller holds the lock.
             unsafe { recorded::release_fair(&self.0) };
             recorded::acquire(&self.0);
         }
     }
-}
 
-// SAFETY: as for `RawMutex`; `try_acquire_until` gives false only without the lock and after the deadline.
-unsafe impl<P: Policy> lock_api::RawMutexTimed for RawMutex<P> {
-    type Duration = Duration;
-    type Instant = Instant;
-
+    /// Returns whether a thread holds the lock. Other threads may change that at any time.
+    ///
+    /// # Example
+    /// See [`RawMutex`].
     #[inline]
-    fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        (recorded::try_acquire(&self.0) || recorded::try_acquire_until(&self.0, deadline_in(timeout)))
-            .then(GuardNoSend::new)
+    pub fn is_locked(&self) -> bool {
+        self.0.is_taken()
     }
 
+    /// Calls `f`, and acquires the lock when `f` ends, also if it panics.
     #[inline]
-    fn try_lock_until(&self, timeout: Instant) -> Option<GuardNoSend> {
-        (recorded::try_acquire(&self.0) || recorded::try_acquire_until(&self.0, deadline_at(timeout)))
-            .then(GuardNoSend::new)
+    pub(crate) fn lock_after<U>(&self, f: impl FnOnce() -> U) -> U {
+        struct Locks<'a, P: Policy>(&'a RawMutex<P>);
+        impl<P: Policy> Drop for Locks<'_, P> {
+            fn drop(&mut self) {
+                self.0.lock();
+            }
+        }
+        let _locks = Locks(self);
+        f()
+    }
+}
+
+impl<P: Policy> Default for RawMutex<P> {
+    fn default() -> Self {
+        RawMutex::new()
     }
 }
 
@@ -103,61 +186,128 @@ impl<P: Policy> fmt::Debug for RawMutex<P> {
 /// The condition variable under [`Condvar`](crate::Condvar). It has 16 bytes.
 ///
 /// A wait ends with a notification or with its deadline, never for no reason. So what the notifications return is
-/// exact: whether they ended a wait, or how many.
+/// exact: whether they ended a wait, or how many. Threads may wait with different locks at the same time.
+///
+/// # Panics
+/// Never.
 ///
 /// # Example
 /// ```
-/// use lock_api::RawCondvar as _;
 /// use ondeck::RawCondvar;
 ///
-/// static CHANGED: RawCondvar = RawCondvar::INIT;
+/// static CHANGED: RawCondvar = RawCondvar::new();
 /// assert_eq!(CHANGED.notify_all(), 0);
 /// ```
 pub struct RawCondvar<P: Policy = Balanced>(Waiters<Machine, P>);
 
-// SAFETY: a waiter is in the list before its lock is released, and holds the lock again when `wait` returns. Nothing
-// unwinds. Each waiter knows its own lock, so several locks at once are fine.
-unsafe impl<P: Policy> lock_api::RawCondvar for RawCondvar<P> {
-    // As for `RawMutex`.
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = RawCondvar(Waiters::INIT);
-
-    type RawMutex = RawMutex<P>;
-
+impl<P: Policy> RawCondvar<P> {
+    /// Makes a condition variable that nobody waits for.
+    ///
+    /// # Example
+    /// See [`RawCondvar`].
     #[inline]
-    unsafe fn wait(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend) {
-        // SAFETY: the caller holds the lock.
-        unsafe { recorded::wait(&self.0, &mutex.0, None) };
+    #[must_use]
+    pub const fn new() -> Self {
+        RawCondvar(Waiters::INIT)
     }
 
+    /// Releases `lock`, waits for a notification, and acquires `lock` again.
+    ///
+    /// # Safety
+    /// - The calling thread holds `lock`.
+    /// - Nothing is borrowed from the data of the lock: other threads change it meanwhile.
+    ///
+    /// # Blocking
+    /// Sleeps until the thread is notified and has the lock again.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{RawCondvar, RawMutex};
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// let (lock, changed) = (RawMutex::new(), RawCondvar::new());
+    /// let is_ready = AtomicBool::new(false);
+    /// let set = || {
+    ///     lock.lock();
+    ///     is_ready.store(true, Relaxed);
+    ///     changed.notify_one();
+    ///     // SAFETY: acquired above, by this thread.
+    ///     unsafe { lock.unlock() };
+    /// };
+    /// std::thread::scope(|scope| {
+    ///     lock.lock();
+    ///     scope.spawn(set);
+    ///     while !is_ready.load(Relaxed) {
+    ///         // SAFETY: this thread holds the lock, and an atomic may be shared.
+    ///         unsafe { changed.wait(&lock) };
+    ///     }
+    ///     // SAFETY: `wait` has acquired it again.
+    ///     unsafe { lock.unlock() };
+    /// });
+    /// ```
     #[inline]
-    fn notify_one(&self) -> bool {
+    pub unsafe fn wait(&self, lock: &RawMutex<P>) {
+        // SAFETY: the caller holds the lock.
+        unsafe { recorded::wait(&self.0, &lock.0, None) };
+    }
+
+    /// As [`wait`](RawCondvar::wait), but waits for a notification for at most `timeout`.
+    ///
+    /// # Safety
+    /// As [`wait`](RawCondvar::wait).
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{RawCondvar, RawMutex};
+    /// use std::time::Duration;
+    ///
+    /// let (lock, changed) = (RawMutex::new(), RawCondvar::new());
+    /// lock.lock();
+    /// // SAFETY: this thread holds the lock.
+    /// let result = unsafe { changed.wait_for(&lock, Duration::from_millis(1)) };
+    /// assert!(result.timed_out());
+    /// ```
+    #[inline]
+    pub unsafe fn wait_for(&self, lock: &RawMutex<P>, timeout: Duration) -> WaitTimeoutResult {
+        // SAFETY: the caller holds the lock.
+        WaitTimeoutResult(!unsafe { recorded::wait(&self.0, &lock.0, Some(deadline_in(timeout))) })
+    }
+
+    /// As [`wait`](RawCondvar::wait), but waits for a notification at most until `deadline`.
+    ///
+    /// # Safety
+    /// As [`wait`](RawCondvar::wait).
+    ///
+    /// # Example
+    /// As for [`wait_for`](RawCondvar::wait_for).
+    #[inline]
+    pub unsafe fn wait_until(&self, lock: &RawMutex<P>, deadline: Instant) -> WaitTimeoutResult {
+        // SAFETY: the caller holds the lock.
+        WaitTimeoutResult(!unsafe { recorded::wait(&self.0, &lock.0, Some(deadline_at(deadline))) })
+    }
+
+    /// Ends the wait of the thread that has waited longest. Returns whether there was one.
+    ///
+    /// # Example
+    /// See [`wait`](RawCondvar::wait).
+    #[inline]
+    pub fn notify_one(&self) -> bool {
         recorded::notify_one(&self.0)
     }
 
+    /// Ends the waits of all threads that wait now, and returns their number.
+    ///
+    /// # Example
+    /// See [`RawCondvar`].
     #[inline]
-    fn notify_all(&self) -> usize {
+    pub fn notify_all(&self) -> usize {
         recorded::notify_all(&self.0)
     }
 }
 
-// SAFETY: as for `RawCondvar`; `wait` gives false only after the deadline and without having taken a notification.
-unsafe impl<P: Policy> lock_api::RawCondvarTimed for RawCondvar<P> {
-    #[inline]
-    fn checked_duration_to_instant(timeout: &Duration) -> Option<Instant> {
-        Instant::now().checked_add(*timeout)
-    }
-
-    #[inline]
-    unsafe fn wait_until(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend, timeout: &Instant) -> bool {
-        // SAFETY: the caller holds the lock.
-        !unsafe { recorded::wait(&self.0, &mutex.0, Some(deadline_at(*timeout))) }
-    }
-
-    #[inline]
-    unsafe fn wait_for(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend, timeout: &Duration) -> bool {
-        // SAFETY: the caller holds the lock.
-        !unsafe { recorded::wait(&self.0, &mutex.0, Some(deadline_in(*timeout))) }
+impl<P: Policy> Default for RawCondvar<P> {
+    fn default() -> Self {
+        RawCondvar::new()
     }
 }
 

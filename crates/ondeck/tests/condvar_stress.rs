@@ -3,7 +3,6 @@
 
 mod limit;
 
-use lock_api::{RawCondvar as _, RawMutex as _};
 use ondeck::{Condvar, Mutex, RawCondvar, RawMutex};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -46,7 +45,7 @@ fn timeouts_race_with_notifications() {
         }
         let start = Instant::now();
         while !is_enough(start, given.load(Relaxed) > 0, "a thread that is notified") {
-            let n = if start.elapsed().as_nanos().is_multiple_of(4) {
+            let n = if start.elapsed().as_nanos() % 4 == 0 {
                 changed.notify_all()
             } else {
                 usize::from(changed.notify_one())
@@ -80,20 +79,20 @@ fn destroy_after_notify_all() {
     let start = Instant::now();
     let mut rounds = 0;
     while !is_enough(start, rounds > 10, "ten rounds") {
-        let mut place = Box::new(Place(MaybeUninit::new((RawMutex::INIT, RawCondvar::INIT))));
+        let mut place = Box::new(Place(MaybeUninit::new((RawMutex::new(), RawCondvar::new()))));
         let at = place.0.as_mut_ptr() as usize;
         let (n_waiting, n_back) = (AtomicUsize::new(0), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..WAITERS {
                 scope.spawn(|| {
                     let (mutex, changed) = parts(at);
-                    let mut guard = mutex.lock();
+                    mutex.lock();
                     n_waiting.fetch_add(1, Relaxed);
                     // SAFETY: acquired above.
-                    unsafe { changed.wait(mutex, &mut guard) };
+                    unsafe { changed.wait(mutex) };
                     let is_last = n_back.fetch_add(1, Relaxed) == WAITERS - 1;
                     // SAFETY: `wait` has acquired it.
-                    unsafe { mutex.unlock(guard) };
+                    unsafe { mutex.unlock() };
                     if is_last {
                         bury(ptr::from_ref(mutex));
                     }
@@ -101,14 +100,14 @@ fn destroy_after_notify_all() {
             }
             let (mutex, changed) = parts(at);
             loop {
-                let guard = mutex.lock();
+                mutex.lock();
                 let is_complete = n_waiting.load(Relaxed) == WAITERS;
                 if is_complete {
                     assert_eq!(changed.notify_all(), WAITERS);
                     bury(ptr::from_ref(changed));
                 }
                 // SAFETY: acquired above. Waiters need the mutex, so the last of them is not back yet.
-                unsafe { mutex.unlock(guard) };
+                unsafe { mutex.unlock() };
                 if is_complete {
                     break;
                 }

@@ -64,6 +64,95 @@ mod lock_api_04 {
     }
 }
 
+#[cfg(feature = "lock_api-05")]
+mod lock_api_05 {
+    use lock_api_05::{RawCondvarTimed, RawMutexFair, RawMutexTimed};
+    use ondeck::lock_api_05::{Condvar, Mutex, MutexGuard};
+    use std::time::{Duration, Instant};
+
+    fn generic<C: RawCondvarTimed + Sync>()
+    where
+        C::RawMutex: RawMutexFair + RawMutexTimed<Duration = Duration, Instant = Instant> + Sync,
+    {
+        let mutex = lock_api_05::Mutex::<C::RawMutex, i32>::new(0);
+        let changed = lock_api_05::Condvar::<C>::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1_000 {
+                        *mutex.lock() += 1;
+                    }
+                    changed.notify_all();
+                });
+            }
+            changed.wait_while(&mut mutex.lock(), |count| *count < 4_000);
+        });
+        let mut guard = mutex.lock();
+        assert!(mutex.is_locked() && mutex.try_lock().is_none());
+        assert!(mutex.try_lock_for(Duration::from_millis(1)).is_none());
+        assert!(mutex.try_lock_until(Instant::now()).is_none());
+        assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
+        assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
+        assert!(!changed.notify_one());
+        lock_api_05::MutexGuard::bump(&mut guard);
+        assert_eq!(*guard, 4_000);
+        lock_api_05::MutexGuard::unlock_fair(guard);
+        assert!(!mutex.is_locked());
+    }
+
+    #[test]
+    fn the_newer_traits_hold() {
+        generic::<ondeck::RawCondvar>();
+        generic::<ondeck::policy::RawCondvar<ondeck::policy::LowLatency>>();
+        let mutex = Mutex::new((1, 2));
+        assert_eq!(*MutexGuard::map(mutex.lock(), |pair| &mut pair.1), 2);
+        assert!(!Condvar::new().notify_one());
+    }
+}
+
+#[cfg(feature = "arc_lock")]
+#[test]
+fn an_arc_guard_may_be_the_last_to_have_its_mutex() {
+    use ondeck::{ArcMutexGuard, Mutex};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    let dropped = Arc::new(());
+    let mutex = Arc::new(Mutex::new(dropped.clone()));
+    let guard = mutex.lock_arc();
+    assert_eq!(format!("{guard:?}"), "()");
+    drop(mutex);
+    assert_eq!(Arc::strong_count(&dropped), 2);
+    drop(guard);
+    assert_eq!(Arc::strong_count(&dropped), 1);
+
+    let mutex: Arc<Mutex<dyn Send>> = Arc::new(Mutex::new(dropped.clone()));
+    drop(ArcMutexGuard::into_arc(mutex.lock_arc()));
+    drop(ArcMutexGuard::into_arc_fair(mutex.try_lock_arc().expect("released")));
+    ArcMutexGuard::unlock_fair(mutex.try_lock_arc_for(Duration::ZERO).expect("released"));
+    let mut guard = mutex.try_lock_arc_until(Instant::now()).expect("released");
+    assert!(mutex.try_lock_arc_for(Duration::from_millis(1)).is_none());
+    assert!(catch_unwind(AssertUnwindSafe(|| ArcMutexGuard::unlocked(&mut guard, || panic!()))).is_err());
+    ArcMutexGuard::unlocked_fair(&mut guard, || assert!(mutex.try_lock().is_some()));
+    ArcMutexGuard::bump(&mut guard);
+    assert!(Arc::ptr_eq(ArcMutexGuard::mutex(&guard), &mutex) && mutex.is_locked());
+    std::mem::forget(guard);
+    // SAFETY: locked above by this thread, and the guard is forgotten.
+    drop(unsafe { mutex.make_arc_guard_unchecked() });
+    assert!(!mutex.is_locked());
+    assert!(
+        catch_unwind(AssertUnwindSafe(|| {
+            let _guard = mutex.lock_arc();
+            panic!("while holding the mutex");
+        }))
+        .is_err()
+    );
+    assert!(!mutex.is_locked());
+    // The one that was forgotten has its clone still.
+    assert_eq!((Arc::strong_count(&mutex), Arc::strong_count(&dropped)), (2, 2));
+}
+
 #[cfg(feature = "arc_lock")]
 #[test]
 fn guards_that_own_an_arc() {

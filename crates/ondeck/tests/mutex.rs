@@ -2,6 +2,7 @@
 
 mod limit;
 
+use ondeck::policy::Policy;
 use ondeck::{MappedMutexGuard, Mutex, MutexGuard, low_latency, throughput};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +27,7 @@ fn smoke() {
 }
 
 /// Counts with `threads` threads; the count is off if two were inside at once.
-fn count<R: lock_api::RawMutex + Sync>(threads: usize, mutex: &lock_api::Mutex<R, usize>) {
+fn count<P: Policy>(threads: usize, mutex: &ondeck::policy::Mutex<usize, P>) {
     const TIMES: usize = 2_000;
     thread::scope(|scope| {
         for _ in 0..threads {
@@ -288,10 +289,10 @@ fn force_unlock_after_forgetting_the_guard() {
     std::mem::forget(mutex.lock());
     assert!(mutex.is_locked());
     // SAFETY: acquired above by this thread, and the guard is forgotten.
-    unsafe { mutex.force_unlock(lock_api::GuardNoSend::new()) };
+    unsafe { mutex.force_unlock() };
     std::mem::forget(mutex.lock());
     // SAFETY: as above.
-    unsafe { mutex.force_unlock_fair(lock_api::GuardNoSend::new()) };
+    unsafe { mutex.force_unlock_fair() };
     assert_eq!(*mutex.try_lock().expect("free"), 1);
     *MutexGuard::leak(mutex.lock()) = 2;
     assert!(mutex.is_locked());

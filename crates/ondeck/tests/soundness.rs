@@ -89,9 +89,8 @@ fn threads_may_share_and_send_what_the_table_says() {
 fn what_must_not_compile_does_not() {
     let rustc = Command::new("rustc").arg("--version").output().expect("cargo runs it too");
     let version = String::from_utf8_lossy(&rustc.stdout).into_owned();
-    let known = concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"));
-    if !version.starts_with(known) {
-        eprintln!("not compared: the texts are of {known}, this is {version}");
+    if !version.starts_with("rustc 1.95.") {
+        eprintln!("not compared: the texts are of rustc 1.95, this is {version}");
         return;
     }
     let cases = trybuild::TestCases::new();

@@ -317,11 +317,8 @@ mod signals {
             // SAFETY: the thread waits for the end of the storm.
             unsafe { libc::pthread_kill(thread.as_pthread_t(), libc::SIGUSR2) };
             thread::sleep(Duration::from_micros(50));
-            if start.elapsed() > WAIT
-                && n_signals() > STORM
-                && let Some(meanwhile) = meanwhile.take()
-            {
-                meanwhile();
+            if start.elapsed() > WAIT && n_signals() > STORM {
+                meanwhile.take().into_iter().for_each(|meanwhile| meanwhile());
             }
         }
         drop(tell_end);

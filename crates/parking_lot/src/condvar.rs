@@ -4,7 +4,6 @@ mod room;
 
 use crate::{MutexGuard, RawMutex};
 use ondeck::RawCondvar;
-use ondeck::lock_api::{GuardNoSend, RawCondvar as _, RawCondvarTimed as _};
 use room::Room;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -65,7 +64,7 @@ impl Condvar {
     /// Makes a condition variable that nobody waits for.
     #[inline]
     pub const fn new() -> Self {
-        Condvar { raw: RawCondvar::INIT, room: Room::new() }
+        Condvar { raw: RawCondvar::new(), room: Room::new() }
     }
 
     /// Ends the wait of the thread that has waited longest. Returns whether there was one.
@@ -182,17 +181,17 @@ impl Condvar {
     fn wait_raw(&self, mutex: &RawMutex, deadline: Deadline) -> WaitTimeoutResult {
         // If this panics, the guard is dropped with the mutex held, which is as it should be.
         self.room.enter(mutex);
-        let (mutex, held) = (&mutex.0, &mut GuardNoSend::new());
+        let mutex = &mutex.0;
         let is_late = match deadline {
             Deadline::Never => {
-                // SAFETY: the caller holds the lock, of which the token says nothing more.
-                unsafe { self.raw.wait(mutex, held) };
+                // SAFETY: the caller holds the lock.
+                unsafe { self.raw.wait(mutex) };
                 false
             }
             // SAFETY: as above.
-            Deadline::In(timeout) => unsafe { self.raw.wait_for(mutex, held, &timeout) },
+            Deadline::In(timeout) => unsafe { self.raw.wait_for(mutex, timeout) }.timed_out(),
             // SAFETY: as above.
-            Deadline::At(timeout) => unsafe { self.raw.wait_until(mutex, held, &timeout) },
+            Deadline::At(timeout) => unsafe { self.raw.wait_until(mutex, timeout) }.timed_out(),
         };
         if is_late {
             self.room.leave();

@@ -47,7 +47,7 @@
 //!
 //! # Soundness
 //! `lock_api` 0.4 has a hole, here as in the original. Through a shared guard, data that is `Sync` but not `Send` can
-//! reach another thread. `ondeck::Mutex` uses version 0.5, which prevents that.
+//! reach another thread. `ondeck::Mutex` prevents that.
 //!
 //! # Features
 //! It has all features of the original, and `record`:

@@ -25,7 +25,7 @@ pub struct RawMutex(pub(crate) ondeck::RawMutex);
 unsafe impl lock_api::RawMutex for RawMutex {
     // A lock of its own for each use, which is what an initial value is for.
     #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = RawMutex(ondeck::RawMutex::INIT);
+    const INIT: Self = RawMutex(ondeck::RawMutex::new());
 
     type GuardMarker = crate::GuardMarker;
 

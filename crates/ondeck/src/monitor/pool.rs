@@ -4,8 +4,8 @@
 //! cost is bounded: at most about twice as many objects exist as were in use at one time, with 64 bytes each.
 
 use crate::Mutex;
-use ondeck_core::Hardware;
 use ondeck_core::monitor::{Pool, Side};
+use ondeck_core::{Hardware, Platform};
 use std::sync::OnceLock;
 
 type Slab = &'static [Side<Hardware>];
@@ -57,9 +57,14 @@ impl Pool<Hardware> for Slabs {
 #[inline(never)]
 fn side_of_any_slab(index: u32) -> &'static Side<Hardware> {
     let (slab, offset) = place(index);
-    // Made before the index was handed out, but the index may have come to us by a word that publishes nothing.
-    let slab: Slab = SLABS[slab].wait();
-    &slab[offset]
+    // Made before the index was handed out, but the index may have come to us by a word that publishes nothing. Ended when
+    // the slab is seen here too.
+    loop {
+        if let Some(slab) = SLABS[slab].get() {
+            return &slab[offset];
+        }
+        Hardware::pause();
+    }
 }
 
 impl Free {

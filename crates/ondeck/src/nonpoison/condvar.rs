@@ -95,7 +95,7 @@ impl Condvar {
     /// assert!(changed.wait_timeout(&mut mutex.lock(), Duration::from_millis(1)).timed_out());
     /// ```
     pub fn wait_timeout<T>(&self, guard: &mut MutexGuard<'_, T>, dur: Duration) -> WaitTimeoutResult {
-        WaitTimeoutResult(self.inner.wait_for(&mut guard.inner, dur).timed_out())
+        self.inner.wait_for(&mut guard.inner, dur)
     }
 
     /// Waits until `condition` is false, for at most `dur`. The result is "timed out" if the condition is still true
@@ -123,7 +123,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        WaitTimeoutResult(self.inner.wait_while_for(&mut guard.inner, condition, dur).timed_out())
+        self.inner.wait_while_for(&mut guard.inner, condition, dur)
     }
 
     /// Ends the wait of the thread that has waited longest, if there is one.

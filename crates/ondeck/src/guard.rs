@@ -1,0 +1,412 @@
+//! The guards: what a thread holds of a mutex that it has locked.
+
+use crate::policy::{Mutex, RawMutex};
+use ondeck_core::ondeck::{Balanced, Policy};
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+
+/// A guard shows what its data shows.
+macro_rules! shows_data {
+    ($($guard:ident<$($lifetime:lifetime,)? T $(, $policy:ident)?>),*) => {$(
+        impl<T: ?Sized + std::fmt::Debug $(, $policy: Policy)?> std::fmt::Debug for $guard<$($lifetime,)? T $(, $policy)?> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display $(, $policy: Policy)?> std::fmt::Display for $guard<$($lifetime,)? T $(, $policy)?> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    )*};
+}
+pub(crate) use shows_data;
+
+/// A guard around one of this crate's is access to the same data.
+macro_rules! gives_data_of {
+    ($($guard:ident: $($inner:ident).+),*) => {$(
+        impl<T: ?Sized> std::ops::Deref for $guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                &self.$($inner).+
+            }
+        }
+
+        impl<T: ?Sized> std::ops::DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.$($inner).+
+            }
+        }
+
+        crate::guard::shows_data!($guard<'_, T>);
+    )*};
+}
+pub(crate) use gives_data_of;
+
+/// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
+///
+/// The functions are no methods, so they hide no method of the data. Call them as `MutexGuard::map(guard, f)`.
+///
+/// # Panics
+/// Only if a function panics that you pass in. The guard is dropped then, if it was passed by value.
+///
+/// # Example
+/// See [`crate::MutexGuard`].
+#[must_use = "if unused the mutex is released at once"]
+#[clippy::has_significant_drop]
+pub struct MutexGuard<'a, T: ?Sized + 'a, P: Policy = Balanced> {
+    /// Held by this thread for as long as the guard is alive.
+    mutex: &'a Mutex<T, P>,
+    /// As good as a `&mut T`, that stays on its thread.
+    data: PhantomData<*mut T>,
+}
+
+// SAFETY: a shared guard gives `&T`, which threads may have if `T: Sync`. It also gives the mutex, with which another
+// thread may have the data later: `T: Send`.
+unsafe impl<T: ?Sized + Send + Sync, P: Policy> Sync for MutexGuard<'_, T, P> {}
+
+impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
+    /// The guard of an acquisition that has none.
+    #[inline]
+    pub(crate) fn new(mutex: &'a Mutex<T, P>) -> Self {
+        MutexGuard { mutex, data: PhantomData }
+    }
+
+    /// Returns the mutex.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(1);
+    /// assert!(std::ptr::eq(MutexGuard::mutex(&mutex.lock()), &mutex));
+    /// ```
+    #[inline]
+    pub fn mutex(s: &Self) -> &'a Mutex<T, P> {
+        s.mutex
+    }
+
+    /// Narrows the guard to a part of the data.
+    ///
+    /// # Panics
+    /// If `f` panics. The mutex is released then.
+    ///
+    /// # Example
+    /// See [`crate::MappedMutexGuard`].
+    #[inline]
+    pub fn map<U: ?Sized, F>(mut s: Self, f: F) -> MappedMutexGuard<'a, U, P>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let data: *mut U = f(&mut s);
+        MappedMutexGuard { raw: &ManuallyDrop::new(s).mutex.raw, data }
+    }
+
+    /// Narrows the guard to a part of the data that may be missing.
+    ///
+    /// # Errors
+    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
+    ///
+    /// # Panics
+    /// If `f` panics. The mutex is released then.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(vec![1, 2]);
+    /// let guard = MutexGuard::try_map(mutex.lock(), |list| list.get_mut(7)).unwrap_err();
+    /// assert_eq!(*MutexGuard::try_map(guard, |list| list.get_mut(1)).unwrap(), 2);
+    /// ```
+    #[inline]
+    pub fn try_map<U: ?Sized, F>(s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        Self::try_map_or_err(s, |data| f(data).ok_or(())).map_err(|(s, ())| s)
+    }
+
+    /// As [`try_map`](MutexGuard::try_map), where `f` gives a reason.
+    ///
+    /// # Errors
+    /// If `f` returns an error. The guard, which still holds the mutex, comes back with it.
+    ///
+    /// # Panics
+    /// If `f` panics. The mutex is released then.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(vec![1, 2]);
+    /// let (guard, reason) = MutexGuard::try_map_or_err(mutex.lock(), |list| list.get_mut(7).ok_or("short")).unwrap_err();
+    /// assert_eq!((guard.len(), reason), (2, "short"));
+    /// ```
+    #[inline]
+    pub fn try_map_or_err<U: ?Sized, F, E>(mut s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, (Self, E)>
+    where
+        F: FnOnce(&mut T) -> Result<&mut U, E>,
+    {
+        let data: *mut U = match f(&mut s) {
+            Ok(data) => data,
+            Err(error) => return Err((s, error)),
+        };
+        Ok(MappedMutexGuard { raw: &ManuallyDrop::new(s).mutex.raw, data })
+    }
+
+    /// Releases the mutex, calls `f`, and locks the mutex again, also if `f` panics. Other threads may change the data
+    /// meanwhile.
+    ///
+    /// # Blocking
+    /// As [`Mutex::lock`].
+    ///
+    /// # Panics
+    /// If `f` panics. The caller still has the guard then.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(1);
+    /// let mut guard = mutex.lock();
+    /// MutexGuard::unlocked(&mut guard, || *mutex.lock() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    #[inline]
+    pub fn unlocked<F, U>(s: &mut Self, f: F) -> U
+    where
+        F: FnOnce() -> U,
+    {
+        // SAFETY: the guard holds the mutex, and nothing is borrowed through it until the mutex is held again.
+        unsafe { s.mutex.raw.unlock() };
+        s.mutex.raw.lock_after(f)
+    }
+
+    /// As [`unlocked`](MutexGuard::unlocked), but gives the mutex to a waiting thread, if there is one.
+    ///
+    /// # Blocking
+    /// As [`Mutex::lock`].
+    ///
+    /// # Panics
+    /// If `f` panics. The caller still has the guard then.
+    ///
+    /// # Example
+    /// As for [`unlocked`](MutexGuard::unlocked).
+    #[inline]
+    pub fn unlocked_fair<F, U>(s: &mut Self, f: F) -> U
+    where
+        F: FnOnce() -> U,
+    {
+        // SAFETY: as in `unlocked`.
+        unsafe { s.mutex.raw.unlock_fair() };
+        s.mutex.raw.lock_after(f)
+    }
+
+    /// Gives the mutex to a waiting thread, and locks it again. Does nothing if no thread waits.
+    ///
+    /// # Blocking
+    /// As [`Mutex::lock`], if a thread waits.
+    ///
+    /// # Example
+    /// See [`crate::MutexGuard`].
+    #[inline]
+    pub fn bump(s: &mut Self) {
+        // SAFETY: as in `unlocked`.
+        unsafe { s.mutex.raw.bump() };
+    }
+
+    /// Releases the mutex, and gives it to a waiting thread, if there is one. A plain drop leaves it to whoever comes
+    /// first.
+    ///
+    /// # Example
+    /// See [`crate::MutexGuard`].
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        let s = ManuallyDrop::new(s);
+        // SAFETY: the guard holds the mutex, and its drop, which would release it again, does not run.
+        unsafe { s.mutex.raw.unlock_fair() };
+    }
+
+    /// Gives the data for as long as the mutex lives. The mutex stays locked for ever.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(1);
+    /// *MutexGuard::leak(mutex.lock()) += 1;
+    /// assert!(mutex.is_locked());
+    /// ```
+    #[inline]
+    pub fn leak(s: Self) -> &'a mut T {
+        let data = ManuallyDrop::new(s).mutex.data_ptr();
+        // SAFETY: the mutex stays locked, so nobody else comes to the data while `'a` lasts.
+        unsafe { &mut *data }
+    }
+}
+
+impl<T: ?Sized, P: Policy> Deref for MutexGuard<'_, T, P> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the mutex, so nobody else comes to the data.
+        unsafe { &*self.mutex.data_ptr() }
+    }
+}
+
+impl<T: ?Sized, P: Policy> DerefMut for MutexGuard<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`; and the guard is borrowed alone.
+        unsafe { &mut *self.mutex.data_ptr() }
+    }
+}
+
+impl<T: ?Sized, P: Policy> Drop for MutexGuard<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard holds the mutex.
+        unsafe { self.mutex.raw.unlock() };
+    }
+}
+
+/// Access to a part of the data of a [`Mutex`]. [`MutexGuard::map`] makes it. Dropping it releases the mutex. It stays on
+/// its thread.
+///
+/// A [`Condvar`](crate::Condvar) does not accept this guard: while it waits, another thread could replace the part.
+///
+/// # Example
+/// See [`crate::MappedMutexGuard`].
+#[must_use = "if unused the mutex is released at once"]
+#[clippy::has_significant_drop]
+pub struct MappedMutexGuard<'a, T: ?Sized + 'a, P: Policy = Balanced> {
+    /// Held by this thread for as long as the guard is alive.
+    raw: &'a RawMutex<P>,
+    /// No reference, as it would have to be valid until a function ends that drops the guard.
+    data: *mut T,
+}
+
+// SAFETY: a shared guard gives `&T`, and nothing else: it does not give the mutex.
+unsafe impl<T: ?Sized + Sync, P: Policy> Sync for MappedMutexGuard<'_, T, P> {}
+
+impl<'a, T: ?Sized, P: Policy> MappedMutexGuard<'a, T, P> {
+    /// Narrows the guard to a smaller part.
+    ///
+    /// # Panics
+    /// If `f` panics. The mutex is released then.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((1, (2, 3)));
+    /// let pair = MutexGuard::map(mutex.lock(), |data| &mut data.1);
+    /// assert_eq!(*MappedMutexGuard::map(pair, |pair| &mut pair.1), 3);
+    /// ```
+    #[inline]
+    pub fn map<U: ?Sized, F>(mut s: Self, f: F) -> MappedMutexGuard<'a, U, P>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let data: *mut U = f(&mut s);
+        MappedMutexGuard { raw: ManuallyDrop::new(s).raw, data }
+    }
+
+    /// Narrows the guard to a smaller part that may be missing.
+    ///
+    /// # Errors
+    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
+    ///
+    /// # Panics
+    /// If `f` panics. The mutex is released then.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((1, vec![2]));
+    /// let list = MutexGuard::map(mutex.lock(), |data| &mut data.1);
+    /// let list = MappedMutexGuard::try_map(list, |list| list.get_mut(1)).unwrap_err();
+    /// assert_eq!(*MappedMutexGuard::try_map(list, |list| list.get_mut(0)).unwrap(), 2);
+    /// ```
+    #[inline]
+    pub fn try_map<U: ?Sized, F>(s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        Self::try_map_or_err(s, |data| f(data).ok_or(())).map_err(|(s, ())| s)
+    }
+
+    /// As [`try_map`](MappedMutexGuard::try_map), where `f` gives a reason.
+    ///
+    /// # Errors
+    /// If `f` returns an error. The guard, which still holds the mutex, comes back with it.
+    ///
+    /// # Panics
+    /// If `f` panics. The mutex is released then.
+    ///
+    /// # Example
+    /// As for [`MutexGuard::try_map_or_err`].
+    #[inline]
+    pub fn try_map_or_err<U: ?Sized, F, E>(mut s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, (Self, E)>
+    where
+        F: FnOnce(&mut T) -> Result<&mut U, E>,
+    {
+        let data: *mut U = match f(&mut s) {
+            Ok(data) => data,
+            Err(error) => return Err((s, error)),
+        };
+        Ok(MappedMutexGuard { raw: ManuallyDrop::new(s).raw, data })
+    }
+
+    /// Releases the mutex, and gives it to a waiting thread, if there is one.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((1, 2));
+    /// MappedMutexGuard::unlock_fair(MutexGuard::map(mutex.lock(), |pair| &mut pair.1));
+    /// assert!(!mutex.is_locked());
+    /// ```
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        let s = ManuallyDrop::new(s);
+        // SAFETY: as in `MutexGuard::unlock_fair`.
+        unsafe { s.raw.unlock_fair() };
+    }
+}
+
+impl<T: ?Sized, P: Policy> Deref for MappedMutexGuard<'_, T, P> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: made of a reference that the guard has borrowed from the data; and the mutex is held.
+        unsafe { &*self.data }
+    }
+}
+
+impl<T: ?Sized, P: Policy> DerefMut for MappedMutexGuard<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`; and the guard is borrowed alone.
+        unsafe { &mut *self.data }
+    }
+}
+
+impl<T: ?Sized, P: Policy> Drop for MappedMutexGuard<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard holds the mutex.
+        unsafe { self.raw.unlock() };
+    }
+}
+
+shows_data!(MutexGuard<'_, T, P>, MappedMutexGuard<'_, T, P>);
