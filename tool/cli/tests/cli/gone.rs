@@ -2,8 +2,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::common::{Scratch, ondeck};
-use crate::kernel::{has, leads_to, may_trace, profiled};
-use crate::profiled::compiled;
+use crate::kernel::{has, leads_to};
+use crate::programs::{compiled, may_trace, profiled};
 use ondeck_profile::{Profile, WaitKind};
 use ondeck_rounds::Running;
 use std::process::Command;

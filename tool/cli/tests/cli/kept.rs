@@ -3,7 +3,8 @@
 
 use crate::common::{Run, Scratch, ondeck, words};
 use crate::library::library;
-use crate::profiled::{compiled, waiters};
+use crate::profiled::waiters;
+use crate::programs::compiled;
 use ondeck_profile::Profile;
 use std::process::Command;
 

@@ -4,7 +4,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::common::{Run, Scratch, command, failed, ondeck, refused, signal, takes, until};
-use crate::profiled::{HEADERS, compiled};
+use crate::programs::{HEADERS, compiled, may_trace, profiled, skipped};
 use ondeck_profile::{LockKind, Profile, WaitKind};
 use ondeck_rounds::Running;
 use std::io::Write;
@@ -12,28 +12,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Says which test is left out for want of something.
-fn skipped(what: &str) {
-    let this = std::thread::current();
-    eprintln!("SKIPPED: {} needs {what}", this.name().unwrap_or("a test"));
-}
-
-/// Whether system calls can be traced. Mounts what is missing, if this user may.
-pub(crate) fn may_trace() -> bool {
-    let place = "/sys/kernel/tracing";
-    let format = format!("{place}/events/syscalls/sys_enter_futex/format");
-    if std::fs::read(&format).is_err() {
-        let _ = Command::new("mount").args(["-t", "tracefs", "nodev", place]).stderr(Stdio::null()).status();
-    }
-    // SAFETY: always may be called.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    let may = is_root && std::fs::read(&format).is_ok();
-    if !may {
-        skipped(&format!("root and tracefs (sudo mount -t tracefs nodev {place})"));
-    }
-    may
-}
 
 /// Whether a compiler is there.
 pub(crate) fn has(tool: &str) -> bool {
@@ -47,14 +25,6 @@ pub(crate) fn has(tool: &str) -> bool {
 fn built(tool: &str, arguments: &[&str]) {
     let output = Command::new(tool).args(arguments).output().unwrap();
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// The profile of a program, and its run.
-pub(crate) fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
-    let json = scratch.path("profile.json");
-    let run = ondeck(&[&["profile", "--format", "json", "--out", &json], arguments].concat());
-    let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
-    (ondeck_profile::json::from_json(&text).unwrap(), run)
 }
 
 /// Whether a stack has a function whose name contains a word.
@@ -351,46 +321,6 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     assert!(profile.locks.iter().any(|lock| lock.name == "later"), "{:?}", run.stderr);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"all is done\n"[..]));
-}
-
-/// Threads that sleep for two locks some thousand times a second: the kernel's memory is full after a few tens of ms in which
-/// nobody takes what it tells.
-const BUSY: &str = r"
-#include <pthread.h>
-#include <unistd.h>
-static pthread_mutex_t locks[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
-void *work(void *none) {
-    for (int i = 0;; i++) {
-        pthread_mutex_lock(&locks[i % 2]);
-        usleep(50);
-        pthread_mutex_unlock(&locks[i % 2]);
-    }
-    return none;
-}
-int main(void) {
-    pthread_t thread;
-    for (int i = 0; i < 8; i++) pthread_create(&thread, 0, work, 0);
-    sleep(20);
-    _exit(0);
-}
-";
-
-/// The first time, names take a second, as the files are read.
-#[test]
-fn nothing_is_missed_while_a_snapshot_gets_its_names() {
-    if !may_trace() {
-        return;
-    }
-    let scratch = Scratch::new("kernel-every");
-    let busy = Running::start(&mut Command::new(compiled(&scratch, "busy", BUSY, &[])), libc::SIGKILL).unwrap();
-    let pid = busy.pid().to_string();
-    let (profile, run) = profiled(&scratch, &["--pid", &pid, "--for", "1500ms", "--every", "500ms"]);
-    let (waits, lost) = (profile.locks.iter().map(|lock| lock.waits).sum::<f64>(), profile.dropped.samples);
-    println!("{} s, {waits} waits, {lost} lost", profile.seconds);
-    assert!(std::fs::exists(scratch.path("profile.0001.json")).unwrap(), "{}", run.stderr);
-    // Other tests run beside, so that not each look is in time. While names were found by the thread that looks, three quarters
-    // were lost.
-    assert!((lost as f64) < 0.5 * waits && profile.seconds < 2.5, "{} s, {lost} of {waits}", profile.seconds);
 }
 
 #[test]

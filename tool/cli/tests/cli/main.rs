@@ -3,7 +3,6 @@
 mod book;
 mod check;
 mod common;
-mod culprits;
 mod first;
 mod for_c;
 mod gone;
@@ -16,6 +15,7 @@ mod library;
 mod partial;
 mod profiled;
 mod profiles;
+mod programs;
 mod recorded;
 mod report;
 mod runs;

@@ -3,6 +3,7 @@
 
 use crate::common::{self, Run, Scratch, command, ondeck, signal, takes, until};
 use crate::library::library;
+use crate::programs::compiled;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -41,18 +42,6 @@ int main(int argc, char **argv)
 
 pub(crate) fn waiters(scratch: &Scratch) -> String {
     compiled(scratch, "waiters", WAITERS, &[])
-}
-
-/// Where `sleepers.h` is.
-pub(crate) const HEADERS: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/tests/cli");
-
-/// A program of this name from its source in C.
-#[track_caller]
-pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
-    let (source, program) = (scratch.write(&format!("{name}.c"), source), scratch.path(name));
-    let usual = ["-g", "-O1", "-pthread", HEADERS, "-o", &program, &source];
-    assert!(Command::new("cc").args(usual).args(flags).status().unwrap().success());
-    program
 }
 
 /// One that needs no library, if this system has what such programs need.

@@ -2,9 +2,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::common::{Scratch, command, signal, takes, until};
-use crate::kernel::may_trace;
 use crate::library::library;
-use crate::profiled::compiled;
+use crate::programs::{compiled, may_trace};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

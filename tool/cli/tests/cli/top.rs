@@ -115,7 +115,7 @@ fn in_a_terminal_there_is_a_picture_until_a_key_ends_it() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_process_that_runs_already_is_seen_and_runs_on() {
-    if !crate::kernel::may_trace() {
+    if !crate::programs::may_trace() {
         return;
     }
     let scratch = Scratch::new("top-guest");
@@ -158,7 +158,7 @@ int main(void) {
 #[test]
 fn who_waits_for_whom_is_said_while_a_program_hangs() {
     let scratch = Scratch::new("top-hangs");
-    let program = crate::profiled::compiled(&scratch, "circle", CIRCLE, &[]);
+    let program = crate::programs::compiled(&scratch, "circle", CIRCLE, &[]);
     let run = command(&words(&[], &[&program])).env("COLUMNS", "80").output().unwrap();
     let lists = String::from_utf8(run.stdout).unwrap();
     let plain = lists.replace('\n', " ");
@@ -171,11 +171,11 @@ fn who_waits_for_whom_is_said_while_a_program_hangs() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_process_that_hangs_already_is_explained() {
-    if !crate::kernel::may_trace() {
+    if !crate::programs::may_trace() {
         return;
     }
     let scratch = Scratch::new("top-hangs-already");
-    let program = crate::profiled::compiled(&scratch, "circle", CIRCLE, &[]);
+    let program = crate::programs::compiled(&scratch, "circle", CIRCLE, &[]);
     let mut child = Command::new(&program).spawn().unwrap();
     until("both threads wait", || n_in_futex(child.id()) == 2);
     let run = ondeck(&["top", "--pid", &child.id().to_string()]);

@@ -3,7 +3,7 @@
 
 use crate::common::{self, Run, Scratch, command, failed, ondeck, takes, until};
 use crate::library::library;
-use crate::profiled::compiled;
+use crate::programs::compiled;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Programs with a known culprit: the first paragraph of the list names cause, lock and function.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
+use crate::alone;
 use crate::common::{Scratch, n_in_futex, ondeck, recording_example, until};
 use crate::library::library;
 use ondeck_rounds::Running;
@@ -59,6 +60,7 @@ const HANGING: [&str; 4] = ["circle", "again", "lost", "stuck"];
 
 #[test]
 fn the_first_paragraph_names_cause_lock_and_function() {
+    let _cores = alone();
     let scratch = Scratch::new("culprits");
     let programs = [Cpp, C, Rust, Python].map(|program| (program, program.made(&scratch)));
     let mut wrong = String::new();
@@ -82,9 +84,10 @@ fn the_first_paragraph_names_cause_lock_and_function() {
 /// A process that hung before anybody looked.
 #[test]
 fn a_process_that_hangs_already_is_told_of() {
-    if !crate::kernel::may_trace() {
+    if !crate::programs::may_trace() {
         return;
     }
+    let _cores = alone();
     let scratch = Scratch::new("culprits-attached");
     let program = Cpp.made(&scratch).unwrap().remove(0);
     let circle = ["Deadlock: ", "holds `", "and waits for `"];
@@ -110,7 +113,7 @@ fn a_process_that_hangs_already_is_told_of() {
 impl Program {
     /// How it is started; `None` if there is no interpreter for it.
     fn made(self, scratch: &Scratch) -> Option<Vec<String>> {
-        let source = |name: &str| format!("{}/tests/cli/{name}", env!("CARGO_MANIFEST_DIR"));
+        let source = |name: &str| format!("{}/tests/alone/{name}", env!("CARGO_MANIFEST_DIR"));
         let compiled = |compiler: &str, flags: &[&str], name: &str| {
             let program = scratch.path(&name.replace('.', "-"));
             let mut compiler = Command::new(compiler);
