@@ -9,13 +9,17 @@ use std::ops::{Deref, DerefMut};
 /// A guard shows what its data shows.
 macro_rules! shows_data {
     ($($guard:ident<$($lifetime:lifetime,)? T $(, $policy:ident)?>),*) => {$(
-        impl<T: ?Sized + std::fmt::Debug $(, $policy: Policy)?> std::fmt::Debug for $guard<$($lifetime,)? T $(, $policy)?> {
+        impl<T: ?Sized + std::fmt::Debug $(, $policy: Policy)?> std::fmt::Debug
+            for $guard<$($lifetime,)? T $(, $policy)?>
+        {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 (**self).fmt(f)
             }
         }
 
-        impl<T: ?Sized + std::fmt::Display $(, $policy: Policy)?> std::fmt::Display for $guard<$($lifetime,)? T $(, $policy)?> {
+        impl<T: ?Sized + std::fmt::Display $(, $policy: Policy)?> std::fmt::Display
+            for $guard<$($lifetime,)? T $(, $policy)?>
+        {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 (**self).fmt(f)
             }
