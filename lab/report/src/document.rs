@@ -8,10 +8,9 @@ use crate::inputs::Source;
 use crate::plotting::{Charts, figures};
 use crate::timeline::{self, Lanes};
 use crate::trace::Trace;
-use serde::Serialize;
 
 /// What a report says, in the order in which it says it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// What the report is about, in at most eight words, names of locks and workloads counted as one.
     pub title: String,

@@ -10,6 +10,7 @@ mod lanes;
 mod legend;
 mod lettering;
 mod marks;
+mod page;
 mod scale;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod tests;
 pub use intervals::{Interval, Intervals, Size, intervals_in_page};
 pub use lanes::{lanes_in_page, lanes_svg};
 pub use lettering::clean;
+pub use page::{Inline, chart_in_page, markers, swatch};
 
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series};
 use crate::palette::{DARK, HUES, LIGHT, QUIET};
@@ -64,18 +66,20 @@ pub fn svg(figure: &Figure) -> String {
     let series: Vec<&Series> = figure.series.iter().filter(|series| !series.points.is_empty()).collect();
     let legend = Legend::new(figure, &series);
     let header = header(&figure.title, &figure.caption);
-    let frame = Frame::new(figure, &series, &legend, header.bottom);
+    // The label of the axis stands above it.
+    let top = header.bottom + 2.0 * AXIS_SIZE + 18.0;
+    let right = WIDTH - MARGIN - legend.width - if series.is_empty() { 0.0 } else { LEADER };
+    let frame =
+        Frame::new(figure, &series, (top, top + HEIGHT.max(legend.height())), |widest| (MARGIN + widest, right));
     let x_axis = axes::Bottom::new(figure, &frame);
     let bottom = x_axis.bottom() + MARGIN;
     let mut chart = Group::new().set("font-family", FONTS).add(card(bottom)).add(header.group);
     chart = chart.add(axes::left(figure, &frame)).add(x_axis.draw());
     chart = match figure.form {
         Form::Bars => marks::bars(figure, &frame, &series).into_iter().fold(chart, Group::add),
-        // The first of the legend is drawn last, over the others, and grey ones first.
         Form::Lines => {
-            let (quiet, others): (Vec<&Series>, Vec<&Series>) = series.iter().rev().partition(|one| one.quiet);
-            let all = quiet.into_iter().chain(others);
-            all.fold(chart, |chart, one| chart.add(marks::line(figure, &frame, one, series.len())))
+            let draw = |chart: Group, one: &Series| chart.add(marks::line(figure, &frame, one, series.len()));
+            upwards(&series).fold(chart, draw)
         }
     };
     if let Some(mark) = &figure.mark {
@@ -88,6 +92,12 @@ pub fn svg(figure: &Figure) -> String {
     let ends = |series: &Series| frame.end(figure, series);
     chart = chart.add(legend.draw(frame.right + LEADER, (frame.top, frame.bottom), ends));
     document(&figure.title, &figure.text, bottom, chart)
+}
+
+/// The lines in the order in which they are drawn: grey ones first, and the first of the legend last, over the others.
+fn upwards<'s>(series: &[&'s Series]) -> impl Iterator<Item = &'s Series> {
+    let (quiet, others): (Vec<&Series>, Vec<&Series>) = series.iter().rev().partition(|one| one.quiet);
+    quiet.into_iter().chain(others)
 }
 
 /// Pixels from the axes to the names beside them.
@@ -172,12 +182,15 @@ struct Frame {
     right: f64,
     top: f64,
     bottom: f64,
+    /// What the numbers at the left axis take, with the gap beside them.
+    numbers: f64,
     x: Ruler,
     y: Ruler,
 }
 
 impl Frame {
-    fn new(figure: &Figure, series: &[&Series], legend: &Legend, top: f64) -> Frame {
+    /// Between `top` and `bottom`; `sides` are left and right, given the room for the numbers at the left axis.
+    fn new(figure: &Figure, series: &[&Series], (top, bottom): (f64, f64), sides: impl Fn(f64) -> (f64, f64)) -> Frame {
         let points = || series.iter().flat_map(|series| &series.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
         let spreads = points().filter_map(|point| point.spread).flat_map(|(low, high)| [low, high]);
@@ -185,25 +198,35 @@ impl Frame {
         // The lowest bar of a logarithmic axis has a height, too.
         let lower = points().map(|point| point.y / 2.0).filter(|_| figure.form == Form::Bars);
         let ys: Vec<f64> = points().map(|point| point.y).chain(spreads).chain(mark).chain(lower).collect();
-        // The label of the axis stands above it.
-        let top = top + 2.0 * AXIS_SIZE + 18.0;
-        let bottom = top + HEIGHT.max(legend.height());
         let y = Ruler::new(&figure.y, &ys, Ends::Round, (bottom, top));
         let widest = y.ticks.iter().map(|(_, text)| lettering::width(text, AXIS_SIZE)).fold(0.0, f64::max);
-        let left = MARGIN + widest.min(axes::MOST_TICK) + 10.0;
-        let right = WIDTH - MARGIN - legend.width - if series.is_empty() { 0.0 } else { LEADER };
+        let numbers = widest.min(axes::MOST_TICK) + 10.0;
+        let (left, right) = sides(numbers);
         let pad = match (&figure.x.scale, figure.form) {
             (Scale::Names { .. }, _) => 0.0,
             (_, Form::Lines) => 18.0,
             (_, Form::Bars) => 60.0,
         };
         let x = Ruler::new(&figure.x, &xs, Ends::Exact, (left + pad, right - pad));
-        Frame { left, right, top, bottom, x, y }
+        Frame { left, right, top, bottom, numbers, x, y }
     }
 
     /// Where a point lies; `None` if an axis has no place for it.
     fn place<'p>(&self, point: &'p Point) -> Option<(&'p Point, f64, f64)> {
         Some((point, self.x.place(point.x)?, self.y.place(point.y)?))
+    }
+
+    /// Where the points of a series lie that have a place.
+    fn places<'p>(&self, series: &'p Series) -> Vec<(&'p Point, f64, f64)> {
+        series.points.iter().filter_map(|point| self.place(point)).collect()
+    }
+
+    /// From the lowest to the highest round of a point, with a cap at each end.
+    fn whisker(&self, point: &Point, x: f64, half: f64) -> Option<String> {
+        let (low, high) = point.spread?;
+        let (low, high) = (at(self.y.place_or_end(low)), at(self.y.place_or_end(high)));
+        let (left, right) = (at(x - half), at(x + half));
+        Some(format!("M{left},{low}H{right}M{},{low}V{high}M{left},{high}H{right}", at(x)))
     }
 
     /// Where a line ends, if that is at the right edge and so beside its name.

@@ -3,10 +3,8 @@
 //! The page, the static pictures and the tables are made from the same figures, so that they cannot contradict each
 //! other.
 
-use serde::Serialize;
-
 /// One chart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name for links and files: lower-case letters, digits and dashes, unique in a report.
     pub id: String,
@@ -28,9 +26,18 @@ pub struct Figure {
     pub series: Vec<Series>,
 }
 
+impl Figure {
+    /// Every `x` of the figure, ascending.
+    pub fn xs(&self) -> Vec<f64> {
+        let mut xs: Vec<f64> = self.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        xs
+    }
+}
+
 /// How points are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Joined by lines, with the spread as a band or whisker.
     Lines,
@@ -39,7 +46,7 @@ pub enum Form {
 }
 
 /// One direction of a chart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// What the numbers are, with their unit.
     pub label: String,
@@ -53,8 +60,7 @@ pub struct Axis {
 }
 
 /// How a number is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// As it is, with three significant digits, thousands as k, millions as M.
     Count,
@@ -65,8 +71,7 @@ pub enum Unit {
 }
 
 /// Where a number lies on an axis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Scale {
     /// At a distance in proportion to it, from 0 on; from the lowest number if that is below 0.
     Linear,
@@ -80,7 +85,7 @@ pub enum Scale {
 }
 
 /// What belongs together in a chart: a lock, from one file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// As the legend calls it.
     pub name: String,
@@ -91,14 +96,13 @@ pub struct Series {
     pub source: usize,
     /// Whether it is drawn in grey, behind the others: where there are more series than colours, only the flagship and
     /// the best have one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quiet: bool,
     /// The points, ascending in `x`.
     pub points: Vec<Point>,
 }
 
 /// A figure with its spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     /// To the right.
     pub x: f64,
@@ -107,9 +111,7 @@ pub struct Point {
     /// Smallest and largest of the rounds; `None` of a single round.
     pub spread: Option<(f64, f64)>,
     /// Whether `y` is a lower bound: the window was over before what is shown.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// Whether the rounds, each with a seed of its own, fall into two groups: `y` is then in one of them or in neither.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bistable: bool,
 }

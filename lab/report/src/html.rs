@@ -1,8 +1,7 @@
 //! The report as one HTML file that needs nothing else.
 //!
-//! Answers, origins and tables are written here, so that they can be read where no script runs; the charts are drawn
-//! by `page/*.js` from the document, which the page carries as JSON. Nothing in a result file can be trusted: every
-//! text goes through the template, which escapes it, or through `json`.
+//! All of it can be read where no script runs. A script adds what a pointer and keys do to charts. Nothing in a result
+//! file can be trusted: every text goes through the template or the writer of SVG, which escape it, or through `json`.
 
 mod table;
 #[cfg(test)]
@@ -10,7 +9,8 @@ mod tests;
 mod timeline;
 
 use crate::document::{Document, Finding, Origin};
-use crate::figure::Figure;
+use crate::drawing::{Inline, chart_in_page, markers, swatch};
+use crate::figure::{Figure, Scale};
 use crate::palette::{DARK, Ground, HUES, Hue, LIGHT, QUIET};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
@@ -18,27 +18,11 @@ use serde::Serialize;
 const STYLE: &str = include_str!("html/page.css");
 /// For every page of ours: numbers as the tables write them, and elements whose text is never taken for markup.
 pub const BASICS: &str = concat!(include_str!("html/format.js"), include_str!("html/elements.js"));
-/// The parts share one scope, that of a module.
-const SCRIPT: &str = concat!(
-    include_str!("html/format.js"),
-    include_str!("html/elements.js"),
-    include_str!("html/scale.js"),
-    include_str!("html/style.js"),
-    include_str!("html/series.js"),
-    include_str!("html/option.js"),
-    include_str!("html/tooltip.js"),
-    include_str!("html/zoom.js"),
-    include_str!("html/legend.js"),
-    include_str!("html/lanes.js"),
-    include_str!("html/main.js"),
-);
-const LIBRARY: &str = include_str!("../vendor/echarts/echarts.min.js");
-/// Whoever passes a page on passes the library on, and its licence has to come with it.
-const LICENCES: [(&str, &str); 3] = [
-    ("Notice", include_str!("../vendor/echarts/NOTICE")),
-    ("Licence of Apache ECharts", include_str!("../vendor/echarts/LICENSE")),
-    ("Licence of d3", include_str!("../vendor/echarts/LICENSE-d3")),
-];
+/// The parts of each share one scope, that of a module.
+const CHARTS: &str = concat!(include_str!("html/elements.js"), include_str!("html/chart.js"));
+/// What zooms into traces, where there are any.
+const LANES: &str = concat!(include_str!("html/format.js"), include_str!("html/lanes.js"));
+
 /// Nothing is loaded from anywhere, whatever gets into the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; \
                       form-action 'none'";
@@ -60,9 +44,12 @@ pub fn page(document: &Document) -> String {
                     (origins(document))
                 }
                 (footer())
-                script type="application/json" id="report" { (PreEscaped(json(document))) }
-                script { (PreEscaped(LIBRARY)) }
-                script type="module" { (PreEscaped(SCRIPT)) }
+                // Written by a library that escapes all text.
+                @if !document.figures.is_empty() { (PreEscaped(markers())) }
+                script type="module" {
+                    (PreEscaped(CHARTS)) @if !document.timelines.is_empty() { (PreEscaped(LANES)) }
+                    "document.body.dataset.ready = 'true';"
+                }
             }
         }
     }
@@ -126,8 +113,7 @@ fn first(document: &Document) -> Markup {
     };
     html! {
         @if let Some(figure) = document.figures.first() {
-            (no_script())
-            div.first { h2.unseen { "First figure" } (self::figure(figure)) }
+            div.first { h2.unseen { "First figure" } (self::figure((0, figure))) }
         } @else if let Some(lanes) = document.timelines.first() {
             div.first { h2.unseen { "First figure" } (timeline::section(lanes)) }
         }
@@ -178,30 +164,41 @@ fn figures(document: &Document) -> Markup {
                 }
                 @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
                 @for lanes in timelines.iter().skip(usize::from(figures.is_empty())) { (timeline::section(lanes)) }
-                @for figure in figures.iter().skip(1) { (self::figure(figure)) }
+                @for figure in figures.iter().enumerate().skip(1) { (self::figure(figure)) }
             }
         }
     }
 }
 
-fn no_script() -> Markup {
+/// The figure, the nth of the page.
+fn figure((nth, figure): (usize, &Figure)) -> Markup {
+    let xs = figure.xs();
+    let Inline { room, places, svg } = chart_in_page(figure, &xs);
+    let (heading, text) = (format!("title-{nth}"), format!("text-{nth}"));
+    let before = if matches!(figure.x.scale, Scale::Names { .. }) { "" } else { &figure.x.label };
     html! {
-        noscript { p.note { "The charts are drawn by a script, and none runs here. Every point is in the tables below." } }
-    }
-}
-
-fn figure(figure: &Figure) -> Markup {
-    let alternative = format!("{}. {}", figure.title, figure.text);
-    html! {
-        section.figure id={ "fig-" (figure.id) } data-figure=(figure.id) {
-            h3 { (figure.title) }
+        section.figure id={ "fig-" (figure.id) } {
+            h3 id=(heading) { (figure.title) }
             p.caption { (figure.caption) }
-            div.plot { div.chart role="img" aria-label=(alternative.trim_end()) {} }
+            // A script makes buttons of the names.
+            div.legend role="group" aria-label="Series" {
+                @for series in &figure.series {
+                    span { (PreEscaped(swatch(figure.form, series))) bdi { (series.name) } }
+                }
+            }
+            div.plot {
+                div.chart role="img" aria-labelledby={ (heading) " " (text) } style=(room) data-xs=(places) data-x=(before) {
+                    p { (figure.y.label) }
+                    (PreEscaped(svg))
+                    p { (figure.x.label) }
+                }
+            }
             details.data {
                 summary { "In words and numbers" }
-                @if !figure.text.is_empty() { p.text { (figure.text) } }
-                div.scroll tabindex="0" role="region" aria-label={ "Data: " (figure.title) } { (table::table(figure)) }
+                div.scroll tabindex="0" role="region" aria-label={ "Data: " (figure.title) } { (table::table(figure, &xs)) }
             }
+            // Seen with the table. Inside, it could not name the chart while that is closed.
+            p.text id=(text) { (figure.text) }
         }
     }
 }
@@ -234,10 +231,6 @@ fn footer() -> Markup {
     html! {
         footer {
             p { "Written by " code { "ondeck report" } " " (env!("CARGO_PKG_VERSION")) "." }
-            details {
-                summary { "The charts are drawn by Apache ECharts, which is part of this page" }
-                @for (name, text) in LICENCES { h2 { (name) } pre tabindex="0" { (text) } }
-            }
         }
     }
 }

@@ -100,7 +100,7 @@ impl<'a> Bottom<'a> {
 }
 
 /// Whether each text has its place to itself.
-fn have_room(ticks: &[(f64, String)]) -> bool {
+pub(super) fn have_room(ticks: &[(f64, String)]) -> bool {
     let half = |text: &str| width(text, AXIS_SIZE) / 2.0;
     ticks.windows(2).all(|pair| pair[1].0 - half(&pair[1].1) - pair[0].0 - half(&pair[0].1) > 8.0)
 }

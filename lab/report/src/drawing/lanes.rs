@@ -46,8 +46,8 @@ struct Drawn {
 #[derive(Serialize)]
 struct DrawnLane {
     name: String,
-    /// For each place, in the same order: from when, from the window's begin on, for how long, and in how many spans.
-    runs: Vec<Vec<(u64, u64, usize)>>,
+    /// For each place, in the same order: so long after the one before it, for how long, and in how many spans if several.
+    runs: Vec<Vec<Vec<u64>>>,
 }
 
 /// A reader who zooms sees what is so many times shorter than what the whole picture shows.
@@ -60,8 +60,13 @@ impl Serialize for Lanes {
         let ruler = Ruler::new(&time(), &[0.0, (end - begin) as f64], Ends::Exact, (0.0, WIDTH * FINEST));
         let drawn: Vec<Place> = Place::ALL.into_iter().filter(|place| look(*place).is_some()).collect();
         let of_place = |lane: &Lane, place: Place| {
-            let runs = runs(lane, place, begin, &ruler).into_iter();
-            runs.map(|run| (run.from_ns - begin, run.to_ns - run.from_ns, run.times)).collect()
+            let mut last = begin;
+            let told = |run: Run| {
+                let (gap, length) = (run.from_ns - last, run.to_ns - run.from_ns);
+                last = run.to_ns;
+                if run.times == 1 { vec![gap, length] } else { vec![gap, length, run.times as u64] }
+            };
+            runs(lane, place, begin, &ruler).into_iter().map(told).collect()
         };
         let lane = |lane: &Lane| DrawnLane {
             name: super::clean(&lane.name),

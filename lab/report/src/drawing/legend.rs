@@ -67,7 +67,7 @@ impl<'a> Legend<'a> {
             true => rows.iter().map(|(_, end)| height(*end).min(bottom)).collect(),
             false => (0..rows.len()).map(|row| top + ROW * (row as f64 + 0.5)).collect(),
         };
-        let heights = apart(&wished, top + ROW / 2.0, bottom - ROW / 2.0);
+        let heights = apart(&wished, ROW, (top + ROW / 2.0, bottom - ROW / 2.0));
         let mut group = Group::new().set("class", "legend");
         for ((entry, end), y) in rows.into_iter().zip(heights) {
             group = group.add(entry.draw((left, left + self.width), y, end));
@@ -105,20 +105,20 @@ impl Entry<'_> {
 
 /// Heights at least a row apart, in the same order, between the two ends, and together as near as can be to what is
 /// wished: neighbours that are too close share the way.
-fn apart(wished: &[f64], top: f64, bottom: f64) -> Vec<f64> {
+pub(super) fn apart(wished: &[f64], row: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
     // Less one row for each before it, the heights need only not to fall; what falls is put together at its mean.
     let mut pools: Vec<(f64, usize)> = Vec::new();
-    for (row, wish) in wished.iter().enumerate() {
-        let mut pool = (wish - ROW * row as f64, 1);
+    for (nth, wish) in wished.iter().enumerate() {
+        let mut pool = (wish - row * nth as f64, 1);
         while let Some((mean, n)) = pools.pop_if(|(mean, _)| *mean > pool.0) {
             let all = n + pool.1;
             pool = ((mean * n as f64 + pool.0 * pool.1 as f64) / all as f64, all);
         }
         pools.push(pool);
     }
-    let last = (bottom - ROW * wished.len().saturating_sub(1) as f64).max(top);
+    let last = (bottom - row * wished.len().saturating_sub(1) as f64).max(top);
     let levels = pools.into_iter().flat_map(|(mean, n)| std::iter::repeat_n(mean.clamp(top, last), n));
-    levels.enumerate().map(|(row, level)| level + ROW * row as f64).collect()
+    levels.enumerate().map(|(nth, level)| level + row * nth as f64).collect()
 }
 
 #[cfg(test)]
@@ -127,15 +127,15 @@ mod tests {
 
     #[test]
     fn names_stand_where_lines_end_if_there_is_room() {
-        assert_eq!(apart(&[100.0, 200.0], 0.0, 300.0), [100.0, 200.0]);
+        assert_eq!(apart(&[100.0, 200.0], ROW, (0.0, 300.0)), [100.0, 200.0]);
     }
 
     #[test]
     fn names_that_are_too_close_share_the_way() {
-        assert_eq!(apart(&[100.0, 100.0, 200.0], 0.0, 300.0), [90.0, 110.0, 200.0]);
-        assert_eq!(apart(&[0.0, 0.0], 0.0, 300.0), [0.0, 20.0]);
-        assert_eq!(apart(&[300.0, 300.0], 0.0, 300.0), [280.0, 300.0]);
-        assert!(apart(&[], 0.0, 300.0).is_empty());
+        assert_eq!(apart(&[100.0, 100.0, 200.0], ROW, (0.0, 300.0)), [90.0, 110.0, 200.0]);
+        assert_eq!(apart(&[0.0, 0.0], ROW, (0.0, 300.0)), [0.0, 20.0]);
+        assert_eq!(apart(&[300.0, 300.0], ROW, (0.0, 300.0)), [280.0, 300.0]);
+        assert!(apart(&[], ROW, (0.0, 300.0)).is_empty());
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let wished: Vec<f64> = (0..15).map(|n| f64::from(n * n % 7 * 40)).collect();
         let mut wished = wished;
         wished.sort_by(f64::total_cmp);
-        let heights = apart(&wished, 0.0, 280.0);
+        let heights = apart(&wished, ROW, (0.0, 280.0));
         assert!(heights.windows(2).all(|pair| pair[1] - pair[0] > ROW - 1e-9), "{heights:?}");
         assert!(heights[0] >= 0.0 && heights[14] <= 280.0 + 1e-9, "{heights:?}");
     }

@@ -9,7 +9,7 @@ use svg::node::element::{Circle, Group, Path, Polygon, Polyline, Rectangle, Titl
 use svg::node::{Node, Value};
 
 /// Up to so many series have a band between their spreads; more of them would only darken each other.
-const BANDS: usize = 4;
+pub(super) const BANDS: usize = 4;
 /// Widest bar in pixels.
 const MOST_BAR: f64 = 44.0;
 /// Part of the way to its neighbours that a group of bars fills.
@@ -18,9 +18,9 @@ const FILLED: f64 = 0.8;
 /// How a series is told from the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
-    style: usize,
-    source: usize,
-    is_quiet: bool,
+    pub(super) style: usize,
+    pub(super) source: usize,
+    pub(super) is_quiet: bool,
 }
 
 impl Look {
@@ -105,7 +105,7 @@ pub(super) fn marker(look: &Look, x: f64, y: f64) -> Box<dyn Node> {
 /// The series as a line with markers.
 pub(super) fn line(figure: &Figure, frame: &Frame, series: &Series, n_series: usize) -> Group {
     let look = Look::of(series);
-    let places: Vec<(&Point, f64, f64)> = series.points.iter().filter_map(|point| frame.place(point)).collect();
+    let places = frame.places(series);
     let mut group = look.group();
     if n_series <= BANDS && places.len() > 1 {
         group = group.add(band(&frame.y, &places));
@@ -114,8 +114,7 @@ pub(super) fn line(figure: &Figure, frame: &Frame, series: &Series, n_series: us
             group = whisker(group, frame, point, *x, 3.0);
         }
     }
-    let path: Vec<String> = places.iter().map(|(_, x, y)| format!("{},{}", at(*x), at(*y))).collect();
-    let path = Polyline::new().set("points", path.join(" ")).set("fill", "none").set("stroke-linejoin", "round");
+    let path = polyline(&places).set("fill", "none").set("stroke-linejoin", "round");
     group = group.add(stroke(path, &look));
     for (point, x, y) in &places {
         group = group.add(Group::new().add(explanation(figure, series, point)).add(marker(&look, *x, *y)));
@@ -123,7 +122,13 @@ pub(super) fn line(figure: &Figure, frame: &Frame, series: &Series, n_series: us
     group
 }
 
-fn band(y: &Ruler, places: &[(&Point, f64, f64)]) -> Polygon {
+/// From point to point.
+pub(super) fn polyline(places: &[(&Point, f64, f64)]) -> Polyline {
+    let path: Vec<String> = places.iter().map(|(_, x, y)| format!("{},{}", at(*x), at(*y))).collect();
+    Polyline::new().set("points", path.join(" "))
+}
+
+pub(super) fn band(y: &Ruler, places: &[(&Point, f64, f64)]) -> Polygon {
     let ends = |point: &Point| point.spread.unwrap_or((point.y, point.y));
     let upper = places.iter().map(|(point, x, _)| (*x, y.place_or_end(ends(point).1)));
     let lower = places.iter().rev().map(|(point, x, _)| (*x, y.place_or_end(ends(point).0)));
@@ -132,11 +137,9 @@ fn band(y: &Ruler, places: &[(&Point, f64, f64)]) -> Polygon {
 }
 
 fn whisker(group: Group, frame: &Frame, point: &Point, x: f64, half: f64) -> Group {
-    let Some((low, high)) = point.spread else { return group };
-    let (low, high) = (at(frame.y.place_or_end(low)), at(frame.y.place_or_end(high)));
-    let (left, right) = (at(x - half), at(x + half));
-    let path = format!("M{left},{low}H{right}M{},{low}V{high}M{left},{high}H{right}", at(x));
-    group.add(Path::new().set("d", path).set("fill", "none").set("stroke-width", "1.4").set("stroke-opacity", "0.65"))
+    let Some(path) = frame.whisker(point, x, half) else { return group };
+    let path = Path::new().set("d", path).set("fill", "none");
+    group.add(path.set("stroke-width", "1.4").set("stroke-opacity", "0.65"))
 }
 
 /// What a pointer that rests on a point is told, in a browser.
@@ -149,31 +152,61 @@ fn explanation(figure: &Figure, series: &Series, point: &Point) -> Title {
 
 /// All series as bars, side by side at each `x`.
 pub(super) fn bars(figure: &Figure, frame: &Frame, series: &[&Series]) -> Vec<Group> {
-    let n = series.len().max(1) as f64;
-    let wide = (frame.slot(series) * FILLED / n).min(MOST_BAR);
-    let draw = |(nth, series): (usize, &&Series)| {
-        let shift = (nth as f64 - n / 2.0) * wide;
-        let mut group = Look::of(series).group();
-        for (point, x, y) in series.points.iter().filter_map(|point| frame.place(point)) {
-            let bar = bar(Look::of(series), (x + shift, frame.y.base()), (wide, y));
-            group = group.add(Group::new().add(explanation(figure, series, point)).add(bar));
-            group = whisker(group, frame, point, x + shift + wide / 2.0, (wide / 4.0).min(4.0));
+    let draw = |(series, bars): (&Series, Vec<Bar>)| {
+        let look = Look::of(series);
+        let mut group = look.group();
+        for bar in bars {
+            let shape = match look.source {
+                0 => bar.shape().set("stroke", "none").set("fill-opacity", "0.85"),
+                // Of files beyond the first, it is paler, with a dashed edge.
+                source => {
+                    bar.shape().set("fill-opacity", "0.35").set("stroke-dasharray", DASHES[source % DASHES.len()])
+                }
+            };
+            group = group.add(Group::new().add(explanation(figure, series, bar.point)).add(shape));
+            group = whisker(group, frame, bar.point, bar.middle(), bar.cap());
         }
         group
     };
-    series.iter().enumerate().map(draw).collect()
+    bars_of(frame, series).into_iter().map(draw).collect()
 }
 
-/// A bar from its base to `y`. Of files beyond the first, it is paler, with a dashed edge.
-fn bar(look: Look, (left, base): (f64, f64), (wide, y): (f64, f64)) -> Rectangle {
-    let gap = (wide / 10.0).min(1.5);
-    let bar = Rectangle::new()
-        .set("x", at(left + gap / 2.0))
-        .set("y", at(base.min(y)))
-        .set("width", at(wide - gap))
-        .set("height", at((base - y).abs()));
-    match look.source {
-        0 => bar.set("stroke", "none").set("fill-opacity", "0.85"),
-        source => bar.set("fill-opacity", "0.35").set("stroke-dasharray", DASHES[source % DASHES.len()]),
+/// Where a bar stands.
+pub(super) struct Bar<'p> {
+    pub(super) point: &'p Point,
+    left: f64,
+    wide: f64,
+    base: f64,
+    y: f64,
+}
+
+impl Bar<'_> {
+    /// A little narrower than its place, so that neighbours do not touch.
+    pub(super) fn shape(&self) -> Rectangle {
+        let gap = (self.wide / 10.0).min(1.5);
+        let shape = Rectangle::new().set("x", at(self.left + gap / 2.0)).set("y", at(self.base.min(self.y)));
+        shape.set("width", at(self.wide - gap)).set("height", at((self.base - self.y).abs()))
     }
+
+    pub(super) fn middle(&self) -> f64 {
+        self.left + self.wide / 2.0
+    }
+
+    /// Half of what the ends of its whisker take.
+    pub(super) fn cap(&self) -> f64 {
+        (self.wide / 4.0).min(4.0)
+    }
+}
+
+/// The bars of each series.
+pub(super) fn bars_of<'s>(frame: &Frame, series: &[&'s Series]) -> Vec<(&'s Series, Vec<Bar<'s>>)> {
+    let n = series.len().max(1) as f64;
+    let wide = (frame.slot(series) * FILLED / n).min(MOST_BAR);
+    let of_series = |(nth, series): (usize, &&'s Series)| {
+        let shift = (nth as f64 - n / 2.0) * wide;
+        let base = frame.y.base();
+        let bar = |(point, x, y)| Bar { point, left: x + shift, wide, base, y };
+        (*series, frame.places(series).into_iter().map(bar).collect())
+    };
+    series.iter().enumerate().map(of_series).collect()
 }

@@ -28,6 +28,8 @@ pub(super) struct Ruler {
     /// Pixels of the two ends.
     from: f64,
     to: f64,
+    /// Whether places are whole pixels.
+    pub(super) is_whole: bool,
     /// What stands at the axis: value and text.
     pub(super) ticks: Vec<(f64, String)>,
 }
@@ -50,7 +52,7 @@ impl Ruler {
             Scale::Names { names } => names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect(),
             _ => at.into_iter().map(|value| (value, tick(value, axis.unit))).collect(),
         };
-        Ruler { scale: axis.scale.clone(), low, high, from, to, ticks }
+        Ruler { scale: axis.scale.clone(), low, high, from, to, is_whole: false, ticks }
     }
 
     /// The pixel of a value; `None` if the axis has no place for it.
@@ -63,7 +65,8 @@ impl Ruler {
             Scale::Log => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             Scale::Linear | Scale::Names { .. } => (value - self.low) / (self.high - self.low),
         };
-        Some(self.from + share * (self.to - self.from))
+        let place = self.from + share * (self.to - self.from);
+        Some(if self.is_whole { place.round() } else { place })
     }
 
     /// The pixel of a value, or of the axis' beginning if the axis has no place for it: where bars and whiskers end.

@@ -242,3 +242,63 @@ fn the_same_figure_is_the_same_bytes() {
         assert!(attribute.split([' ', ',']).all(|number| finest(number) <= 1), "{attribute}");
     }
 }
+
+#[test]
+fn a_chart_in_a_page_is_that_of_the_file_stretched() {
+    for (form, n_series) in [(Form::Lines, 3), (Form::Lines, 24), (Form::Bars, 3)] {
+        let mut figure = figure(n_series);
+        figure.form = form;
+        let (xs, file) = (figure.xs(), drawn(&figure));
+        let Inline { places, svg, .. } = chart_in_page(&figure, &xs);
+        let (page, file) = (roxmltree::Document::parse(&svg).unwrap(), roxmltree::Document::parse(&file).unwrap());
+        let of_series = |style: usize| -> Vec<Node> {
+            let of = |up: Node| up.attribute("class").is_some_and(|class| class.starts_with(&format!("s{style} ")));
+            page.descendants().filter(|node| node.parent().is_some_and(of)).collect()
+        };
+        let places = numbers(&places);
+        assert_eq!(places.len(), xs.len());
+        for style in 0..n_series {
+            let points =
+                |name: &str| of_series(style).into_iter().filter(|node| node.has_tag_name(name)).collect::<Vec<Node>>();
+            let shapes = points(if form == Form::Lines { "use" } else { "rect" });
+            assert_eq!(shapes.len(), xs.len(), "{form:?}: {svg}");
+            if form == Form::Bars {
+                continue;
+            }
+            let line = numbers(points("polyline")[0].attribute("points").unwrap());
+            for (at, shape) in shapes.iter().enumerate() {
+                let [x, y] = ["x", "y"].map(|name| numbers(shape.attribute(name).unwrap())[0]);
+                let expected = [places[at], line[2 * at], line[2 * at + 1]];
+                assert_eq!([x * 10.0, x * 10.0, y * 10.0].map(f64::round), expected);
+            }
+            // Upwards, parts of the whole are those of the file.
+            let file = file.descendants().filter(|node| node.tag_name().name() == "polyline").nth(n_series - 1 - style);
+            let heights = |line: &[f64]| line.iter().skip(1).step_by(2).copied().collect::<Vec<f64>>();
+            let (file, page) = (heights(&numbers(file.unwrap().attribute("points").unwrap())), heights(&line));
+            let scale = (file[0] - file[1]) / (page[0] - page[1]).max(1e-9);
+            let is_close = |(one, other): (&f64, &f64)| ((one - file[0]) - (other - page[0]) * scale).abs() < 2.0;
+            assert!(page[0] == page[1] || file.iter().zip(&page).all(is_close), "{file:?} {page:?}");
+        }
+    }
+}
+
+#[test]
+fn a_phone_has_fewer_numbers_at_an_axis_or_steeper_names() {
+    let mut figure = figure(2);
+    let ticks: Vec<f64> = (1..=16).map(f64::from).collect();
+    figure.series = vec![series(0, &ticks.iter().map(|x| (*x, 1.0)).collect::<Vec<_>>())];
+    (figure.x.ticks, figure.x.scale) = (ticks, Scale::Linear);
+    let texts_of = |figure: &Figure| {
+        let Inline { svg, room, .. } = chart_in_page(figure, &figure.xs());
+        (
+            texts(&svg.replace("<svg>", "<svg xmlns=\"http://www.w3.org/2000/svg\">"), "text").len(),
+            count(&svg, "class=\"wide\""),
+            room,
+        )
+    };
+    let (all, only_wide, _) = texts_of(&figure);
+    assert!(only_wide > 0 && only_wide < all, "{only_wide} of {all}");
+    figure.x.scale = Scale::Names { names: (0..6).map(|n| format!("a longer name {n}")).collect() };
+    let (_, only_wide, room) = texts_of(&figure);
+    assert!(only_wide == 0 && room.contains("--steep"), "{only_wide} {room}");
+}

@@ -26,10 +26,3 @@ function format(unit, value) {
 function formatTick(unit, value) {
   return format(unit, value).replace(/(\.\d*?)0+(?=$|\D)/, '$1').replace(/\.(?=$|\D)/, '');
 }
-
-/** A place to the right. Thread counts are whole numbers and are not rounded. */
-function formatPlace(axis, value) {
-  if (axis.scale.kind === 'names') return axis.scale.names[value] ?? String(value);
-  if (axis.unit === 'count' && Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
-  return formatTick(axis.unit, value);
-}

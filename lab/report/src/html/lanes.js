@@ -10,9 +10,30 @@ const FINEST = 32;
 const LEAST_BAR = 0.7;
 const TICKS = 6;
 
+/** Ticks at even distances of 1, 2 or 5 times a power of ten. */
+function ticksBetween([least, most]) {
+  const finest = (most - least) / TICKS;
+  const power = 10 ** Math.floor(Math.log10(finest));
+  const step = [1, 2, 5, 10].map((times) => times * power).find((one) => one >= finest * (1 - 1e-9));
+  const first = Math.ceil(least / step - 1e-9);
+  const last = Math.floor(most / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+}
+
+/** Runs as `[from, length, times]`: the page has for each how long after the one before it it begins. */
+function placed(runs) {
+  let end = 0;
+  return runs.map(([gap, length, times = 1]) => {
+    end += gap + length;
+    return [end - length, length, times];
+  });
+}
+
 class Zoomable {
-  constructor(section, drawn) {
-    this.drawn = drawn;
+  constructor(section) {
+    this.drawn = JSON.parse(section.querySelector('script').textContent);
+    const { drawn } = this;
+    this.runs = drawn.lanes.map(({ runs }) => runs.map(placed));
     this.box = section.querySelector('.lanes');
     this.svg = this.box.querySelector('svg');
     this.lanes = [...this.svg.querySelectorAll('.lane')];
@@ -74,10 +95,10 @@ class Zoomable {
     const [from, to] = this.range;
     const [left, right] = this.edges;
     const x = (ns) => left + ((ns - from) / (to - from)) * (right - left);
-    this.lanes.forEach((group, index) => group.replaceChildren(...this.bars(group.dataset, this.drawn.lanes[index], x)));
+    this.lanes.forEach((group, index) => group.replaceChildren(...this.bars(group.dataset, index, x)));
     const { top, bottom } = this.ticks.dataset;
     const y = Number(bottom);
-    const marks = linearTicks(this.range, TICKS).flatMap((ns) => {
+    const marks = ticksBetween(this.range).flatMap((ns) => {
       const text = svgElement('text', { x: Math.min(x(ns), right - 20), y: y + 23, 'font-size': 13, class: 'muted', 'text-anchor': 'middle' });
       text.textContent = formatTick('ns', ns);
       return [svgElement('line', { x1: x(ns), x2: x(ns), y1: top, y2: y + 5, class: 'grid' }), text];
@@ -103,11 +124,12 @@ class Zoomable {
   }
 
   /** What is at a place between the ends, the highest bars last, over the others. */
-  bars({ middle, height }, { name, runs }, x) {
+  bars({ middle, height }, lane, x) {
+    const { name } = this.drawn.lanes[lane];
     const [from, to] = this.range;
     const groups = this.drawn.places.map(([hue, place, part], index) => {
       const group = svgElement('g', { class: `hue${hue}` });
-      for (const [start, length, times] of this.seen(runs[index])) {
+      for (const [start, length, times] of this.seen(this.runs[lane][index])) {
         const [begin, end] = [x(Math.max(from, start)), x(Math.min(to, start + length))];
         const size = { x: begin, width: Math.max(LEAST_BAR, end - begin), y: middle - (height * part) / 2, height: height * part };
         const title = svgElement('title', {});
@@ -184,3 +206,5 @@ class Zoomable {
     this.svg.addEventListener('pointercancel', forget);
   }
 }
+
+document.querySelectorAll('section.timeline').forEach((section) => new Zoomable(section));

@@ -5,8 +5,7 @@ use crate::wording;
 use maud::{Markup, html};
 
 /// One row for each series and a column for each `x`, or the other way round: whichever is narrower.
-pub(super) fn table(figure: &Figure) -> Markup {
-    let xs = xs(figure);
+pub(super) fn table(figure: &Figure, xs: &[f64]) -> Markup {
     let label = |x: &f64| exact(&figure.x, *x);
     if xs.len() > figure.series.len() {
         let header: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
@@ -22,10 +21,10 @@ pub(super) fn table(figure: &Figure) -> Markup {
 fn grid(corner: &str, header: &[&str], rows: Vec<(String, Vec<Markup>)>) -> Markup {
     html! {
         table {
-            thead { tr { th scope="col" { (corner) } @for name in header { th scope="col" { bdi { (name) } } } } }
+            thead { tr { th { (corner) } @for name in header { th { (name) } } } }
             tbody {
                 @for (name, cells) in rows {
-                    tr { th scope="row" { bdi { (name) } } @for cell in cells { td { (cell) } } }
+                    tr { th { (name) } @for cell in cells { td { (cell) } } }
                 }
             }
         }
@@ -46,14 +45,6 @@ fn cell(unit: Unit, point: &Point) -> Markup {
             " " small { (number(unit, least)) " to " (number(unit, most)) }
         }
     }
-}
-
-/// Every `x` of the figure, ascending.
-fn xs(figure: &Figure) -> Vec<f64> {
-    let mut xs: Vec<f64> = figure.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
-    xs.sort_by(f64::total_cmp);
-    xs.dedup();
-    xs
 }
 
 /// A place on the axis: its name if it has one; thread counts are whole numbers and are not rounded.

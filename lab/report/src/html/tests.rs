@@ -102,11 +102,6 @@ fn markup(page: &str) -> String {
     rest
 }
 
-fn data(page: &str) -> &str {
-    let (_, after) = page.split_once("id=\"report\">").expect("the page has data");
-    after.split_once("</script>").expect("the data end").0
-}
-
 #[test]
 fn what_matters_is_there_without_a_script() {
     let text = markup(&page(&document()));
@@ -119,7 +114,7 @@ fn what_matters_is_there_without_a_script() {
         "<li>other programs used 0.3 CPUs</li>",
         "1 warning",
         "3 more charts are left out.",
-        "<noscript>",
+        "<polyline points=\"250,",
     ] {
         assert!(text.contains(expected), "{expected} is missing");
     }
@@ -130,17 +125,17 @@ fn what_matters_is_there_without_a_script() {
 #[test]
 fn every_point_is_in_a_table() {
     let text = markup(&page(&document()));
-    let row = "<th scope=\"row\"><bdi>ondeck</bdi></th><td>1.50 us <small>1.35 us to 1.80 us</small></td>\
+    let row = "<th>ondeck</th><td>1.50 us <small>1.35 us to 1.80 us</small></td>\
                <td>2.00 ms <small>1.80 ms to 2.40 ms</small></td>";
     assert!(text.contains(row), "{text}");
-    assert!(text.contains("<bdi>std</bdi></th><td>0 ns <small>0 ns to 0 ns</small></td><td></td>"), "{text}");
+    assert!(text.contains("<th>std</th><td>0 ns <small>0 ns to 0 ns</small></td><td></td>"), "{text}");
 }
 
 #[test]
 fn a_point_is_shown_as_what_it_is() {
     let mut figure = document().figures.remove(0);
     (figure.series[0].points[0].at_least, figure.series[0].points[1].bistable) = (true, true);
-    let table = table::table(&figure).into_string();
+    let table = table::table(&figure, &figure.xs()).into_string();
     assert!(table.contains("<td>&gt;1.50 us <small>"), "{table}");
     assert!(table.contains("<td>2.00 ms bistable <small>"), "{table}");
 }
@@ -149,8 +144,8 @@ fn a_point_is_shown_as_what_it_is() {
 fn a_table_is_no_wider_than_need_be() {
     let mut figure = document().figures.remove(0);
     figure.series.truncate(1);
-    let table = table::table(&figure).into_string();
-    assert!(table.contains("<th scope=\"row\"><bdi>p99</bdi></th><td>2.00 ms"), "{table}");
+    let table = table::table(&figure, &figure.xs()).into_string();
+    assert!(table.contains("<th>p99</th><td>2.00 ms"), "{table}");
 }
 
 #[test]
@@ -158,34 +153,31 @@ fn thread_counts_are_not_rounded() {
     let mut figure = document().figures.remove(0);
     figure.x = axis("threads", Unit::Count, Scale::Log);
     figure.series[0].points[1].x = 1234.0;
-    assert!(table::table(&figure).into_string().contains("<bdi>1234</bdi>"));
+    assert!(table::table(&figure, &figure.xs()).into_string().contains(">1234<"));
 }
 
 #[test]
 fn hostile_text_is_text() {
     for text in HOSTILE.iter().map(|text| text.to_string()).chain(["x".repeat(1000)]) {
         let page = page(&document_of(&text));
-        assert_eq!(page.matches("<script").count(), 3, "{text:?} opens a script");
-        assert_eq!(page.matches("</script").count(), 3, "{text:?} closes a script");
+        assert_eq!(page.matches("<script").count(), 1, "{text:?} opens a script");
+        assert_eq!(page.matches("</script").count(), 1, "{text:?} closes a script");
         let markup = markup(&page);
         for tag in ["<img", "<b>", "<!--"] {
             assert!(!markup.contains(tag), "{text:?} becomes {tag}");
         }
         let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
         assert!(markup.contains(&format!("<h1>{escaped}</h1>")), "{text:?} is not shown as it is");
-        assert!(markup.contains(&format!("data-figure=\"{escaped}\"")), "{text:?} leaves its attribute");
+        assert!(markup.contains(&format!("id=\"fig-{escaped}\"")), "{text:?} leaves its attribute");
     }
 }
 
 #[test]
-fn the_data_are_the_document() {
-    for document in HOSTILE.iter().map(|text| document_of(text)).chain([document()]) {
-        let page = page(&document);
-        let data = data(&page);
-        assert!(!data.contains(['<', '\u{2028}', '\u{2029}']), "{data}");
-        let parsed: serde_json::Value = serde_json::from_str(data).expect("the data are JSON");
-        assert_eq!(parsed, serde_json::to_value(&document).unwrap());
-    }
+fn data_cannot_end_their_element() {
+    let data = json(&HOSTILE);
+    assert!(!data.contains(['<', '\u{2028}', '\u{2029}']), "{data}");
+    let parsed: Vec<String> = serde_json::from_str(&data).expect("the data are JSON");
+    assert_eq!(parsed, HOSTILE);
 }
 
 #[test]
@@ -201,13 +193,13 @@ fn nothing_is_loaded() {
         assert!(!STYLE.contains(loads), "the style sheet has {loads}");
     }
     for loads in ["fetch(", "XMLHttpRequest", "import", "innerHTML", "insertAdjacentHTML", "eval("] {
-        assert!(!SCRIPT.contains(loads), "the script has {loads}");
+        assert!(!CHARTS.contains(loads) && !LANES.contains(loads), "a script has {loads}");
     }
 }
 
 #[test]
 fn what_is_taken_in_cannot_end_its_element() {
-    for script in [LIBRARY, SCRIPT] {
+    for script in [CHARTS, LANES] {
         let script = script.to_lowercase();
         assert!(!script.contains("</script") && !script.contains("<script") && !script.contains("<!--"));
     }
@@ -224,20 +216,13 @@ fn charts_and_pictures_look_alike() {
                 && page.contains(&format!("--style-{n}:{};", hue.dark))
         );
     }
-    assert!(SCRIPT.contains(&format!("const COLOURS = {};", HUES.len())));
-    let (_, markers) = SCRIPT.split_once("const MARKERS = [\n").expect("the script has markers");
-    assert_eq!(markers.lines().take_while(|line| *line != "];").count(), MARKERS.len());
-    let dashes: Vec<String> = DASHES[1..].iter().map(|dash| format!("[{}]", dash.replace(' ', ", "))).collect();
-    assert!(SCRIPT.contains(&format!("const DASHES = ['solid', {}];", dashes.join(", "))));
-}
-
-#[test]
-fn the_library_is_the_one_that_its_readme_names() {
-    let readme = include_str!("../../vendor/echarts/README.md");
-    let version = readme.lines().find_map(|line| line.strip_prefix("| version | ")).expect("a row with the version");
-    let version = version.trim_end_matches(" |");
-    assert!(LIBRARY.contains(&format!("version=\"{version}\"")), "another version than {version}");
-    assert!(LIBRARY[..1000].contains("Apache License, Version 2.0"));
+    for (source, dash) in DASHES.iter().enumerate().skip(1) {
+        let rule = format!(".file{source} > :is(polyline, use, rect) {{ stroke-dasharray: {dash}; }}");
+        assert!(STYLE.contains(&rule), "no {rule}");
+    }
+    let ids = (0..=MARKERS.len() as u8).flat_map(|shape| [b'a', b'A'].map(|first| char::from(first + shape)));
+    assert!(ids.into_iter().all(|id| page.contains(&format!("<g id=\"{id}\">"))));
+    assert!(page.contains("<use href=\"#a\""));
 }
 
 /// Rows of 24 locks with long names and every figure, two rounds of each.

@@ -14,6 +14,7 @@ pub(super) fn section(lanes: &Lanes) -> Markup {
             div.lanes tabindex="0" role="region" aria-label={ "Picture: " (lanes.title) } {
                 (PreEscaped(lanes_in_page(lanes, &alternative)))
             }
+            script type="application/json" { (PreEscaped(super::json(lanes))) }
             details.data {
                 summary { "In words and numbers" }
                 p.text { (lanes.text) }

@@ -1,8 +1,9 @@
-//! The charts under the mouse: what is drawn, told, hidden and enlarged.
+//! The charts under the mouse: what is drawn, told and hidden.
 
 use crate::pages::{HOSTILE, Page, REAL, TOY};
 use crate::tab::{Spot, Tab, WIDE};
-use crate::values::{Figure, figures, is_written_as, number, open, sample};
+use crate::values::{Figure, InPage, figures, is_written_as, number, open, sample};
+use ondeck_report::figure::{Form, Scale};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -36,13 +37,10 @@ pub(crate) fn tooltip(tab: &mut Tab, figure: &Figure) -> Option<Tooltip> {
     tab.eval(&format!("tooltipOf({})", figure.section()))
 }
 
-/// Points that have a place on a chart as it is first shown.
-fn drawable(tab: &mut Tab, figure: &Figure, series: usize) -> usize {
-    let pressed = |axis: &str| figure.select(&format!("button.scale[data-axis={axis}][aria-pressed=true]"));
-    let is_log =
-        |tab: &mut Tab, axis| tab.eval::<bool>(&format!("document.querySelector('{}') !== null", pressed(axis)));
-    let (log_x, log_y) = (is_log(tab, "x"), is_log(tab, "y"));
-    let is_bar = figure.form == "bars";
+/// Points that have a place on a chart.
+fn drawable(figure: &Figure, series: usize) -> usize {
+    let (log_x, log_y) = (figure.x.scale == Scale::Log, figure.y.scale == Scale::Log);
+    let is_bar = figure.form == Form::Bars;
     let has_place = |x: f64, y: f64| (!log_x || x > 0.0) && (!log_y || y > 0.0) && (!is_bar || y > 0.0);
     figure.series[series].points.iter().filter(|point| has_place(point.x, point.y)).count()
 }
@@ -52,7 +50,7 @@ fn drawable(tab: &mut Tab, figure: &Figure, series: usize) -> usize {
 fn every_point_is_drawn_in_the_colour_of_its_series() {
     for page in [&TOY, &REAL, &HOSTILE] {
         let mut tab = open(page, WIDE);
-        let figures = figures(&mut tab);
+        let figures = figures(page);
         assert!(!figures.is_empty());
         for figure in &figures {
             let colours: Vec<String> = tab.eval(&format!("seriesButtons({}).map(colourOf)", figure.section()));
@@ -60,7 +58,7 @@ fn every_point_is_drawn_in_the_colour_of_its_series() {
             for (index, colour) in colours.iter().enumerate() {
                 // Several files may share a colour.
                 let alike = (0..colours.len()).filter(|other| colours[*other] == *colour);
-                let expected: usize = alike.map(|other| drawable(&mut tab, figure, other)).sum();
+                let expected: usize = alike.map(|other| drawable(figure, other)).sum();
                 let drawn = shapes(&mut tab, figure, index);
                 let name = &figure.series[index].name;
                 assert!(drawn >= expected, "{}: {name}: {drawn} shapes for {expected} points", figure.id);
@@ -88,8 +86,8 @@ fn sweep(tab: &mut Tab, figure: &Figure) -> Vec<Tooltip> {
 
 /// How a place is called in the first line of a tooltip.
 fn place_name(figure: &Figure, x: f64) -> String {
-    match figure.x.scale.kind.as_str() {
-        "names" => figure.x.scale.names[x as usize].clone(),
+    match &figure.x.scale {
+        Scale::Names { names } => names[x as usize].clone(),
         _ => format!("{}: {x}", figure.x.label),
     }
 }
@@ -117,10 +115,10 @@ pub(crate) fn check_tooltip(figure: &Figure, shown: &[usize], x: f64, said: &Too
 #[ignore = "needs Chromium"]
 fn the_mouse_finds_every_value() {
     let mut tab = open(&TOY, WIDE);
-    for figure in figures(&mut tab) {
+    for figure in figures(&TOY) {
         let said = sweep(&mut tab, &figure);
         let all: Vec<usize> = (0..figure.series.len()).collect();
-        let places = figure.places();
+        let places = figure.xs();
         let names: Vec<String> = places.iter().map(|x| place_name(&figure, *x)).collect();
         let told: Vec<&String> = said.iter().map(|tooltip| &tooltip.place).collect();
         assert_eq!(told, names.iter().collect::<Vec<_>>(), "{}: places from left to right", figure.id);
@@ -143,9 +141,9 @@ fn press(tab: &mut Tab, figure: &Figure, series: usize) -> bool {
 /// The first and the last series of some figures: to press them all takes minutes and shows no more.
 fn switches_off_and_on(page: &Page) {
     let mut tab = open(page, WIDE);
-    for figure in sample(figures(&mut tab)) {
+    for figure in sample(figures(page)) {
         for index in BTreeSet::from([0, figure.series.len() - 1]) {
-            let n_points = drawable(&mut tab, &figure, index);
+            let n_points = drawable(&figure, index);
             let before = shapes(&mut tab, &figure, index);
             assert!(!press(&mut tab, &figure, index));
             let hidden = shapes(&mut tab, &figure, index);
@@ -170,7 +168,7 @@ fn check_middle(tab: &mut Tab, figure: &Figure, off: usize) {
         return;
     }
     let said = said.unwrap_or_else(|| panic!("{}: no tooltip", figure.id));
-    let x = figure.places().into_iter().find(|x| place_name(figure, *x) == said.place);
+    let x = figure.xs().into_iter().find(|x| place_name(figure, *x) == said.place);
     check_tooltip(figure, &shown, x.unwrap_or_else(|| panic!("{}: no place {}", figure.id, said.place)), &said);
 }
 
@@ -212,56 +210,23 @@ fn fits(ticks: &[(f64, f64)], scale: fn(f64) -> f64) -> bool {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn the_scale_of_an_axis_is_switched() {
+fn numbers_stand_where_their_scale_has_them() {
     let mut tab = open(&TOY, WIDE);
-    let mut n_switched = 0;
-    for figure in figures(&mut tab) {
-        for axis in ['x', 'y'] {
-            let button = figure.select(&format!("button.scale[data-axis={axis}]"));
-            if !tab.eval::<bool>(&format!("document.querySelector({button:?}) !== null")) {
+    let mut n_told_apart = 0;
+    for figure in figures(&TOY) {
+        for (axis, scale) in [('x', &figure.x.scale), ('y', &figure.y.scale)] {
+            let ticks = ticks(&mut tab, &figure, axis);
+            // Two ticks fit any scale.
+            if matches!(scale, Scale::Names { .. }) || ticks.len() < 3 {
                 continue;
             }
-            let is_log =
-                |tab: &mut Tab| tab.eval::<bool>(&format!("document.querySelector({button:?}).ariaPressed === 'true'"));
-            for _ in 0..2 {
-                let expected = is_log(&mut tab);
-                let ticks = ticks(&mut tab, &figure, axis);
-                // Two ticks fit any scale.
-                if ticks.len() > 2 {
-                    let (log, linear) = (fits(&ticks, f64::ln), fits(&ticks, |value| value));
-                    assert_eq!((log, linear), (expected, !expected), "{}, {axis}: {ticks:?}", figure.id);
-                    n_switched += 1;
-                }
-                tab.click(&button);
-                assert_ne!(is_log(&mut tab), expected, "{}: the button of {axis} says so", figure.id);
-            }
+            let (log, linear) = (fits(&ticks, f64::ln), fits(&ticks, |value| value));
+            let is_log = *scale == Scale::Log;
+            assert_eq!((log, linear), (is_log, !is_log), "{}, {axis}: {ticks:?}", figure.id);
+            n_told_apart += 1;
         }
     }
-    assert!(n_switched > 4, "{n_switched} axes could be told apart");
-    assert_eq!(tab.complaints(), Vec::<String>::new());
-}
-
-#[test]
-#[ignore = "needs Chromium"]
-fn a_drag_zooms_and_the_button_ends_it() {
-    let mut tab = open(&TOY, WIDE);
-    for figure in figures(&mut tab) {
-        let reset = figure.select("button.reset");
-        let is_offered = |tab: &mut Tab| tab.eval::<bool>(&format!("isSeen(document.querySelector({reset:?}))"));
-        let seen = |tab: &mut Tab| texts(tab, &figure).into_iter().map(|text| text.text).collect::<Vec<String>>();
-        assert!(!is_offered(&mut tab), "{}: nothing is zoomed yet", figure.id);
-        let before = seen(&mut tab);
-        let [left, top, width, height] = tab.rectangle(&figure.select(".chart"));
-        let at = |x: f64, y: f64| Spot { x: left + x * width, y: top + y * height };
-        tab.drag(at(0.4, 0.3), at(0.7, 0.6));
-        assert!(is_offered(&mut tab), "{}: a drag zooms", figure.id);
-        let zoomed = seen(&mut tab);
-        assert_ne!(before, zoomed, "{}: the axes say what part is seen", figure.id);
-        tab.click(&reset);
-        assert!(!is_offered(&mut tab), "{}: the zoom has ended", figure.id);
-        assert_eq!(before, seen(&mut tab), "{}: all is as before", figure.id);
-    }
-    assert_eq!(tab.complaints(), Vec::<String>::new());
+    assert!(n_told_apart > 4, "{n_told_apart} axes could be told apart");
 }
 
 #[test]
@@ -270,8 +235,8 @@ fn no_label_is_cut_off_or_covers_another() {
     for (page, window) in [(&TOY, WIDE), (&REAL, WIDE)] {
         let mut tab = open(page, window);
         let mut faults = Vec::new();
-        for figure in figures(&mut tab) {
-            let [left, top, width, height] = tab.rectangle(&figure.select(".chart svg"));
+        for figure in figures(page) {
+            let [left, top, width, height] = tab.rectangle(&figure.select(".plot"));
             let mut texts = texts(&mut tab, &figure);
             // What a mark means is written upon the chart, wherever its lines run.
             texts.retain(|text| figure.mark.as_ref().is_none_or(|(_, meaning)| text.text != *meaning));

@@ -36,11 +36,11 @@ const figures = () => [...document.querySelectorAll('section.figure')];
 const seriesButtons = (figure) => [...figure.querySelectorAll('button.series')];
 
 /** The colour that the legend gives to a series. */
-const colourOf = (button) => getComputedStyle(button.querySelector('svg :is(line, rect)')).stroke;
+const colourOf = (button) => getComputedStyle(button.querySelector('svg')).stroke;
 
 /** How many shapes of a chart bear a colour, shapes without extent left out. */
 function shapesOf(figure, colour) {
-  const shapes = [...figure.querySelectorAll('.chart svg :is(path, rect, circle, polygon, polyline, line)')];
+  const shapes = [...figure.querySelectorAll('.chart svg :is(path, rect, circle, polygon, polyline, line, use)')];
   return shapes.filter((shape) => {
     const { stroke, fill } = getComputedStyle(shape);
     const { width, height } = shape.getBoundingClientRect();

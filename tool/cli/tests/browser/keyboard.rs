@@ -3,7 +3,7 @@
 use crate::chart::{check_tooltip, tooltip};
 use crate::pages::{HOSTILE, PROFILE, TOY};
 use crate::tab::{Tab, WIDE};
-use crate::values::{figures, open, sample};
+use crate::values::{InPage, figures, open, sample};
 use serde::Deserialize;
 
 /// Where the focus is: the element's place in the document, and whether a reader sees that it is there.
@@ -51,7 +51,7 @@ fn tab_reaches_everything_once_and_shows_where_it_is() {
 #[ignore = "needs Chromium"]
 fn keys_switch_a_series() {
     let mut tab = open(&TOY, WIDE);
-    let figure = &figures(&mut tab)[1];
+    let figure = &figures(&TOY)[1];
     let button = figure.select("button.series[data-series='1']");
     let section = figure.section();
     let shapes =
@@ -75,11 +75,11 @@ fn keys_switch_a_series() {
 #[ignore = "needs Chromium"]
 fn arrows_tell_every_value() {
     let mut tab = open(&TOY, WIDE);
-    for figure in sample(figures(&mut tab)) {
+    for figure in sample(figures(&TOY)) {
         go_to(&mut tab, &figure.select(".chart"));
         assert!(tooltip(&mut tab, &figure).is_none(), "{}: nothing was asked yet", figure.id);
         let all: Vec<usize> = (0..figure.series.len()).collect();
-        let places = figure.places();
+        let places = figure.xs();
         for x in &places {
             tab.strike("ArrowRight");
             let said = tooltip(&mut tab, &figure).unwrap_or_else(|| panic!("{}: nothing at {x}", figure.id));

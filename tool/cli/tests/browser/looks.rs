@@ -2,7 +2,7 @@
 
 use crate::pages::{HOSTILE, HOSTILE_PROFILE, PROFILE, Page, REAL, TOY, TRACED};
 use crate::tab::{PHONE, Tab, WIDE, Window};
-use crate::values::{figures, open, sample};
+use crate::values::{InPage, figures, open, sample};
 
 /// What the Web Content Accessibility Guidelines ask for between text and what is behind it.
 const LEAST_CONTRAST: f64 = 4.5;
@@ -30,7 +30,7 @@ fn light_and_dark_differ_and_both_are_legible() {
         let mut tab = open(page, WIDE);
         tab.media("screen", "light");
         let light = colours(&mut tab);
-        let figure = figures(&mut tab).remove(0);
+        let figure = figures(page).remove(0);
         for scheme in ["light", "dark"] {
             tab.media("screen", scheme);
             let middle = tab.middle(&figure.select(".chart"));
@@ -110,7 +110,7 @@ fn check_narrow(page: &Page, window: Window) {
     check(&mut tab, "at first");
     tab.eval::<bool>("document.querySelectorAll('details').forEach((one) => { one.open = true; }) ?? true");
     check(&mut tab, "with all data open");
-    for figure in sample(figures(&mut tab)) {
+    for figure in sample(figures(page)) {
         let middle = tab.middle(&figure.select(".chart"));
         tab.hover(middle);
         assert!(crate::chart::tooltip(&mut tab, &figure).is_some(), "{}: no tooltip", figure.id);

@@ -2,7 +2,7 @@
 
 use crate::pages::{HOSTILE, HOSTILE_PROFILE, HOSTILE_WORKLOAD, TOY, hostile_locks};
 use crate::tab::{Tab, WIDE};
-use crate::values::{figures, open};
+use crate::values::{InPage, figures, open};
 use std::collections::BTreeMap;
 
 /// How often each kind of element occurs that could run or load something.
@@ -24,7 +24,7 @@ fn hostile_names_are_text() {
     let mut tab = open(&HOSTILE, WIDE);
     assert_eq!(dangerous(&mut tab), dangerous(&mut toy), "elements as on a harmless page");
     assert_eq!(handlers(&mut tab), Vec::<String>::new());
-    let figures = figures(&mut tab);
+    let figures = figures(&HOSTILE);
     let titles: Vec<String> = tab.eval("figures().map((one) => one.querySelector('h3').textContent)");
     assert_eq!(titles, figures.iter().map(|figure| figure.title.clone()).collect::<Vec<String>>());
     assert!(titles.iter().any(|title| title.contains(HOSTILE_WORKLOAD)), "{titles:?}");

@@ -1,6 +1,8 @@
 //! The pages that are tested, each made once by the real program.
 
 use ondeck_profile::{Lock, Profile, Site};
+use ondeck_report::document::Document;
+use ondeck_report::inputs::Inputs;
 use ondeck_report::output::{Results, fingerprint_path, read};
 use ondeck_report::row::Row;
 use std::fmt::Write as _;
@@ -9,10 +11,11 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// A page, and how long it took to write.
+/// A page, how long it took to write, and what it has to show; `None` of a profile.
 pub(crate) struct Page {
     pub(crate) file: PathBuf,
     pub(crate) took: Duration,
+    pub(crate) document: Option<Document>,
 }
 
 /// Two files of one machine that does not exist, before and after a change.
@@ -230,7 +233,8 @@ fn report(name: &str, files: &[PathBuf]) -> Page {
     let output = shell.args(files).arg("-o").arg(&file).stdin(Stdio::null()).output().expect("there is a shell");
     let took = began.elapsed();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-    Page { file, took }
+    let document = |Inputs { sources, traces }| Document::new(&sources, &traces, &ondeck_workloads::catalogue());
+    Page { file, took, document: Inputs::read(files).ok().map(document) }
 }
 
 /// The picture of a profile, in a file of its own.

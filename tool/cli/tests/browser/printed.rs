@@ -2,7 +2,7 @@
 
 use crate::pages::{HOSTILE, HOSTILE_PROFILE, PROFILE, Page, REAL, TOY};
 use crate::tab::WIDE;
-use crate::values::{figures, open};
+use crate::values::{InPage, figures, open};
 use std::process::Command;
 
 /// What stands on a page.
@@ -43,7 +43,7 @@ fn painted(pdf: &[u8]) -> Vec<Painted> {
 
 fn check_paper(page: &Page) {
     let mut tab = open(page, WIDE);
-    let figures = figures(&mut tab);
+    let figures = figures(page);
     let painted = painted(&tab.print());
     assert!(!painted.is_empty());
     for (index, one) in painted.iter().enumerate() {
@@ -72,10 +72,11 @@ fn every_figure_is_printed_and_no_page_is_empty() {
 #[ignore = "needs Chromium"]
 fn paper_has_charts_and_legends_but_nothing_to_press() {
     let mut tab = open(&TOY, WIDE);
-    let figure = &figures(&mut tab)[0];
+    let figure = &figures(&TOY)[0];
     let middle = tab.middle(&figure.select(".chart"));
     tab.hover(middle);
-    let controls = "everything().filter((one) => one.matches('.scale, .reset, .all, .copy, summary, .tooltip, .crosshair') && isSeen(one)).length";
+    let controls =
+        "everything().filter((one) => one.matches('.all, .copy, summary, .tooltip, .crosshair') && isSeen(one)).length";
     assert!(tab.eval::<usize>(controls) > 3, "on the screen there are some");
     tab.media("print", "light");
     assert_eq!(tab.eval::<usize>(controls), 0);

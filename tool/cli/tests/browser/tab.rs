@@ -86,7 +86,7 @@ impl Tab {
         assert!(came, "this did not come true within ten seconds: {expression}");
     }
 
-    /// The report that the page was made from.
+    /// The data that the page of a profile carries.
     pub(crate) fn report(&mut self) -> Value {
         self.eval("JSON.parse(document.getElementById('report').textContent)")
     }
@@ -125,17 +125,6 @@ impl Tab {
 
     pub(crate) fn hover(&mut self, spot: Spot) {
         self.mouse("mouseMoved", spot, false);
-    }
-
-    /// Presses, moves and releases the mouse.
-    pub(crate) fn drag(&mut self, from: Spot, to: Spot) {
-        self.hover(from);
-        self.mouse("mousePressed", from, true);
-        let half = Spot { x: (from.x + to.x) / 2.0, y: (from.y + to.y) / 2.0 };
-        self.mouse("mouseMoved", half, true);
-        self.mouse("mouseMoved", to, true);
-        self.mouse("mouseReleased", to, true);
-        self.eval::<bool>("frames(2)");
     }
 
     /// Clicks on the middle of an element as a mouse does.

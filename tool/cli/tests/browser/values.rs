@@ -1,67 +1,28 @@
-//! The figures of a report as its page carries them, and numbers as they are written beside a chart.
+//! The figures of a report, read from its files and not from its page, and numbers as they are written beside a chart.
 
 use crate::pages::Page;
 use crate::tab::{Tab, Window};
-use serde::Deserialize;
+pub(crate) use ondeck_report::figure::Figure;
 
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Figure {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) text: String,
-    pub(crate) form: String,
-    pub(crate) x: Axis,
-    /// A value with a meaning of its own, and what is written beside it.
-    pub(crate) mark: Option<(f64, String)>,
-    pub(crate) series: Vec<Series>,
+/// Where a figure is in the page.
+pub(crate) trait InPage {
+    fn n_points(&self) -> usize;
+    fn select(&self, what: &str) -> String;
+    fn section(&self) -> String;
 }
 
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Axis {
-    pub(crate) label: String,
-    pub(crate) scale: Scale,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Scale {
-    pub(crate) kind: String,
-    #[serde(default)]
-    pub(crate) names: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) points: Vec<Point>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub(crate) struct Point {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) spread: Option<(f64, f64)>,
-}
-
-impl Figure {
-    pub(crate) fn n_points(&self) -> usize {
+impl InPage for Figure {
+    fn n_points(&self) -> usize {
         self.series.iter().map(|series| series.points.len()).sum()
     }
 
-    /// All places to the right, ascending.
-    pub(crate) fn places(&self) -> Vec<f64> {
-        let mut places: Vec<f64> = self.series.iter().flat_map(|one| &one.points).map(|point| point.x).collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        places
-    }
-
     /// CSS selector of something in the figure.
-    pub(crate) fn select(&self, what: &str) -> String {
+    fn select(&self, what: &str) -> String {
         format!("[id=\"fig-{}\"] {what}", self.id)
     }
 
     /// The same as an expression of JavaScript, of the figure itself.
-    pub(crate) fn section(&self) -> String {
+    fn section(&self) -> String {
         format!("document.getElementById('fig-{}')", self.id)
     }
 }
@@ -74,13 +35,9 @@ pub(crate) fn open(page: &Page, window: Window) -> Tab {
     tab
 }
 
-/// All figures of a page; that of a profile has none which a script draws.
-pub(crate) fn figures(tab: &mut Tab) -> Vec<Figure> {
-    let figures = tab.report()["figures"].take();
-    if figures.is_null() {
-        return Vec::new();
-    }
-    serde_json::from_value(figures).unwrap_or_else(|error| panic!("{error}"))
+/// All figures of a page, as its files have them; that of a profile has none.
+pub(crate) fn figures(page: &Page) -> Vec<Figure> {
+    page.document.as_ref().map_or_else(Vec::new, |document| document.figures.clone())
 }
 
 /// Every third of a page's figures, where to use them all would take minutes. Neighbours are about different things.
