@@ -152,22 +152,24 @@ fn names(figure: &Figure, frame: &Frame, series: &[&Series]) -> (Group, f64) {
     (all, widest.ceil())
 }
 
+/// Where words stand along an axis.
+type Ticks = Vec<(f64, String)>;
+
 /// What stands at the axis below, and how many pixels it takes in wide and in narrow windows.
 fn below(figure: &Figure, frame: &Frame) -> (Group, [f64; 2]) {
-    let ticks: Vec<(f64, String)> =
+    let ticks: Ticks =
         frame.x.ticks.iter().filter_map(|(value, text)| Some((frame.x.place(*value)?, text.clone()))).collect();
-    let scaled = |ticks: &[(f64, String)], by: f64| -> Vec<(f64, String)> {
-        ticks.iter().map(|(x, text)| (x * by, text.clone())).collect()
-    };
+    let scaled =
+        |ticks: &[(f64, String)], by: f64| -> Ticks { ticks.iter().map(|(x, text)| (x * by, text.clone())).collect() };
     let mut slanted = [false; 2];
-    let (kept, narrow): (Vec<(f64, String)>, Vec<(f64, String)>) = match &figure.x.scale {
+    let (kept, narrow): (Ticks, Ticks) = match &figure.x.scale {
         Scale::Names { .. } => {
             slanted = [WIDE, NARROW].map(|by| !have_room(&scaled(&ticks, by)));
             // Each has a line of its own, and the room at its left.
             let every = |by: f64| (SLANTED_ROW * ticks.len() as f64 / (ACROSS * by)).ceil().max(1.0) as usize;
             let room = |x: f64| ((frame.numbers + x * NARROW) / STEEP.to_radians().cos()).min(MOST_NAME);
             let cut = |(x, text): &(f64, String)| (*x, fit(text, AXIS_SIZE, room(*x)));
-            let kept: Vec<(f64, String)> = match slanted[1] {
+            let kept: Ticks = match slanted[1] {
                 true => ticks.iter().step_by(if slanted[0] { every(WIDE) } else { 1 }).map(cut).collect(),
                 false => ticks.clone(),
             };

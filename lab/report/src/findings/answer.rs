@@ -2,7 +2,6 @@
 
 use crate::inputs::Source;
 use crate::wording::{counted, plain};
-use serde::Serialize;
 
 /// With this an answer begins that is none.
 pub(crate) const UNKNOWN: &str = "Unknown: ";
@@ -11,7 +10,7 @@ pub(crate) const UNKNOWN: &str = "Unknown: ";
 pub(super) const SHOWN: usize = 6;
 
 /// One thing that the figures say.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The question, in a few words: "Which lock kept its speed?"
     pub question: String,

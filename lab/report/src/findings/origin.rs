@@ -6,11 +6,10 @@ use crate::row::{Row, is_simulated, machine, simulated};
 use crate::trace::Header;
 use crate::trace::Trace;
 use crate::wording::{duration_ns, list_some, plain};
-use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Where a file's figures come from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// The file, as [`Source::label`].
     pub label: String,
