@@ -85,7 +85,7 @@ class Chart {
       const cell = this.cell(series + 1, place + 1);
       const value = cell.firstChild?.textContent.trim();
       if (!is || !value) return [];
-      const [, digits, unit] = value.match(/([-+.e\d]+) ?(\w*)/);
+      const [, digits, unit] = value.match(/([-+.e\d]+) ?(\w*)/) ?? [];
       return [{ series, value, size: digits * (SIZES[unit] ?? 1), spread: cell.querySelector('small')?.textContent ?? '' }];
     });
     return values.sort((a, b) => b.size - a.size);
